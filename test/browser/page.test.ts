@@ -101,8 +101,8 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       }
     });
 
-    it('shows a lost lock, plots holds, sorts by any column, and does not change while paused', async () => {
-      // A loss shows up with the next renewal.
+    it('shows a lost lock, plots holds, sorts by any column, and does not change while it is paused', async () => {
+      // The next renewal detects a loss.
       const ops = await pages.start({
         locks: { redis: redis.url, shutdownTimeout: 0, watchdogTimeout: 3_000 },
         dashboard: { access: 'open' },
@@ -158,7 +158,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       page.on('request', (request) => asked.push(request.url()));
       await young.release();
       const since = Date.now();
-      await until('the page would have asked twice', () => Date.now() - since > 5_000);
+      await until('two refresh intervals have passed', () => Date.now() - since > 5_000);
       expect(asked).toEqual([]);
       expect(await tokens()).toHaveLength(2);
       await pause.click();
@@ -215,7 +215,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       const [ops, other] = [await start(true), await start()];
       const hold = await other.app.locks.acquire('stuck');
       const page = await visit(ops);
-      await until('the other process tells', async () => {
+      await until('the other process publishes', async () => {
         await ops.overview();
         await page.getByRole('button', { name: 'Ask the store for all' }).click();
         return (await heldTable(page).count()) === 1;
@@ -248,7 +248,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('409')]);
     });
 
-    it('has no button to break locks unless that is allowed', async () => {
+    it('has no button to break locks by default', async () => {
       const ops = await start();
       await using _hold = await ops.app.locks.acquire('a');
       const page = await visit(ops);
@@ -298,7 +298,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('503')]);
     });
 
-    it('shows keys and labels as text, whatever they contain', async () => {
+    it('shows keys and labels as text, with any characters', async () => {
       const ops = await start();
       const holds = await Promise.all(HOSTILE.map((key) => ops.app.locks.acquire(key, { label: key })));
       const page = await visit(ops);
@@ -376,7 +376,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       await page.getByRole('status').getByText('The store has 1 held lock.').waitFor();
       expect(refused).toBe(2);
       // Chromium logs them as errors.
-      await until('they are told', () => browser.complaints.length === 2);
+      await until('they are logged', () => browser.complaints.length === 2);
       expect(browser.complaints.splice(0).every((complaint) => complaint.includes('429'))).toBe(true);
     });
 

@@ -40,7 +40,7 @@ whereThereIsChromium('the lock dashboard of a busy shop', () => {
         body: JSON.stringify(body),
       });
 
-    it('shows all three processes with holds and waiters, whichever process serves it', async () => {
+    it('shows all three processes with holds and waiters, from any of them', async () => {
       const [first, , third] = shops;
       if (first === undefined || third === undefined) throw new Error('there are three');
       await send(first, 'PUT', '/inventory/pear', { stock: 10_000 });
@@ -63,7 +63,7 @@ whereThereIsChromium('the lock dashboard of a busy shop', () => {
           .getByRole('table', { name: 'Longest waits' })
           .getByRole('row', { name: 'inventory:pear' });
         await until(
-          'those of several processes wait',
+          'buyers of all processes wait',
           async () => (await waits.locator('.processes').textContent({ timeout: 10_000 })) === '3',
           { deadline: 30_000 },
         );

@@ -11,7 +11,7 @@ import { WorkerProcess } from '../support/worker-process.js';
 const MINUTE = 60_000;
 
 whereThereIsChromium('a lock that a stopped process holds, on the page', () => {
-  /** Follows docs/operations/runbook.md, "A lock is stuck", on the page. */
+  /** Follows docs/operations/runbook.md, "A lock is stuck", on the lock dashboard. */
   describe('O20, O21: a lock held by a stopped process', () => {
     const pages = new OpsPages();
     const workers: WorkerProcess[] = [];
@@ -56,7 +56,7 @@ whereThereIsChromium('a lock that a stopped process holds, on the page', () => {
       await stuck.event('queued');
       await next.do('release', { as: 'before' });
       await waited;
-      // Too long to wait for its end.
+      // Too long to wait for the lease to expire.
       const token = await stuck.do('acquire', { key, options: { leaseTime: 60 * MINUTE } });
       expect(invoices.write(key, token)).toBe(true);
       for (let index = 0; index < 20; index += 1) {

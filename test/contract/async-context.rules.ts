@@ -15,16 +15,16 @@ export function asyncContextRules(context: ContractContext): void {
         string,
         string,
       ];
-      const told: (readonly [what: string, under: string | undefined])[] = [];
-      const tell = (what: string): void => void told.push([what, requests.getStore()]);
+      const seen: (readonly [what: string, under: string | undefined])[] = [];
+      const note = (what: string): void => void seen.push([what, requests.getStore()]);
       app.locks.events.subscribe(({ type }) => {
-        tell(type);
+        note(type);
       });
       // Nest has one logger for all applications of a process.
       for (const { log } of [app, other]) {
         const warn = log.warn.bind(log);
         log.warn = (message) => {
-          tell('log line');
+          note('log line');
           warn(message);
         };
       }
@@ -47,7 +47,7 @@ export function asyncContextRules(context: ContractContext): void {
       for (const { signal } of [lost, over]) {
         requests.run('listener', () => {
           signal.addEventListener('abort', () => {
-            tell('abort');
+            note('abort');
           });
         });
       }
@@ -59,12 +59,12 @@ export function asyncContextRules(context: ContractContext): void {
       await request('eighth', () => other.locks.forceRelease(broken));
       // The first code that looks at a hold may be the first to detect its end.
       await until('both losses are known', () => request('ninth', async () => !lost.isHeld && !over.isHeld));
-      await until('both signals', () => told.filter(([what]) => what === 'abort').length === 2);
+      await until('both signals', () => seen.filter(([what]) => what === 'abort').length === 2);
       await request('last', () => app.close());
-      const kinds = new Set(told.map(([what]) => what));
+      const kinds = new Set(seen.map(([what]) => what));
       for (const kind of ['granted', 'queued', 'timeout', 'released', 'lost', 'abort', 'log line'])
         expect(kinds).toContain(kind);
-      expect(told.filter(([, under]) => under !== undefined)).toEqual([]);
+      expect(seen.filter(([, under]) => under !== undefined)).toEqual([]);
     });
   });
 }

@@ -17,7 +17,7 @@ export function boardRules(context: ContractContext): void {
       [one, other] = boards as [LockBoard, LockBoard];
     });
 
-    it('tells all processes that a dashboard is open, until that notice expires', async () => {
+    it('notifies all processes that a dashboard is open, until that notice expires', async () => {
       expect(await other.isWatched()).toBe(false);
       await one.watch(60_000);
       expect([await one.isWatched(), await other.isWatched()]).toEqual([true, true]);

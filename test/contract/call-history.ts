@@ -12,7 +12,7 @@ export interface Call {
   /** Whether it waits until it is served, unless its signal aborts it. */
   readonly isPatient: boolean;
   /** Whether it waits in the queue at all. */
-  readonly isInLine: boolean;
+  readonly isQueued: boolean;
   readonly calledAt: number;
   grantedAt: number;
   grantedTime: number;
@@ -73,8 +73,8 @@ export class CallHistory {
 
   /** P10: callers of one application are served in the order of their calls. */
   orderInApps(): readonly string[] {
-    return this.inLine.flatMap((call) =>
-      this.inLine
+    return this.queued.flatMap((call) =>
+      this.queued
         .filter((before) => before.app === call.app && before.calledAt < call.calledAt)
         .filter((before) => isBefore(call, before))
         .map((before) => `in app ${call.app} ${call.calledAt} was served before ${before.calledAt}`),
@@ -86,7 +86,7 @@ export class CallHistory {
    * is served before that caller.
    */
   orderOverApps(): readonly string[] {
-    return this.inLine.flatMap((call) => {
+    return this.queued.flatMap((call) => {
       const lull = this.lulls.filter(({ to }) => to < call.calledAt).at(-1);
       if (lull === undefined) return [];
       return this.firstAt(lull.from)
@@ -126,7 +126,7 @@ export class CallHistory {
     return longest;
   }
 
-  /** Callers that waited in vain. */
+  /** Waiters that were never served. */
   forgotten(): readonly string[] {
     return this.calls
       .filter(({ isPatient, outcome }) => outcome === 'waits' || (isPatient && outcome === 'refused'))
@@ -137,8 +137,8 @@ export class CallHistory {
     return this.served.filter((call) => !this.breaks.some((span) => meet(span, call.calledAt, call.endedAt)));
   }
 
-  private get inLine(): readonly Call[] {
-    return this.certain.filter(({ isInLine }) => isInLine);
+  private get queued(): readonly Call[] {
+    return this.certain.filter(({ isQueued }) => isQueued);
   }
 
   /** The first waiter of each application at a moment. A call with `maxWaiting` may not be queued. */
@@ -148,7 +148,7 @@ export class CallHistory {
       const isThere = call.calledAt < moment && Math.min(call.grantedAt, call.endedAt) > moment;
       if (isThere && !firsts.has(call.app)) firsts.set(call.app, call);
     }
-    return [...firsts.values()].filter((first) => this.inLine.includes(first));
+    return [...firsts.values()].filter((first) => this.queued.includes(first));
   }
 }
 

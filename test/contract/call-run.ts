@@ -140,7 +140,7 @@ export class CallRun {
       limit,
       holdAtLeast,
       isPatient: patience === 'long',
-      isInLine: waitTime > 0 && patience !== 'few',
+      isQueued: waitTime > 0 && patience !== 'few',
       calledAt: history.now(),
       grantedAt: Infinity,
       grantedTime: Infinity,

@@ -12,13 +12,13 @@ const conflicts = [
   [Infinity, 3],
 ] as const;
 
-/** What the port answers to callers of a key whose limits conflict. */
+/** Replies of the port to callers of a key whose limits conflict. */
 export function conflictRules(context: ContractContext): void {
   describe('the port, for conflicting limits', () => {
     const open = portClients(context);
 
     for (const [theirs, limit] of conflicts) {
-      it(`a request with limit ${limit} for a lock held with ${theirs} is answered with that limit and gets no queue position`, async () => {
+      it(`a request with limit ${limit} for a lock held with ${theirs} is rejected with that limit and gets no queue position`, async () => {
         const [a, b] = await open(2);
         const key = context.key();
         const holder = new PortCaller(a, key, { limit: theirs });
@@ -44,7 +44,7 @@ export function conflictRules(context: ContractContext): void {
     }
 
     for (const [theirs, limit] of conflicts) {
-      it(`a request with limit ${limit} for a free lock with waiters of limit ${theirs} is answered with that limit`, async () => {
+      it(`a request with limit ${limit} for a free lock with waiters of limit ${theirs} is rejected with that limit`, async () => {
         const clients = await open(2);
         const key = context.key();
         const callers = crowd(6, clients, key, { limit: theirs === Infinity ? 1 : theirs });

@@ -78,12 +78,12 @@ export class ContractContext {
     return apps as Fleet<N>;
   }
 
-  /** A lease of this many ms beyond the time that the reply may take. */
+  /** A lease of this many ms in addition to the time that the reply may take. */
   leaseOf(ms: number): number {
     return ms + 2 * this.store.delay;
   }
 
-  /** A `waitTime` of this many ms beyond the longest time that queuing takes: one subscription and one request. */
+  /** A `waitTime` of this many ms in addition to the longest time that queuing takes: one subscription and one request. */
   longEnough(ms: number): number {
     return ms + 6 * this.store.delay;
   }

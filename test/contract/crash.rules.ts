@@ -6,7 +6,7 @@ export function crashRules(context: ContractContext): void {
   describe('crashes', () => {
     it('B20, F55: a crash frees the lock in time for a caller that arrives at any time afterwards', async () => {
       const { freesCrashedInSeconds = false, hasSessionsInRealTime = false } = context.store;
-      // Another run, in real time, tests it.
+      // Covered by the run in real time (`zookeeperInRealTime`).
       if (hasSessionsInRealTime) return;
       const watchdogTimeout = 4_000;
       const bound = freesCrashedInSeconds

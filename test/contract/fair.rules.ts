@@ -166,7 +166,7 @@ export function fairRules(context: ContractContext): void {
       const first = await app.locks.acquire(key, fair);
       const both = app.locks.withLock([before, key], fair, () => void order.push('both'));
       await queuedIn(app, before);
-      // The store is asked whether another process waits: none does.
+      // The reservation reports that no other process waits.
       const one = use(app, 'one');
       await context.store.settled();
       await context.store.roundTrip();
@@ -180,7 +180,7 @@ export function fairRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P26: a caller whose re-entry turned into a wait of its own is served after earlier callers', async () => {
+    it('P26: a caller whose re-entry turned into a normal wait is served after earlier callers', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const { order, use } = recordingCaller(key);

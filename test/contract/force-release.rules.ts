@@ -5,14 +5,14 @@ import { until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 const kinds: [string, LockOptions, number][] = [
-  ['a single try', { waitTime: 0 }, 1],
-  ['a single try of a reader', { waitTime: 0, mode: 'shared' }, 1],
-  ['a single try for a permit', { waitTime: 0, limit: 2 }, 1],
+  ['a single attempt', { waitTime: 0 }, 1],
+  ['a single attempt of a reader', { waitTime: 0, mode: 'shared' }, 1],
+  ['a single attempt for a permit', { waitTime: 0, limit: 2 }, 1],
   ['a call with retry', { retry: {} }, 1],
   ['a call that waits', {}, 1],
   ['a reader that waits', { mode: 'shared' }, 1],
   ['a call for several locks', {}, 2],
-  ['a single try for several locks', { waitTime: 0 }, 2],
+  ['a single attempt for several locks', { waitTime: 0 }, 2],
 ];
 
 /** Locks that are broken by force at the moment of the grant. */
@@ -79,7 +79,7 @@ export function forceReleaseRules(context: ContractContext): void {
     );
 
     it.each([{ by: '' }, { by: 7 }, { owner: '' }, { token: '1' }, { token: -1 }, { who: 'alice' }])(
-      'refuses %j',
+      'rejects %j',
       async (options) => {
         const app = await context.app();
         const key = context.key();
@@ -154,8 +154,8 @@ export function forceReleaseRules(context: ContractContext): void {
     });
 
     it.each([
-      ['the next in line', {}, 1],
-      ['the next in line for a semaphore', { limit: 2 }, 2],
+      ['the next waiter', {}, 1],
+      ['the next waiter for a semaphore', { limit: 2 }, 2],
     ] as [string, LockOptions, number][])('grants the freed permit to %s', async (_, options, size) => {
       const [app, next, operator] = await context.fleet(3);
       const key = context.key();

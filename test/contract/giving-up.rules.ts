@@ -3,16 +3,16 @@ import type { LockOptions } from '../../lib/index.js';
 import { within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-const wishes: [string, LockOptions][] = [
-  ['all of a lock', {}],
+const ways: [string, LockOptions][] = [
+  ['an exclusive lock', {}],
   ['a reader', { mode: 'shared' }],
-  ['a share', { limit: 3 }],
+  ['a permit', { limit: 3 }],
 ];
 
 /** What cancelled callers leave behind when the store has not replied yet. */
 export function givingUpRules(context: ContractContext): void {
   describe('callers that give up while their request is under way', () => {
-    it.each(wishes)(
+    it.each(ways)(
       'B60: %s requested by a cancelled caller is not left behind when the application closes',
       async (_, options) => {
         const app = await context.app();

@@ -82,12 +82,12 @@ export function handOverRules(context: ContractContext): void {
       await second.release();
       const third = await rest[0];
       await third?.release();
-      const told = app.seen.filter(({ type, key: of }) => of === key && /granted|released/.test(type));
-      expect(told.map(({ type }) => type)).toEqual(
+      const emitted = app.seen.filter(({ type, key: of }) => of === key && /granted|released/.test(type));
+      expect(emitted.map(({ type }) => type)).toEqual(
         [first, second, third].flatMap(() => ['granted', 'released']),
       );
       const tokens = [first, second, third].flatMap((hold) => [hold?.token, hold?.token]);
-      expect(told.map((event) => ('token' in event ? event.token : undefined))).toEqual(tokens);
+      expect(emitted.map((event) => ('token' in event ? event.token : undefined))).toEqual(tokens);
       for (const event of app.events('granted', key)) expect(event.waitedFor).toBeLessThan(5_000);
       for (const event of app.events('released', key)) expect(event.heldFor).toBeLessThan(5_000);
       expect(app.events('lost')).toEqual([]);
@@ -382,7 +382,7 @@ export function handOverRules(context: ContractContext): void {
           passed += 1;
           const vacated = async (): Promise<boolean> => (await other.locks.inspect(key))?.waiting === 0;
           // Immediately, not at its next poll.
-          await until('nobody waits', vacated, { deadline: 700 });
+          await until('no caller waits', vacated, { deadline: 700 });
         }
         await second.release();
       }

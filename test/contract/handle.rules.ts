@@ -66,7 +66,7 @@ export function handleRules(context: ContractContext): void {
       expect(await handle.release()).toBe('expired');
     });
 
-    it('B16: tokens are safe integers that grow with every hold, whichever process holds it and however it ends', async () => {
+    it('B16: tokens are safe integers that grow with every hold, in any process and with any end', async () => {
       const apps = await context.fleet(3);
       const key = context.key();
       const tokens: number[] = [];
@@ -137,7 +137,7 @@ export function handleRules(context: ContractContext): void {
       expect(await rejectionOf(lost.extend(1_000))).toBeInstanceOf(LockLostError);
     });
 
-    it('F40: extend refuses what is not a duration', async () => {
+    it('F40: extend rejects values that are no duration', async () => {
       const app = await context.app();
       const handle = await app.locks.acquire(context.key());
       for (const ms of [0, -1, NaN, Infinity, 2 ** 31, '1000', null, undefined]) {
@@ -159,7 +159,7 @@ export function handleRules(context: ContractContext): void {
       await next.release();
     });
 
-    it('B23: forceRelease breaks the lock, notifies the holder and lets the next waiter in', async () => {
+    it('B23: forceRelease breaks the lock, notifies the holder and serves the next waiter', async () => {
       const [holder, waiter, operator] = await context.fleet(3, { watchdogTimeout: 3_000 });
       const key = context.key();
       const handle = await holder.locks.acquire(key);

@@ -41,7 +41,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a waiter gets it at that time and not before: in another process', async () => {
+    it('a waiter acquires it at that time and not before: in another process', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const lock = await app.locks.acquire(key, { holdAtLeast: 500 });
@@ -59,7 +59,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a waiter gets it at that time and not before: in the same process', async () => {
+    it('a waiter acquires it at that time and not before: in the same process', async () => {
       const app = await context.app();
       const key = context.key();
       const lock = await app.locks.acquire(key, { holdAtLeast: 800 });
@@ -70,7 +70,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await renewed;
       await lock.release();
       expect(await app.locks.tryAcquire(key)).toBeNull();
-      expect(await stateOf(waits[0] ?? Promise.reject(new Error('nobody waits')))).toBe('pending');
+      expect(await stateOf(waits[0] ?? Promise.reject(new Error('no caller waits')))).toBe('pending');
       for (const wait of waits) {
         const second = await wait;
         expect(performance.now() - granted).toBeGreaterThanOrEqual(795);
@@ -208,7 +208,7 @@ export function holdAtLeastRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a hold that got the lock by hand-over keeps it for its own minimum', async () => {
+    it('a handed-over hold keeps the lock for its own minimum', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const first = await app.locks.acquire(key);

@@ -17,7 +17,7 @@ async function timeoutOf(app: LockApp, key: string, options: LockOptions): Promi
 /** The `LockTimeoutError` names the holder where it is known or quickly found. */
 export function holderNamedRules(context: ContractContext): void {
   describe('the holder in a LockTimeoutError', () => {
-    /** The store is asked for the holder with a short limit only. */
+    /** The engine waits only briefly for the store to name the holder. */
     const isFar = (): boolean => context.store.delay > 20;
 
     const waits: readonly (readonly [string, LockOptions])[] = [

@@ -115,21 +115,21 @@ export function instrumentRules(context: ContractContext): void {
       const waiting = other.locks.acquire(key, { waitTime: 60_000, label: 'order 8' });
       await until('it waits', () => other.locks.waiting().length === 1);
       await report.report();
-      // A second viewer, which gets its own answer.
+      // A second viewer, which gets its own reply.
       const again = new Dashboard(false);
       endings.push(() => again.stop());
       again.start([locks]);
       const { notes, processes } = await again.overview();
       expect(notes).toEqual([]);
-      const told = new Map(processes.map((each) => [each.client, each]));
-      expect(told.size).toBe(2);
-      expect(told.get(locks.status().clientId)).toMatchObject({
+      const published = new Map(processes.map((each) => [each.client, each]));
+      expect(published.size).toBe(2);
+      expect(published.get(locks.status().clientId)).toMatchObject({
         pid: process.pid,
         held: [{ key, name: 'checkout', label: 'order 7', mode: 'exclusive', token: holder.token }],
         busiest: [],
         health: { store: locks.status().store.name, reachable: true, degraded: false, holds: 1, waiters: 0 },
       });
-      expect(told.get(other.locks.status().clientId)).toMatchObject({
+      expect(published.get(other.locks.status().clientId)).toMatchObject({
         pid: process.pid,
         held: [],
         busiest: [{ key, callers: 1 }],

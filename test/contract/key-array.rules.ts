@@ -116,7 +116,7 @@ export function keyArrayRules(context: ContractContext): void {
         await context.nothingLeft();
       });
 
-      it('waits for keys held elsewhere, and then holds all of them', async () => {
+      it('waits for keys held by other processes, and then holds all of them', async () => {
         const [app, holder, other] = await context.fleet(3);
         const [a, b, c] = newKeys();
         const first = await holder.locks.acquire(b);
@@ -135,7 +135,7 @@ export function keyArrayRules(context: ContractContext): void {
         await context.nothingLeft();
       });
 
-      it('B50: keys that the scope holds already are re-entered, each by itself', async () => {
+      it('B50: keys that the scope already holds are re-entered separately', async () => {
         const [app, other] = await context.fleet(2);
         const [a, b, c] = newKeys();
         for (const outerKeys of [a, b, c, [a, c], [a, b, c]]) {
@@ -207,7 +207,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B12: keys are taken in the order of their UTF-16 code units', async () => {
+    it('B12: keys are acquired in the order of their UTF-16 code units', async () => {
       const app = await context.app();
       const newKey = context.keysTogether();
       const common = newKey();
@@ -217,7 +217,7 @@ export function keyArrayRules(context: ContractContext): void {
       await lock.release();
     });
 
-    it('B12: bad keys are refused before anything is sent', async () => {
+    it('B12: bad keys are rejected before anything is sent', async () => {
       const app = await context.app();
       const key = context.key();
       const bad: [unknown, RegExp][] = [
@@ -251,7 +251,7 @@ export function keyArrayRules(context: ContractContext): void {
       expect(app.seen).toEqual([]);
     });
 
-    it('B12: very many keys can be taken together', async () => {
+    it('B12: very many keys can be acquired together', async () => {
       const [app, other] = await context.fleet(2);
       const keys = sorted(1_000, context.keysTogether());
       const lock = await app.locks.acquire(keys, patient);

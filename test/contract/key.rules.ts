@@ -3,7 +3,7 @@ import { LockOptionsError, type LockOptions } from '../../lib/index.js';
 import { rejectionOf } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-/** Names that a careless store would mix up with each other, with its own, or with its language. */
+/** Names that a careless store would confuse with each other, with its own names, or with its query language. */
 const oddKeys = [
   ' ',
   'a',
@@ -192,7 +192,7 @@ export function keyRules(context: ContractContext): void {
       expect(await context.store.leftovers()).toEqual([]);
     });
 
-    it('F40: options that exclude each other are refused before anything is sent, with both values', async () => {
+    it('F40: options that exclude each other are rejected before anything is sent, with both values', async () => {
       const app = await context.app();
       const key = context.key();
       const bad: [object, RegExp][] = [

@@ -11,7 +11,7 @@ export function leaseRules(context: ContractContext): void {
       jest.restoreAllMocks();
     });
 
-    it('F30: when the wall clock jumped ahead the store confirms holds and lengthens none', async () => {
+    it('F30: after a forward jump of the wall clock the store confirms holds and lengthens none', async () => {
       const [holder, rival] = await context.fleet(2);
       const [kept, fixed] = [context.key(), context.key()];
       const handles = [
@@ -21,7 +21,7 @@ export function leaseRules(context: ContractContext): void {
       const now = Date.now.bind(Date);
       jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
       for (const handle of handles) expect(() => handle.assertHeld()).toThrow(LockNotHeldError);
-      await until('the holds are sure again', () => handles.every(({ isHeld }) => isHeld));
+      await until('the holds are confirmed', () => handles.every(({ isHeld }) => isHeld));
       for (const key of [kept, fixed]) expect(await rival.locks.tryAcquire(key)).toBeNull();
       const start = performance.now();
       const next = await rival.locks.acquire(fixed, { waitTime: 5_000 });
@@ -59,7 +59,7 @@ export function leaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B20, P12: a lock that was waited for is renewed like any other', async () => {
+    it('B20, P12: a lock acquired after waiting is renewed like any other', async () => {
       const [holder, app, rival] = await context.fleet(3);
       const [key, fixed] = [context.key(), context.key()];
       const handles = await Promise.all([holder.locks.acquire(key), holder.locks.acquire(fixed)]);
@@ -89,7 +89,7 @@ export function leaseRules(context: ContractContext): void {
       const handle = await holder.locks.acquire(key, { leaseTime: 700 });
       const second = await rival.locks.acquire(key, { waitTime: 10_000 });
       const took = performance.now() - start;
-      // Less the margin for clocks of different speed.
+      // Minus the margin for clock drift.
       expect(took).toBeGreaterThanOrEqual(685);
       expect(took).toBeLessThan(3_000);
       expect(handle.isHeld).toBe(false);
@@ -133,7 +133,7 @@ export function leaseRules(context: ContractContext): void {
       }
     });
 
-    it('B23: an expired lease aborts the signal and reports the loss once; the work goes on', async () => {
+    it('B23: an expired lease aborts the signal and reports the loss once; the work continues', async () => {
       const app = await context.app();
       const key = context.key();
       const result = await app.locks.withLock(key, { leaseTime: 150 }, async (lock) => {

@@ -9,8 +9,8 @@ export function listenerRules(context: ContractContext): void {
   describe('listeners', () => {
     const calls: Record<string, LockOptions> = {
       'that waits': { waitTime: 25 },
-      'that tries once': { waitTime: 0 },
-      'that tries again': { waitTime: 25, retry: { maxAttempts: 2 } },
+      'that makes one attempt': { waitTime: 0 },
+      'that retries': { waitTime: 25, retry: { maxAttempts: 2 } },
       'that wants a shared lock exclusively': { waitTime: 25, limit: 1 },
       'that wants a read lock': { waitTime: 25, mode: 'shared' },
     };
@@ -18,7 +18,7 @@ export function listenerRules(context: ContractContext): void {
       it(`B10, F26: a listener that frees the lock on a timeout event does not serve the call ${what}`, async () => {
         const app = await context.app();
         const key = context.key();
-        const held = what.includes('all of') ? { mode: 'shared' as const } : {};
+        const held = options.limit === 1 ? { mode: 'shared' as const } : {};
         const handle = await app.locks.acquire(key, held);
         let released: Promise<unknown> | undefined;
         app.locks.events.subscribe(({ type }) => {

@@ -63,7 +63,7 @@ export function maxWaitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('0 allows no waiting, but a caller that finds the lock free gets it', async () => {
+    it('0 allows no waiting, but a caller that finds the lock free acquires it', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       for (const options of [{}, { limit: 2 }, { mode: 'shared' }] as const) {
@@ -89,7 +89,7 @@ export function maxWaitingRules(context: ContractContext): void {
           Array.from({ length: whole.limit ?? 1 }, () => holder.locks.acquire(key, whole)),
         );
         const burst = burstOf(app, key, { ...patient, ...options, maxWaiting: MAX });
-        await until('most are refused', () => burst.refused.length >= BURST - MAX);
+        await until('most are rejected', () => burst.refused.length >= BURST - MAX);
         expect(burst.refused).toHaveLength(BURST - MAX);
         expect(burst.served).toBe(0);
         await Promise.all(held.map((hold) => hold.release()));
@@ -100,7 +100,7 @@ export function maxWaitingRules(context: ContractContext): void {
       },
     );
 
-    it('a burst at a free lock: waiters are served, further callers get it or are rejected', async () => {
+    it('a burst at a free lock: waiters are served, further callers acquire it or are rejected', async () => {
       const app = await context.app();
       const key = context.key();
       const burst = burstOf(app, key, { ...patient, maxWaiting: MAX });

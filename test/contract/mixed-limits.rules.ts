@@ -12,7 +12,7 @@ const LIMITS = [1, 3, 5, Infinity];
 /** The outcomes of callers of one key when one of them has a conflicting limit, however long they wait. */
 export function mixedLimitRules(context: ContractContext): void {
   describe('callers of one key with conflicting limits', () => {
-    const wish = (limit: number): LockOptions =>
+    const optionsFor = (limit: number): LockOptions =>
       limit === Infinity ? { mode: 'shared', waitTime: 30_000 } : { limit, waitTime: 30_000 };
 
     /** A caller that records that it held the lock, or why not. */
@@ -23,7 +23,7 @@ export function mixedLimitRules(context: ContractContext): void {
       witness: SharingWitness,
     ): Promise<unknown> => {
       try {
-        await app.locks.withLock(key, wish(limit), async () => {
+        await app.locks.withLock(key, optionsFor(limit), async () => {
           witness.enter(limit);
           await context.store.roundTrip();
           witness.leave(limit);
@@ -48,7 +48,7 @@ export function mixedLimitRules(context: ContractContext): void {
           const key = context.key();
           const witness = new SharingWitness();
           // It holds a permit to the end, so that there is always a limit to conflict with.
-          const held = await holder.locks.acquire(key, wish(limit));
+          const held = await holder.locks.acquire(key, optionsFor(limit));
           witness.enter(limit);
           const limits = Array.from({ length: 20 }, (_, n) => (n === position ? odd : limit));
           const calls = limits.map((each) => work(app, key, each, witness));
@@ -67,13 +67,13 @@ export function mixedLimitRules(context: ContractContext): void {
       const [holder, app] = await context.fleet(2);
       const key = context.key();
       const holders: LockHandle[] = [];
-      for (const _ of [1, 2, 3]) holders.push(await holder.locks.acquire(key, wish(3)));
+      for (const _ of [1, 2, 3]) holders.push(await holder.locks.acquire(key, optionsFor(3)));
       const leave = new AbortController();
-      const aborted = rejectionOf(app.locks.acquire(key, { ...wish(3), signal: leave.signal }));
+      const aborted = rejectionOf(app.locks.acquire(key, { ...optionsFor(3), signal: leave.signal }));
       await queuedIn(app, key);
       const others = [5, 3, 1, 3, Infinity, 3].map((limit) => ({
         limit,
-        outcome: app.locks.acquire(key, wish(limit)).catch((error: unknown) => error as Error),
+        outcome: app.locks.acquire(key, optionsFor(limit)).catch((error: unknown) => error as Error),
       }));
       leave.abort(new Error('enough'));
       expect(await aborted).toEqual(new Error('enough'));
@@ -84,7 +84,7 @@ export function mixedLimitRules(context: ContractContext): void {
       for (const held of holders) await held.release();
       for (const { limit, outcome } of others) {
         if (limit !== 3) continue;
-        const held = await within(10_000, 'a share', outcome);
+        const held = await within(10_000, 'a permit', outcome);
         expect(held).not.toBeInstanceOf(Error);
         await (held as LockHandle).release();
       }
@@ -95,9 +95,9 @@ export function mixedLimitRules(context: ContractContext): void {
       const [holder, app] = await context.fleet(2);
       for (let round = 0; round < 5; round++) {
         const key = context.key();
-        const held = await holder.locks.acquire(key, wish(3));
+        const held = await holder.locks.acquire(key, optionsFor(3));
         const leave = new AbortController();
-        const first = rejectionOf(app.locks.acquire(key, { ...wish(5), signal: leave.signal }));
+        const first = rejectionOf(app.locks.acquire(key, { ...optionsFor(5), signal: leave.signal }));
         leave.abort(new Error('enough'));
         const options = { limit: 5, waitTime: 3_000 };
         const others = [1, 2, 3].map(() => rejectionOf(app.locks.acquire(key, options)));
@@ -121,7 +121,7 @@ export function mixedLimitRules(context: ContractContext): void {
         for (let round = 0; round < 6; round++) {
           const run = newRun();
           const release = await run.hold(limit);
-          await run.come(40, LIMITS, limit);
+          await run.addCallers(40, LIMITS, limit);
           // Permits are left for all callers that agree; an exclusive lock has none left.
           if (limit === 3 || limit === 5) await within(30_000, 'all', run.settled());
           else for (let turn = 0; turn < 10; turn++) await context.store.roundTrip();
@@ -140,7 +140,7 @@ export function mixedLimitRules(context: ContractContext): void {
       const newRun = await fleetRun(3);
       for (let round = 0; round < 16; round++) {
         const run = newRun();
-        await run.come(40, LIMITS, LIMITS[round % LIMITS.length] ?? 1);
+        await run.addCallers(40, LIMITS, LIMITS[round % LIMITS.length] ?? 1);
         await within(30_000, 'all', run.settled());
         const { seed, unfounded, witness } = run;
         expect({ seed, findings: witness.findings, unfounded }).toEqual({

@@ -50,7 +50,7 @@ export class MixedRun {
   }
 
   /** Resolves when this many callers have arrived. Most of them agree, like callers with one mistaken option among them. */
-  async come(count: number, limits: readonly number[], usual: number): Promise<void> {
+  async addCallers(count: number, limits: readonly number[], usual: number): Promise<void> {
     const { random } = this;
     for (let n = 0; n < count; n++) {
       const limit = random.chance(0.7) ? usual : random.pick(limits);

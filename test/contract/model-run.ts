@@ -27,7 +27,7 @@ export interface Step {
   readonly isOdd: boolean;
 }
 
-/** No lease expires by itself. */
+/** So long that no lease expires during a run. */
 const LEASE = 20_000;
 const ODD = 7;
 /** A notification that is under way. Short, since shrinking a failing run repeats it many times. */
@@ -80,7 +80,7 @@ export class ModelRun {
   async take(step: Step): Promise<void> {
     this.tokenBefore = this.lastToken;
     const isSeen = await this.act(step);
-    await this.hearOfGrants();
+    await this.awaitPushes();
     if (isSeen) await this.compare();
   }
 
@@ -92,7 +92,7 @@ export class ModelRun {
       const [holder, waiter] = [model.holders[0], model.waiters[0]];
       if (holder) await this.release(holder);
       else if (waiter) await this.acquire(waiter, true);
-      await this.hearOfGrants();
+      await this.awaitPushes();
       await this.compare();
     }
     await this.compare();
@@ -109,7 +109,7 @@ export class ModelRun {
         await this.acquire(person.now, flag);
         break;
       case 'ask all':
-        await this.askAll(who % this.clients.length, isOdd);
+        await this.requestAll(who % this.clients.length, isOdd);
         break;
       case 'release':
         // Waiters give up instead.
@@ -167,7 +167,7 @@ export class ModelRun {
         break;
       case 'conflict':
         same('outcome', reply.outcome, kindOf(expected));
-        if (!limits.includes(reply.limit)) throw new Error(`nobody has the limit ${reply.limit}`);
+        if (!limits.includes(reply.limit)) throw new Error(`no caller has the limit ${reply.limit}`);
         break;
       case 'queued':
       case 'busy': {
@@ -181,8 +181,8 @@ export class ModelRun {
     }
   }
 
-  /** All idle persons of one client, in one tick. Without writers, whose requests may use another path. */
-  private async askAll(client: number, isOdd: boolean): Promise<void> {
+  /** Requests for all idle persons of one client, in one tick. Without writers, whose requests may use another path. */
+  private async requestAll(client: number, isOdd: boolean): Promise<void> {
     const callers = this.people.flatMap((person, who) => {
       if (who % this.clients.length !== client || person.now) return [];
       const caller = this.newCaller(who, isOdd);
@@ -216,11 +216,11 @@ export class ModelRun {
     const broken = this.model.break();
     const [client] = this.clients;
     same('broken', await client?.forceRelease(this.key), broken.length > 0);
-    await until('they are told', () => broken.every((caller) => caller.isBroken), SOON);
+    await until('they are notified', () => broken.every((caller) => caller.isBroken), SOON);
   }
 
   /** Before the new holders send anything else: otherwise they may learn of the grant from a reply. */
-  private async hearOfGrants(): Promise<void> {
+  private async awaitPushes(): Promise<void> {
     for (const caller of this.pushed.splice(0)) {
       await until('the grant is pushed', () => caller.pushes >= caller.due, SOON);
       const grant = caller.client.grants.filter(({ owner }) => owner === caller.owner).at(-1);
@@ -255,14 +255,14 @@ export class ModelRun {
 
   private personOf(who: number): Person {
     const person = this.people[who % this.people.length];
-    if (!person) throw new Error('nobody');
+    if (!person) throw new Error('no caller');
     return person;
   }
 
   private newCaller(who: number, isOdd: boolean): Caller {
     const client = this.clients[who % this.clients.length];
     const limit = isOdd ? ODD : this.limits[who % this.limits.length];
-    if (!client || limit === undefined) throw new Error('nobody');
+    if (!client || limit === undefined) throw new Error('no caller');
     return new Caller(client, this.key, limit);
   }
 

@@ -15,7 +15,7 @@ import type { ContractContext } from './contract-context.js';
 
 /** What the service reports about this process, and which subscribers are notified. */
 export function observabilityRules(context: ContractContext): void {
-  const told = (app: LockApp): LockEvent[] => {
+  const eventsOf = (app: LockApp): LockEvent[] => {
     const events: LockEvent[] = [];
     app.locks.events.subscribe((event) => events.push(event));
     return events;
@@ -70,7 +70,7 @@ export function observabilityRules(context: ContractContext): void {
       const app = await context.app();
       const key = context.key();
       const holder = await app.locks.acquire(key);
-      const inLine = app.locks.acquire(key, { name: 'checkout', label: 'order 7' });
+      const queued = app.locks.acquire(key, { name: 'checkout', label: 'order 7' });
       const polling = app.locks.acquire(key, { waitTime: 60_000, retry: { maxAttempts: 1_000 } });
       await until('both wait', () => app.locks.waiting().length === 2);
       const calls = app.locks.waiting();
@@ -80,7 +80,7 @@ export function observabilityRules(context: ContractContext): void {
       );
       expect(calls.find(({ name }) => name === 'default')).toMatchObject({ key, waitTime: 60_000 });
       await holder.release();
-      await (await inLine).release();
+      await (await queued).release();
       await (await polling).release();
       expect(app.locks.waiting()).toEqual([]);
     });
@@ -185,7 +185,7 @@ export function observabilityRules(context: ContractContext): void {
       }
     });
 
-    it('probe() asks the store', async () => {
+    it('probe() sends a request to the store', async () => {
       const app = await context.app();
       expect(await app.locks.probe()).toMatchObject({ store: { reachable: true }, holds: 0 });
     });
@@ -194,7 +194,7 @@ export function observabilityRules(context: ContractContext): void {
   describe('O2, O3: events', () => {
     it('name the kind of their lock', async () => {
       const app = await context.app();
-      const events = told(app);
+      const events = eventsOf(app);
       const key = context.key();
       const facts = { key, name: 'stock', mode: 'shared', limit: 2, label: 'deduct' };
       const handle = await app.locks.acquire(key, { name: 'stock', limit: 2, label: 'deduct' });
@@ -205,9 +205,9 @@ export function observabilityRules(context: ContractContext): void {
       ]);
     });
 
-    it('a tryAcquire that gets no lock emits skipped, not timeout', async () => {
+    it('a tryAcquire without success emits skipped, not timeout', async () => {
       const app = await context.app();
-      const events = told(app);
+      const events = eventsOf(app);
       const key = context.key();
       const handle = await app.locks.acquire(key);
       expect(await app.locks.tryAcquire(key, { name: 'cron' })).toBeNull();
@@ -223,14 +223,14 @@ export function observabilityRules(context: ContractContext): void {
     });
 
     it.each([
-      ['in line', {}],
-      ['that tries once', { waitTime: 0 }],
-      ['that tries again', { retry: {} }],
+      ['in the queue', {}],
+      ['that makes one attempt', { waitTime: 0 }],
+      ['that retries', { retry: {} }],
     ])('a call %s that is aborted is reported', async (_, options) => {
       const app = await context.app();
       const key = context.key();
       const handle = await app.locks.acquire(key);
-      const events = told(app);
+      const events = eventsOf(app);
       const abort = new AbortController();
       const calling = rejectionOf(app.locks.acquire(key, { ...options, signal: abort.signal, name: 'a' }));
       abort.abort(new Error('enough'));
@@ -248,7 +248,7 @@ export function observabilityRules(context: ContractContext): void {
       const keys = [context.key(), context.key()].sort();
       const [first = '', second = ''] = keys;
       const handles = await Promise.all([other.locks.acquire(first), other.locks.acquire(second)]);
-      const events = told(app);
+      const events = eventsOf(app);
       const calls = [app.locks.acquire(first, { name: 'one' }), app.locks.acquire(keys, { name: 'both' })];
       const failing = calls.map((call) => rejectionOf(call));
       await until('both wait', () => app.locks.waiting().length === 2);
@@ -302,8 +302,8 @@ export function observabilityRules(context: ContractContext): void {
       } finally {
         unsubscribe(name, listener);
       }
-      const told = messages.map(({ operation }) => operation);
-      expect(told).toEqual(expect.arrayContaining(['acquire', 'renew', 'inspect', 'release']));
+      const operations = messages.map(({ operation }) => operation);
+      expect(operations).toEqual(expect.arrayContaining(['acquire', 'renew', 'inspect', 'release']));
       for (const { duration, error, instance } of messages) {
         expect(duration).toBeGreaterThanOrEqual(0);
         expect([error, instance]).toEqual([undefined, undefined]);

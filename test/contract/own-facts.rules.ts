@@ -117,10 +117,10 @@ export function ownFactsRules(context: ContractContext): void {
       const isOf = (label: string) => (event: (typeof app.seen)[number]) =>
         event.type === 'renewed' && event.label === label;
       await Promise.all([next(app.locks.events, isOf('A')), next(app.locks.events, isOf('B'))]);
-      const told = app.events('renewed', key).map(({ token, name, label }) => ({ token, name, label }));
-      expect(told).toContainEqual({ token: first.lock.token, name: 'first', label: 'A' });
-      expect(told).toContainEqual({ token: second.lock.token, name: 'second', label: 'B' });
-      expect(told.filter(({ label }) => label === 'C')).toEqual([]);
+      const renewed = app.events('renewed', key).map(({ token, name, label }) => ({ token, name, label }));
+      expect(renewed).toContainEqual({ token: first.lock.token, name: 'first', label: 'A' });
+      expect(renewed).toContainEqual({ token: second.lock.token, name: 'second', label: 'B' });
+      expect(renewed.filter(({ label }) => label === 'C')).toEqual([]);
       await Promise.all([first.end(), second.end()]);
     });
 
@@ -129,7 +129,7 @@ export function ownFactsRules(context: ContractContext): void {
       const key = context.key();
       const [first, second, third] = await readers(app, key);
       await third.end();
-      const told = async (): Promise<object | undefined> => {
+      const shown = async (): Promise<object | undefined> => {
         const { token, acquiredAt, label } = (await app.locks.inspect(key)) ?? {};
         return { token, acquiredAt, label };
       };
@@ -138,9 +138,9 @@ export function ownFactsRules(context: ContractContext): void {
         acquiredAt,
         label,
       });
-      expect(await told()).toEqual(expected(first, 'A'));
+      expect(await shown()).toEqual(expected(first, 'A'));
       await first.end();
-      expect(await told()).toEqual(expected(second, 'B'));
+      expect(await shown()).toEqual(expected(second, 'B'));
       await second.end();
     });
 

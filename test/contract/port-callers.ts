@@ -87,7 +87,7 @@ export class PortCaller {
     return new PortCaller(this.client, this.key, this.settings).acquire(settings);
   }
 
-  /** Asks again when the lock is free, and gets it. */
+  /** Repeats its request when the lock is free, and acquires it. */
   async obtain(): Promise<void> {
     const reply = await this.acquire({ wait: true });
     if (this.client.isDecidedByVotes && reply.outcome === 'queued') await this.decided();
@@ -96,7 +96,7 @@ export class PortCaller {
 
   /**
    * Receives its grant by a push. Members of a quorum end a lease one after the other, and a request in between gets too
-   * few of them: the caller asks again after a second, as the engine does.
+   * few of them: the caller repeats the request after a second, as the engine does.
    */
   private async decided(): Promise<void> {
     const { isDecidedByVotes } = this.client;
@@ -130,11 +130,11 @@ export class PortCaller {
   /** Ends its lease now, without a notification to waiters or to its own client, which might pass it on. */
   async expire(): Promise<void> {
     const { key, owner } = this;
-    const stranger = await this.client.stranger();
-    const [reply] = await stranger.renew({ key, owner, lease: SHORT, exactly: true });
-    await stranger.close();
+    const other = await this.client.anotherClient();
+    const [reply] = await other.renew({ key, owner, lease: SHORT, exactly: true });
+    await other.close();
     if (reply !== 'renewed') throw new Error('it does not hold the lock');
-    await until('its lease is over', async () => (await this.stored()) === undefined);
+    await until('its lease has expired', async () => (await this.stored()) === undefined);
   }
 
   /** The store's view of its hold. */
@@ -171,7 +171,7 @@ export async function stand(
   waiters: readonly PortCaller[] = [],
 ): Promise<void> {
   const [first] = [...holders, ...waiters];
-  if (!first) throw new Error('nobody');
+  if (!first) throw new Error('no caller');
   const ownersOf = (list: readonly { readonly owner: string }[] = []): string[] =>
     list.map(({ owner }) => owner);
   // Members of a quorum may disagree on the first of several holders that were granted together.

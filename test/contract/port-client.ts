@@ -44,7 +44,7 @@ export class PortClient {
   readonly grants: (PushedGrant & { readonly owner: OwnerId })[] = [];
   readonly broken: OwnerId[] = [];
   /** The pushes to its owners, in order. */
-  readonly told: (readonly ['granted' | 'broken', OwnerId])[] = [];
+  readonly pushes: (readonly ['granted' | 'broken', OwnerId])[] = [];
   private readonly session: LockStoreSession;
   private lastOwner = 0;
 
@@ -58,11 +58,11 @@ export class PortClient {
       now: () => performance.now() as MonotonicMs,
       granted: (owner, grant) => {
         this.grants.push({ owner, ...grant });
-        this.told.push(['granted', owner]);
+        this.pushes.push(['granted', owner]);
       },
       broken: (owner) => {
         this.broken.push(owner);
-        this.told.push(['broken', owner]);
+        this.pushes.push(['broken', owner]);
       },
       heldByOthers: () => undefined,
       heldBack: () => undefined,
@@ -82,7 +82,7 @@ export class PortClient {
   }
 
   /** One more client of the store, which knows nothing of the owners of this one. */
-  stranger(): Promise<PortClient> {
+  anotherClient(): Promise<PortClient> {
     return PortClient.open(this.store, this.ways);
   }
 

@@ -16,16 +16,16 @@ const ending = { shutdownTimeout: 10_000 };
 const LONGEST_GAP = 800;
 
 const mixes: Record<string, CallMix> = {
-  'all of it': { limits: [1], fair: 0.2 },
-  'all of it, strictly in order': { limits: [1], fair: 1, isPatient: true },
+  'exclusive locks': { limits: [1], fair: 0.2 },
+  'exclusive locks, strictly in order': { limits: [1], fair: 1, isPatient: true },
   'readers and writers': { limits: [Infinity, Infinity, 1], fair: 0.1 },
   'readers and writers, strictly in order': { limits: [Infinity, 1], fair: 1, isPatient: true },
-  'shares of three': { limits: [3], fair: 0.2 },
-  'shares of two, strictly in order': { limits: [2], fair: 1, isPatient: true },
+  'three permits': { limits: [3], fair: 0.2 },
+  'two permits, strictly in order': { limits: [2], fair: 1, isPatient: true },
 };
 
 /**
- * Invariants for any callers with any options that callers need not share.
+ * Invariants for callers whose options are random, except those on which the callers of a key must agree.
  *
  * @param rounds of each mix
  */

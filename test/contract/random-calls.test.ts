@@ -10,7 +10,7 @@ describe('calls of a store in memory', () => {
   randomCallRules(new ContractContext(stores.memory), 4);
 });
 
-describe('calls of a server that is far away', () => {
+describe('calls of a distant server', () => {
   const context = new ContractContext(delayed['redis-10ms']);
 
   it('B10: callers of one process with different leases do not block each other', async () => {

@@ -7,7 +7,7 @@ import type { ContractContext } from './contract-context.js';
 
 export function reEntrancyRules(context: ContractContext): void {
   describe('re-entrancy', () => {
-    it('B50, B16: inside the scope the same key is got at once with the same token, and freed with the outermost', async () => {
+    it('B50, B16: inside the scope the same key is acquired at once with the same token, and freed with the outermost', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       await app.locks.withLock(key, async (outer) => {
@@ -30,7 +30,7 @@ export function reEntrancyRules(context: ContractContext): void {
         expect(await other.locks.tryAcquire(key)).toBeNull();
       });
       await context.store.settled();
-      // Comes after the release, which may be on its way still (P22).
+      // Sent after the release, which may still be under way (P22).
       expect(await app.locks.isLocked(key)).toBe(false);
       expect(await other.locks.isLocked(key)).toBe(false);
       await context.nothingLeft();
@@ -72,7 +72,7 @@ export function reEntrancyRules(context: ContractContext): void {
       expect(app.locks.current()).toBeUndefined();
     });
 
-    it('B51: branches that each take a key exclude each other, with or without a common scope', async () => {
+    it('B51: branches that acquire the same key exclude each other, with or without a common scope', async () => {
       const app = await context.app();
       const [outer, key] = [context.key(), context.key()];
       const witness = new ExclusionWitness();
@@ -146,7 +146,7 @@ export function reEntrancyRules(context: ContractContext): void {
       expect(witness.most).toBe(1);
     });
 
-    it('B53, F42: work that outlives the scope takes the key afresh', async () => {
+    it('B53, F42: work that outlives the scope acquires the key anew', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const signals = new EventEmitter();
@@ -159,7 +159,7 @@ export function reEntrancyRules(context: ContractContext): void {
         return { tried, seen, token: handle.token };
       };
       const { token, outlived } = await app.locks.withLock(key, async (lock) => {
-        // A promise that nobody inside waits for, and a timer: both begin in the scope and go on after it.
+        // A promise that is not awaited, and a timer: both start inside the scope and continue after its end.
         const over = once(signals, 'over');
         const promise = over.then(forgotten);
         const timer = new Promise<void>((resolve) => setTimeout(resolve, 20))
@@ -186,11 +186,11 @@ export function reEntrancyRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B53: a re-entry that still waits when the scope ends takes the lock afresh', async () => {
+    it('B53: a re-entry that still waits when the scope ends acquires the lock anew', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const { token, left, waiting } = await app.locks.withLock(key, async (lock) => {
-        // The first is never given back; the second waits behind it.
+        // The first is never released; the second waits for it.
         const left = await app.locks.acquire(key);
         return { token: lock.token, left, waiting: [app.locks.acquire(key)] };
       });
@@ -228,7 +228,7 @@ export function reEntrancyRules(context: ContractContext): void {
       const app = await context.app();
       const key = context.key();
       let deliver: (job: () => Promise<unknown>) => void = () => undefined;
-      // This loop began before the scope, so that what it runs is outside.
+      // This loop started before the scope, so the functions it runs are outside of it.
       const worker = new Promise<() => Promise<unknown>>((resolve) => (deliver = resolve)).then((job) =>
         job(),
       );

@@ -7,16 +7,16 @@ import type { ContractContext } from './contract-context.js';
 import { PortClient } from './port-client.js';
 
 const waysToHold: readonly [string, LockOptions][] = [
-  ['the whole lock', {}],
+  ['an exclusive lock', {}],
   ['a lock with a leaseTime', { leaseTime: 20_000 }],
   ['a fair lock', { fair: true }],
-  ['a share', { limit: 2 }],
-  ["a reader's share", { mode: 'shared' }],
+  ['a permit', { limit: 2 }],
+  ['a read lock', { mode: 'shared' }],
 ];
 
-/** What comes of a lock that is given back, and who waits for that. */
+/** What callers and other processes observe while a release is under way, and which calls wait for its reply. */
 export function releaseRules(context: ContractContext): void {
-  describe('giving back', () => {
+  describe('releasing', () => {
     const scene = async (): Promise<{
       store: HeldReleases;
       app: Awaited<ReturnType<typeof context.app>>;
@@ -25,11 +25,11 @@ export function releaseRules(context: ContractContext): void {
       return { store, app: await context.app({ store, shutdownTimeout: 10_000 }) };
     };
 
-    it.each(waysToHold)('P22: withLock goes on without the reply to its release: %s', async (_, options) => {
+    it.each(waysToHold)('P22: withLock returns before the reply to its release: %s', async (_, options) => {
       const { store, app } = await scene();
       const key = context.key();
       const error = new Error('of the work');
-      const letGo = store.hold();
+      const sendReplies = store.hold();
       expect(
         await within(
           5_000,
@@ -41,33 +41,33 @@ export function releaseRules(context: ContractContext): void {
       expect(await within(5_000, 'the error', rejectionOf(failed))).toBe(error);
       expect(store.held).toBe(2);
       expect(app.events('released', key)).toHaveLength(2);
-      letGo();
+      sendReplies();
       await context.nothingLeft();
     });
 
     it.each(waysToHold)(
-      'P22: what the caller asks for next finds the lock given back: %s',
+      'P22: later calls of the process see the lock as released: %s',
       async (_, options) => {
         const { store, app } = await scene();
-        const letGo = store.hold();
+        const sendReplies = store.hold();
         for (let round = 0; round < 10; round++) {
           const key = context.key();
           await app.locks.withLock(key, options, () => undefined);
           const next = await app.locks.tryAcquire(key);
           expect(next?.isHeld).toBe(true);
-          // By another hold: the one before is on its way out.
+          // A second hold, while the first release is still under way.
           await app.locks.withLock(context.key(), options, () => undefined);
           void next?.release();
           expect(await app.locks.isLocked(key)).toBe(false);
         }
-        letGo();
+        sendReplies();
         await context.nothingLeft();
       },
     );
 
-    it('P22: that holds for many locks that end at the same time, too', async () => {
+    it('P22: later calls see many locks that end at the same time as released', async () => {
       const { store, app } = await scene();
-      const letGo = store.hold();
+      const sendReplies = store.hold();
       const again = Array.from({ length: 100 }, async (_, index) => {
         const key = context.key();
         await app.locks.withLock(key, async () => elapse(index % 3));
@@ -76,14 +76,14 @@ export function releaseRules(context: ContractContext): void {
         return next !== null;
       });
       expect(await within(20_000, 'all of them', Promise.all(again))).not.toContain(false);
-      letGo();
+      sendReplies();
       await context.nothingLeft();
     });
 
     it('P22: several keys, and a lock that is held for longer than its work', async () => {
       const { store, app } = await scene();
       const keys = [context.key(), context.key(), context.key()];
-      const letGo = store.hold();
+      const sendReplies = store.hold();
       expect(
         await within(
           5_000,
@@ -98,7 +98,7 @@ export function releaseRules(context: ContractContext): void {
       const work = app.locks.withLock(kept, { holdAtLeast: 300 }, () => 'kept');
       expect(await within(5_000, 'the value', work)).toBe('kept');
       expect(await app.locks.tryAcquire(kept)).toBeNull();
-      letGo();
+      sendReplies();
       await context.nothingLeft();
     });
 
@@ -107,62 +107,65 @@ export function releaseRules(context: ContractContext): void {
       const single = await app.locks.acquire(context.key());
       const several = await app.locks.acquire([context.key(), context.key()]);
       const disposed = await app.locks.acquire(context.key());
-      const letGo = store.hold();
+      const sendReplies = store.hold();
       const outcomes = [single.release(), several.release(), disposed[Symbol.asyncDispose]()];
-      await until('all are on their way', () => store.held === 4);
+      await until('all releases are under way', () => store.held === 4);
       for (const outcome of outcomes) expect(await stateOf(outcome)).toBe('pending');
-      letGo();
+      sendReplies();
       expect(await Promise.all(outcomes)).toEqual(['released', 'released', undefined]);
     });
 
     it("P22: with onLost 'throw' withLock waits for the reply", async () => {
       const { store, app } = await scene();
-      const letGo = store.hold();
+      const sendReplies = store.hold();
       const work = app.locks.withLock(context.key(), { onLost: 'throw' }, () => 'value');
-      await until('the release is on its way', () => store.held === 1);
+      await until('the release is under way', () => store.held === 1);
       expect(await stateOf(work)).toBe('pending');
-      letGo();
+      sendReplies();
       expect(await work).toBe('value');
     });
 
     it.each([
       ['one key', 1],
       ['several keys', 3],
-    ])("P22: with onLost 'throw' a loss that only the store knows of is told: %s", async (_, count) => {
-      const [app, other] = await context.fleet(2);
-      const stranger = await PortClient.open(context.store.port());
-      const keys = Array.from({ length: count }, () => context.key());
-      const [taken] = keys as [string];
-      /** Nobody tells the holder. */
-      const lose = async (): Promise<string> => {
-        const { owner } = (await other.locks.inspect(taken)) ?? {};
-        await stranger.release(taken, owner as OwnerId);
-        return 'value';
-      };
-      const key = count === 1 ? taken : keys;
-      expect(await app.locks.withLock(key, lose)).toBe('value');
-      const lost = await rejectionOf(app.locks.withLock(key, { onLost: 'throw' }, lose));
-      expect(lost).toBeInstanceOf(LockLostError);
-      expect(lost).toMatchObject({ code: 'LOCK_LOST', keys: [taken], reason: 'expired', result: 'value' });
-      const failing = async (): Promise<never> => {
-        await lose();
-        throw new Error('of the work');
-      };
-      const failed = await rejectionOf(app.locks.withLock(key, { onLost: 'throw' }, failing));
-      expect(failed).toMatchObject({ message: 'of the work' });
-      await stranger.close();
-      await context.nothingLeft();
-    });
+    ])(
+      "P22: with onLost 'throw' a loss that only the store has recorded is reported: %s",
+      async (_, count) => {
+        const [app, other] = await context.fleet(2);
+        const stranger = await PortClient.open(context.store.port());
+        const keys = Array.from({ length: count }, () => context.key());
+        const [taken] = keys as [string];
+        /** The holder is not notified. */
+        const lose = async (): Promise<string> => {
+          const { owner } = (await other.locks.inspect(taken)) ?? {};
+          await stranger.release(taken, owner as OwnerId);
+          return 'value';
+        };
+        const key = count === 1 ? taken : keys;
+        expect(await app.locks.withLock(key, lose)).toBe('value');
+        const lost = await rejectionOf(app.locks.withLock(key, { onLost: 'throw' }, lose));
+        expect(lost).toBeInstanceOf(LockLostError);
+        expect(lost).toMatchObject({ code: 'LOCK_LOST', keys: [taken], reason: 'expired', result: 'value' });
+        const failing = async (): Promise<never> => {
+          await lose();
+          throw new Error('of the work');
+        };
+        const failed = await rejectionOf(app.locks.withLock(key, { onLost: 'throw' }, failing));
+        expect(failed).toMatchObject({ message: 'of the work' });
+        await stranger.close();
+        await context.nothingLeft();
+      },
+    );
 
     it('P22: shutdown waits for the replies', async () => {
       const { store, app } = await scene();
-      const letGo = store.hold();
+      const sendReplies = store.hold();
       await app.locks.withLock(context.key(), () => undefined);
       const closed = app.close();
       expect(await stateOf(closed)).toBe('pending');
       await elapse(1_500);
       expect(await stateOf(closed)).toBe('pending');
-      letGo();
+      sendReplies();
       await within(5_000, 'the end', closed);
       await context.nothingLeft();
     });
@@ -175,7 +178,7 @@ export function releaseRules(context: ContractContext): void {
           throw error;
         },
       ],
-    ])('P22, P33: a release that the store %s is tried again in the background', async (_, fail) => {
+    ])('P22, P33: a release that the store %s is retried in the background', async (_, fail) => {
       const store = context.store.port();
       let failures = 0;
       const open = store.open.bind(store);

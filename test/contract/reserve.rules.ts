@@ -11,7 +11,7 @@ function granted(reply: AcquireReply): Granted {
   return reply;
 }
 
-/** What the port says of holds that follow each other without it: blocks of tokens, and whether others wait. */
+/** What the port provides for local hand-overs: blocks of tokens, and whether other processes wait. */
 export function reserveRules(context: ContractContext): void {
   describe('the port, for hand-overs', () => {
     const clients: PortClient[] = [];
@@ -24,7 +24,7 @@ export function reserveRules(context: ContractContext): void {
       await Promise.all(clients.splice(0).map((opened) => opened.close()));
     });
 
-    it('P34: what is reserved while a renewal is under way does not shorten the lease', async () => {
+    it('P34: a reservation during a renewal does not shorten the lease', async () => {
       const [a, b] = [await client(), await client()];
       for (const tokens of [1, 5]) {
         const [key, owner] = [context.key(), a.newOwner()];
@@ -38,7 +38,7 @@ export function reserveRules(context: ContractContext): void {
       }
     });
 
-    it('P3: a grant brings as many tokens as were asked for, and nobody else gets one of them', async () => {
+    it('P3: a grant carries as many tokens as requested, and no other owner receives any of them', async () => {
       const [a, b] = [await client(), await client()];
       const nextKey = context.keysTogether();
       const [key, other] = [nextKey(), nextKey()];
@@ -54,16 +54,16 @@ export function reserveRules(context: ContractContext): void {
           await one.release(key, owner);
         }
       }
-      // The counter is one for all locks that lie together.
+      // Locks stored together share one counter.
       const elsewhere = granted(await a.acquire(other, a.newOwner()));
       expect(elsewhere.token).toBeGreaterThan(last);
     });
 
     it.each([
-      ['of whole locks', 1],
-      ['of shares of semaphores', 7],
+      ['of exclusive locks', 1],
+      ['of permits', 7],
       ['of readers', Infinity],
-    ])('P3: blocks %s that are asked for at the same time do not overlap', async (_, limit) => {
+    ])('P3: blocks %s that are requested at the same time do not overlap', async (_, limit) => {
       if (!context.store.hasOneCounter) return;
       const [a, b] = [await client(), await client()];
       const nextKey = context.keysTogether();
@@ -73,7 +73,7 @@ export function reserveRules(context: ContractContext): void {
           const one = index % 2 ? a : b;
           const wait = index % 3 === 0;
           const tokens = 1 + (index % 65);
-          // Five on each key, where there is room for them.
+          // Five requests for each key, if its limit allows several holders.
           const key = limit === 1 ? nextKey() : (shared[index % 20] ?? '');
           const grant = granted(await one.acquire(key, one.newOwner(), { tokens, wait, limit }));
           return { first: grant.token, tokens: grant.tokens ?? 1 };
@@ -86,23 +86,23 @@ export function reserveRules(context: ContractContext): void {
       });
     });
 
-    it('P42: tokens that are granted after a raise are larger than its floor, which never lowers them', async () => {
+    it('P42: tokens granted after a raise are larger than its floor, which never lowers them', async () => {
       const a = await client();
       const nextKey = context.keysTogether();
       const [key, owner] = [nextKey(), a.newOwner()];
       const token = await a.take(key, owner);
       const since = Date.now() as WallClockMs;
-      const told = { key, owner, token: token + 5, since };
+      const raise = { key, owner, token: token + 5, since };
       const floor = token + 60_000_000;
-      if (!(await a.raise({ ...told, floor }))) return;
+      if (!(await a.raise({ ...raise, floor }))) return;
       expect(await a.inspect(key)).toMatchObject({ owner, token: token + 5, since });
       const next = await a.take(nextKey(), a.newOwner());
       expect(next).toBeGreaterThan(floor);
-      await a.raise({ ...told, floor: token });
+      await a.raise({ ...raise, floor: token });
       expect(await a.take(nextKey(), a.newOwner())).toBeGreaterThan(next);
     });
 
-    it('P30: asking again with one owner does not give its reserved tokens out twice', async () => {
+    it('P30: a repeated request of one owner does not return its reserved tokens twice', async () => {
       const a = await client();
       const key = context.key();
       const owner = a.newOwner();
@@ -116,7 +116,7 @@ export function reserveRules(context: ContractContext): void {
       expect(await a.take(key, a.newOwner())).toBeGreaterThanOrEqual(token + 65);
     });
 
-    it('P12, P20: a pushed grant brings its tokens, and tells whether others wait', async () => {
+    it('P12, P20: a pushed grant carries its tokens, and reports whether other processes wait', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();
       const [holder, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
@@ -135,7 +135,7 @@ export function reserveRules(context: ContractContext): void {
       expect(await a.take(key, a.newOwner())).toBeGreaterThanOrEqual(two.token + 3);
     });
 
-    it('P20: a place of one’s own client is not another’s', async () => {
+    it('P20: a queue position of the same client does not count as another process', async () => {
       const [a, b] = [await client(), await client()];
       const key = context.key();
       const [holder, own, other] = [a.newOwner(), a.newOwner(), b.newOwner()];
@@ -158,7 +158,7 @@ export function reserveRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: asking as one that expects to wait gets a free lock all the same, and a place for a held one', async () => {
+    it('P20: a request that expects to wait gets a free lock immediately, and a queue position for a held one', async () => {
       const [a, b] = [await client(), await client()];
       const key = context.key();
       const [owner, other] = [a.newOwner(), b.newOwner()];
@@ -176,7 +176,7 @@ export function reserveRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: a reservation renews, and brings tokens that nobody else gets', async () => {
+    it('P20: a reservation renews, and carries tokens that no other owner receives', async () => {
       const [a, b] = [await client(), await client()];
       const newKey = context.keysTogether();
       const key = newKey();
@@ -186,14 +186,14 @@ export function reserveRules(context: ContractContext): void {
       if (reply.outcome !== 'reserved') throw new Error(reply.outcome);
       expect(reply.token).toBeGreaterThan(token);
       expect((await b.inspect(key))?.leaseLeft).toBeGreaterThan(15_000);
-      // What others see of the hold is that of its grant.
+      // Other clients still see the owner and token of the grant.
       expect(await b.inspect(key)).toMatchObject({ owner, token });
       expect(await b.take(newKey(), b.newOwner())).toBeGreaterThanOrEqual(reply.token + 65);
       await a.release(key, owner);
       expect(await b.take(key, b.newOwner())).toBeGreaterThanOrEqual(reply.token + 65);
     });
 
-    it('P30: the same reservation twice renews once and never gives the same token twice', async () => {
+    it('P30: a repeated reservation renews once and never returns the same token twice', async () => {
       const a = await client();
       const key = context.key();
       const owner = a.newOwner();
@@ -228,7 +228,7 @@ export function reserveRules(context: ContractContext): void {
       await a.release(key, holder);
       await b.granted(owner);
       await b.reserve({ key, owner, lease: 1_000, tokens: 1 });
-      // Exactly the lease, which may be shorter than that of the push; claimed, it is shortened no more.
+      // The claim sets exactly this lease, even if the pushed one was longer. Later renewals never shorten it.
       expect((await a.inspect(key))?.leaseLeft).toBeLessThanOrEqual(1_000);
       await b.reserve({ key, owner, lease: 20_000, tokens: 1 });
       await b.renew({ key, owner, lease: 500 });
@@ -237,7 +237,7 @@ export function reserveRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P30, P34: a reservation that comes after the release touches nobody', async () => {
+    it('P30, P34: a reservation that arrives after the release affects no holder', async () => {
       const [a, b] = [await client(), await client()];
       const key = context.key();
       const [late, owner] = [a.newOwner(), b.newOwner()];
@@ -256,7 +256,7 @@ export function reserveRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P34: a reservation for a lease that ran out brings nothing back', async () => {
+    it('P34: a reservation for an expired lease does not restore it', async () => {
       const a = await client();
       const key = context.key();
       const owner = a.newOwner();
@@ -267,7 +267,7 @@ export function reserveRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P21: of many requests of one tick each has its own answer', async () => {
+    it('P21: each of many requests of one tick has its own reply', async () => {
       const [a, b] = [await client(), await client()];
       const keys = Array.from({ length: 150 }, () => context.key());
       const taken = await Promise.all(
@@ -300,7 +300,7 @@ export function reserveRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P21: releases of one tick each wake the first of those who wait', async () => {
+    it('P21: releases of one tick each wake the first waiter of their lock', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const keys = Array.from({ length: 30 }, () => context.key());
       const held = await Promise.all(

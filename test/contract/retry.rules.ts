@@ -33,7 +33,7 @@ function gate(): Gate {
 export function retryRules(context: ContractContext): void {
   describe('retry', () => {
     const apps: LockApp[] = [];
-    /** An application whose requests can be seen, and changed. */
+    /** An application whose requests the test can see and change. */
     const spied = async (waitTime = 5_000): Promise<{ app: LockApp; store: SpiedStore }> => {
       const store = new SpiedStore(context.store.port());
       const app = await LockApp.start({ store, waitTime, shutdownTimeout: 100 });
@@ -43,12 +43,12 @@ export function retryRules(context: ContractContext): void {
     afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
     const tries = async (store: SpiedStore, count: number): Promise<void> => {
-      await until('it has tried', () => store.asked.length >= count);
-      // And was answered: a store may serve others before.
+      await until('it has made its attempts', () => store.asked.length >= count);
+      // The reply has arrived too: a store may serve other requests first.
       await context.store.settled();
     };
 
-    it('B10: after maxAttempts tries a held lock is a LockTimeoutError that tells how many', async () => {
+    it('B10: after maxAttempts attempts a held lock is a LockTimeoutError with their number', async () => {
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -72,7 +72,7 @@ export function retryRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('gets the lock with the try after it was freed', async () => {
+    it('acquires the lock with the first attempt after it was freed', async () => {
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -85,7 +85,7 @@ export function retryRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('takes a free lock with the first try, and lets others of its process know', async () => {
+    it('acquires a free lock with the first attempt, and other callers of its process see it as held', async () => {
       const { app, store } = await spied();
       const key = context.key();
       const handle = await app.locks.acquire(key, { retry: seldom });
@@ -95,7 +95,7 @@ export function retryRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13: stands in no queue: who does goes first, in other processes and in its own', async () => {
+    it('B13: has no queue position: queued callers go first, in other processes and in its own', async () => {
       const [{ app, store }, holder, other] = [await spied(), ...(await context.fleet(2))];
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -118,7 +118,7 @@ export function retryRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('is served as well when many poll and wait', async () => {
+    it('is served even when many callers poll and wait', async () => {
       const fleet = await context.fleet(3);
       const key = context.key();
       let inside = 0;
@@ -161,19 +161,19 @@ export function retryRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B10: a pause that would outlast waitTime is cut for a last try', async () => {
+    it('B10: a pause that would outlast waitTime is shortened for a last attempt', async () => {
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = context.key();
       const handle = await holder.locks.acquire(key);
       const start = performance.now();
-      // Time enough for the first answer.
+      // Enough time for the first reply.
       const waitTime = context.store.isInRealTime === true ? 3_000 : 500;
       const waiting = app.locks.acquire(key, { waitTime, retry: seldom });
       await tries(store, 1);
       await handle.release();
       const got = await within(5_000, 'the lock', waiting);
-      // Early enough for its answer.
-      // The answer to come takes as long as the last one, which is long on a machine that is busy.
+      // Early enough to receive its reply within waitTime.
+      // The engine expects the reply to take as long as the last one, which is long on a busy machine.
       const answer = context.store.isInRealTime === true ? 1_500 : context.store.delay;
       expect(performance.now() - start).toBeGreaterThanOrEqual(waitTime - 1 - answer);
       expect(performance.now() - start).toBeLessThan(5_000);
@@ -188,7 +188,7 @@ export function retryRules(context: ContractContext): void {
     const heldKey = async (holder: LockApp): Promise<string> =>
       (await holder.locks.acquire(context.key())).key;
 
-    it('B11: the last try that was heard of decides between held and unavailable', async () => {
+    it('B11: the last attempt that got a reply decides between held and unavailable', async () => {
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = await heldKey(holder);
       const retry = { ...often, maxAttempts: 3 };
@@ -209,7 +209,7 @@ export function retryRules(context: ContractContext): void {
       );
     });
 
-    it('B11: an outage that ends before the tries do is no failure', async () => {
+    it('B11: an outage that ends before the last attempt is no failure', async () => {
       const { app, store } = await spied();
       const key = context.key();
       store.twist = (number) => (number < 4 ? outage : undefined);
@@ -219,7 +219,7 @@ export function retryRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B11: a failure that trying again can not mend ends it at once', async () => {
+    it('B11: a failure that is not retryable ends it at once', async () => {
       const { app, store } = await spied();
       const refusal = new LockStoreError('no right', { inDoubt: false, retryable: false });
       store.twist = () => refusal;
@@ -231,7 +231,7 @@ export function retryRules(context: ContractContext): void {
       expect(store.asked).toHaveLength(1);
     });
 
-    it('B10, B11: a try without an answer is an unavailable store, and what it brings later is given back', async () => {
+    it('B10, B11: an attempt without a reply is an unavailable store, and a late grant is released', async () => {
       const { app, store } = await spied();
       const key = context.key();
       const silence = gate();
@@ -252,7 +252,7 @@ export function retryRules(context: ContractContext): void {
       expect(app.events('granted')).toEqual([]);
     });
 
-    it('B11: a try without an answer after one that found it held is a timeout', async () => {
+    it('B11: an attempt without a reply after one that found it held is a timeout', async () => {
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = await heldKey(holder);
       const silence = gate();
@@ -265,7 +265,7 @@ export function retryRules(context: ContractContext): void {
       silence.open();
     });
 
-    it('an abort ends a pause or a try at once', async () => {
+    it('an abort ends a pause or an attempt at once', async () => {
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = await heldKey(holder);
       const inPause = new AbortController();
@@ -284,14 +284,14 @@ export function retryRules(context: ContractContext): void {
       const trying = rejectionOf(app.locks.acquire(free, { ...patient, signal: inTry.signal, retry: often }));
       await tries(store, 2);
       inTry.abort('enough');
-      expect(await within(2_000, 'the end of the try', trying)).toBe('enough');
+      expect(await within(2_000, 'the end of the attempt', trying)).toBe('enough');
       silence.open();
-      await until('the grant is given back', async () => !(await holder.locks.isLocked(free)));
+      await until('the grant is released', async () => !(await holder.locks.isLocked(free)));
       expect(store.asked).toHaveLength(2);
       expect(new Set(app.seen.map(({ type }) => type))).toEqual(new Set(['aborted']));
     });
 
-    it('B60: shutdown ends a pause or a try at once', async () => {
+    it('B60: shutdown ends a pause or an attempt at once', async () => {
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = await heldKey(holder);
       const free = context.key();
@@ -307,11 +307,11 @@ export function retryRules(context: ContractContext): void {
       }
       silence.open();
       await within(3_000, 'the end', closed);
-      await until('the grant is given back', async () => !(await holder.locks.isLocked(free)));
+      await until('the grant is released', async () => !(await holder.locks.isLocked(free)));
       expect(store.asked).toHaveLength(2);
     });
 
-    it('B50: re-entry needs no try', async () => {
+    it('B50: re-entry sends no request', async () => {
       const { app, store } = await spied();
       const key = context.key();
       const options = { retry: { maxAttempts: 1 } };
@@ -322,7 +322,7 @@ export function retryRules(context: ContractContext): void {
       expect(store.asked).toHaveLength(1);
     });
 
-    it('F40: combinations that make no sense are refused before anything is sent', async () => {
+    it('F40: contradictory combinations are rejected before anything is sent', async () => {
       const [{ app, store }, hasty] = [await spied(), await spied(0)];
       const [key, retry] = [context.key(), often];
       const refused = [

@@ -6,12 +6,12 @@ import { crowd, PortCaller, portClients, stand } from './port-callers.js';
 
 const reader = { limit: Infinity };
 
-/** What the port says of single shares: claims, leases, doubt, force, and what one can see of them. */
+/** What the port requires for each shared hold: claims, leases, doubt, forced release and inspection. */
 export function shareLeaseRules(context: ContractContext): void {
-  describe('the port, for the leases of shares', () => {
+  describe('the port, for the leases of shared holds', () => {
     const open = portClients(context);
 
-    it('P12: a pushed share that nobody claims ends after its claim lease, and frees itself only', async () => {
+    it('P12: a pushed shared hold that is not claimed expires after its claim lease, and frees nothing else', async () => {
       const clients = await open(2);
       const settings = { limit: 2, claimLease: 300 };
       const [one, two, silent, next] = crowd(4, clients, context.key(), settings);
@@ -19,8 +19,8 @@ export function shareLeaseRules(context: ContractContext): void {
       for (const caller of [silent, next]) await caller.queue();
       await one.release();
       expect(await silent.pushed()).toMatchObject({ lease: 300 });
-      await until('it is over', async () => (await silent.stored()) === undefined);
-      // Where several servers decide, one that has the votes of some looks after the others by itself.
+      await until('it has expired', async () => (await silent.stored()) === undefined);
+      // On a quorum, a waiter with some of the votes requests the rest itself.
       const { isDecidedByVotes, servesAtEndOfLease = false } = context.store;
       if (!isDecidedByVotes && !servesAtEndOfLease) await stand([two], [next]);
       await next.obtain();
@@ -30,7 +30,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P12: a renewal claims a pushed share with exactly its lease, and then shortens it no more', async () => {
+    it('P12: a renewal claims a pushed shared hold with exactly its lease; later ones never shorten it', async () => {
       const clients = await open(2);
       const [one, two, owner] = crowd(3, clients, context.key(), { limit: 2 });
       for (const caller of [one, two]) await caller.hold();
@@ -48,7 +48,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P12: renewals of a pushed grant that come together are all answered', async () => {
+    it('P12: simultaneous renewals of a pushed grant all get a reply', async () => {
       const clients = await open(2);
       const [one, owner] = crowd(2, clients, context.key(), { limit: 1 });
       await one.hold();
@@ -61,7 +61,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P34: a renewal never brings a share back, creates none and answers for each', async () => {
+    it('P34: a renewal never restores or creates a shared hold, and replies for each', async () => {
       const [a, b] = await open(2);
       const [key, free] = [context.key(), context.key()];
       const [one, two, stranger] = crowd(3, [a], key, reader);
@@ -83,7 +83,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P34: a share whose lease is over is not held, though nobody has noticed yet', async () => {
+    it('P34: a shared hold whose lease has expired is not held, even before any request notices it', async () => {
       const clients = await open(2);
       const [renewed, released, other] = crowd(3, clients, context.key(), reader);
       for (const caller of [renewed, released]) await caller.hold({ lease: 100 });
@@ -96,7 +96,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a renewal to exactly a lease shortens any hold, and lengthens it too', async () => {
+    it('a renewal to an exact lease shortens or lengthens any hold', async () => {
       const [a] = await open(1);
       for (const limit of [1, Infinity, 3]) {
         const caller = new PortCaller(a, context.key(), { limit });
@@ -106,13 +106,13 @@ export function shareLeaseRules(context: ContractContext): void {
         expect(await caller.renew(40_000, true)).toBe('renewed');
         expect((await caller.stored())?.leaseLeft).toBeGreaterThan(30_000);
         expect(await caller.renew(1, true)).toBe('renewed');
-        await until('it is over', async () => (await caller.stored()) === undefined);
+        await until('it has expired', async () => (await caller.stored()) === undefined);
         expect(await caller.renew(1_000, true)).toBe('gone');
         expect(await caller.release()).toBe('not-held');
       }
     });
 
-    it('a share that is cut to exactly a lease leaves the others theirs', async () => {
+    it('shortening a shared hold to an exact lease leaves the leases of the others unchanged', async () => {
       const clients = await open(2);
       const [one, two] = crowd(2, clients, context.key(), reader);
       for (const caller of [one, two]) await caller.hold();
@@ -124,7 +124,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a share that is cut to exactly a lease leaves nothing behind when it was the only one', async () => {
+    it('the only shared hold, shortened to an exact lease, leaves nothing behind', async () => {
       const [client] = await open(1);
       const [one] = crowd(1, [client], context.key(), reader);
       await one.hold();
@@ -133,7 +133,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('shares that are cut to exactly a lease leave nothing behind when the others are given back', async () => {
+    it('shared holds shortened to an exact lease leave nothing behind after the others are released', async () => {
       const clients = await open(2);
       const [one, two, last] = crowd(3, clients, context.key(), { limit: 3 });
       for (const caller of [one, two, last]) await caller.hold();
@@ -145,7 +145,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('shares that are all cut to exactly a lease leave nothing behind', async () => {
+    it('shared holds that are all shortened to an exact lease leave nothing behind', async () => {
       const clients = await open(2);
       const holders = crowd(3, clients, context.key(), reader);
       for (const caller of holders) await caller.hold();
@@ -157,15 +157,15 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P42: a raise changes token and time of one share, and nothing else', async () => {
+    it('P42: a raise changes token and time of one shared hold, and nothing else', async () => {
       const clients = await open(2);
       const [one, two, next] = crowd(3, clients, context.key(), { limit: 3, label: 'why' });
       const token = await one.hold();
       await two.hold();
       const before = await two.stored();
       const since = ((await one.stored())?.since ?? NaN) as WallClockMs;
-      const told = { key: one.key, owner: one.owner, token: token + 5, since, floor: token + 60_000_000 };
-      if (!(await one.client.raise(told))) return;
+      const raise = { key: one.key, owner: one.owner, token: token + 5, since, floor: token + 60_000_000 };
+      if (!(await one.client.raise(raise))) return;
       const { leaseLeft, ...raised } = (await one.stored()) ?? {};
       expect(raised).toEqual({ owner: one.owner, token: token + 5, since, label: 'why' });
       expect(leaseLeft).toBeGreaterThan(15_000);
@@ -175,7 +175,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P32: cancel takes a share back whatever state it is in, and those who can be are served', async () => {
+    it('P32: cancel removes a shared hold in any state, and waiters that fit are served', async () => {
       const clients = await open(2);
       const callers = crowd(5, clients, context.key(), { limit: 2 });
       const [one, two, queued, next, last] = callers;
@@ -197,7 +197,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P32: a cancel or a release in doubt keeps out the request that comes late, where that can be', async () => {
+    it('P32: a cancel or a release in doubt blocks a late request, where requests can be late', async () => {
       if (!context.store.canBeLate) return;
       const clients = await open(2);
       const [other, late, released] = crowd(3, clients, context.key(), { limit: 3 });
@@ -215,7 +215,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P32, P33: a release in doubt takes the place back that a late request of its owner has got', async () => {
+    it('P32, P33: a release in doubt removes the queue position that a late request of its owner created', async () => {
       const clients = await open(2);
       const [holder, late, next] = crowd(3, clients, context.key(), { limit: 1 });
       const behind = new PortCaller(clients[0], holder.key, reader);
@@ -231,7 +231,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('inspecting tells of every holder and of every waiter, in order', async () => {
+    it('inspect reports every holder and every waiter, in order', async () => {
       const [a, b] = await open(2);
       const key = context.key();
       const before = Date.now();
@@ -284,7 +284,7 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a label stays with a share that was pushed and renewed', async () => {
+    it('a shared hold that was pushed and renewed keeps its label', async () => {
       const clients = await open(2);
       const [one, two] = crowd(2, clients, context.key(), { label: 'why' });
       const behind = new PortCaller(clients[0], one.key, { ...reader, label: 'a reader' });
@@ -302,11 +302,11 @@ export function shareLeaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('breaking a lock ends every share of it, tells each client, and serves those who wait', async () => {
+    it('breaking a lock ends every shared hold of it, notifies each client, and serves the waiters', async () => {
       const [a, b, c] = await open(3);
       const key = context.key();
       const [one, two, three, four, five, six] = crowd(6, [a, b], key, { limit: 3 });
-      // Whoever has waited once listens, for locks that lie there.
+      // A client that has waited once is subscribed for the locks of that place.
       const warmUp = crowd(3, [c, a, b], key);
       await warmUp[0].hold();
       for (const caller of warmUp.slice(1)) await caller.queue();
@@ -315,13 +315,13 @@ export function shareLeaseRules(context: ContractContext): void {
       for (const caller of [one, two, three]) await caller.hold();
       for (const caller of [four, five, six]) await caller.queue();
       expect(await c.forceRelease(key)).toBe(true);
-      for (const caller of [one, two, three]) await until('it is told', () => caller.isBroken);
+      for (const caller of [one, two, three]) await until('it is notified', () => caller.isBroken);
       for (const caller of [four, five, six]) await caller.pushed();
       await stand([four, five, six]);
       expect(await one.release()).toBe('not-held');
       for (const caller of [four, five, six]) expect(await caller.renew(20_000)).toBe('renewed');
       expect(await c.forceRelease(key)).toBe(true);
-      for (const caller of [four, five, six]) await until('it is told', () => caller.isBroken);
+      for (const caller of [four, five, six]) await until('it is notified', () => caller.isBroken);
       expect(await c.forceRelease(key)).toBe(false);
       expect(await c.lockOf(key)).toBeNull();
       await context.nothingLeft();

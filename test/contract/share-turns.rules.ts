@@ -6,15 +6,15 @@ import { VirtualTime } from '../support/virtual-time.js';
 import type { ContractContext } from './contract-context.js';
 import { crowd, PortCaller, portClients } from './port-callers.js';
 
-/** How long one reads, ms. */
+/** How long a reader holds the lock, ms. */
 const READING = 20;
 
-/** Holds that follow each other in one process, where several may hold a lock at once. */
+/** Local hand-overs of shared holds. */
 export function shareTurnRules(context: ContractContext): void {
-  describe('turns of a process that has shares', () => {
+  describe('local hand-overs of shared holds', () => {
     const open = portClients(context);
 
-    it('B13: callers enough for all shares keep nobody of another process waiting for long', async () => {
+    it('B13: a process with callers for every permit does not block another process for long', async () => {
       const [crowded, other] = await context.fleet(2);
       const key = context.key();
       const options = { limit: 10, waitTime: 20_000 };
@@ -22,13 +22,13 @@ export function shareTurnRules(context: ContractContext): void {
       const busy = Array.from({ length: 60 }, async () => {
         while (!isServed) {
           await crowded.locks.withLock(key, options, () => context.store.roundTrip());
-          // Where nothing goes over a network nobody else would get a word in.
+          // Without a network in between, no other process would get a turn.
           await endOfTurn();
           turns += 1;
         }
       });
-      // All of its places in the queue are before that of the other.
-      await until('it goes round', () => turns > 300);
+      // All its queue positions are before that of the other process.
+      await until('permits are handed over', () => turns > 300);
       const outcome = other.locks.withLock(key, { ...options, waitTime: 10_000 }, () => 'served');
       try {
         expect(await outcome).toBe('served');
@@ -39,7 +39,7 @@ export function shareTurnRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P24: shares pass on inside a process, and never more than the limit are held', async () => {
+    it('P24: permits are handed over inside a process, and never more than the limit are held', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const owners = new Set<string>();
@@ -56,12 +56,12 @@ export function shareTurnRules(context: ContractContext): void {
       await Promise.all(Array.from({ length: 60 }, use));
       expect(most).toBe(3);
       if (!context.store.isDecidedByVotes) expect(tokens.size).toBe(60);
-      // Far away or on a busy machine a share goes back now and then.
+      // On a distant store or a busy machine a permit is released to the store now and then.
       if (context.store.delay < 5) expect(owners.size).toBeLessThan(50);
       await context.nothingLeft();
     }, 60_000);
 
-    it('P25: a writer gets the lock among readers of two processes who are always busy, in time', async () => {
+    it('P25: a writer acquires the lock in time among always busy readers of two processes', async () => {
       const [a, b, c] = await context.fleet(3);
       const key = context.key();
       let [isOver, reading, together] = [false, 0, 0];
@@ -80,7 +80,7 @@ export function shareTurnRules(context: ContractContext): void {
       );
       try {
         for (let round = 0; round < 10; round++) {
-          await until('somebody reads', () => reading > 0);
+          await until('a reader holds the lock', () => reading > 0);
           await elapse(20 * round);
           const askedAt = performance.now();
           await c.locks.withLock(key, { waitTime: 20_000 }, async () => {
@@ -95,13 +95,13 @@ export function shareTurnRules(context: ContractContext): void {
         await Promise.all(busy);
       }
       expect(together).toBe(0);
-      // In real time a busy machine has its say.
+      // In real time the waits depend on the load of the machine.
       const longest = VirtualTime.current === undefined ? 0 : Math.max(...waits);
       expect(longest).toBeLessThan(100 + READING + 4 * context.store.delay);
       await context.nothingLeft();
     }, 120_000);
 
-    it('P25: a reader that comes when a writer is known to wait comes after it, though others of its process read', async () => {
+    it('P25: a reader that arrives after a writer of another process goes after it, even if its process already reads', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const reading = { mode: 'shared', waitTime: 30_000 } as const;
@@ -112,7 +112,7 @@ export function shareTurnRules(context: ContractContext): void {
       await context.store.settled();
       const late = app.locks.withLock(key, reading, () => order.push('reader'));
       await queuedIn(app, key);
-      // What the store says to it has arrived by now.
+      // By now the notification about the writer has arrived.
       for (let turn = 0; turn < 5; turn++) await context.store.roundTrip();
       expect(order).toEqual([]);
       await first.release();
@@ -121,12 +121,12 @@ export function shareTurnRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P20: that others wait is seen behind however many places of one’s own', async () => {
+    it('P20: another process’s waiter is reported behind any number of its own queue positions', async () => {
       const [a, b] = await open(2);
       const key = context.key();
       const [one, two, ...own] = crowd(72, [a], key, { limit: 2 });
       for (const caller of [one, two]) await caller.hold();
-      // All at once: whoever is silent for long is passed over.
+      // All at once: a waiter that does not poll for long is skipped.
       await own[0].queue();
       await Promise.all(own.slice(1).map((caller) => caller.queue()));
       const request = { key, owner: one.owner, lease: 20_000, tokens: 1 };
@@ -142,7 +142,7 @@ export function shareTurnRules(context: ContractContext): void {
     });
 
     it.each([1, 2])(
-      'P20: without a lease a reservation leaves that of the hold as it is (limit %i)',
+      'P20: a reservation without a lease leaves the lease of the hold unchanged (limit %i)',
       async (limit) => {
         const [a] = await open(1);
         const [one, two, waiter] = crowd(3, [a], context.key(), { limit });
@@ -158,7 +158,7 @@ export function shareTurnRules(context: ContractContext): void {
           tokens.push(reply.token);
           expect((await caller.stored())?.leaseLeft).toBeGreaterThan(15_000);
         }
-        // A pushed grant is still to be claimed.
+        // The grant will be pushed, and not claimed yet.
         await waiter.queue({ claimLease: 5_000 });
         await one.release();
         await waiter.pushed();
@@ -166,7 +166,7 @@ export function shareTurnRules(context: ContractContext): void {
         expect((await waiter.stored())?.leaseLeft).toBeGreaterThan(2_000);
         expect(await waiter.renew(1_000)).toBe('renewed');
         expect((await waiter.stored())?.leaseLeft).toBeLessThanOrEqual(1_000);
-        // It creates none, and brings none back.
+        // A reservation neither creates nor restores a lease.
         expect((await reserve(one)).outcome).toBe(limit === 1 ? 'taken' : 'gone');
         await waiter.release();
         expect((await reserve(waiter)).outcome).toBe('gone');

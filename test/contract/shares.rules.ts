@@ -17,10 +17,10 @@ import type { ContractContext } from './contract-context.js';
 const shared = { mode: 'shared', waitTime: 20_000 } as const;
 const exclusive = { waitTime: 20_000 } as const;
 
-/** What holds for readers and semaphores as users see them, for every store. */
+/** Read locks and semaphores through the public API. */
 export function sharesRules(context: ContractContext): void {
-  describe('shares', () => {
-    /** Takes the lock, notes the name in the order of the grants, and gives the lock back when `letGo` says so. */
+  describe('read locks and semaphores', () => {
+    /** Acquires the lock and records the name, in the order of the grants. */
     const follow = (
       order: string[],
       name: string,
@@ -42,7 +42,7 @@ export function sharesRules(context: ContractContext): void {
       for (const handle of handles) await (await handle).release();
     };
 
-    it('readers hold a lock together, over processes, each with a token of its own', async () => {
+    it('readers of several processes hold a lock together, each with its own token', async () => {
       const [a, b] = await context.fleet(2);
       const key = context.key();
       const handles: LockHandle[] = [];
@@ -60,7 +60,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13: a writer that waits is not overtaken by readers, over processes', async () => {
+    it('B13: a waiting writer is not overtaken by readers of other processes', async () => {
       const [a, b, c] = await context.fleet(3);
       const key = context.key();
       const reader = await a.locks.acquire(key, shared);
@@ -77,12 +77,12 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13: callers of one process are served in the order in which they asked, whatever they ask for', async () => {
+    it('B13: readers and writers of one process are served in the order of their calls', async () => {
       const [holder, app] = await context.fleet(2);
       const key = context.key();
       const first = await holder.locks.acquire(key);
       const order: string[] = [];
-      const wishes: [string, LockOptions][] = [
+      const calls: [string, LockOptions][] = [
         ['w1', exclusive],
         ['w2', exclusive],
         ['r3', shared],
@@ -92,7 +92,7 @@ export function sharesRules(context: ContractContext): void {
         ['w7', exclusive],
         ['w8', exclusive],
       ];
-      const work = wishes.map(([name, options]) =>
+      const work = calls.map(([name, options]) =>
         app.locks.withLock(key, options, async () => {
           order.push(name);
           await context.store.roundTrip();
@@ -101,14 +101,14 @@ export function sharesRules(context: ContractContext): void {
       await queuedIn(app, key);
       await first.release();
       await within(20_000, 'all', Promise.all(work));
-      // Two readers in a row get it together: which of them begins first is no matter of order.
+      // Two adjacent readers are granted together, so either may begin first.
       expect(order.slice(2, 4).sort()).toEqual(['r3', 'r4']);
       order.splice(2, 2);
       expect(order).toEqual(['w1', 'w2', 'w5', 'r6', 'w7', 'w8']);
       await context.nothingLeft();
     });
 
-    it('readers in a row are granted together, however many there are', async () => {
+    it('adjacent readers are granted together, however many there are', async () => {
       const [holder, app] = await context.fleet(2);
       const key = context.key();
       const writer = await holder.locks.acquire(key);
@@ -126,7 +126,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it.each([2, 3])('never more than the limit of %i hold it, and everybody is served', async (limit) => {
+    it.each([2, 3])('never more than the limit of %i hold it, and every caller is served', async (limit) => {
       const apps = await context.fleet(3);
       const key = context.key();
       const witness = new ExclusionWitness();
@@ -136,7 +136,7 @@ export function sharesRules(context: ContractContext): void {
           locks.withLock(key, { limit, waitTime: 30_000 }, async () => {
             witness.enter();
             served += 1;
-            await until('all shares are taken', () => witness.most >= limit);
+            await until('all permits are held', () => witness.most >= limit);
             await context.store.roundTrip();
             witness.leave();
           }),
@@ -148,7 +148,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('never a reader beside a writer, under load from several processes', async () => {
+    it('readers and writers never hold it together, under load from several processes', async () => {
       const apps = await context.fleet(3);
       const key = context.key();
       const [readers, writers] = [new ExclusionWitness(), new ExclusionWitness()];
@@ -179,12 +179,12 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B20: a holder whose lease ends frees its own share only, and the next waiter gets it', async () => {
+    it('B20: an expired lease frees only its own permit, and the next waiter acquires it', async () => {
       const [a, b, c] = await context.fleet(3);
       const key = context.key();
       const kept = await a.locks.acquire(key, { limit: 2 });
       const short = await b.locks.acquire(key, { limit: 2, leaseTime: 400 });
-      const third = await within(10_000, 'a share', c.locks.acquire(key, { limit: 2, waitTime: 8_000 }));
+      const third = await within(10_000, 'a permit', c.locks.acquire(key, { limit: 2, waitTime: 8_000 }));
       expect(short.isHeld).toBe(false);
       expect(kept.isHeld).toBe(true);
       expect(await b.locks.tryAcquire(key, { limit: 2 })).toBeNull();
@@ -195,7 +195,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B20: the watchdog renews each share', async () => {
+    it('B20: the watchdog renews each shared hold', async () => {
       const [a, b] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
       const handles = [await a.locks.acquire(key, { limit: 2 }), await b.locks.acquire(key, { limit: 2 })];
@@ -213,7 +213,7 @@ export function sharesRules(context: ContractContext): void {
       ['limit 3', { limit: 3 }, { mode: 'shared' }],
       ["mode 'shared'", { mode: 'shared' }, { limit: 5 }],
       ["mode 'exclusive'", {}, { limit: 5 }],
-    ])('callers that disagree are told both values: %s, %j, %j', async (held, first, second) => {
+    ])('a conflict reports both values: %s, %j, %j', async (held, first, second) => {
       const [a, b] = await context.fleet(2);
       const key = context.key();
       const handle = await a.locks.acquire(key, first);
@@ -236,7 +236,7 @@ export function sharesRules(context: ContractContext): void {
       await (await b.locks.acquire(key, second)).release();
     });
 
-    it('B10: a share that is not free in time is a LockTimeoutError, and nothing stays behind', async () => {
+    it('B10: a permit that is not free in time is a LockTimeoutError, and nothing is left behind', async () => {
       const [a, b] = await context.fleet(2);
       const key = context.key();
       const held = await a.locks.acquire(key);
@@ -250,7 +250,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a signal ends the wait for a share, and those behind go on', async () => {
+    it('a signal ends the wait for a shared hold, and the waiters behind it are served', async () => {
       const [a, b, c] = await context.fleet(3);
       const key = context.key();
       const held = await a.locks.acquire(key, { limit: 2 });
@@ -268,7 +268,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('retry works for shares, too', async () => {
+    it('retry works for read locks and semaphores', async () => {
       const [a, b] = await context.fleet(2);
       const key = context.key();
       const held = await a.locks.acquire(key);
@@ -280,7 +280,7 @@ export function sharesRules(context: ContractContext): void {
       expect(await tried).toBeInstanceOf(LockTimeoutError);
       expect(await stateOf(polling)).toBe('pending');
       await held.release();
-      await (await within(10_000, 'the share', polling)).release();
+      await (await within(10_000, 'the permit', polling)).release();
       await context.nothingLeft();
     });
 
@@ -314,7 +314,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B52: branches that re-enter as readers are inside together, any other one alone', async () => {
+    it('B52: branches that re-enter as readers run together, any other branch runs alone', async () => {
       const app = await context.app();
       const key = context.key();
       const inside = new ExclusionWitness();
@@ -340,7 +340,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('forceRelease breaks all shares: each holder hears of it, and the waiters are served', async () => {
+    it('forceRelease breaks all shared holds: each holder is notified, and the waiters are served', async () => {
       const [a, b, c] = await context.fleet(3);
       const key = context.key();
       const handles = [
@@ -350,11 +350,11 @@ export function sharesRules(context: ContractContext): void {
       ];
       const writer = c.locks.acquire(key, exclusive);
       await queuedIn(c, key);
-      // A client that has waited is reached at once; any other one hears of it with its next renewal.
+      // A client that has waited is notified immediately; any other client detects it at its next renewal.
       expect(await c.locks.forceRelease(key)).toBe(true);
       const lock = await within(10_000, 'the writer', writer);
       for (const handle of handles) {
-        await until('the holder knows', async () => {
+        await until('the loss is detected', async () => {
           await handle.extend(30_000 + Math.random() * 1_000).catch(() => undefined);
           return handle.signal.aborted;
         });
@@ -367,7 +367,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('inspect tells holders and waiters in order, with labels and processes', async () => {
+    it('inspect reports holders and waiters in order, with labels and processes', async () => {
       const [a, b, c] = await context.fleet(3);
       const key = context.key();
       const first = await a.locks.acquire(key, { ...shared, label: 'report: monthly "ü" €' });
@@ -408,7 +408,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('inspect tells of an exclusive hold with label, and of semaphores with their limit', async () => {
+    it('inspect reports an exclusive hold with its label, and semaphores with their limit', async () => {
       const [a, b] = await context.fleet(2);
       const [key, semaphore] = [context.key(), context.key()];
       const held = await a.locks.acquire(key, { label: 'import' });
@@ -426,7 +426,7 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B60: waiters for shares are refused at shutdown, and held shares are renewed until they end', async () => {
+    it('B60: at shutdown waiters are rejected, and shared holds are renewed until they end', async () => {
       const app = await context.app({ shutdownTimeout: 5_000 });
       const other = await context.app();
       const key = context.key();

@@ -6,9 +6,9 @@ import type { AskSettings, PortClient } from './port-client.js';
 
 const reader = { limit: Infinity };
 
-/** What the port says of locks that several may hold at once: readers beside a writer, and semaphores. */
+/** What the port requires of locks that several owners may hold: readers beside a writer, and semaphores. */
 export function sharingRules(context: ContractContext): void {
-  describe('the port, for shares', () => {
+  describe('the port, for shared holds', () => {
     const open = portClients(context);
     const callersOf =
       (key: string) =>
@@ -36,7 +36,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13: a reader does not overtake a writer that waits', async () => {
+    it('B13: a reader does not overtake a waiting writer', async () => {
       const [a, b] = await open(2);
       const at = callersOf(context.key());
       const [first, writer, second, third] = [at(a, reader), at(b), at(a, reader), at(b, reader)];
@@ -56,7 +56,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13: readers in a row are granted together by one release, and nobody behind the next writer', async () => {
+    it('B13: one release grants all adjacent readers, and no reader behind the next writer', async () => {
       const [a, b] = await open(2);
       const at = callersOf(context.key());
       const [writer, other] = [at(a), at(b)];
@@ -77,7 +77,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13: readers behind a writer that gives up are granted beside those who hold', async () => {
+    it('B13: readers behind a writer that gives up are granted beside the current readers', async () => {
       const [a, b] = await open(2);
       const at = callersOf(context.key());
       const [holder, writer] = [at(a, reader), at(b)];
@@ -92,7 +92,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('a semaphore is held by so many at once and never by more; each release lets the next one in', async () => {
+    it('a semaphore never has more holders than its limit, and each release grants the next waiter', async () => {
       const clients = await open(2);
       const [first, second, third, fourth, fifth, sixth, stranger] = crowd(7, clients, context.key(), {
         limit: 3,
@@ -117,7 +117,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13, P16: several of a semaphore that are over make room for several at once, in order', async () => {
+    it('B13, P16: several expired permits are granted to several waiters at once, in order', async () => {
       const clients = await open(2);
       const [first, second, third, fourth, fifth, sixth, stranger] = crowd(7, clients, context.key(), {
         limit: 3,
@@ -125,7 +125,7 @@ export function sharingRules(context: ContractContext): void {
       for (const caller of [first, second, third]) await caller.hold();
       for (const caller of [fourth, fifth]) await caller.queue();
       for (const caller of [first, second, third]) await caller.expire();
-      // Whoever comes finds the room and those who wait for it; one place is left.
+      // The newcomer's request finds the expired permits and grants them to the waiters; one permit is left.
       await sixth.hold();
       for (const caller of [fourth, fifth]) await caller.pushed();
       await stand([fourth, fifth, sixth]);
@@ -134,7 +134,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13, P16: one that waits behind others gets what is left of the room when it asks again', async () => {
+    it('B13, P16: a waiter behind others is granted a remaining permit when it polls', async () => {
       const clients = await open(2);
       const [first, second, third, fourth, fifth] = crowd(5, clients, context.key(), { limit: 2 });
       for (const caller of [first, second]) await caller.hold();
@@ -149,16 +149,16 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('each share has its own lease, and the end of one frees nothing else', async () => {
+    it('each shared hold has its own lease, and the end of one frees nothing else', async () => {
       const clients = await open(2);
       const [short, long, waiter] = crowd(3, clients, context.key(), { limit: 2 });
       const start = performance.now();
       await short.hold({ lease: 300 });
       await long.hold({ lease: 20_000 });
-      // The first that lets go may make room, so that is when to ask again.
+      // The reply holds the shortest lease: its end is the earliest moment for another request.
       const { holderLeaseLeft = 0 } = await waiter.queue();
       expect(holderLeaseLeft).toBeLessThanOrEqual(300);
-      await until('it is over', async () => (await short.stored()) === undefined);
+      await until('it has expired', async () => (await short.stored()) === undefined);
       expect(performance.now() - start).toBeGreaterThanOrEqual(298);
       if (context.store.servesAtEndOfLease !== true) await stand([long], [waiter]);
       await waiter.served();
@@ -171,7 +171,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('when the first to end has ended, those who wait are told of the next one', async () => {
+    it('after the first lease has ended, waiters learn when the next one ends', async () => {
       const [a, b] = await open(2);
       const at = callersOf(context.key());
       const [short, middle, long] = [at(a, reader), at(b, reader), at(a, reader)];
@@ -188,7 +188,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B16: every share has a token of its own, larger than all before', async () => {
+    it('B16: every shared hold has its own token, larger than all before', async () => {
       const [a, b] = await open(2);
       const at = callersOf(context.key());
       const readers = [at(a, reader), at(b, reader), at(a, reader)];
@@ -203,7 +203,7 @@ export function sharingRules(context: ContractContext): void {
       await writer.release();
       const last = [];
       for (const caller of behind) last.push((await caller.pushed()).token);
-      if (context.store.numbersSharesAsTheyCome === true) last.sort((one, other) => one - other);
+      if (context.store.grantsTokensInAnyOrder === true) last.sort((one, other) => one - other);
       tokens.push(...last);
       expect(tokens).toEqual([...new Set(tokens)].sort((one, other) => one - other));
       for (const caller of behind) await caller.release();
@@ -213,30 +213,30 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P3: nobody else gets the tokens that a share was granted', async () => {
+    it('P3: no other owner receives the tokens granted to a shared hold', async () => {
       const clients = await open(2);
       const [one, two, three] = crowd(3, clients, context.key(), { limit: 2, tokens: 60_000_000 });
       let last = 0;
-      const tell = ({ token, tokens = 1 }: { token: number; tokens?: number }): void => {
+      const note = ({ token, tokens = 1 }: { token: number; tokens?: number }): void => {
         expect(token).toBeGreaterThan(last);
         last = token + tokens - 1;
       };
       for (const caller of [one, two]) {
         const reply = await caller.acquire();
         if (reply.outcome !== 'granted') throw new Error(reply.outcome);
-        tell(reply);
+        note(reply);
       }
       await three.queue();
       await one.release();
-      tell(await three.pushed());
+      note(await three.pushed());
       for (const caller of [two, three]) await caller.release();
       const whole = new PortCaller(clients[0], one.key);
-      tell({ token: await whole.hold() });
+      note({ token: await whole.hold() });
       await whole.release();
       await context.nothingLeft();
     });
 
-    it('P21: of many requests for shares in one tick so many are granted as there is room', async () => {
+    it('P21: of many requests in one tick as many are granted as permits are free', async () => {
       const clients = await open(1);
       for (const [limit, expected] of [
         [3, 3],
@@ -254,7 +254,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P30: asking again with one owner is one share, with the same token', async () => {
+    it('P30: repeated requests of one owner are one shared hold, with the same token', async () => {
       const clients = await open(2);
       const [one, two, three] = crowd(3, clients, context.key(), { limit: 2 });
       const token = await one.hold({ lease: 2_000 });
@@ -270,7 +270,7 @@ export function sharingRules(context: ContractContext): void {
       await stand([one, two], [three]);
       await one.release();
       const pushed = await three.pushed();
-      // Which also claims it.
+      // This request also claims it.
       expect(await three.acquire({ wait: true })).toMatchObject({ outcome: 'granted', token: pushed.token });
       expect((await three.stored())?.leaseLeft).toBeGreaterThan(15_000);
       await stand([two, three]);
@@ -280,7 +280,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P30: releasing a share twice, or as a stranger, touches nobody else', async () => {
+    it('P30: releasing a shared hold twice, or as another owner, affects no other hold', async () => {
       const clients = await open(2);
       const [one, two, three, stranger] = crowd(4, clients, context.key(), { limit: 2 });
       for (const caller of [one, two]) await caller.hold();
@@ -298,7 +298,7 @@ export function sharingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P15: readers behind a writer that fell silent are served when one of them asks', async () => {
+    it('P15: readers behind a writer that stopped polling are served when one of them polls', async () => {
       const [a, b, c] = await open(3);
       const at = callersOf(context.key());
       const [holder, silent, living, other] = [at(a, reader), at(b), at(c, reader), at(c, reader)];

@@ -4,16 +4,16 @@ import { LateAnswersStore } from '../support/late-answers.js';
 import { rejectionOf } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
-/** How late answers are at least, ms, and a lease that is over by then. */
+/** The minimum latency of replies, ms, and a lease that has expired by then. */
 const LATENESS = 60;
 const TOO_SHORT = 40;
 
 const explained = (key: string): RegExp =>
   new RegExp(`^The lock "${key}" .* answer took (\\d+) ms, .* leaseTime of ${TOO_SHORT} ms`);
 
-/** A `leaseTime` that is over before the store has answered. It is the mistake of one caller. */
+/** A `leaseTime` that expires before the reply arrives: a mistake of one caller, which must not affect others. */
 export function shortLeaseRules(context: ContractContext): void {
-  describe('a leaseTime shorter than the answer of the store takes', () => {
+  describe('a leaseTime shorter than the reply of the store takes', () => {
     const lateApp = async (waitTime = 10_000): ReturnType<typeof context.app> => {
       const store = new LateAnswersStore(context.store.port(), (request) =>
         request === 'reserve' ? 0 : LATENESS,
@@ -30,7 +30,7 @@ export function shortLeaseRules(context: ContractContext): void {
       expect(keys).toEqual([key]);
     };
 
-    it('B10, B11: fails its own caller, with both figures; those behind it in the process go on at once', async () => {
+    it('B10, B11: fails its own caller, with both figures; waiters behind it in the process are served at once', async () => {
       const app = await lateApp();
       const key = context.key();
       const start = performance.now();
@@ -40,13 +40,13 @@ export function shortLeaseRules(context: ContractContext): void {
       const tokens = await Promise.all(others);
       expect(performance.now() - start).toBeLessThan(2_000 + 20 * (LATENESS + context.store.delay));
       expect(new Set(tokens).size).toBe(3);
-      // It is no trouble of the store.
+      // Not a failure of the store.
       expect(app.log.matching("Locks can't be taken")).toEqual([]);
       expect(app.events('unavailable', key)).toEqual([expect.objectContaining({ label: 'short' })]);
       await context.nothingLeft();
     });
 
-    it('B11: whoever gives up behind it hears nothing of its lease', async () => {
+    it('B11: a waiter behind it that gives up does not report its lease', async () => {
       const app = await lateApp();
       const key = context.key();
       const short = rejectionOf(app.locks.acquire(key, { leaseTime: TOO_SHORT }));

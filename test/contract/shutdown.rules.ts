@@ -8,8 +8,8 @@ import type { ContractContext } from './contract-context.js';
 
 export function shutdownRules(context: ContractContext): void {
   describe('shutdown', () => {
-    it('B60: new calls and waiters are refused, running work ends in peace and is renewed meanwhile', async () => {
-      // Requests have a part of it, which is little for a busy machine.
+    it('B60: new calls and waiters are rejected, running work ends normally and is renewed meanwhile', async () => {
+      // Request timeouts are a fraction of it, and must not be too short for a busy machine.
       const watchdogTimeout = context.store.isInRealTime === true ? 2_400 : 600;
       const [leaving, rival] = await context.fleet(2, { watchdogTimeout, shutdownTimeout: 10_000 });
       const key = context.key();
@@ -46,7 +46,7 @@ export function shutdownRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B60: work that re-enters its own lock is not refused while it ends', async () => {
+    it('B60: work that re-enters its own lock is not rejected during shutdown', async () => {
       const leaving = await context.app({ shutdownTimeout: 10_000 });
       const key = context.key();
       let go: () => void = () => undefined;
@@ -57,7 +57,7 @@ export function shutdownRules(context: ContractContext): void {
       });
       await until('it is held', () => leaving.events('granted', key).length > 0);
       const closed = leaving.close();
-      await until('it refuses others', async () => {
+      await until('it rejects other callers', async () => {
         const outcome = await leaving.locks.tryAcquire(context.key()).catch((error: unknown) => error);
         return outcome instanceof LockClosedError;
       });
@@ -86,7 +86,7 @@ export function shutdownRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B60: with nothing held the end is quick, and closing twice is fine', async () => {
+    it('B60: without holds shutdown is quick, and closing twice is harmless', async () => {
       const app = await context.app({ shutdownTimeout: 30_000 });
       await app.locks.withLock(context.key(), () => undefined);
       await within(3_000, 'the end', app.close());
@@ -128,7 +128,7 @@ export function shutdownRules(context: ContractContext): void {
       expect(uncaught).toEqual([]);
       const { virtual } = before.timers;
       const areMore = (): boolean => VirtualTime.timerCount().virtual > virtual;
-      // Not by `until`: its own timer would count, and make room for another one when it has rung.
+      // Not with `until`: its own timer would count, and its end would hide another one.
       for (let waited = 0; areMore() && waited < 10_000; waited += 5) await elapse(5);
       expect(VirtualTime.timerCount().virtual).toBeLessThanOrEqual(virtual);
       // Sockets, and the timers that Node sets for them, end in real time.

@@ -1,48 +1,48 @@
 import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
 
-/** What the contract needs of a store. To add a store, give a factory of this and call `lockStoreContract` with it. */
+/** What the contract needs of a store. To add a store, write a factory of this and call `lockStoreContract` with it. */
 export interface StoreUnderTest {
-  /** Module options with which one more process would use this same store. */
+  /** Module options for one more process on this store. */
   options(): DistributedLockOptions;
-  /** The port's implementation itself, on the same store. */
+  /** The implementation of the port, on the same store. */
   port(): LockStore;
-  /** Names of whatever is left in the store; the fencing counter may stay (P4). */
+  /** Names of all that is left in the store; the fencing counter may stay (P4). */
   leftovers(): Promise<readonly string[]>;
-  /** Forgets everything, so that what one test left does not show in the next. */
+  /** Deletes everything, so that no test sees leftovers of another. */
   clear(): Promise<void>;
-  /** A request to the store and back: how busy it is, for tests that measure. */
+  /** One request and its reply: tests that measure take the load of the store from it. */
   roundTrip(): Promise<unknown>;
   /**
-   * Resolves when the store has carried out what it was asked so far. One of several servers answers as soon as enough of
-   * them have, and waiters stand in order only where all of them saw them in that order.
+   * Resolves when the store has carried out all requests so far. A quorum replies as soon as a majority has, and
+   waiters are in order only if all servers saw them in that order.
    */
   settled(): Promise<void>;
-  /** How long a request and its reply are on their way besides what they take on this machine, ms. */
+  /** The artificial round-trip time of a request and its reply, ms. */
   readonly delay: number;
-  /** Whether tests of it can't have virtual time, so that they have to leave time for a busy machine; not if left out. */
+  /** Whether its tests can't use virtual time and have to allow for a busy machine. Default: false. */
   readonly isInRealTime?: boolean;
   /** Whether a request can reach the store after its sender has given up on it. */
   readonly canBeLate: boolean;
-  /** Whether tokens of different locks come from one counter; those of one lock grow in any case (B16). */
+  /** Whether tokens of different locks come from one counter. Tokens of one lock always grow (B16). */
   readonly hasOneCounter: boolean;
-  /** Whether several servers decide together, so that what some of them grant before a question is no answer to it. */
+  /** Whether several servers decide by votes, so that a grant of some of them is not yet a grant. */
   readonly isDecidedByVotes: boolean;
-  /** Whether it knows only upper bounds of other processes' leases; exact if left out. */
+  /** Whether it knows only upper bounds of other processes' leases. Default: false, it knows them exactly. */
   readonly boundsLeasesOfOthers?: boolean;
   /**
    * Whether a crash frees locks when the store's own lease or session ends: after at most 1.5 times `watchdogTimeout`, rounded
-   * up to whole seconds. After one `watchdogTimeout` at most if left out.
+   up to whole seconds. Default: false, after at most one `watchdogTimeout`.
    */
   readonly freesCrashedInSeconds?: boolean;
-  /** Whether its sessions end in real time though tests have virtual time; not if left out. */
+  /** Whether its sessions end in real time even in tests with virtual time. Default: false. */
   readonly hasSessionsInRealTime?: boolean;
-  /** Whether those who wait are served as soon as a lease ends, before anybody asks; not if left out. */
+  /** Whether waiters are served as soon as a lease ends, without a further request. Default: false. */
   readonly servesAtEndOfLease?: boolean;
-  /** Whether holders of shares that are granted together get their tokens in any order; not if left out. */
-  readonly numbersSharesAsTheyCome?: boolean;
+  /** Whether shared holds that are granted together get their tokens in any order. Default: false. */
+  readonly grantsTokensInAnyOrder?: boolean;
   /**
-   * For a store that a session keeps in touch with by itself: the store on a connection of its own, which `cut` ends for good,
-   * as a crash of the process does.
+   * For a store whose session sends its own heartbeats: the store on a separate connection, which `cut` ends for good,
+   as a crash of the process does.
    */
   mortal?(): Promise<{ readonly port: LockStore; cut(): Promise<void>; close(): Promise<void> }>;
   close(): Promise<void>;

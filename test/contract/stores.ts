@@ -30,7 +30,7 @@ export const stores = {
   zookeeper: () => zookeeper(),
 } satisfies Record<string, StoreFactory>;
 
-/** For what depends on the end of its sessions. */
+/** For rules that depend on the end of its sessions. */
 export const zookeeperInRealTime: StoreFactory = () => zookeeper(true);
 
 async function behindProxy(
@@ -55,7 +55,7 @@ async function memory(): ReturnType<StoreFactory> {
     options: () => ({ store }),
     port: () => store,
     leftovers: async () => {
-      // There is no other way to see that nothing is kept: the store answers only about keys that it is asked for.
+      // Reads a private field: the port reports only keys that a request names.
       const { locks } = store as unknown as {
         locks: { sweep(now: number): void; holds: Map<string, unknown>; queues: Map<string, unknown> };
       };
@@ -75,7 +75,7 @@ async function memory(): ReturnType<StoreFactory> {
   };
 }
 
-/** Over a store that is always there: whatever it does beyond that store must not be seen. */
+/** Over a store that is always reachable: the fallback must behave like that store. */
 async function fallback(): ReturnType<StoreFactory> {
   const inner = await memory();
   return {
@@ -147,7 +147,7 @@ async function postgres(): ReturnType<StoreFactory> {
     options: () => ({ store }),
     port: () => store,
     leftovers: async () => {
-      // What is over is swept by a client once a minute.
+      // Clients sweep expired rows only once a minute.
       await client.query('SELECT distributed_lock.sweep()');
       const { rows } = await client.query(
         `SELECT 'hold ' || key AS name FROM distributed_lock.holds
@@ -160,9 +160,9 @@ async function postgres(): ReturnType<StoreFactory> {
         'DELETE FROM distributed_lock.holds; DELETE FROM distributed_lock.waiters; DELETE FROM distributed_lock.tombstones',
       );
     },
-    // One after the other, as a client of pg wants it.
+    // One after the other: a pg client runs one query at a time.
     roundTrip: () => (lastRoundTrip = lastRoundTrip.then(() => client.query('SELECT 1'))),
-    // Each client has a process of the server to itself, and these do not wait for each other.
+    // Each client has its own server process, and these do not wait for each other.
     settled: () => store.settled(),
     delay: 10,
     isInRealTime: !canSetServerClocks,
@@ -176,7 +176,7 @@ async function postgres(): ReturnType<StoreFactory> {
   };
 }
 
-/** In real time: leases of etcd are, and gRPC has timers of its own by which it judges connections. */
+/** In real time, as etcd's leases are; gRPC also judges connections by its own timers. */
 async function etcd(): ReturnType<StoreFactory> {
   const server = await (await EtcdServer.start()).ready();
   const client = server.client();
@@ -200,13 +200,13 @@ async function etcd(): ReturnType<StoreFactory> {
     delay: 10,
     isInRealTime: true,
     canBeLate: true,
-    // Tokens come from the revision at which all that was asked in one tick is written.
+    // Tokens are revisions, and all requests of one tick are written at one revision.
     hasOneCounter: false,
     isDecidedByVotes: false,
     boundsLeasesOfOthers: true,
     freesCrashedInSeconds: true,
     servesAtEndOfLease: true,
-    numbersSharesAsTheyCome: true,
+    grantsTokensInAnyOrder: true,
     mortal: () => behindProxy(server.port, (port) => etcdStore({ hosts: `127.0.0.1:${String(port)}` })),
     close: () => server.close(),
   };
@@ -216,13 +216,13 @@ async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFa
   const server = await ZooKeeperServer.start({ clock: !isInRealTime });
   const stopTime = isInRealTime ? undefined : await VirtualTime.start([server]);
   const nodes = await NodesOfLocks.open(server.port);
-  // Sessions go by a clock of the server that nobody can set.
+  // Sessions expire by the clock of the server, which tests can't set.
   const options = isInRealTime ? {} : { sessionTimeout: 1_000_000 };
   const store = new TracedStore(zookeeperStore({ hosts: server.address, ...options }));
   return {
     options: () => ({ store }),
     port: () => store,
-    // The nodes of locks themselves go within a minute or two after the last place in them.
+    // The server removes the node of a lock a minute or two after its last queue entry.
     leftovers: () => nodes.places(),
     clear: () => nodes.clear(),
     roundTrip: () => nodes.roundTrip(),
@@ -236,7 +236,7 @@ async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFa
     freesCrashedInSeconds: true,
     hasSessionsInRealTime: !isInRealTime,
     servesAtEndOfLease: true,
-    numbersSharesAsTheyCome: true,
+    grantsTokensInAnyOrder: true,
     mortal: () =>
       behindProxy(server.port, (port) => zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, ...options })),
     close: async () => {

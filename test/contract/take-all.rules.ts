@@ -9,11 +9,11 @@ function grantsIn(answer: readonly Grant[] | number | null): readonly Grant[] {
   return answer;
 }
 
-/** What the port says of several locks for one caller, where a store has that. */
+/** What the port requires of acquiring several locks in one step, where the store supports it. */
 export function takeAllRules(context: ContractContext): void {
   describe('the port, for several locks at once', () => {
     const open = portClients(context);
-    /** What a request for these is, all with owners of their own. */
+    /** A request for these keys, each with its own owner. */
     const requestOf = (
       client: PortClient,
       keys: readonly string[],
@@ -24,7 +24,7 @@ export function takeAllRules(context: ContractContext): void {
       return [nextKey(), nextKey(), nextKey()];
     };
 
-    it('B12: all are granted in order, each with its owner, label and lease', async () => {
+    it('B12: all are granted in order, each with its own owner, label and lease', async () => {
       const [a, b] = await open(2);
       const keys = threeKeys();
       const before = Date.now();
@@ -46,7 +46,7 @@ export function takeAllRules(context: ContractContext): void {
       }
       for (const [key, owner] of requests) {
         expect(await a.renew({ key, owner, lease: 40_000 })).toEqual(['renewed']);
-        // Asking again by itself finds the grant.
+        // A request for the single key finds the grant.
         expect(await a.acquire(key, owner)).toMatchObject({ outcome: 'granted' });
         expect(await a.release(key, owner)).toBe('released');
       }
@@ -71,29 +71,29 @@ export function takeAllRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B12: none is granted, and nothing is written, where one is held, waited for or used otherwise', async () => {
+    it('B12: none is granted and nothing is written if one is held, has waiters or has a conflicting limit', async () => {
       const [a, b] = await open(2);
       const [before, key, after] = threeKeys();
       const isFree = async (): Promise<void> => {
         for (const free of [before, after]) expect(await b.lockOf(free)).toBeNull();
       };
-      const takesNone = async (settings: AskSettings): Promise<boolean> => {
+      const acquiresNone = async (settings: AskSettings): Promise<boolean> => {
         const requests = requestOf(a, [before, key, after], settings);
         const grants = await a.acquireAll(...requests);
         if (grants === undefined) return false;
-        // Which one it is that has to be waited for.
+        // The number of grants is the index of the busy key.
         expect(grants).toBe(1);
         await isFree();
         for (const [of, owner] of requests) expect(await a.release(of, owner)).toBe('not-held');
         return true;
       };
-      // Held, by others that agree or do not.
+      // Held, with the same or a conflicting limit.
       for (const limit of [1, Infinity, 1_000]) {
         const holder = new PortCaller(b, key, { limit });
         await holder.hold();
         for (const asked of [1, Infinity, 999]) {
           if (asked === limit && limit !== 1) continue;
-          if (!(await takesNone({ limit: asked }))) return;
+          if (!(await acquiresNone({ limit: asked }))) return;
         }
         await stand([holder]);
         await holder.release();
@@ -101,22 +101,22 @@ export function takeAllRules(context: ContractContext): void {
       // Full.
       const full = [1, 2].map(() => new PortCaller(b, key, { limit: 2 }));
       for (const caller of full) await caller.hold();
-      await takesNone({ limit: 2 });
+      await acquiresNone({ limit: 2 });
       for (const caller of full) await caller.release();
-      // Held by readers, with a writer before the next one.
+      // Held by readers, with a writer first in the queue.
       const [reader, writer] = [new PortCaller(b, key, { limit: Infinity }), new PortCaller(b, key)];
       await reader.hold();
       await writer.queue();
-      await takesNone({ limit: Infinity });
+      await acquiresNone({ limit: Infinity });
       await reader.expire();
-      // Free, but waited for.
-      await takesNone({});
+      // Free, but with a waiter.
+      await acquiresNone({});
       expect(await writer.acquire({ wait: true })).toMatchObject({ outcome: 'granted' });
       await writer.release();
       await context.nothingLeft();
     });
 
-    it('P32: none is granted where the door was closed to one of the owners, where that can be', async () => {
+    it('P32: none is granted if one of the owners is blocked, where requests can be late', async () => {
       if (!context.store.canBeLate) return;
       const [a, b] = await open(2);
       const requests = requestOf(a, threeKeys());
@@ -129,12 +129,12 @@ export function takeAllRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B12: shares are granted beside those of others, for as long as there is room', async () => {
+    it('B12: permits are granted beside those of other owners while some are free', async () => {
       const [a, b] = await open(2);
       const keys = threeKeys();
       for (const limit of [2, Infinity]) {
         const [mine, theirs, tooMany] = [a, b, a].map((client) => requestOf(client, keys, { limit }));
-        if (!mine || !theirs || !tooMany) throw new Error('three are given');
+        if (!mine || !theirs || !tooMany) throw new Error('there are three keys');
         const grants = await a.acquireAll(...mine);
         if (grants === undefined) return;
         expect(grants).toHaveLength(3);
@@ -152,7 +152,7 @@ export function takeAllRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B12: a share whose lease is over is in nobody’s way', async () => {
+    it('B12: an expired permit blocks no request', async () => {
       const [a, b] = await open(2);
       const [key, other] = threeKeys();
       const holder = new PortCaller(b, key, { limit: 5 });
@@ -167,7 +167,7 @@ export function takeAllRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('those who wait for one of them are served when it is let go', async () => {
+    it('waiters for one of them are served when it is released', async () => {
       const [a, b] = await open(2);
       const keys = threeKeys();
       const requests = requestOf(a, keys);

@@ -8,7 +8,7 @@ import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 
-/** Nobody is taken for dead: clocks jump, and a busy machine stands still. */
+/** Prevents unintended failovers: clocks jump, and a busy machine stalls. */
 const UNDISTURBED = { downAfter: 600_000, clock: canSetServerClocks };
 const LASTING = { 'repl-timeout': '1000000', 'cluster-node-timeout': '1000000000' };
 
@@ -23,7 +23,7 @@ async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnder
   const group = await SentinelGroup.start({ ...UNDISTURBED, settings: LASTING });
   const client = group.client();
   await client.ping();
-  // Sentinels go by their own clocks.
+  // Sentinels use their own clocks.
   const sentinels = group.sentinelServers.map(({ port }) => ({ port, fixClock: () => undefined }));
   const stopTime = await VirtualTime.start(group.servers, sentinels);
   const redis = { sentinels: [...group.sentinels], name: group.name };

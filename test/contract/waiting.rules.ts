@@ -9,7 +9,7 @@ const patient = { waitTime: 15_000 };
 
 export function waitingRules(context: ContractContext): void {
   describe('waiting', () => {
-    it('B10: a held lock that is not given up in time is a LockTimeoutError', async () => {
+    it('B10: a held lock that is not released in time is a LockTimeoutError', async () => {
       const [holder, waiter] = await context.fleet(2);
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -26,7 +26,7 @@ export function waitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B10: tryAcquire gives null instead, at once by default or when its waitTime is over', async () => {
+    it('B10: tryAcquire returns null instead, at once by default or when its waitTime ends', async () => {
       const [holder, waiter] = await context.fleet(2);
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -38,7 +38,7 @@ export function waitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B10: waitTime 0 tries once', async () => {
+    it('B10: waitTime 0 makes one attempt', async () => {
       const [holder, waiter] = await context.fleet(2);
       const key = context.key();
       const handle = await holder.locks.acquire(key, { waitTime: 0 });
@@ -48,7 +48,7 @@ export function waitingRules(context: ContractContext): void {
       await second.release();
     });
 
-    it('B10: the module sets the waitTime of calls that have none', async () => {
+    it('B10: calls without a waitTime use that of the module', async () => {
       const app = await context.app({ waitTime: 100 });
       const key = context.key();
       await app.locks.acquire(key);
@@ -57,7 +57,7 @@ export function waitingRules(context: ContractContext): void {
       expect(performance.now() - start).toBeLessThan(3_000);
     });
 
-    it('B10: the end of waitTime is at most 50 ms late, behind others of the same process too', async () => {
+    it('B10: the end of waitTime is at most 50 ms late, also behind other callers of the process', async () => {
       const [holder, waiter] = await context.fleet(2);
       const key = context.key();
       await holder.locks.acquire(key);
@@ -72,7 +72,7 @@ export function waitingRules(context: ContractContext): void {
       await first;
     });
 
-    it('B10: a wait that timed out is passed over', async () => {
+    it('B10: a waiter that timed out is skipped', async () => {
       const [holder, gone, patientOne] = await context.fleet(3);
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -82,7 +82,7 @@ export function waitingRules(context: ContractContext): void {
       await queuedIn(patientOne, key);
       await givenUp;
       await handle.release();
-      const got = await within(1_800, 'the next in line', waiting);
+      const got = await within(1_800, 'the next waiter', waiting);
       await got.release();
       await context.nothingLeft();
     });
@@ -113,7 +113,7 @@ export function waitingRules(context: ContractContext): void {
       }
     });
 
-    it('F24: a listener that aborts a wait as it is told of it ends the wait', async () => {
+    it('F24: a listener that aborts a wait in its queued event ends the wait', async () => {
       const app = await context.app();
       const key = context.key();
       const holder = await app.locks.acquire(key);
@@ -151,7 +151,7 @@ export function waitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('an aborted tryAcquire rejects with the reason rather than give null', async () => {
+    it('an aborted tryAcquire rejects with the reason and does not return null', async () => {
       const app = await context.app();
       const key = context.key();
       const handle = await app.locks.acquire(key);
@@ -163,7 +163,7 @@ export function waitingRules(context: ContractContext): void {
       await handle.release();
     });
 
-    it('B13: processes are served in the order in which they asked', async () => {
+    it('B13: processes are served in the order of their requests', async () => {
       const apps = await context.fleet(6);
       const key = context.key();
       const handle = await apps[0].locks.acquire(key);
@@ -198,7 +198,7 @@ export function waitingRules(context: ContractContext): void {
       expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index));
     });
 
-    it('B13: nobody starves while two processes take the lock again and again', async () => {
+    it('B13: no caller starves while two processes acquire the lock again and again', async () => {
       const [one, two, third] = await context.fleet(3);
       const key = context.key();
       let going = true;
@@ -217,7 +217,7 @@ export function waitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('F24: a wait aborted in the moment of its grant passes the grant on', async () => {
+    it('F24: a wait aborted at the moment of its grant passes the lock to the next waiter', async () => {
       const [holder, aborted, waiter] = await context.fleet(3);
       for (let round = 0; round < 30; round++) {
         const key = context.key();
@@ -228,7 +228,7 @@ export function waitingRules(context: ContractContext): void {
         const second = waiter.locks.acquire(key, patient);
         await queuedIn(waiter, key);
         const released = handle.release();
-        // From before the release has left this process to after the grant has come back.
+        // The abort falls between the sending of the release and the arrival of the grant.
         if (round % 3 === 1) await turns(round);
         if (round % 3 === 2) await released;
         abort.abort('enough');
@@ -237,12 +237,12 @@ export function waitingRules(context: ContractContext): void {
           (error: unknown) => expect(error).toBe('enough'),
         );
         await released;
-        await (await within(1_800, 'the next in line', second)).release();
+        await (await within(1_800, 'the next waiter', second)).release();
       }
       await context.nothingLeft();
     });
 
-    it('F24: a wait that times out in the moment of its grant passes the grant on', async () => {
+    it('F24: a wait that times out at the moment of its grant passes the lock to the next waiter', async () => {
       const [holder, hasty, waiter] = await context.fleet(3);
       for (let round = 0; round < 20; round++) {
         const key = context.key();
@@ -256,7 +256,7 @@ export function waitingRules(context: ContractContext): void {
         await elapse(Math.max(0, end - performance.now() - (round % 2 === 0 ? 6 : 2)));
         await handle.release();
         await (await first)?.release();
-        await (await within(1_800, 'the next in line', second)).release();
+        await (await within(1_800, 'the next waiter', second)).release();
       }
       await context.nothingLeft();
     });

@@ -8,7 +8,7 @@ import type { ContractContext } from './contract-context.js';
 
 export function withLockRules(context: ContractContext): void {
   describe('withLock and events', () => {
-    it('excludes: many workers in many processes never meet', async () => {
+    it('mutual exclusion: many workers in many processes never overlap', async () => {
       const apps = await context.fleet(3);
       const key = context.key();
       const witness = new ExclusionWitness();
@@ -29,7 +29,7 @@ export function withLockRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('gives back what the work returns, or throws what it throws, and releases either way', async () => {
+    it('returns the value or throws the error of the work, and releases either way', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       expect(await app.locks.withLock(key, () => 'sync')).toBe('sync');
@@ -44,7 +44,7 @@ export function withLockRules(context: ContractContext): void {
       };
       expect(await rejectionOf(app.locks.withLock(key, fail))).toBe(error);
       expect(await rejectionOf(app.locks.withLock(key, () => Promise.reject(error)))).toBe(error);
-      // Comes back behind the release of that one; the other process has a connection of its own.
+      // Sent on the connection of the release, after it; the other process has its own connection.
       expect(await app.locks.isLocked(key)).toBe(false);
       expect(await other.locks.isLocked(key)).toBe(false);
     });
@@ -56,7 +56,7 @@ export function withLockRules(context: ContractContext): void {
       await Promise.all([handle.release(), other.release()]);
     });
 
-    it('events tell the story of a lock in order', async () => {
+    it('events describe the life of a lock in order', async () => {
       const [holder, waiter] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -69,17 +69,17 @@ export function withLockRules(context: ContractContext): void {
       await handle.release();
       const second = await waiting;
       await second.release();
-      const story = (events: readonly LockEvent[]): string[] =>
+      const typesIn = (events: readonly LockEvent[]): string[] =>
         [...new Set(events.filter((event) => event.key === key && event.type !== 'renewed'))].map(
           ({ type }) => type,
         );
-      expect(story(holder.seen)).toEqual(['granted', 'released']);
-      expect(story(waiter.seen).filter((type) => type !== 'queued')).toEqual([
+      expect(typesIn(holder.seen)).toEqual(['granted', 'released']);
+      expect(typesIn(waiter.seen).filter((type) => type !== 'queued')).toEqual([
         'skipped',
         'granted',
         'released',
       ]);
-      expect(story(waiter.seen)[0]).toBe('queued');
+      expect(typesIn(waiter.seen)[0]).toBe('queued');
       expect(holder.events('granted', key)[0]).toMatchObject({ key, token: handle.token });
       expect(waiter.events('granted', key)[0]?.waitedFor).toBeGreaterThanOrEqual(60);
       expect(holder.events('released', key)[0]?.heldFor).toBeGreaterThanOrEqual(59);
@@ -87,7 +87,7 @@ export function withLockRules(context: ContractContext): void {
         expect(Math.abs(event.at - Date.now())).toBeLessThan(60_000);
     });
 
-    it('F26: event listeners that throw break no lock, reach no caller and do not end the process', async () => {
+    it('F26: errors of event listeners break no lock, reach no caller and do not end the process', async () => {
       const [app, other] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
       const fail = (): never => {
@@ -106,17 +106,17 @@ export function withLockRules(context: ContractContext): void {
         for (const subscription of subscriptions) subscription.unsubscribe();
       });
       expect(uncaught).toEqual([]);
-      // Those that did not throw have heard it all.
+      // The other listeners have received every event.
       expect(app.events('granted', key)).toHaveLength(2);
       expect(app.events('renewed', key).length).toBeGreaterThan(0);
       expect(app.events('lost', key)).toHaveLength(1);
       expect(await app.locks.withLock(key, () => 'works')).toBe('works');
     });
 
-    it('F26: abort listeners that throw break no lock', async () => {
+    it('F26: errors of abort listeners break no lock', async () => {
       const app = await context.app();
       const key = context.key();
-      // Node itself reports what they throw as uncaught.
+      // Node reports these errors as uncaught.
       await withUncaughtCollected(async () => {
         const fail = (): never => {
           throw new Error('of the listener');

@@ -308,7 +308,7 @@ describe('grants that replicas have to confirm', () => {
       scene.servers.resumeReplicas();
       await until('it is told', () => waiter.broken.includes(second));
       await waiter.inspect(key);
-      expect(waiter.told.at(-1)).toEqual(['broken', second]);
+      expect(waiter.pushes.at(-1)).toEqual(['broken', second]);
       await waiter.cancel(key, second);
     } finally {
       scene.servers.resumeReplicas();

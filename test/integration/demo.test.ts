@@ -14,16 +14,16 @@ import { RedisServer } from '../support/redis-server.js';
 import { until, within } from '../support/until.js';
 
 const demoScript = fileURLToPath(new URL('../../.scripts/demo.mjs', import.meta.url));
-/** In memory where that can be had: a disk on which npm has just put thousands of files takes seconds for each sale. */
+/** In memory if possible: a disk that is busy after an npm install takes seconds for each sale. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const SET_UP_MS = 240_000;
 const RUN_MS = 90_000;
-/** Less, so that a failure shows what the demo has printed. */
+/** Shorter than the test timeout, so that a failure shows the output of the demo. */
 const PATIENCE_MS = 80_000;
 
 describe('npm run demo', () => {
   const leftovers = new Leftovers();
-  /** Temporary files of the demo, and the mark by which its processes are found: they inherit it in their environment. */
+  /** Temporary files of the demo. Its processes are found by this path, which they inherit in their environment. */
   let scratch: string;
 
   beforeAll(() => prepareSampleApp({ leftovers, log: () => undefined }), SET_UP_MS);
@@ -61,7 +61,7 @@ describe('npm run demo', () => {
   };
 
   it(
-    'oversells without the lock, sells exactly what there is with it, and exits 0',
+    'oversells without the lock, sells exactly the stock with it, and exits with 0',
     async () => {
       const demo = start(['--instances', '2', '--stock', '20', '--orders', '60', '--quantity', '3']);
       expect({ code: await demo.ended(), output: demo.output() }).toEqual({
@@ -80,7 +80,7 @@ describe('npm run demo', () => {
   );
 
   it(
-    'uses the server of REDIS_URL, and leaves no key of its own there',
+    'uses the server of REDIS_URL, and leaves no key there',
     async () => {
       const redis = await RedisServer.start();
       try {
@@ -116,7 +116,7 @@ describe('npm run demo', () => {
   );
 
   it(
-    'shows the sale as it runs at the addresses that it prints before, and by the command line',
+    'shows the running sale at the printed addresses, and by the command line',
     async () => {
       const demo = start(['--keep', '--instances', '2', '--stock', '600', '--orders', '600']);
       await demo.printed('key-prefix lock:');
@@ -152,7 +152,7 @@ describe('npm run demo', () => {
   );
 
   it(
-    'goes on running with --keep, at the printed addresses, until Ctrl-C',
+    'continues with --keep, at the printed addresses, until Ctrl-C',
     async () => {
       const demo = start(['--keep', '--instances', '1', '--stock', '3', '--orders', '6']);
       await demo.printed('curl http');
@@ -173,7 +173,7 @@ describe('npm run demo', () => {
   );
 
   it(
-    'ends with npm when that is terminated, though npm does not tell it',
+    'ends with npm when npm is terminated, although npm forwards no signal',
     async () => {
       const npm = spawn(
         'npm',
@@ -195,7 +195,7 @@ describe('npm run demo', () => {
   );
 
   it(
-    'exits 1 when an instance crashes, says which, and still leaves nothing behind',
+    'exits with 1 when an instance crashes, names it, and leaves nothing behind',
     async () => {
       const demo = start(['--instances', '2', '--stock', '400', '--orders', '400']);
       await demo.printed('unprotected  100/400');
@@ -214,14 +214,14 @@ describe('npm run demo', () => {
     [['--instances', '17'], '--instances must be a whole number from 1 to 16'],
     [['--stocks', '5'], "Unknown option '--stocks'"],
     [['50'], 'npm run demo -- --stock 50'],
-  ])('refuses %j with exit code 2', async (args, message) => {
+  ])('rejects %j with exit code 2', async (args, message) => {
     const demo = start(args);
     expect(await demo.ended()).toBe(2);
     expect(demo.output()).toContain(message);
     expectNothingLeft();
   });
 
-  it('says what is wrong with a REDIS_URL that leads nowhere', async () => {
+  it('reports the cause if the server of REDIS_URL is unreachable', async () => {
     const demo = start([], { REDIS_URL: 'redis://127.0.0.1:1' });
     expect(await demo.ended()).toBe(1);
     expect(demo.output()).toContain(

@@ -19,7 +19,7 @@ import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/moving-to-another-store.md'), 'utf8');
 
-/** The words of the page's command for a store, with quotes as a shell takes them. */
+/** The command of the page for a store, split into words as a shell does. */
 function commandFor(program: string): readonly string[] {
   const [, command = ''] = new RegExp(`\`(${program} [^\`]*)\``).exec(page) ?? [];
   return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
@@ -37,7 +37,7 @@ describe('the page about moving to another store', () => {
     return app;
   };
 
-  /** Of processes that begin one after the other. */
+  /** The token of a new process with these options. */
   const nextToken = async (options: () => DistributedLockOptions): Promise<number> => {
     const app = await start(options());
     const handle = await app.locks.acquire('order:42', { waitTime: 30_000 });
@@ -121,7 +121,7 @@ describe('the page about moving to another store', () => {
     });
   });
 
-  it('excludes the releases that run at the same time, without a stop', async () => {
+  it('excludes simultaneous releases of an application, without downtime', async () => {
     const [old, next] = await Promise.all([RedisServer.start(), RedisServer.start()]);
     ends.push(
       () => old.close(),
@@ -146,7 +146,7 @@ describe('the page about moving to another store', () => {
       Array.from({ length: 20 }, () => [release1(), after.withLock('order:42', work)]).flat(),
     );
     expect(runs).toBe(80);
-    // What the page warns of: the old version and release 2.
+    // The combination that the page warns of: the old version and release 2.
     await before.withLock('order:42', async () => {
       expect(await after.tryAcquire('order:42')).not.toBeNull();
     });

@@ -10,7 +10,7 @@ import { rejectionOf } from '../support/until.js';
 const run = promisify(execFile);
 const promtool = process.env['PROMTOOL'];
 
-describe('alert rules and the queries of the dashboard, as Prometheus reads them', () => {
+describe('alert rules and dashboard queries, checked by Prometheus', () => {
   if (promtool === undefined) {
     it.skip('needs promtool of Prometheus: run it with npm run test:stores', () => undefined);
     return;
@@ -22,7 +22,7 @@ describe('alert rules and the queries of the dashboard, as Prometheus reads them
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** Rules that record what the queries give, since it is rules that promtool checks. */
+  /** Recording rules for the queries, since promtool checks only rules. */
   const rulesOf = async (exprs: readonly string[]): Promise<string> => {
     const rules = exprs.map((expr, index) => ({ record: `query_${index}`, expr }));
     const file = join(folder, `${exprs.length}.yaml`);
@@ -44,13 +44,13 @@ describe('alert rules and the queries of the dashboard, as Prometheus reads them
     expect(stdout).toContain(`${exprs.length} rules found`);
   });
 
-  it('a query that is not correct would be found', async () => {
+  it('a wrong query is found', async () => {
     expect(
       await rejectionOf(run(promtool, ['check', 'rules', await rulesOf(['sum by (a (b)'])])),
     ).toMatchObject({ stderr: expect.stringContaining('parse error') });
   });
 
-  /** What an alert says after so long, of series with these values, one each 15 s. */
+  /** The alerts that are raised at that time for series with these values, one each 15 s. */
   const alertsOf = async (alert: string, at: string, series: Record<string, string>): Promise<string> => {
     const test = {
       rule_files: [ALERT_RULES],
@@ -67,7 +67,7 @@ describe('alert rules and the queries of the dashboard, as Prometheus reads them
     };
     const file = join(folder, `${alert}.yaml`);
     await writeFile(file, JSON.stringify(test));
-    // It fails, and shows which alerts there were instead.
+    // The check fails, and prints the actual alerts.
     const error = (await rejectionOf(run(promtool, ['test', 'rules', file]))) as {
       stdout: string;
       stderr: string;

@@ -9,7 +9,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { until, within } from '../support/until.js';
 
 const SET_UP_MS = 240_000;
-/** How long an order holds its lock on the slow instance: time for a test to come in between. */
+/** How long an order holds its lock on the slow instance, so that a test can interfere. */
 const SLOW_ORDER_MS = 2_000;
 
 describe('sample app', () => {
@@ -58,7 +58,7 @@ describe('sample app', () => {
   const order = (instance: Instance, sku: string, quantity: unknown = 1) =>
     send(instance, 'POST', '/orders', { sku, quantity });
 
-  /** An order whose lock is taken: it is in the middle of its work. */
+  /** An order that holds its lock and is still working. */
   const orderInProgress = async (sku: string) => {
     const answer = order(slow, sku);
     await until(`${sku} is locked`, () => client.exists(`lock:inventory:${sku}`));
@@ -75,7 +75,7 @@ describe('sample app', () => {
     expect(named.filter((name) => !served.has(name))).toEqual([]);
   });
 
-  it('answers 201 with what is left, on every instance from the same stock', async () => {
+  it('answers 201 with the remaining stock, the same on every instance', async () => {
     await stock('pear', 10);
     const { status, body } = await order(plain, 'pear', 3);
     expect(status).toBe(201);
@@ -84,13 +84,13 @@ describe('sample app', () => {
     expect(await level('pear')).toEqual({ sku: 'pear', stock: 5, sold: 5, orders: 2 });
   });
 
-  it('answers 409 and changes nothing when the stock does not suffice', async () => {
+  it('answers 409 and changes nothing when the stock is too small', async () => {
     await stock('plum', 2);
     expect((await order(plain, 'plum', 3)).status).toBe(409);
     expect(await level('plum')).toEqual({ sku: 'plum', stock: 2, sold: 0, orders: 0 });
   });
 
-  it('answers 404 for an article that it does not know', async () => {
+  it('answers 404 for an unknown article', async () => {
     expect((await order(plain, 'unheard-of')).status).toBe(404);
     expect(
       (await send(plain, 'POST', '/orders/unprotected', { sku: 'unheard-of', quantity: 1 })).status,
@@ -102,11 +102,11 @@ describe('sample app', () => {
     ['no quantity', { sku: 'fig' }],
     ['a quantity of 0', { sku: 'fig', quantity: 0 }],
     ['a fraction', { sku: 'fig', quantity: 1.5 }],
-    ['a text for a number', { sku: 'fig', quantity: '1' }],
+    ['a string as quantity', { sku: 'fig', quantity: '1' }],
     ['no sku', { quantity: 1 }],
     ['an sku that is an object', { sku: { like: 'fig' }, quantity: 1 }],
     ['an unknown property', { sku: 'fig', quantity: 1, price: 0 }],
-  ])('answers 400 for an order with %s, without taking a lock', async (_, body) => {
+  ])('answers 400 for an order with %s, without acquiring a lock', async (_, body) => {
     const before = await commandsOf(client);
     expect((await send(plain, 'POST', '/orders', body)).status).toBe(400);
     expect(await commandsOf(client)).toBe(before);
@@ -116,7 +116,7 @@ describe('sample app', () => {
     expect((await stock('fig', amount)).status).toBe(400);
   });
 
-  it('answers 423 from the library when the lock was not got in time, and serves the holder', async () => {
+  it('answers 423 from the library when the lock is not acquired in time, and serves the holder', async () => {
     await stock('grape', 5);
     const first = await orderInProgress('grape');
     const refused = await order(impatient, 'grape');
@@ -128,15 +128,15 @@ describe('sample app', () => {
     expect(await level('grape')).toEqual({ sku: 'grape', stock: 4, sold: 1, orders: 1 });
   });
 
-  it('takes one lock for a request that asks for it twice: one command to take it, one to give it back', async () => {
+  it('acquires one lock for a request that uses it twice: one command to acquire it, one to release it', async () => {
     await stock('lemon', 5);
     const before = await commandsOf(client);
-    // Would time out after 100 ms if the inner call waited for the outer one.
+    // It would time out after 100 ms if the inner call waited for the outer one.
     expect((await order(impatient, 'lemon')).status).toBe(201);
     expect((await commandsOf(client)) - before).toBe(2);
   });
 
-  it('lets the database refuse the write of a holder that has lost the lock', async () => {
+  it('lets the database reject the write of a holder that has lost the lock', async () => {
     await stock('olive', 5);
     const stale = await orderInProgress('olive');
     await client.del('lock:inventory:olive');
@@ -159,7 +159,7 @@ describe('sample app', () => {
     expect(await level('melon')).toEqual({ sku: 'melon', stock: 0, sold: 10, orders: 10 });
   });
 
-  it('serves its health, and metrics with the names of its handlers, and without keys', async () => {
+  it('serves its health, and metrics with the names of its handlers, without keys', async () => {
     await stock('quince', 5);
     expect((await order(plain, 'quince')).status).toBe(201);
     const { status, body } = await send(plain, 'GET', '/health');
@@ -175,7 +175,7 @@ describe('sample app', () => {
     expect(scrape).not.toContain('quince');
   });
 
-  it('answers the order in progress before it follows a SIGTERM, and leaves no lock', async () => {
+  it('answers the order in progress before it exits by SIGTERM, and leaves no lock', async () => {
     await stock('peach', 5);
     const last = await orderInProgress('peach');
     const ended = once(slow.child, 'exit');
@@ -187,7 +187,7 @@ describe('sample app', () => {
   });
 });
 
-/** How many scripts the server has run so far: every step of a lock is one. */
+/** The number of scripts that the server has run: one for each step of a lock. */
 async function commandsOf(client: Redis): Promise<number> {
   const statistics = await client.info('commandstats');
   return [...statistics.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(

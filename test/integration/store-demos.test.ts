@@ -16,21 +16,21 @@ import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 const demoScript = fileURLToPath(new URL('../../.scripts/demo.mjs', import.meta.url));
 const SET_UP_MS = 240_000;
 const RUN_MS = 120_000;
-/** Less, so that a failure shows what the demo has printed. */
+/** Shorter than the test timeout, so that a failure shows the output of the demo. */
 const PATIENCE_MS = 110_000;
 
-/** The demo with a store whose leader is killed in the middle of the sale. */
+/** Tests the demo with a store whose leader is killed during the sale. */
 function survives(store: string, whatIsKilled: RegExp): void {
   describe(`npm run demo -- --store ${store} --kill-leader`, () => {
     const leftovers = new Leftovers();
-    /** Temporary files of the demo, and the mark by which its processes are found. */
+    /** Temporary files of the demo. Its processes are found by this path. */
     let scratch: string;
 
     beforeAll(() => prepareSampleApp({ leftovers, log: () => undefined }), SET_UP_MS);
     afterAll(() => leftovers.remove());
     beforeEach(() => {
       scratch = mkdtempSync(join(tmpdir(), 'demo-test-'));
-      // PostgreSQL runs as a user of its own.
+      // PostgreSQL runs as its own user.
       chmodSync(scratch, 0o755);
     });
     afterEach(() => {
@@ -39,7 +39,7 @@ function survives(store: string, whatIsKilled: RegExp): void {
     });
 
     it(
-      'sells exactly what there is, and leaves nothing behind',
+      'sells exactly the stock, and leaves nothing behind',
       async () => {
         const args = [
           '--store',

@@ -12,7 +12,7 @@ import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 
 const SET_UP_MS = 240_000;
-/** How long an order holds its lock: time for a test to come in between. */
+/** How long an order holds its lock, so that a test can interfere. */
 const SLOW_ORDER_MS = 2_000;
 
 interface Answer {
@@ -20,8 +20,8 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** @param env where the sample app has its locks, at a port of this machine */
-function refusesStaleWrites(scene: StoreScene, env: (port: number) => Record<string, string>): void {
+/** @param env environment of the sample app, for a store at a port of this machine */
+function rejectsStaleWrites(scene: StoreScene, env: (port: number) => Record<string, string>): void {
   describe(`the sample app with its locks in ${scene.title}`, () => {
     const leftovers = new Leftovers();
     let plain: Instance;
@@ -52,15 +52,15 @@ function refusesStaleWrites(scene: StoreScene, env: (port: number) => Record<str
     const order = (instance: Instance): Promise<Answer> =>
       send(instance, 'POST', '/orders', { sku: 'olive', quantity: 1 });
 
-    it('lets the database refuse the write of a holder that has lost the lock', async () => {
+    it('lets the database reject the write of a holder that has lost the lock', async () => {
       const { locks } = await scene.app();
       const key = 'inventory:olive';
       await send(plain, 'PUT', '/inventory/olive', { stock: 5 });
-      // What that has given back may be on its way still.
+      // Its release may still be under way.
       await until('it is free', async () => !(await locks.isLocked(key)));
       const stale = order(slow);
       await until('it is locked', () => locks.isLocked(key));
-      // Nobody tells the one who holds it in time to stop.
+      // The holder is not notified in time to stop.
       expect(await locks.forceRelease(key)).toBe(true);
       expect((await order(plain)).body).toMatchObject({ remaining: 4 });
 
@@ -74,21 +74,21 @@ function refusesStaleWrites(scene: StoreScene, env: (port: number) => Record<str
 }
 
 whereThereIsEtcd('the sample app with etcd', () => {
-  refusesStaleWrites(new EtcdScene(), (port) => ({
+  rejectsStaleWrites(new EtcdScene(), (port) => ({
     LOCK_STORE: 'etcd',
     ETCD_HOSTS: `127.0.0.1:${String(port)}`,
   }));
 });
 
 whereThereIsPostgres('the sample app with PostgreSQL', () => {
-  refusesStaleWrites(new PostgresScene(), (port) => ({
+  rejectsStaleWrites(new PostgresScene(), (port) => ({
     LOCK_STORE: 'postgres',
     POSTGRES_URL: `postgres://postgres@127.0.0.1:${String(port)}/postgres`,
   }));
 });
 
 whereThereIsZooKeeper('the sample app with ZooKeeper', () => {
-  refusesStaleWrites(new ZooKeeperScene(), (port) => ({
+  rejectsStaleWrites(new ZooKeeperScene(), (port) => ({
     LOCK_STORE: 'zookeeper',
     ZOOKEEPER_HOSTS: `127.0.0.1:${String(port)}`,
   }));

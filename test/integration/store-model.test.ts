@@ -6,7 +6,7 @@ import { RedisServer } from '../support/redis-server.js';
 
 const script = fileURLToPath(new URL('../explore/compare-with-redis.mjs', import.meta.url));
 
-describe('the model of a store that the explorer uses', () => {
+describe('the explorer’s model of a store', () => {
   let server: RedisServer | undefined;
 
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe('the model of a store that the explorer uses', () => {
 
   afterAll(() => server?.stop());
 
-  it('answers like the real scripts in every state that three owners can bring a lock into', async () => {
+  it('replies like the real scripts in every state of a lock with three owners', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [script, server?.url ?? '', '3']);
     expect(stdout).toMatch(/^same: 2208 sequences, 158 states/);
   });

@@ -11,7 +11,7 @@ import { ServerFleet } from '../support/server-fleet.js';
 import { rejectionOf, until } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
 
-/** Directories that tests make for themselves appear here, and have to be gone at the end. */
+/** Tests create their directories in `temporary`, which must be empty at the end. */
 const usual = process.env['TMPDIR'];
 const temporary = mkdtempSync(join(tmpdir(), 'lock-topologies-'));
 
@@ -28,7 +28,7 @@ afterAll(() => {
 });
 
 describe('a sentinel group', () => {
-  it('fails over by order and by death, and takes the dead back as a replica', async () => {
+  it('fails over on request and after a crash, and demotes a restarted primary', async () => {
     const group = await SentinelGroup.start();
     try {
       const client = group.client();
@@ -55,7 +55,7 @@ describe('a sentinel group', () => {
     }
   });
 
-  it('promotes a replica that has missed what the primary was told last', async () => {
+  it('promotes a replica that has missed the latest write', async () => {
     const group = await SentinelGroup.start({ password: 'open sesame' });
     try {
       const client = group.client();
@@ -73,7 +73,7 @@ describe('a sentinel group', () => {
     }
   });
 
-  it('takes a primary back that was stopped while another was promoted', async () => {
+  it('demotes a former primary that was paused while another was promoted', async () => {
     const group = await SentinelGroup.start();
     try {
       const former = await group.stopPrimary();
@@ -91,7 +91,7 @@ describe('a sentinel group', () => {
 });
 
 describe('a cluster', () => {
-  it('fails over by order and by death, and takes the dead back as a replica', async () => {
+  it('fails over on request and after a crash, and demotes a restarted primary', async () => {
     const cluster = await RedisCluster.start();
     try {
       const client = cluster.client();
@@ -115,7 +115,7 @@ describe('a cluster', () => {
     }
   });
 
-  it('promotes a replica that has missed what the primary was told last', async () => {
+  it('promotes a replica that has missed the latest write', async () => {
     const cluster = await RedisCluster.start();
     try {
       const client = cluster.client();
@@ -133,7 +133,7 @@ describe('a cluster', () => {
     }
   });
 
-  it('moves a slot, and can be left in the middle of it', async () => {
+  it('moves a slot, and can stop in the middle of it', async () => {
     const cluster = await RedisCluster.start({ replicasEach: 0 });
     try {
       const client = cluster.client();
@@ -161,7 +161,7 @@ describe('a cluster', () => {
 });
 
 describe('a fleet', () => {
-  it('is of servers that know nothing of each other', async () => {
+  it('consists of independent servers', async () => {
     const fleet = await ServerFleet.start();
     try {
       expect(new Set(fleet.urls).size).toBe(5);
@@ -179,7 +179,7 @@ describe('a fleet', () => {
 });
 
 describe('a server', () => {
-  it('speaks TLS only to those who trust its authority', async () => {
+  it('accepts TLS only from clients that trust its authority', async () => {
     const server = await RedisServer.start({ tls: true });
     const trusting = new Redis(server.url, { tls: { ...server.tls } });
     const distrustful = new Redis(server.url, { lazyConnect: true, retryStrategy: null });
@@ -198,7 +198,7 @@ describe('a server', () => {
     }
   });
 
-  it('lets an ACL user do what the rules say', async () => {
+  it('limits an ACL user to its rules', async () => {
     const server = await RedisServer.start();
     const url = await server.addUser('clerk', 'p@ss:word', ['~desk:*', '+get', '+set', '+info']);
     const clerk = new Redis(url);
@@ -214,7 +214,7 @@ describe('a server', () => {
 
   const onLinux = process.platform === 'linux' ? it : it.skip;
 
-  onLinux('has a wall clock that jumps, and goes on from there', async () => {
+  onLinux('has a wall clock that jumps, and continues from there', async () => {
     const server = await RedisServer.start({ clock: true });
     try {
       const client = server.client();
@@ -233,7 +233,7 @@ describe('a server', () => {
       server.setClock(-7_200_000);
       await client.set('key', '2', 'PX', 200);
       expect(await client.get('key')).toBe('2');
-      // By the server's own timer: nobody asks for the key.
+      // By the server's own timer: no client reads the key.
       await until('the key has expired', async () => (await client.dbsize()) === 0);
       await server.restart();
       expect(await ahead()).toBeCloseTo(-120, 0);

@@ -7,7 +7,7 @@ import { RedisServer } from '../support/redis-server.js';
 
 const path = (relative: string): string => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
 
-describe('the way of one call', () => {
+describe('the path of one call', () => {
   let server: RedisServer | undefined;
 
   beforeAll(async () => {
@@ -16,7 +16,7 @@ describe('the way of one call', () => {
 
   afterAll(() => server?.stop());
 
-  it('leads through the files that docs/architecture.md names, and through no others', async () => {
+  it('leads through exactly the files that docs/architecture.md names', async () => {
     const script = path('test/support/way-of-a-call.mjs');
     const { stdout } = await promisify(execFile)(process.execPath, [
       script,

@@ -1,6 +1,6 @@
 /**
- * Loads both builds into one process on a plain Node, as an application does whose dependencies disagree on the module
- * system, and prints what it found as one line of JSON.
+ * Loads both builds into one process, without Jest, like an application whose dependencies use different module systems.
+ Prints its findings as one line of JSON.
  */
 import 'reflect-metadata';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 const cjs = require('nestjs-distributed-lock');
 const cjsTesting = require('nestjs-distributed-lock/testing');
 
-/** A provider that is decorated through one build, written without the syntax that Node does not know. */
+/** A provider decorated through one build, without decorator syntax, which Node does not support. */
 function providerOf(build) {
   class Provider {
     async reenter() {
@@ -26,7 +26,7 @@ function providerOf(build) {
   return Provider;
 }
 
-/** One application with the module of `wiring`; everything else comes from `other`. */
+/** Tests an application with the module of `wiring`; everything else comes from `other`. */
 async function scopeCrosses(wiring, other) {
   const Provider = providerOf(other);
   class AppModule {}
@@ -38,7 +38,7 @@ async function scopeCrosses(wiring, other) {
     const service = app.get(wiring.LockService);
     const sameService = app.get(other.LockService) === service;
     const entered = await service.withLock('key', () => app.get(Provider).reenter());
-    // The inner scope gave nothing up and left nothing behind.
+    // The inner scope has left nothing behind.
     const afterwards = await service.isLocked('key');
     return { sameService, entered, afterwards };
   } finally {
@@ -46,7 +46,7 @@ async function scopeCrosses(wiring, other) {
   }
 }
 
-/** What an entry beside the package exports, if it is the same in both builds. */
+/** The exports of an additional entry point that are identical in both builds. */
 async function sameIn(entry) {
   const [module, required] = [
     await import(`nestjs-distributed-lock/${entry}`),
@@ -62,7 +62,7 @@ console.log(
   JSON.stringify({
     loaded: names.length,
     different: names.filter((name) => esm[name] === undefined || esm[name] !== cjs[name]),
-    // What a test fakes is what the application uses.
+    // A test must fake the classes that the application uses.
     testing: Object.keys(esmTesting).filter((name) => esmTesting[name] === cjsTesting[name]),
     health: await sameIn('health'),
     leader: await sameIn('leader'),

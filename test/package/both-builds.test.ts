@@ -20,7 +20,7 @@ interface Found {
   readonly cjsWiring: unknown;
 }
 
-/** Jest cannot require an ES module, so that a process of its own loads the two builds. */
+/** Jest can't require an ES module, so a separate process loads the two builds. */
 describe('one process with both builds', () => {
   let found: Found;
 
@@ -30,13 +30,13 @@ describe('one process with both builds', () => {
     found.different.sort();
   });
 
-  it('has every class, and whatever else has state or identity, once', () => {
+  it('has every class, and everything else with state or identity, once', () => {
     expect(found.loaded).toBe(Object.keys(exported).length);
-    // Functions without state, which have to import Nest's own decorators and so exist in each build.
+    // Stateless functions that import Nest's decorators exist in each build.
     expect(found.different).toEqual(['InjectLockService', 'Locked']);
   });
 
-  it('has what is for tests once, too, with the classes of the package', () => {
+  it('has the testing entry point once, with the classes of the package', () => {
     expect(found.testing).toEqual(Object.keys(exportedForTests));
     expect(found.fakeIsService).toBe(true);
   });

@@ -11,10 +11,10 @@ import { PackedPackage } from './consumer.js';
 const run = promisify(execFile);
 const modules = join(import.meta.dirname, '../../node_modules');
 
-/** What the program takes of the packages that this one asks its users to have. */
+/** The peer dependencies that the program uses. */
 const NEEDED = ['ioredis', 'rxjs'];
 
-describe('the program in the tarball', () => {
+describe('the command line in the tarball', () => {
   let folder: string;
   let program: string;
   let redis: RedisServer;
@@ -40,7 +40,7 @@ describe('the program in the tarball', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('O25: runs every command where there is no Nest, which it neither needs nor loads', async () => {
+  it('O25: runs every command without Nest', async () => {
     expect((await readFile(program, 'utf8')).startsWith('#!/usr/bin/env node\n')).toBe(true);
     await expect(
       run(process.execPath, ['-e', "require('@nestjs/common')"], { cwd: folder }),

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..');
 const templates = join(import.meta.dirname, 'consumers');
 const MINUTE = 60_000;
 
-/** What npm and Jest leave in the environment of their children would lead an npm or Jest inside them astray. */
+/** Without the variables of npm and Jest, which would confuse an npm or Jest that runs inside. */
 function freshEnvironment(): NodeJS.ProcessEnv {
   const foreign =
     /^(npm_(package|lifecycle|command|execpath|config_local_prefix)|JEST_|NODE_(ENV|OPTIONS|PATH)$)/;
@@ -27,13 +27,13 @@ async function execute(
     const { stdout } = await run(program, args, options);
     return stdout;
   } catch (error) {
-    // The message of execFile holds stderr only; compilers and test runners say on stdout what is wrong.
+    // The message of execFile contains stderr only; compilers and test runners report errors on stdout.
     const stdout = error instanceof Error && 'stdout' in error ? String(error.stdout) : '';
     throw new Error(`${program} ${args.join(' ')} failed:\n${stdout}`, { cause: error });
   }
 }
 
-/** The tarball as it would be published, in a folder of its own. */
+/** The tarball as it would be published, in its own folder. */
 export class PackedPackage {
   private constructor(
     readonly tarball: string,
@@ -53,19 +53,19 @@ export class PackedPackage {
   }
 }
 
-/** An application outside of the repository that has installed the tarball. */
+/** An application outside of the repository with the tarball installed. */
 export class Consumer {
   private constructor(
     readonly name: string,
     readonly folder: string,
-    /** Where npm has put what the applications that were installed together share; the application's own if it is alone. */
+    /** The folder of the packages that applications installed together have in common. */
     private readonly root: string,
   ) {}
 
   /**
-   * Copies `consumers/<name>` and the sources that all consumers share, and installs what they depend on. Those that are
-   * named together are workspaces of one folder: they have the same version of Nest and ioredis, which is then unpacked
-   * once. Leaves nothing behind when the packages cannot be installed.
+   * Copies `consumers/<name>` and the shared sources, and installs their dependencies. Consumers named together are
+   workspaces of one folder: they have the same versions of Nest and ioredis, which npm then unpacks once. Leaves nothing
+   behind when the packages can't be installed.
    */
   static async install(names: readonly string[], packed: PackedPackage): Promise<Consumer[]> {
     const root = await mkdtemp(join(tmpdir(), `lock-consumer-${names.join('-')}-`));
@@ -84,22 +84,22 @@ export class Consumer {
     }
   }
 
-  /** Writes a source file of its own. */
+  /** Writes a source file of the application. */
   async write(name: string, text: string): Promise<void> {
     await writeFile(join(this.folder, 'src', name), text);
   }
 
-  /** Runs a program that one of its dependencies brings. */
+  /** Runs a program of one of its dependencies. */
   async tool(name: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
     return execute(this.folder, join(this.root, 'node_modules/.bin', name), args, env);
   }
 
-  /** Runs its code on a plain Node, and returns what it printed. */
+  /** Runs a script of the application with Node, and returns its output. */
   async node(script: string, env: NodeJS.ProcessEnv, cwd = this.folder): Promise<string> {
     return execute(cwd, process.execPath, [script], env);
   }
 
-  /** With those that were installed together with it. */
+  /** Also removes the applications that were installed together with it. */
   async remove(): Promise<void> {
     await rm(this.root, { recursive: true, force: true });
   }

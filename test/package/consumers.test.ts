@@ -18,10 +18,10 @@ const exercised = {
   left: false,
 };
 
-/** Of a handler whose lock is free, and held, and of the page that shows it. */
+/** Responses of a handler whose lock is free and held, and of the dashboard that shows it. */
 const answered = { free: 200, held: 423, page: 200, shown: ['page:book'] };
 
-/** Packages that Nest asks for and does without: a bundler must leave them alone. */
+/** Optional packages of Nest, which a bundler must not resolve. */
 const OPTIONAL = [
   '@nestjs/microservices',
   '@nestjs/websockets',
@@ -36,14 +36,14 @@ describe('applications that have installed the tarball', () => {
   let redis: RedisServer;
   const consumers = new Map<string, Promise<Consumer>>();
 
-  /** The application, ready to run; what went wrong while installing it is the failure of its own test. */
+  /** The application, ready to run. A failed installation fails only its own test. */
   function installed(name: string): Promise<Consumer> {
     return (
       consumers.get(name) ?? Promise.reject(new Error(`${name} is not among the applications to install`))
     );
   }
 
-  /** Installs these as one when `after` is settled; resolves when that has ended, either way. */
+  /** Installs these together when `after` is settled; resolves when that has succeeded or failed. */
   async function install(names: readonly string[], after?: Promise<unknown>): Promise<void> {
     const start = async (): Promise<Consumer[]> => {
       await after;
@@ -60,7 +60,7 @@ describe('applications that have installed the tarball', () => {
 
   beforeAll(async () => {
     [packed, redis] = await Promise.all([PackedPackage.pack(), RedisServer.start()]);
-    // Two at a time: the others are installed while the first ones are already being tested.
+    // In two batches: the second is installed during the tests of the first.
     const first = Promise.all([install(['nest11-commonjs']), install(['nest12-esm'])]);
     void install(['nest11-jest', 'nest11-workers'], first);
     void install(['esbuild-bundle', 'nest12-vitest'], first);
@@ -74,7 +74,7 @@ describe('applications that have installed the tarball', () => {
     await packed.remove();
   });
 
-  /** Writes the samples of docs/testing.md that are for a test runner as its tests; answers how many tests these are. */
+  /** Writes the samples of docs/testing.md for a test runner as tests; returns the number of tests. */
   async function addSamples(app: Consumer, runner: 'jest' | 'vitest'): Promise<number> {
     let tests = 0;
     for (const [index, { name, code }] of samplesOf('docs/testing.md').entries()) {
@@ -94,7 +94,7 @@ describe('applications that have installed the tarball', () => {
     expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, ...answered });
   });
 
-  it('every source map, of code and of declarations, leads to a source that is in the tarball', async () => {
+  it('every source map, of code and of declarations, points to a source in the tarball', async () => {
     const app = await installed('nest11-commonjs');
     const dist = join(app.folder, 'node_modules/nestjs-distributed-lock/dist');
     const maps = (await readdir(dist, { recursive: true })).filter((file) => file.endsWith('.map'));
@@ -111,17 +111,17 @@ describe('applications that have installed the tarball', () => {
     expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, ...answered });
   });
 
-  it('Nest 11 and ioredis 6: tested with Jest in CommonJS, its fake timers, what this package has for tests, and the samples for it', async () => {
+  it('Nest 11 and ioredis 6: tested with Jest in CommonJS, with its fake timers, the testing entry point and the samples', async () => {
     const app = await installed('nest11-jest');
     const samples = await addSamples(app, 'jest');
     expect(samples).toBeGreaterThan(10);
-    // Modules are resolved as of old here, without exports.
+    // With the old module resolution, which ignores `exports`.
     await app.tool('tsc', ['--noEmit']);
     const report = JSON.parse(await app.tool('jest', ['--json'], env())) as { numPassedTests: number };
     expect(report.numPassedTests).toBe(7 + samples);
   });
 
-  it('Nest 12 and ioredis 5: tested with Vitest, its fake timers, what this package has for tests, and the samples for it', async () => {
+  it('Nest 12 and ioredis 5: tested with Vitest, with its fake timers, the testing entry point and the samples', async () => {
     const app = await installed('nest12-vitest');
     const samples = await addSamples(app, 'vitest');
     expect(samples).toBeGreaterThan(0);
@@ -158,13 +158,13 @@ describe('applications that have installed the tarball', () => {
     });
   });
 
-  it('Nest 11 and terminus 11: readiness while Redis is stopped and goes on, and what is measured', async () => {
+  it('Nest 11 and terminus 11: readiness while Redis is paused and continues, metrics and spans', async () => {
     const app = await compiledWorkers();
     const own = await RedisServer.start();
     try {
       const stopped = { REDIS_URL: own.url, REDIS_PID: String(own.pid) };
       expect(result(await app.node('dist/operations.js', stopped))).toMatchObject({
-        // It would not be in the answer with a status that terminus 11 does not know.
+        // The response would not contain it with a status that terminus 11 does not know.
         degraded: {
           status: 'ok',
           info: { locks: { status: 'up', reasons: ['1 hold lost in the last 5 minutes'] } },
@@ -181,7 +181,7 @@ describe('applications that have installed the tarball', () => {
   it('Nest 12 and ioredis 5: bundled into one file that runs without the package and its Lua files', async () => {
     const app = await installed('esbuild-bundle');
     const external = OPTIONAL.flatMap((name) => [`--external:${name}`, `--external:${name}/*`]);
-    // CommonJS packages in the bundle call require for the modules of Node.
+    // CommonJS packages in the bundle call `require` for Node's modules.
     const banner =
       "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);";
     const bundling = [

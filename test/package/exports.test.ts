@@ -6,13 +6,13 @@ import * as exported from '../../lib/index.js';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Names that an index.ts of lib exports, in the two kinds that a user can tell apart. */
+/** Names that an index.ts of lib exports: values and types. */
 async function declaredExports(file = 'index.ts'): Promise<{ values: string[]; types: string[] }> {
   const text = await readFile(join(root, 'lib', file), 'utf8');
   const values: string[] = [];
   const types: string[] = [];
   for (const statement of ts.createSourceFile('index.ts', text, ts.ScriptTarget.Latest).statements) {
-    if (!ts.isExportDeclaration(statement)) throw new Error(`${file} holds nothing but exports`);
+    if (!ts.isExportDeclaration(statement)) throw new Error(`${file} contains only exports`);
     const clause = statement.exportClause;
     if (!clause || !ts.isNamedExports(clause)) throw new Error(`${file} names what it exports`);
     for (const { name, isTypeOnly } of clause.elements) {
@@ -48,7 +48,7 @@ describe('exports', () => {
     expect(Object.keys(exported).sort()).toEqual(values);
   });
 
-  it('have every request and reply of the port, for stores of your own', async () => {
+  it('have every request and reply of the port, for custom stores', async () => {
     const { types } = await declaredExports();
     const text = await readFile(join(root, 'lib/stores/port/lock-store.ts'), 'utf8');
     const names = [...text.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name = '']) => name);

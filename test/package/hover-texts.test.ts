@@ -7,7 +7,7 @@ const ENTRIES = ['', 'testing', 'dashboard', 'health', 'leader', 'prometheus', '
   ['etcd', 'postgres', 'zookeeper'].map((store) => `stores/${store}`),
 );
 
-/** What an editor shows where the name is pointed at, of everything that the package exports and its members. */
+/** The hover text that an editor shows for every export of the package and its members. */
 function hoverTexts(): ReadonlyMap<string, string> {
   const files = ENTRIES.map((entry) => join(lib, entry, 'index.ts'));
   const options = { target: ts.ScriptTarget.ES2022, moduleResolution: ts.ModuleResolutionKind.NodeNext };
@@ -35,7 +35,7 @@ function hoverTexts(): ReadonlyMap<string, string> {
 }
 
 describe('texts that editors show', () => {
-  it('have no marks of the comment that they come from', () => {
+  it('contain no comment syntax', () => {
     const texts = [...hoverTexts()];
     expect(texts.filter(([, text]) => text.trim() !== '').length).toBeGreaterThan(200);
     const marked = texts.filter(([, text]) => /\\@|^@(?:link|Locked)\b|\{\s*\|/m.test(text));

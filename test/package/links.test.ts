@@ -5,11 +5,11 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '../..');
 
-/** A file or folder of the repository in the text of a page: from its root, from `lib/` or from `lib/stores/redis/`. */
+/** A file or folder in the text of a page, relative to the root, `lib/` or `lib/stores/redis/`. */
 const FILE_NAME =
   /`((?:lib|lua|test|bench|docs|\.scripts|\.ci|nest|api|engine|stores|model|common|connection|doctor|scripts)\/[\w./-]*)`/g;
 
-/** A file of the repository in code that a page shows. */
+/** A file of the repository in a code block of a page. */
 const FILE_IN_CODE = /(?<![\w./-])((?:lib|lua|test|bench)\/[\w./-]+\.\w+)/g;
 
 interface Link {
@@ -17,7 +17,7 @@ interface Link {
   readonly target: string;
 }
 
-/** The anchors of a page as GitHub makes them: of its headings, a number behind those that come again. */
+/** The anchors of a page as GitHub creates them from headings, with a number for repeated ones. */
 function anchorsOf(text: string): Set<string> {
   const seen = new Map<string, number>();
   const headings = withoutCode(text).matchAll(/^#{1,6} +(.+?) *#*$/gm);
@@ -45,7 +45,7 @@ function linksOf(page: string, text: string): Link[] {
   return targets.map(([, target = '']) => ({ page, target }));
 }
 
-describe('links in the package', () => {
+describe('the pages of the package', () => {
   let packed: ReadonlySet<string>;
   let links: readonly Link[];
   const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
@@ -60,7 +60,7 @@ describe('links in the package', () => {
     links = pages.flatMap((page) => linksOf(page, textOf(page)));
   });
 
-  it('lead to files that are in it', () => {
+  it('link only to files of the package', () => {
     expect(links.length).toBeGreaterThan(50);
     const files = [...packed];
     const broken = links.filter(({ page, target }) => {
@@ -72,7 +72,7 @@ describe('links in the package', () => {
     expect(broken).toEqual([]);
   });
 
-  it('are joined by names of files that there are', () => {
+  it('name only existing files', () => {
     const named = [...packed]
       .filter((path) => path.endsWith('.md'))
       .flatMap((page) => [...textOf(page).matchAll(FILE_NAME)].map(([, name = '']) => ({ page, name })));
@@ -82,7 +82,7 @@ describe('links in the package', () => {
     expect(named.filter(({ name }) => !isThere(name))).toEqual([]);
   });
 
-  it('are matched by files that shown commands name', () => {
+  it('name only existing files in code blocks', () => {
     const pages = [...packed].filter((path) => path.endsWith('.md'));
     const missing = pages.flatMap((page) =>
       [...textOf(page).matchAll(/^( *)(?:```|~~~)[^]*?^ *(?:```|~~~) *$/gm)]
@@ -93,7 +93,7 @@ describe('links in the package', () => {
     expect(missing).toEqual([]);
   });
 
-  it('lead to headings that there are', () => {
+  it('link only to existing headings', () => {
     const broken = links.filter(({ page, target }) => {
       const [path = '', anchor] = target.split('#');
       if (anchor === undefined || /^[a-z]+:/i.test(path)) return false;

@@ -5,7 +5,7 @@ import { plantNames, plantOf } from '../soak/plants.mjs';
 
 const build = join(import.meta.dirname, '../../dist/cjs');
 
-/** The build as the soak reads it; what is changed goes nowhere. */
+/** The build as the soak reads it; changes are discarded. */
 const unchanged = {
   filesIn: (folder: string): string[] =>
     readdirSync(join(build, folder), { recursive: true, encoding: 'utf8' })
@@ -19,9 +19,9 @@ const unchanged = {
 const stores = ['redis', 'postgres', 'etcd', 'zookeeper'];
 const plants = stores.flatMap((store) => plantNames(store).map((name) => [store, name] as const));
 
-describe('the bugs that the soak plants', () => {
-  // A change of the code may leave them without what they change.
-  it.each(plants)('%s: %s finds its place in the build', (store, name) => {
+describe('the planted bugs of the soak', () => {
+  // A change of the code may remove the text that they replace.
+  it.each(plants)('%s: %s finds its text in the build', (store, name) => {
     expect(() => {
       plantOf(store, name).into(unchanged);
     }).not.toThrow();

@@ -8,7 +8,7 @@ const HOLE = '…';
 /** Messages of the compiler and of Nest. */
 const FOREIGN = /^(?:Type|Property) '|^Nest can't resolve/;
 
-/** A figure may be written out on one side only, and what a server answered; its unit may be filled in with it. */
+/** Replaces figures with their units, and replies of servers: a page or the code may have a placeholder for them. */
 function withHoles(text: string): string {
   return text
     .replaceAll(/(?<![\d.])\d+(?![\d.]*\d)/g, HOLE)
@@ -19,7 +19,7 @@ function withHoles(text: string): string {
     .replaceAll(/… m?s\b/g, HOLE);
 }
 
-/** Every text of the code, with a hole where something is filled in; parts that are added to each other are one text. */
+/** Every text of the code, with a hole for each placeholder; concatenated parts are one text. */
 function textsOf(file: string, source: string): string[] {
   const texts: string[] = [];
   const textOf = (node: ts.Expression): string => {
@@ -50,7 +50,7 @@ function textsOf(file: string, source: string): string[] {
   return texts;
 }
 
-/** What stands between holes, of all of lib; Lua and SQL tell of failures, too. */
+/** The text between holes, of all of lib, with the messages of Lua and SQL. */
 function segmentsOfCode(): ReadonlySet<string> {
   const files = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' }).filter(
     (name) => name.endsWith('.ts') && !name.includes('generated') && !name.startsWith('dashboard/page/'),
@@ -60,15 +60,15 @@ function segmentsOfCode(): ReadonlySet<string> {
 }
 
 /**
- * Whether a text between two "…" of a page can be what the code writes: a piece of one text, or pieces of several of which
- * one is filled into a hole of the other.
+ * Whether the code can write a text between two "…" of a page: a part of one text, or parts of several texts, one of
+ which fills a hole of another.
  */
 function isWritten(text: string, segments: ReadonlySet<string>): boolean {
   const all = [...segments];
   if (all.some((segment) => segment.includes(text))) return true;
   const isPiece = (piece: string): boolean => piece.length >= 3 || /^[^\p{L}\p{N}]+$/u.test(piece);
   const seen = new Set<number>();
-  // Where one text ends or has a hole, another can follow.
+  // Another text can follow at the end of a text and at a hole.
   const follows = (from: number): boolean => {
     if (seen.has(from)) return false;
     seen.add(from);
@@ -85,7 +85,7 @@ function isWritten(text: string, segments: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** Messages that a page quotes as such: in bold code. */
+/** Messages that a page quotes, in bold code. */
 function quotesOf(page: string): string[] {
   const text = readFileSync(join(root, page), 'utf8');
   return [...text.matchAll(/\*\*(`+)([^]*?)\1\*\*/g)].map(([, , quote = '']) =>
@@ -103,13 +103,13 @@ describe('messages that troubleshooting quotes', () => {
       .split(HOLE)
       .filter((text) => /\p{L}/u.test(text) && !isWritten(text, segments));
 
-  it('are those of the code', () => {
+  it('exist in the code', () => {
     const quotes = quotesOf('docs/troubleshooting.md').filter((quote) => !FOREIGN.test(quote));
     expect(quotes.length).toBeGreaterThan(90);
     expect(quotes.flatMap((quote) => unknown(quote).map((text) => ({ quote, text })))).toEqual([]);
   });
 
-  it('are not accepted whatever they say', () => {
+  it('are rejected if the code does not contain them', () => {
     expect(unknown('etcd … is too old for locks: use 3.5.18 or newer.')).toHaveLength(1);
     expect(unknown('The lock "…" was held by others for the whole holdTime (… ms).')).toHaveLength(1);
     expect(unknown('The lock "…" was held by others for the whole waitTime (… ms).')).toEqual([]);

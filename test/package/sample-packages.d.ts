@@ -1,4 +1,4 @@
-/** Packages that samples import and this project does not have: as much of them as is used. */
+/** The used parts of packages that samples import and this project does not install. */
 declare module 'pg' {
   export interface PoolClient {
     query<Row>(

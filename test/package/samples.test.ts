@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { complaintsAbout, fencesOf, pages, samplesOf, type Sample } from './samples.js';
+import { compileErrors, fencesOf, pages, samplesOf, type Sample } from './samples.js';
 
 describe('samples in the documentation', () => {
   let samples: readonly Sample[];
-  let complaints: readonly string[];
+  let errors: readonly string[];
 
   beforeAll(() => {
     samples = pages().flatMap(samplesOf);
-    complaints = complaintsAbout(samples);
+    errors = compileErrors(samples);
   }, 300_000);
 
   it('are all found', () => {
@@ -17,16 +17,16 @@ describe('samples in the documentation', () => {
     expect(samples.length).toBeGreaterThan(40);
   });
 
-  it('compile, with their imports, against the package as it is built', () => {
-    expect(complaints).toEqual([]);
+  it('compile, with their imports, against the built package', () => {
+    expect(errors).toEqual([]);
   });
 
-  it('have their imports in what the reader sees', () => {
+  it('show their imports to the reader', () => {
     const hidden = samples.filter(({ given }) => /^\s*import\b/m.test(given));
     expect(hidden.map(({ page, line }) => `${page}:${String(line)}`)).toEqual([]);
   });
 
-  it('are not compiled for nothing: an error in one is found at its line', () => {
+  it('are checked: an error in one is reported at its line', () => {
     const wrong: Sample = {
       page: 'README.md',
       line: 10,
@@ -34,7 +34,7 @@ describe('samples in the documentation', () => {
       given: 'declare const key: number;',
       code: "import type { LockService } from 'nestjs-distributed-lock';\nexport const f = (locks: LockService) => locks.acquire(key);\n",
     };
-    expect(complaintsAbout([wrong])).toEqual([
+    expect(compileErrors([wrong])).toEqual([
       "README.md:11: Argument of type 'number' is not assignable to parameter of type 'LockKey'.",
     ]);
   });

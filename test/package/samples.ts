@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import ts from 'typescript';
 
 const root = join(import.meta.dirname, '../..');
-/** Where the samples would be if they were files: inside the package, so that they can import it by its name. */
+/** A virtual folder for the samples, inside the package so that they can import it by its name. */
 const PLACE = join(root, 'test/package/samples');
 
-/** A fenced block of TypeScript in a page, as a module. */
+/** A fenced TypeScript block of a page, as a module. */
 export interface Sample {
   readonly page: string;
-  /** Of the first line of the block, from 1. */
+  /** Line number of the first line of the block, from 1. */
   readonly line: number;
-  /** How other samples of the page import it, if the page says so. */
+  /** The module name by which other samples of the page import it, if any. */
   readonly name: string | undefined;
-  /** What the reader knows from the text around it, and the compiler from a comment that is not shown. */
+  /** Declarations from a hidden comment, which the reader knows from the surrounding text. */
   readonly given: string;
   readonly code: string;
 }
@@ -26,8 +26,8 @@ export function pages(): string[] {
 }
 
 /**
- * The samples of a page. Comments of HTML in front of one tell the compiler more: `<!-- file: name.ts -->` how others
- * import it, `<!-- given: … -->` declarations that it is not about.
+ * The samples of a page. HTML comments before a sample add information for the compiler: `<!-- file: name.ts -->` is the
+ name by which others import it, `<!-- given: … -->` has additional declarations.
  */
 export function samplesOf(page: string): Sample[] {
   const text = readFileSync(join(root, page), 'utf8');
@@ -47,14 +47,14 @@ export function samplesOf(page: string): Sample[] {
   });
 }
 
-/** How many fences of a page begin with a word for TypeScript, found in another way. */
+/** The number of TypeScript fences of a page, counted in another way. */
 export function fencesOf(page: string): number {
   const lines = readFileSync(join(root, page), 'utf8').split('\n');
   return lines.filter((line) => /^\s*(?:```|~~~)\s*(?:ts|tsx|typescript)\b/.test(line)).length;
 }
 
-/** What the compiler says to all of the samples, each with its place in the page. */
-export function complaintsAbout(samples: readonly Sample[]): string[] {
+/** The compiler errors of the samples, each with its line in the page. */
+export function compileErrors(samples: readonly Sample[]): string[] {
   const files = new Map<string, Sample>();
   samples.forEach((sample, index) => {
     const folder = join(PLACE, sample.page.replaceAll(/[/.]/g, '-'));

@@ -11,7 +11,7 @@ const realProcess = runInThisContext('process') as NodeJS.Process;
 describe('B14: one signal for many waits', () => {
   let app: LockApp;
   let warnings: string[];
-  // Node's word on Jest's use of its modules may come at any moment.
+  // Node may warn at any moment about Jest's use of its modules.
   const warned = ({ name, message }: Error): void => {
     if (name !== 'ExperimentalWarning') warnings.push(`${name}: ${message}`);
   };
@@ -31,7 +31,7 @@ describe('B14: one signal for many waits', () => {
   const waits = (signal: AbortSignal, waitTime: number): Promise<unknown>[] =>
     Array.from({ length: 50 }, () => rejectionOf(app.locks.acquire('key', { signal, waitTime })));
 
-  it('is not taken for a leak by Node, and ends all of them with its reason', async () => {
+  it('causes no leak warning of Node, and ends all of them with its reason', async () => {
     await app.locks.acquire('key');
     const stop = new AbortController();
     const failing = waits(stop.signal, Infinity);
@@ -44,7 +44,7 @@ describe('B14: one signal for many waits', () => {
     expect(listenersOf(stop.signal)).toBe(0);
   });
 
-  it('keeps no listener when they end by time, by grant, or by a single try', async () => {
+  it('keeps no listener after a timeout, a grant or a single attempt', async () => {
     const { signal } = new AbortController();
     const handle = await app.locks.acquire('key', { signal });
     await Promise.all(waits(signal, 20));
@@ -59,7 +59,7 @@ describe('B14: one signal for many waits', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('serves a later wait after all earlier ones have left it', async () => {
+  it('serves a later wait after all earlier ones have ended', async () => {
     await app.locks.acquire('key');
     const stop = new AbortController();
     await Promise.all(waits(stop.signal, 10));

@@ -4,7 +4,7 @@ import { later, systemClock } from '../../lib/common/clock.js';
 import { BackgroundRetry } from '../../lib/common/background-retry.js';
 import { LockStoreError } from '../../lib/index.js';
 
-it('P33: a store that is back hurries the next attempt, not the caller who waits for what comes of it', async () => {
+it('P33: a reconnect starts the next attempt early, and its caller still waits for the outcome', async () => {
   const timers = new TimerQueue(systemClock, true);
   const backgroundRetry = new BackgroundRetry(
     systemClock,
@@ -18,7 +18,7 @@ it('P33: a store that is back hurries the next attempt, not the caller who waits
       if (attempts === 1) {
         return Promise.reject(new LockStoreError('cut', { inDoubt: true, retryable: true }));
       }
-      // A way there and back.
+      // Replies one event loop turn later.
       return new Promise((resolve) => {
         setImmediate(resolve, 'released');
       });

@@ -20,7 +20,7 @@ describe('backoff', () => {
     expect(doubling.pauseAfter(100_000)).toBe(200);
   });
 
-  it('exponential: jitter is the random share of a pause', () => {
+  it('exponential: jitter is the random part of a pause', () => {
     const half = backoff.exponential({ min: 100, max: 1_000, jitter: 0.5 });
     expect(firstPauses(half, none)).toEqual([100, 100, 200, 400, 500, 500, 500]);
     expect(firstPauses(half, nearlyOne)).toEqual([150, 200, 400, 800, 1_000, 1_000, 1_000]);
@@ -37,7 +37,7 @@ describe('backoff', () => {
     expect(firstPauses(backoff.exponential(undefinedOnes), none)).toEqual(pauses(none));
   });
 
-  it('no pause is shorter than min or longer than max, and more chance means a longer one', () => {
+  it('no pause is shorter than min or longer than max, and a larger random number gives a longer one', () => {
     const time = fc.integer({ min: 1, max: 2 ** 31 - 1 });
     const share = fc.double({ min: 0, max: 1, noNaN: true });
     const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -60,7 +60,7 @@ describe('backoff', () => {
     );
   });
 
-  it('can not be changed', () => {
+  it('is immutable', () => {
     const fixed = backoff.fixed(5) as unknown as Record<string, unknown>;
     expect(() => (fixed['min'] = 7)).toThrow(TypeError);
     expect(() => (fixed['pauseAfter'] = () => 0)).toThrow(TypeError);
@@ -69,13 +69,13 @@ describe('backoff', () => {
   it.each([
     ['nothing', undefined, 'undefined'],
     ['0', 0, '0'],
-    ['a negative one', -1, '-1'],
+    ['a negative number', -1, '-1'],
     ['NaN', NaN, 'NaN'],
     ['Infinity', Infinity, 'Infinity'],
-    ['too long a one', 2 ** 31, '2147483648'],
+    ['a number that is too large', 2 ** 31, '2147483648'],
     ['a string', '50', "'50'"],
     ['an object', { ms: 50 }, 'an object'],
-  ])('F40: fixed refuses %s', (_, ms, shown) => {
+  ])('F40: fixed rejects %s', (_, ms, shown) => {
     const make = (): unknown => backoff.fixed(ms as number);
     expect(make).toThrow(LockOptionsError);
     expect(make).toThrow(
@@ -97,7 +97,7 @@ describe('backoff', () => {
     [{ jitter: -0.1 }, 'jitter must be a number from 0 to 1; got -0.1.'],
     [{ jitter: NaN }, 'jitter must be a number from 0 to 1; got NaN.'],
     [{ jitter: true }, 'jitter must be a number from 0 to 1; got true.'],
-  ])('F40: exponential refuses %j', (options, message) => {
+  ])('F40: exponential rejects %j', (options, message) => {
     const make = (): unknown => backoff.exponential(options as object);
     expect(make).toThrow(LockOptionsError);
     expect(make).toThrow(message);

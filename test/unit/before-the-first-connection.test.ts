@@ -13,7 +13,7 @@ import { rejectionOf, stateOf, within } from '../support/until.js';
 
 inVirtualTime();
 
-/** A store whose first connection comes when a test says so. */
+/** A store that connects when the test calls `connected`. */
 class ConnectingStore implements LockStore {
   readonly name = 'a store that connects for long';
   private readonly memory = new MemoryLockStore();
@@ -54,7 +54,7 @@ describe('B10: a call before the first connection', () => {
     ['several keys', ['a', 'b']],
   ];
 
-  it.each(kinds)('for %s ends with its waitTime', async (_, key) => {
+  it.each(kinds)('for %s ends when its waitTime ends', async (_, key) => {
     const { acquire } = scene();
     const startedAt = performance.now();
     const error = await within(2_000, 'the end of waitTime', rejectionOf(acquire(key, { waitTime: 1_000 })));
@@ -62,7 +62,7 @@ describe('B10: a call before the first connection', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_500);
   });
 
-  it.each(kinds)('for %s ends with its signal', async (_, key) => {
+  it.each(kinds)('for %s ends when its signal is aborted', async (_, key) => {
     const { acquire } = scene();
     const reason = new Error('the client is gone');
     for (const waitTime of [0, 60_000, Infinity]) {
@@ -74,7 +74,7 @@ describe('B10: a call before the first connection', () => {
     }
   });
 
-  it.each(kinds)('for %s gets the lock when the connection is there in time', async (_, key) => {
+  it.each(kinds)('for %s acquires the lock if the connection is made in time', async (_, key) => {
     const { acquire, store } = scene();
     const calls = [0, 60_000, Infinity].map((waitTime, index) =>
       acquire(

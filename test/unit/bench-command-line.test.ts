@@ -18,7 +18,7 @@ describe('the command line of npm run bench', () => {
     });
   });
 
-  it('measures the rows of another store, and writes all of them unless they are short', () => {
+  it('measures the rows of another store, and writes them unless the rounds are short', () => {
     expect(read('--store', 'postgres')).toMatchObject({
       rows: ['M1', 'M4'],
       store: 'postgres',
@@ -28,12 +28,12 @@ describe('the command line of npm run bench', () => {
     expect(read('--store', 'postgres', '--quick')).toMatchObject({ quick: true, write: false });
   });
 
-  it('measures named rows in their order, and writes them only when asked to', () => {
+  it('measures named rows in their order, and writes them only on request', () => {
     expect(read('m13', 'M1')).toMatchObject({ rows: ['M1', 'M13'], write: false });
     expect(read('M2', '--write')).toMatchObject({ rows: ['M2'], write: true });
   });
 
-  it('writes nothing of short rounds and of comparisons', () => {
+  it('writes no results of short rounds and comparisons', () => {
     expect(read('--quick')).toMatchObject({ rows: ROWS, quick: true, write: false });
     expect(read('--against', 'v0.1.0', '--quick', 'M1')).toMatchObject({
       rows: ['M1'],
@@ -59,7 +59,7 @@ describe('the command line of npm run bench', () => {
     [['--page', 'M1'], '--page takes no rows'],
     [['--page', '--quick'], '--page measures nothing'],
     [['--page', '--against', 'HEAD'], '--page measures nothing'],
-  ])('refuses %j and says why', (args, message) => {
+  ])('rejects %j with the reason', (args, message) => {
     const attempt = (): unknown => read(...args);
     expect(attempt).toThrow(UsageError);
     expect(attempt).toThrow(message);

@@ -4,35 +4,35 @@ import { holdsAllOf } from '../../.scripts/setup.mjs';
 import { judge, ratioOf } from '../../bench/against/ratios.mjs';
 
 describe('the ratio of two builds', () => {
-  it('is that of neighbouring rounds, so that a slow moment of the machine does not count', () => {
+  it('compares adjacent rounds, so that a slow moment of the machine does not count', () => {
     expect(ratioOf([200, 20, 220], [100, 10, 100], 'more')).toEqual({ median: 2, min: 2, max: 2.2 });
   });
 
-  it('is above 1 where the figure has become better, also where less is better', () => {
+  it('is above 1 for a better figure, also where less is better', () => {
     expect(ratioOf([5], [10], 'less').median).toBe(2);
     expect(ratioOf([5], [10], 'more').median).toBe(0.5);
   });
 
-  it('is 1 where both have nothing, and without bound where only the other has', () => {
+  it('is 1 if both figures are 0, and infinite if only the other one is', () => {
     expect(ratioOf([0], [0], 'more').median).toBe(1);
     expect(ratioOf([10], [0], 'more').median).toBe(Infinity);
   });
 });
 
 describe('the verdict on a row', () => {
-  it('is good with one try of at least half', () => {
+  it('is good after one attempt of at least half', () => {
     expect(judge([0.5])).toBe('good');
     expect(judge([0.2, 0.49, 0.6])).toBe('good');
   });
 
-  it('is not given before three tries below half', () => {
+  it('is slower only after three attempts below half', () => {
     expect(judge([0.49])).toBe('again');
     expect(judge([0.2, 0.3])).toBe('again');
     expect(judge([0.2, 0.3, 0.49])).toBe('slower');
   });
 });
 
-describe('what is measured of two builds', () => {
+describe('the measurement of two builds', () => {
   class Script {
     readonly taken: string[] = [];
     readonly closed: string[] = [];
@@ -59,7 +59,7 @@ describe('what is measured of two builds', () => {
     }
   }
 
-  it('comes in turns after a warm-up of each', async () => {
+  it('alternates after a warm-up of each', async () => {
     const script = new Script();
     const result = await withBoth(script.gauge, {}, 'file:other', (measure) => measure(2));
     expect(script.taken).toEqual(['now', 'then', 'now', 'then', 'then', 'now']);
@@ -67,7 +67,7 @@ describe('what is measured of two builds', () => {
     expect(script.closed).toEqual(['then', 'now']);
   });
 
-  it('is skipped with the reason where the other build does not have it or fails', async () => {
+  it('is skipped with the reason if the other build lacks the feature or fails', async () => {
     const unknown = new Script({ open: new Error('LockOptionsError: unknown option "fair".\nat x') });
     expect(await withBoth(unknown.gauge, {}, 'file:other', (measure) => measure(2))).toEqual({
       missing: 'LockOptionsError: unknown option "fair".',
@@ -82,7 +82,7 @@ describe('what is measured of two builds', () => {
     }
   });
 
-  it('is no reason to skip where this build fails', async () => {
+  it('is not skipped if this build fails', async () => {
     const gauge: Gauge = {
       better: 'more',
       open: async (_context, build) => {
@@ -101,7 +101,7 @@ describe('the dependencies of the other revision', () => {
     'node_modules/b': { version: '2.0.0' },
   };
 
-  it('are those of this folder if all of them are among these', () => {
+  it('are those of this folder if it has all of them', () => {
     expect(holdsAllOf(installed, { '': {}, 'node_modules/a': { version: '1.0.0' } })).toBe(true);
     expect(
       holdsAllOf(installed, {
@@ -111,7 +111,7 @@ describe('the dependencies of the other revision', () => {
     ).toBe(true);
   });
 
-  it('are its own if one is missing or has another version', () => {
+  it('are installed separately if one is missing or has another version', () => {
     expect(holdsAllOf(installed, { 'node_modules/c': { version: '1.0.0' } })).toBe(false);
     expect(holdsAllOf(installed, { 'node_modules/b': { version: '2.0.1' } })).toBe(false);
   });

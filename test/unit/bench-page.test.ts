@@ -44,7 +44,7 @@ const row = (id: string, candidates: readonly object[]): MeasuredRow => ({
 });
 
 describe('the page of the benchmark', () => {
-  it('gets its figures from the results, and again without growing', () => {
+  it('gets its figures from the results, and a second run changes nothing', () => {
     const rows = [row('M1', [candidate('ours', 'ours', 10), candidate('peer', 'theirs', 5)])];
     const page = pageWith(PAGE, rows);
     expect(page).toContain('P, 2 cores, 4 GiB, S, Node v20, Redis 7, ioredis 6; 2026-11-22, commit `abc`.');
@@ -56,7 +56,7 @@ describe('the page of the benchmark', () => {
     expect(pageWith(page, rows)).toBe(page);
   });
 
-  it('names the best of those ahead, with the turns of both', () => {
+  it('names the best of the libraries ahead, with the turns of both', () => {
     const page = pageWith(PAGE, [
       row('M13', [
         candidate('ours', 'ours', 10, 90, 97),
@@ -69,12 +69,12 @@ describe('the page of the benchmark', () => {
     expect(page).toContain('- **M13**, empty, ours: two 2 × and 1 more; turns 0–300 against 90–97.');
   });
 
-  it('says nothing of turns where nobody else wants the lock', () => {
+  it('mentions no turns for a lock without contention', () => {
     const page = pageWith(PAGE, [row('M1', [candidate('ours', 'ours', 10), candidate('peer', 'one', 15)])]);
     expect(page).toContain('- **M1**, empty, ours: one 1.50 ×.');
   });
 
-  it('has the ratio to the best peer with an empty section and with 2 ms of work, and the README says both', () => {
+  it('has the ratio to the best peer with an empty section and with 2 ms of work, as the README', () => {
     const root = join(import.meta.dirname, '../..');
     const { rows } = JSON.parse(readFileSync(join(root, 'bench/results/results.json'), 'utf8')) as {
       rows: (MeasuredRow & { data: { loads: MeasuredLoad[] } })[];
@@ -96,7 +96,7 @@ describe('the page of the benchmark', () => {
     }
   });
 
-  it('is refused without the marks for a part', () => {
+  it('is rejected without the markers of a part', () => {
     expect(() => pageWith('# Page\n', [])).toThrow('The page has no <!-- machine --> … <!-- /machine -->.');
   });
 });

@@ -9,7 +9,7 @@ import { git } from '../../bench/against/git.mjs';
 const RELEASED = '# Changelog\n\n## 1.0.0\n\nAll of it.\n';
 const UNRELEASED = '# Changelog\n\n## 1.1.0 (unreleased)\n\nMore.\n\n## 1.0.0\n\nAll of it.\n';
 
-describe('what unreleased changes are compared with', () => {
+describe('the reference for unreleased changes', () => {
   let folder: string;
 
   beforeEach(() => {
@@ -45,7 +45,7 @@ describe('what unreleased changes are compared with', () => {
     expect(reference(UNRELEASED)).toEqual({ commit: released });
   });
 
-  it('is the last version that was tagged, and not another tag', () => {
+  it('is the last tagged version, not another tag', () => {
     run('init', '-q');
     commit('# Changelog\n\n## 1.0.0 (unreleased)\n');
     run('tag', 'v0.9.0');
@@ -56,21 +56,21 @@ describe('what unreleased changes are compared with', () => {
     expect(reference(UNRELEASED)).toEqual({ commit: released });
   });
 
-  it('is nothing right after a release', () => {
+  it('does not exist right after a release', () => {
     run('init', '-q');
     commit(RELEASED);
     run('tag', 'v1.0.0');
     expect(reference(RELEASED)).toEqual({ none: 'nothing has changed since v1.0.0' });
   });
 
-  it('is nothing where the first unreleased change is the first of all, or nothing is unreleased', () => {
+  it('does not exist if the first unreleased commit is the first of all, or nothing is unreleased', () => {
     run('init', '-q');
     commit(UNRELEASED);
     expect(reference(UNRELEASED)).toEqual({ none: 'nothing was there before the first unreleased change' });
     expect(reference(RELEASED)).toEqual({ none: 'CHANGELOG.md has no heading of what is unreleased' });
   });
 
-  it('is nothing in a shallow clone, in a folder without history, and in one of another repository', () => {
+  it('does not exist in a shallow clone, in a folder without history, and inside another repository', () => {
     run('init', '-q', 'whole');
     const whole = join(folder, 'whole');
     const clone = join(folder, 'clone');

@@ -23,9 +23,9 @@ interface Asked extends AcquireRequest {
   fail(error: LockStoreError): void;
 }
 
-/** A store that does nothing by itself: the test answers what it is asked. */
+/** A store whose replies come from the test. */
 class ScriptedStore implements LockStore {
-  readonly name = 'a store that is told what to say';
+  readonly name = 'a scripted store';
   readonly asked: Asked[] = [];
   readonly cancelled: OwnerRequest[] = [];
   readonly released: OwnerRequest[] = [];
@@ -90,7 +90,7 @@ describe('grants that were broken by force', () => {
     store.push(first.owner, 1);
     store.client?.broken(first.owner);
     first.answer(queued);
-    // What was broken is asked for again.
+    // The caller requests the lock again.
     const second = await store.request(1);
     expect(await stateOf(waiting)).toBe('pending');
     second.answer(granted(2));
@@ -99,7 +99,7 @@ describe('grants that were broken by force', () => {
     await handle.release();
   });
 
-  it('B23: an answer that tells of a grant which is broken already is not believed', async () => {
+  it('B23: a reply with a grant that is already broken is ignored', async () => {
     for (const leaseTime of [undefined, 5_000]) {
       const { store, app } = await start();
       const waiting = app.locks.acquire('key', { ...patient, leaseTime });
@@ -116,7 +116,7 @@ describe('grants that were broken by force', () => {
     }
   });
 
-  it('B23: a grant after the broken one is believed', async () => {
+  it('B23: a grant after the broken one is accepted', async () => {
     for (const how of ['queued', 'failed'] as const) {
       const { store, app } = await start();
       const waiting = app.locks.acquire('key', patient);
@@ -134,7 +134,7 @@ describe('grants that were broken by force', () => {
     }
   });
 
-  it('P34: a hold that is lost by force is given back all the same', async () => {
+  it('P34: a hold broken by force is still released', async () => {
     const { store, app } = await start();
     const waiting = app.locks.acquire('key', patient);
     const { owner, answer } = await store.request(0);
@@ -145,7 +145,7 @@ describe('grants that were broken by force', () => {
     expect(store.released.map((request) => request.owner)).toEqual([owner]);
   });
 
-  it('P32, P34: a hold in doubt that another grant supersedes is given back with a tombstone', async () => {
+  it('P32, P34: a hold in doubt superseded by another grant is released with a tombstone', async () => {
     const { store, app } = await start();
     const first = app.locks.acquire('key', patient);
     (await store.request(0)).fail(doubt());
@@ -161,8 +161,8 @@ describe('grants that were broken by force', () => {
   });
 });
 
-describe('a listener that takes its time', () => {
-  it('B17, P20: does not make the lock pass on after its lease is over', async () => {
+describe('a slow listener', () => {
+  it('B17, P20: does not cause a hand-over after the end of the lease', async () => {
     const app = await LockApp.start({ store: 'memory', watchdogTimeout: 300, shutdownTimeout: 0 });
     try {
       const { first, waits } = await lineUp(app, 'key');
@@ -173,7 +173,7 @@ describe('a listener that takes its time', () => {
         blockEventLoop(350);
       });
       await first.release();
-      const second = await within(2_000, 'the next in line', waits[0] ?? Promise.reject(new Error()));
+      const second = await within(2_000, 'the next waiter', waits[0] ?? Promise.reject(new Error()));
       expect(second.isHeld).toBe(true);
       await second.release();
     } finally {

@@ -11,7 +11,7 @@ interface BreakRequest {
   fail(inDoubt: boolean): void;
 }
 
-/** A store whose requests to break locks a test lets fail, or carries out late. */
+/** A store whose requests to break locks the test lets fail, or carries out late. */
 class BreakingStore implements LockStore {
   readonly name = 'a store that breaks late';
   private readonly requests: BreakRequest[] = [];
@@ -69,20 +69,20 @@ describe.each(['breakHold', 'forceRelease'] as const)('a lease that its own proc
     return { store, app, other, held, waiting, breakIt };
   }
 
-  it('O21: hands no hold on while a second request to break it is under way', async () => {
+  it('O21: is not handed over while a second request to break it is under way', async () => {
     const { store, held, waiting, breakIt } = await scene();
     const [failing, breaking] = [breakIt(), breakIt()];
     (await store.request(0)).fail(false);
     await expect(failing).rejects.toThrow('it did not answer');
     await held.release();
-    const next = await within(5_000, 'the next in line', waiting);
-    // It goes to the store for it, so that the lease which is to be broken is not the one of its hold.
+    const next = await within(5_000, 'the next waiter', waiting);
+    // The waiter requests a new lease from the store, so the request breaks only the old one.
     await (await store.request(1)).carryOut();
     await breaking;
     expect(await next.release()).toBe(how === 'breakHold' ? 'released' : 'expired');
   });
 
-  it('O21: hands no hold on after a request to break it that failed in doubt, and may be carried out yet', async () => {
+  it('O21: is not handed over after a request to break it that failed in doubt and may still be carried out', async () => {
     const { store, other, held, waiting, breakIt } = await scene();
     const breaking = breakIt();
     const request = await store.request(0);
@@ -93,12 +93,12 @@ describe.each(['breakHold', 'forceRelease'] as const)('a lease that its own proc
     await held.release();
     expect(await stateOf(waiting)).toBe('pending');
     await between.release();
-    const next = await within(5_000, 'the next in line', waiting);
+    const next = await within(5_000, 'the next waiter', waiting);
     expect(next.token).toBeGreaterThan(between.token);
     expect(await next.release()).toBe('released');
   });
 
-  it('B23: tells the holder at once, without a message of the store', async () => {
+  it('B23: notifies the holder at once, without a message from the store', async () => {
     const { store, app, held, breakIt } = await scene();
     const breaking = breakIt();
     const request = await store.request(0);

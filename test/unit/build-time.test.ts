@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 
 const script = new URL('../../.scripts/setup.mjs', import.meta.url).href;
 
-/** Writes a file, begins to build at once, and prints how often the file was taken for a later one. */
+/** Writes a file, starts a build immediately, and prints how often the file appeared newer than the build. */
 const program = `
   import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
   import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const program = `
 `;
 
 describe('a build', () => {
-  it('is not out of date because of what was generated in the millisecond in which it began', () => {
+  it('is up to date if a file was generated in the millisecond of its start', () => {
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
       encoding: 'utf8',
     });

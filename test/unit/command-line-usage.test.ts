@@ -57,7 +57,7 @@ describe('O25: the command line', () => {
     [['lock', 'k', '--limit', '0', '--', 'true'], '--limit must be a whole number'],
     [['lock', 'k', '--limit', '2', '--shared', '--', 'true'], 'exclude each other'],
     [['lock', 'k', '--lease', '1s', '--', 'true'], 'Unknown option'],
-  ])('exits with 64 for %j and says what to write instead', async (args, message) => {
+  ])('exits with 64 for %j, with the correct usage', async (args, message) => {
     const ended = await called(...args);
     expect(ended).toMatchObject({ code: 64, stdout: '' });
     expect(ended.stderr).toMatch(new RegExp(`^nestjs-distributed-lock: .*(${message})`));

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { notConnected } from '../../lib/stores/redis/connection/redis-failure.js';
 import { connectionProblem } from '../../lib/stores/redis/doctor/examine-redis.js';
 
-describe('what keeps doctor from connecting', () => {
+describe('a failed connection of doctor', () => {
   it.each([
     ['connect ECONNREFUSED 127.0.0.1:6379', 'Nothing listens'],
     ['connect ETIMEDOUT', 'Nothing answers'],
@@ -17,7 +17,7 @@ describe('what keeps doctor from connecting', () => {
     ['All sentinels are unreachable.', 'name of the primary'],
     ['read ECONNRESET', 'The connection was closed'],
     ['something else', 'Check the address'],
-  ])('says what to do about "%s"', (cause, remedy) => {
+  ])('is reported with a remedy for "%s"', (cause, remedy) => {
     const { check, level, text } = connectionProblem(notConnected(new Error(cause)));
     expect({ check, level }).toEqual({ check: 'connection', level: 'problem' });
     expect(text).toContain(`Redis is not connected (${cause}). `);

@@ -20,10 +20,10 @@ import { elapse, next, rejectionOf, stateOf, within } from '../support/until.js'
 inVirtualTime();
 
 type Requests = Pick<LockStoreSession, 'acquire' | 'cancel' | 'release' | 'renew'>;
-/** What a badly written store gives, whatever the types of the port say. */
+/** Results of a badly written store, which ignores the types of the port. */
 type Misbehaviour = Partial<Record<keyof Requests, () => unknown>>;
 
-/** A store of the user's: one in memory, some of whose requests are answered in another way. */
+/** A user-defined store: the memory store with some methods replaced. */
 function storeWith(change: (real: Requests) => Partial<Requests>): LockStore {
   const memory = new MemoryLockStore();
   return {
@@ -41,7 +41,7 @@ function storeWith(change: (real: Requests) => Partial<Requests>): LockStore {
   };
 }
 
-describe('a store of the user', () => {
+describe('a user-defined store', () => {
   const apps: LockApp[] = [];
   const start = async (store: LockStore, watchdogTimeout = 3_000): Promise<LockApp> => {
     const app = await LockApp.start({ store, watchdogTimeout, shutdownTimeout: 0 });
@@ -74,7 +74,7 @@ describe('a store of the user', () => {
     await within(10_000, 'all', Promise.all(works));
   });
 
-  it('O21: is looked at before a hold is broken where it has no request for that', async () => {
+  it('O21: without breakHold of its own is inspected before a lock is broken', async () => {
     const memory = new MemoryLockStore();
     const app = await start({
       name: 'a store of the user',
@@ -112,7 +112,7 @@ describe('a store of the user', () => {
 
     const badAsks: Record<string, () => unknown> = {
       'throws synchronously': fail(new TypeError('not a promise')),
-      'answers nothing': () => Promise.resolve(undefined),
+      'replies with undefined': () => Promise.resolve(undefined),
       'rejects with a string': reject('a string'),
       'rejects with nothing': reject(undefined),
       'rejects with a plain error': reject(new Error('socket hang up')),
@@ -125,7 +125,7 @@ describe('a store of the user', () => {
           const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 200 }));
           expect(await within(1_000, 'the wait', waiting)).toBeInstanceOf(LockUnavailableError);
           const trying = rejectionOf(app.locks.tryAcquire('key'));
-          expect(await within(1_000, 'the single try', trying)).toBeInstanceOf(LockUnavailableError);
+          expect(await within(1_000, 'the single attempt', trying)).toBeInstanceOf(LockUnavailableError);
           await within(3_000, 'the end', app.close());
         });
         expect(uncaught).toEqual([]);
@@ -135,11 +135,11 @@ describe('a store of the user', () => {
     const badEnds: Record<string, Misbehaviour> = {
       'throws synchronously on release': { release: fail(new Error('no')) },
       'rejects a release with nothing': { release: reject(undefined) },
-      'answers nothing to a release': { release: () => Promise.resolve(undefined) },
+      'replies to a release with undefined': { release: () => Promise.resolve(undefined) },
       'throws synchronously on cancel': { cancel: fail(new Error('no')) },
       'throws synchronously on renewal': { renew: fail(new Error('no')) },
-      'answers nothing to a renewal': { renew: () => Promise.resolve(undefined) },
-      'answers too few renewals': { renew: () => Promise.resolve([]) },
+      'replies to a renewal with undefined': { renew: () => Promise.resolve(undefined) },
+      'replies to too few renewals': { renew: () => Promise.resolve([]) },
     };
     for (const [what, misbehaviour] of Object.entries(badEnds)) {
       it(`B27, B14: a store that ${what} changes no outcome of the work`, async () => {
@@ -153,7 +153,7 @@ describe('a store of the user', () => {
           const error = new Error('of the work');
           const failing = app.locks.withLock('error', () => Promise.reject(error));
           expect(await within(2_000, 'the error', rejectionOf(failing))).toBe(error);
-          // A wait that is given up: the place is to be cancelled.
+          // A wait that times out: its queue position is cancelled.
           await app.locks.acquire('held');
           const waiting = rejectionOf(app.locks.acquire('held', { waitTime: 30 }));
           await within(1_000, 'the end of the wait', waiting);
@@ -163,7 +163,7 @@ describe('a store of the user', () => {
       });
     }
 
-    it('B22: a renewal to which the store has replied nothing has failed', async () => {
+    it('B22: a renewal without a reply for its owner has failed', async () => {
       const app = await start(
         storeWith(() => ({ renew: () => Promise.resolve([]) })),
         300,
@@ -176,7 +176,7 @@ describe('a store of the user', () => {
       expect(hold.signal.reason).toMatchObject({ reason: 'unreachable' });
     });
 
-    it('B14: a listener that takes the lock again when the store is unavailable does not spin', async () => {
+    it('B14: a listener that requests the lock again when the store is unavailable does not spin', async () => {
       let asked = 0;
       const refusal = new LockStoreError('refused', { inDoubt: false, retryable: false });
       const app = await start(
@@ -187,20 +187,20 @@ describe('a store of the user', () => {
           },
         })),
       );
-      let heard = 0;
+      let eventCount = 0;
       app.locks.events.subscribe(({ type }) => {
-        heard += 1;
-        // An end to it, should it spin after all.
-        if (type === 'unavailable' && heard < 5_000) app.locks.acquire('key').catch(() => undefined);
+        eventCount += 1;
+        // Ends the loop if the listener does spin.
+        if (type === 'unavailable' && eventCount < 5_000) app.locks.acquire('key').catch(() => undefined);
       });
       expect(await rejectionOf(app.locks.acquire('key'))).toBeInstanceOf(LockUnavailableError);
       await elapse(100);
-      expect(heard).toBeLessThan(30);
+      expect(eventCount).toBeLessThan(30);
       expect(asked).toBeLessThan(30);
     });
   });
 
-  it('B11: a lease shorter than the way to the store ends as unavailable, after few requests', async () => {
+  it('B11: a lease shorter than the reply time ends as unavailable, after few requests', async () => {
     let asked = 0;
     const app = await start(
       storeWith(({ acquire }) => ({
@@ -216,20 +216,20 @@ describe('a store of the user', () => {
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect((error as LockUnavailableError).message).toMatch(/leaseTime of 10 ms/);
     expect(asked).toBeLessThan(25);
-    // Another key: the last request of the wait above may have been granted for a moment, and is being taken back.
+    // Another key: the last request of the wait above may have been granted, and its release may be under way.
     const trying = app.locks.tryAcquire('another key', { leaseTime: 10 });
     expect(await rejectionOf(trying)).toBeInstanceOf(LockUnavailableError);
   });
 
-  it('B11: a lock that was freed while a wait for it is taken back can be had at once', async () => {
-    const letGo = new AbortController();
+  it('B11: a lock freed while the cancel of a wait is under way can be acquired at once', async () => {
+    const replied = new AbortController();
     const cancelled = new AbortController();
     const store = storeWith(({ cancel }) => ({
       cancel: async (request) => {
         await cancel(request);
         cancelled.abort();
-        // The answer is on its way for as long as the test likes.
-        await new Promise((resolve) => letGo.signal.addEventListener('abort', resolve));
+        // The reply arrives when the test allows it.
+        await new Promise((resolve) => replied.signal.addEventListener('abort', resolve));
       },
     }));
     const [holder, app] = [await start(store), await start(store)];
@@ -247,20 +247,20 @@ describe('a store of the user', () => {
     const waiting = app.locks.acquire('key', { waitTime: 2_000 });
     await tried?.release();
     await (await within(1_000, 'a newcomer', waiting)).release();
-    letGo.abort();
+    replied.abort();
   });
 
-  it('B13: a caller that comes just when the last one of its key has left is served, whatever the moment', async () => {
+  it('B13: a caller that arrives just as the last one of its key leaves is served, at any moment', async () => {
     const app = await start(new MemoryLockStore());
     for (let turns = 0; turns < 40; turns++) {
       const key = `key-${turns}`;
-      const comeLater = async (): Promise<LockHandle> => {
+      const arriveLater = async (): Promise<LockHandle> => {
         for (let turn = 0; turn < turns; turn++) await Promise.resolve();
         return await app.locks.acquire(key, { waitTime: 500 });
       };
-      // The last one leaves with the lock …
+      // The last caller leaves with the lock …
       const first = await app.locks.acquire(key);
-      const second = comeLater();
+      const second = arriveLater();
       await first.release();
       const handle = await within(1_000, `a caller ${turns} turns after a grant`, second);
       // … or without it.
@@ -269,7 +269,7 @@ describe('a store of the user', () => {
       const failing = rejectionOf(app.locks.acquire(key, { signal: stop.signal }));
       await queued;
       stop.abort();
-      const third = comeLater();
+      const third = arriveLater();
       await failing;
       await handle.release();
       await (await within(1_000, `a caller ${turns} turns after a wait`, third)).release();
@@ -294,7 +294,7 @@ describe('a store of the user', () => {
     expect(await app.locks.isLocked('key')).toBe(false);
   });
 
-  it('F26: a logger that throws keeps no hold from being told of its loss', async () => {
+  it('F26: a logger that throws does not prevent the notification of a loss', async () => {
     const fail = (): never => {
       throw new Error('the disk is full');
     };

@@ -13,7 +13,7 @@ describe('durations in messages', () => {
     expect(inMs(30)).toBe('30 ms');
   });
 
-  it('are rounded by one function, or have digits that were chosen', () => {
+  it('are rounded by one function, or with an explicit number of digits', () => {
     const sources = readdirSync(LIB, { recursive: true, encoding: 'utf8' }).filter(
       (path) => path.endsWith('.ts') && !/generated|durations\.ts/.test(path),
     );

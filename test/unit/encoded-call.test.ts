@@ -41,7 +41,7 @@ describe('a call of a script as a command of ioredis', () => {
     expect(seen).toEqual([new Error('closed')]);
   });
 
-  it('has a promise for code that traces the commands of the client, however often', async () => {
+  it('has one promise for code that traces the commands of the client', async () => {
     const traced = [command.promise.then((reply: unknown) => reply), command.promise];
     command.resolve(Buffer.from('granted'));
     expect(await Promise.all([...traced, command.promise])).toEqual(['granted', 'granted', 'granted']);
@@ -56,7 +56,7 @@ describe('a call of a script as a command of ioredis', () => {
     expect(seen).toEqual([1]);
   });
 
-  it("fails after the user's commandTimeout, whatever comes later", async () => {
+  it("fails after the user's commandTimeout, even if a reply arrives later", async () => {
     command.setTimeout(1_000);
     jest.advanceTimersByTime(1_000);
     command.resolve(1);

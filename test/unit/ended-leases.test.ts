@@ -10,8 +10,8 @@ inVirtualTime();
 const apps: LockApp[] = [];
 afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
-describe('a lease that ends while it is given back', () => {
-  it('B20: ends once, so that the locks beside it are renewed as ever', async () => {
+describe('a lease that ends during its release', () => {
+  it('B20: ends once, and other locks are still renewed', async () => {
     const app = await LockApp.start({ store: 'memory', watchdogTimeout: 3_000, shutdownTimeout: 0 });
     apps.push(app);
     const { locks } = app;
@@ -19,7 +19,7 @@ describe('a lease that ends while it is given back', () => {
     const ending = await locks.acquire('ending', { leaseTime: 300 });
     const waiting = rejectionOf(locks.acquire('ending', { waitTime: 50 }));
     const beside = await locks.acquire('beside');
-    // The caller behind is late, which nobody has noticed yet.
+    // The waiter's waitTime has ended, but its timer has not fired yet.
     blockEventLoop(100);
     let blocked = false;
     locks.events.subscribe(({ type }) => {
@@ -34,19 +34,19 @@ describe('a lease that ends while it is given back', () => {
   });
 });
 
-describe('a caller whom its own process keeps waiting while the store is away', () => {
+describe('a caller that waits for its own process while the store is unreachable', () => {
   it.each([
     ['a reader behind a writer', {}, { mode: 'shared' }, 1],
-    ['a caller behind all places of a semaphore', { limit: 2 }, { limit: 2 }, 2],
+    ['a caller behind all permits of a semaphore', { limit: 2 }, { limit: 2 }, 2],
   ] as [string, LockOptions, LockOptions, number][])(
-    'B11: hears that the lock is held: %s',
+    'B11: fails with "held", not "unavailable": %s',
     async (_, holding, wanting, holders) => {
       const store = new SpiedStore(new MemoryLockStore());
       const app = await LockApp.start({ store, shutdownTimeout: 0 });
       apps.push(app);
       for (let held = 0; held < holders; held += 1) await app.locks.acquire('key', holding);
       store.twist = () =>
-        new LockStoreError('it is away', { inDoubt: false, retryable: true, unreachable: true });
+        new LockStoreError('it is unreachable', { inDoubt: false, retryable: true, unreachable: true });
       const waiting = rejectionOf(app.locks.acquire('key', { ...wanting, waitTime: 300 }));
       expect(await waiting).toBeInstanceOf(LockTimeoutError);
     },

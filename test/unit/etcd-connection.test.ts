@@ -48,7 +48,7 @@ describe('a connection to etcd', () => {
     expect(connections).toBe(1);
   });
 
-  it('reports an attempt that could not even start like any other failure, and tries again', async () => {
+  it('reports an attempt that could not start like any other failure, and retries', async () => {
     let tries = 0;
     const tls = {
       get cert(): string {
@@ -64,6 +64,6 @@ describe('a connection to etcd', () => {
     );
     expect(await rejectionOf(connection.open())).toBeInstanceOf(LockStoreError);
     const before = tries;
-    await until('it is tried again', () => tries > before);
+    await until('it is retried', () => tries > before);
   });
 });

@@ -34,7 +34,7 @@ describe('warnings about the history of etcd', () => {
     expect(await warned(now, since)).toEqual({ warnings: [], asked });
   });
 
-  it('do not appear if etcd refuses the reads', async () => {
+  it('do not appear if etcd rejects the reads', async () => {
     const call = (): Promise<never> => Promise.reject(new EtcdError('etcdserver: permission denied', 7));
     expect(await historyWarnings({ call }, 'p/base', 9_000_000)).toEqual([]);
   });

@@ -8,7 +8,7 @@ import { KeyedSerialQueue } from '../../lib/stores/etcd/locks/turns.js';
 import { rejectionOf, until, within } from '../support/until.js';
 
 describe('inspecting a lock in etcd', () => {
-  it('ends with the session, also while it waits for the token of a holder', async () => {
+  it('ends with the session, even while it waits for the token of a holder', async () => {
     const client = { now: () => 0 as MonotonicMs };
     const timers = new TimerQueue({ monotonic: client.now }, false);
     let reads = 0;

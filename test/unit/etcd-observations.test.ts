@@ -49,7 +49,7 @@ describe('observed leases in etcd', () => {
     expect(observations.expiresAt(holder('key', 10))).toBe(Infinity);
   });
 
-  it('are dropped long after they have expired, if nobody reads the lock any more', () => {
+  it('are dropped long after they have expired, if no client reads the lock any more', () => {
     let now = 0;
     const observations = new Observations(() => now as MonotonicMs);
     const old = holder('old', 1);

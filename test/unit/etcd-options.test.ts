@@ -57,7 +57,7 @@ describe('options of etcdStore', () => {
     [{ hosts, keyPrefix: '' }, /keyPrefix must have 1 to 256 bytes in UTF-8; got 0/],
     [{ hosts, keyPrefix: 'x'.repeat(257) }, /keyPrefix must have 1 to 256 bytes in UTF-8; got 257/],
     [{ hosts, keyPrefix: '\ud800' }, /keyPrefix must be a well-formed text/],
-  ])('F40: %j is refused with what to do, and without secrets', (options, message) => {
+  ])('F40: %j is rejected with a remedy, and without secrets', (options, message) => {
     expect(messageOf(options)).toMatch(message);
     expect(messageOf(options)).not.toContain('s3cr3t');
   });

@@ -24,11 +24,11 @@ describe('entries of a session of etcd', () => {
     const refused = rejectionOf(entries.renew({ key: 'key', owner, lease: 20_000 }));
     timers.close();
     entries.close();
-    expect(await within(10_000, 'an answer', refused)).toBeInstanceOf(LockStoreError);
+    expect(await within(10_000, 'a reply', refused)).toBeInstanceOf(LockStoreError);
   });
 
-  it('writes exactly the requested lease, whatever the clock shows', async () => {
-    // Adding crosses a power of two, so that rounding makes the difference larger than what was added.
+  it('writes exactly the requested lease at any clock time', async () => {
+    // The sum crosses a power of two, so that rounding makes the difference larger than the lease.
     const start = 2 ** 17 - 1_071.99;
     expect(start + 2_000 - start).toBeGreaterThan(2_000);
     const client = { now: () => start as MonotonicMs };
@@ -60,7 +60,7 @@ describe('entries of a session of etcd', () => {
     expect(values).toMatchObject(asked.map((lease) => ({ lease })));
   });
 
-  it('P20: sends a deletion not before an earlier request of the same tick for a place in the queue', async () => {
+  it('P20: sends a deletion after an earlier queue request of the same tick', async () => {
     const client = { now: () => 0 as MonotonicMs };
     const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
@@ -107,7 +107,7 @@ describe('entries of a session of etcd', () => {
     timers.close();
   });
 
-  it('B15: does not take an entry as expired while a request that shortens its lease is pending', async () => {
+  it('B15: does not treat an entry as expired while a request that shortens its lease is pending', async () => {
     let now = 0;
     const client = { id: 'mine', now: () => now as MonotonicMs };
     let answer = (): void => undefined;
@@ -175,7 +175,7 @@ describe('entries of a session of etcd', () => {
     timers.close();
   });
 
-  it('P32: writes only if the entry is on the known etcd lease, and otherwise tries again with the one that it is on', async () => {
+  it('P32: writes only if the entry is on the known etcd lease, and otherwise retries with its actual one', async () => {
     const client = { now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
     const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');

@@ -16,7 +16,7 @@ afterEach(() => {
   for (const end of ended.splice(0)) end();
 });
 
-/** A session that holds the lock, what it did, and a request that is answered when the test says so. */
+/** A session that holds the lock, a log of what it did, and a request whose reply comes when the test calls `answer`. */
 function scene() {
   const timers = new TimerQueue({ monotonic: () => performance.now() as MonotonicMs }, false);
   ended.push(() => timers.close());
@@ -63,7 +63,7 @@ function scene() {
 }
 
 describe('a release in etcd', () => {
-  it('P20, P26: waits for the reply to an earlier request for a place in the queue', async () => {
+  it('P20, P26: waits for the reply to an earlier queue request', async () => {
     const { done, ask, release, answer } = scene();
     ask({});
     const released = release();
@@ -75,7 +75,7 @@ describe('a release in etcd', () => {
     expect(done).toEqual(['answered', 'released']);
   });
 
-  it('P20, P21: is sent together with the request for a place that waited for its turn', async () => {
+  it('P20, P21: is sent together with a delayed queue request', async () => {
     const { done, ask, send, release } = scene();
     const place = ask({});
     const released = release();
@@ -90,7 +90,7 @@ describe('a release in etcd', () => {
     expect(done).toEqual(['place', 'released', 'flushed']);
   });
 
-  it('P20: does not mistake another request for the one that it waits for', async () => {
+  it('P20: does not confuse another request with the one that it waits for', async () => {
     const { done, ask, send, release, answer } = scene();
     const earlier = ask({ owner: 'me:0' as OwnerId });
     ask({});
@@ -102,7 +102,7 @@ describe('a release in etcd', () => {
     expect(await released).toBe('released');
   });
 
-  it('P20: does not wait for good if that request is never answered', async () => {
+  it('P20: does not wait forever if that request gets no reply', async () => {
     const { done, ask, release } = scene();
     ask({});
     expect(await within(10_000, 'the release', release())).toBe('released');
@@ -111,8 +111,8 @@ describe('a release in etcd', () => {
 
   it.each([
     ['a permit', { limit: 4 }, true],
-    ['a single try', { wait: false }, true],
-    ['a place that exists', {}, false],
+    ['a single attempt', { wait: false }, true],
+    ['a queue position that exists', {}, false],
     ['another lock', { key: 'another' }, true],
   ])('does not wait for the reply about %s', async (_what, request, isNew) => {
     const { done, ask, release, answer } = scene();

@@ -7,7 +7,7 @@ import { SessionLeases, lifetimeFor } from '../../lib/stores/etcd/locks/session-
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { stateOf } from '../support/until.js';
 
-/** The leases of a session whose clock and replies are in the hands of the test. */
+/** The leases of a session whose clock and replies the test controls. */
 function scene(watchdogTimeout: number): {
   leases: SessionLeases;
   connect: () => void;
@@ -86,7 +86,7 @@ describe('leases of a session of etcd', () => {
     expect(granted).toEqual([5]);
   });
 
-  it('B22: count as ended when etcd says so', async () => {
+  it('B22: count as ended when etcd reports it', async () => {
     const { leases, connect, answer, pass } = scene(4_000);
     connect();
     const id = await leases.for(4_000);

@@ -35,7 +35,7 @@ describe('transactions of one tick in etcd', () => {
     expect(sent).toEqual([['a0', 'b1'], ['a2']]);
   });
 
-  it('P20, P26: a release is sent with the earlier request for a place in the queue, not before it', async () => {
+  it('P20, P26: a release is sent with an earlier queue request, not before it', async () => {
     const { transactions, sent } = scene();
     await Promise.all([
       transactions.run(['key'], named('claim')),

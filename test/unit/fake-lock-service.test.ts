@@ -107,7 +107,7 @@ describe('FakeLockService', () => {
     ]);
   });
 
-  it('makes a key busy at once, whatever the waitTime, and free again', async () => {
+  it('makes a key busy at once, for any waitTime, and free again', async () => {
     await locks.setBusy('payment:7');
     await locks.setBusy('payment:7');
     await expect(payments.refund('7')).rejects.toBeInstanceOf(LockTimeoutError);
@@ -134,7 +134,7 @@ describe('FakeLockService', () => {
     await payments.refund('7');
   });
 
-  it('loses a lock during the work and aborts the signal of its handle', async () => {
+  it('can lose a lock during the work, and aborts the signal of its handle', async () => {
     payments.meanwhile = () => locks.lose('payment:7');
     await expect(payments.refund('7')).rejects.toBeInstanceOf(LockLostError);
     expect(payments.confirmed).toEqual([]);

@@ -39,8 +39,8 @@ function watch(promise: Promise<unknown>): { outcome: unknown } {
   return seen;
 }
 
-/** With everything faked that Jest fakes by default: `performance`, `queueMicrotask` and `nextTick` among it. */
-describe.each(['before', 'after'])('fake timers that are installed %s the module is made', (order) => {
+/** With Jest's defaults, which also fake `performance`, `queueMicrotask` and `nextTick`. */
+describe.each(['before', 'after'])('fake timers that are installed %s the module is created', (order) => {
   let module: TestingModule;
   let locks: LockService;
 
@@ -60,7 +60,7 @@ describe.each(['before', 'after'])('fake timers that are installed %s the module
     await module.close();
   });
 
-  it('end a lease with leaseTime, and tell the hold', async () => {
+  it('end a lease with leaseTime, and report the loss', async () => {
     const lock = await locks.acquire('k', { leaseTime: 10_000 });
     const { signal } = lock;
     await jest.advanceTimersByTimeAsync(9_000);
@@ -83,7 +83,7 @@ describe.each(['before', 'after'])('fake timers that are installed %s the module
     await lock.release();
   });
 
-  it('have the watchdog renew a lock for as long as its work runs', async () => {
+  it('let the watchdog renew a lock while its work runs', async () => {
     const report = module.get(Report);
     const written = watch(report.write());
     await jest.advanceTimersByTimeAsync(10 * LEASE);
@@ -96,7 +96,7 @@ describe.each(['before', 'after'])('fake timers that are installed %s the module
     expect(await locks.isLocked('report')).toBe(false);
   });
 
-  it('never have a call hang that has nothing to wait for', async () => {
+  it('never block a call that has nothing to wait for', async () => {
     const lock = await locks.acquire('k');
     const next = locks.acquire('k');
     await lock.release();
@@ -112,7 +112,7 @@ describe.each(['before', 'after'])('fake timers that are installed %s the module
     await expect(locks.withLock(['a', 'b'], () => 'done')).resolves.toBe('done');
   });
 
-  it('hand a lock from one module instance to another', async () => {
+  it('let a lock pass from one module instance to another', async () => {
     const store = new MemoryLockStore();
     const others = await Promise.all(
       [1, 2].map(() =>

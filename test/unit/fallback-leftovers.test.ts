@@ -16,7 +16,7 @@ import { PortClient } from '../contract/port-client.js';
 import { AwayStore } from '../support/away-store.js';
 import { rejectionOf, until } from '../support/until.js';
 
-const nobody = new LockStoreError('nobody is there', { inDoubt: false, retryable: true, unreachable: true });
+const unreachable = new LockStoreError('no server', { inDoubt: false, retryable: true, unreachable: true });
 
 /** The private state that a session keeps of owners: the only way to see that nothing is kept. */
 interface Kept {
@@ -59,7 +59,7 @@ class OpenedStore implements LockStore {
 
 const nothing = { local: 0, holds: 0, asking: 0, inDoubt: 0, cancelled: 0 };
 
-describe('what the session with a fallback keeps of owners that are gone', () => {
+describe('what the session with a fallback keeps of former owners', () => {
   const clients: PortClient[] = [];
   afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
 
@@ -82,7 +82,7 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
   async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
     store.comeBack();
     const asked = store.asked.acquire ?? 0;
-    await until('the store is asked', async () => {
+    await until('the store is used', async () => {
       const owner = client.newOwner();
       await client.acquire('probe', owner);
       await client.release('probe', owner);
@@ -90,10 +90,10 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
     });
   }
 
-  it('B65: a try that finds the lock busy, because a local caller acquired it meanwhile, is forgotten', async () => {
+  it('B65: an attempt that finds the lock busy, because a local caller acquired it meanwhile, is forgotten', async () => {
     const [client, store, opened] = await open();
-    let letGo: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => (letGo = resolve));
+    let resume: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (resume = resolve));
     store.gate = gate;
     const [late, holder] = [client.newOwner(), client.newOwner()];
     const answer = client.acquire('key', late);
@@ -101,7 +101,7 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
     await goLocal(client, store);
     await client.take('key', holder);
     await comeBack(client, store);
-    letGo();
+    resume();
     expect(await answer).toMatchObject({ outcome: 'busy' });
     await until('it is withdrawn', () => opened.kept['cancelled'] === 0);
     await client.release('key', holder);
@@ -109,7 +109,7 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
     expect(await store.inside.open(anybody).inspect('key')).toBeNull();
   });
 
-  it('B65: a try whose local grant comes at the moment the store is back is forgotten', async () => {
+  it('B65: an attempt whose local grant comes at the moment the store is back is forgotten', async () => {
     const outcomes = new Set<string>();
     for (let turns = 0; turns < 20; turns++) {
       const [client, store, opened] = await open();
@@ -137,7 +137,7 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
   });
 
   it.each(['release', 'cancel'] as const)(
-    'B65, P32: an owner whose first request may come late is not kept forever when its %s is rejected',
+    'B65, P32: an owner whose first request may arrive late is not kept forever when its %s is rejected',
     async (farewell) => {
       const [client, store, opened] = await open();
       const owner = client.newOwner();
@@ -152,7 +152,10 @@ describe('what the session with a fallback keeps of owners that are gone', () =>
       store.fault = (kind) => (kind === farewell ? refusals.shift() : undefined);
       expect(await rejectionOf(client[farewell]('key', owner))).toBe(refusal);
       // The engine does not repeat it.
-      await until('the store knows', () => store.doubts.includes(owner) && opened.kept['cancelled'] === 0);
+      await until(
+        'the store has recorded it',
+        () => store.doubts.includes(owner) && opened.kept['cancelled'] === 0,
+      );
       expect(opened.kept).toEqual(nothing);
       expect(await store.inside.open(anybody).inspect('key')).toBeNull();
     },
@@ -172,7 +175,7 @@ describe('a local hold that the process outlived', () => {
       away.goAway();
       const handle = await locks.acquire('key');
       expect(handle.degraded).toBe(true);
-      // As the queue of the key does when the lock was granted again before the timer fired.
+      // What the queue of the key does when the lock is granted again before the timer fires.
       engine.context.leases.superseded((handle as Hold).lease);
       expect(handle.isHeld).toBe(false);
       expect(store.kept).toEqual(nothing);
@@ -186,30 +189,30 @@ describe('an outage', () => {
   it('B65: ends as well if it begins at the moment the last one ends', async () => {
     const store = new AwayStore();
     const session = store.open(anybody);
-    const told: string[] = [];
+    const changes: string[] = [];
     let isFirst = true;
     const breaker: CircuitBreaker = new CircuitBreaker(
       session,
       anybody.now,
       new SessionTimers(anybody).retry,
-      () => void told.push('local'),
+      () => void changes.push('local'),
       () => {
-        told.push('back');
+        changes.push('back');
         if (!isFirst) return;
         isFirst = false;
-        // A listener asks at once, and the store is away again.
+        // A listener requests a lock at once, and the store is unreachable again.
         store.goAway();
-        breaker.open(nobody);
+        breaker.open(unreachable);
       },
     );
     try {
-      breaker.open(nobody);
+      breaker.open(unreachable);
       breaker.onReconnect();
-      await until('it has begun again', () => told.length === 3);
-      expect(told).toEqual(['local', 'back', 'local']);
+      await until('it has begun again', () => changes.length === 3);
+      expect(changes).toEqual(['local', 'back', 'local']);
       store.comeBack();
-      await until('it is over', () => !breaker.isOpen);
-      expect(told).toEqual(['local', 'back', 'local', 'back']);
+      await until('the outage is over', () => !breaker.isOpen);
+      expect(changes).toEqual(['local', 'back', 'local', 'back']);
     } finally {
       breaker.stop();
     }
@@ -229,7 +232,7 @@ describe('an outage', () => {
     try {
       let fail: () => void = () => undefined;
       store.gate = new Promise((resolve) => (fail = resolve));
-      breaker.open(nobody);
+      breaker.open(unreachable);
       breaker.onReconnect();
       // Only the probe under way gets no reply.
       const faults = ['no answer' as const];
@@ -238,7 +241,7 @@ describe('an outage', () => {
       breaker.onReconnect();
       expect(store.asked.inspect).toBe(1);
       fail();
-      await until('it is over', () => !breaker.isOpen);
+      await until('the outage is over', () => !breaker.isOpen);
       expect([ends, store.asked.inspect]).toEqual([1, 2]);
     } finally {
       breaker.stop();

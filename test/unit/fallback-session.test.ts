@@ -10,7 +10,7 @@ inVirtualTime();
 
 const waiting = { wait: true };
 
-/** What an engine can't cause at will: replies and messages that cross. */
+/** Crossing replies and messages, which can't be provoked reliably through the engine. */
 describe('the session with a fallback', () => {
   const clients: PortClient[] = [];
   afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
@@ -29,13 +29,13 @@ describe('the session with a fallback', () => {
   async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
     store.comeBack();
     const asked = store.asked.acquire;
-    await until('the store is asked', async () => {
+    await until('the store is used', async () => {
       await client.acquire(`probe-${Math.random()}`, client.newOwner());
       return store.asked.acquire !== asked;
     });
   }
 
-  it('B65: an owner that was served here is cancelled when the store is back, and never gets the local lock', async () => {
+  it('B65: an owner served in this process is cancelled when the store is back, and never gets the local lock', async () => {
     const store = new AwayStore();
     const client = await open(store);
     await goLocal(client, store);
@@ -52,11 +52,11 @@ describe('the session with a fallback', () => {
     expect((await (await open(store.inside)).inspect('key'))?.token).toBe(token);
   });
 
-  it('B65: a grant of the store is released if the lock was acquired here meanwhile', async () => {
+  it('B65: a grant of the store is released if the lock was acquired in this process meanwhile', async () => {
     const store = new AwayStore();
     const client = await open(store);
-    let letGo: () => void = () => undefined;
-    store.gate = new Promise((resolve) => (letGo = resolve));
+    let resume: () => void = () => undefined;
+    store.gate = new Promise((resolve) => (resume = resolve));
     const late = client.newOwner();
     const answer = client.acquire('key', late, waiting);
     store.gate = undefined;
@@ -65,15 +65,15 @@ describe('the session with a fallback', () => {
     expect(await client.acquire('key', holder)).toMatchObject({ degraded: true });
     expect(await stateOf(answer)).toBe('pending');
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
-    letGo();
+    resume();
     expect(await answer).toMatchObject({ outcome: 'queued' });
     await comeBack(client, store);
     const other = await open(store.inside);
-    await until('it is given back', async () => (await other.inspect('key')) === null);
+    await until('it is released', async () => (await other.inspect('key')) === null);
     expect(await client.renew({ key: 'key', owner: holder, lease: 5_000 })).toEqual(['renewed']);
   });
 
-  it('B65: a grant pushed to an owner that is served here by now is released', async () => {
+  it('B65: a grant pushed to an owner that this process serves by now is released', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const [holder, queued] = [other.newOwner(), client.newOwner()];
@@ -90,11 +90,11 @@ describe('the session with a fallback', () => {
     expect((await other.inspect('key'))?.owner).toBe(queued);
     expect(client.grants).toEqual([]);
     await comeBack(client, store);
-    await until('it is given back', async () => (await other.inspect('key')) === null);
+    await until('it is released', async () => (await other.inspect('key')) === null);
     expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
   });
 
-  it('B65: a grant pushed while the lock is held here is released', async () => {
+  it('B65: a grant pushed while this process holds the lock is released', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const [holder, queued, local] = [other.newOwner(), client.newOwner(), client.newOwner()];
@@ -106,7 +106,7 @@ describe('the session with a fallback', () => {
     await other.release('key', holder);
     expect((await other.inspect('key'))?.owner).toBe(queued);
     await comeBack(client, store);
-    await until('it is given back', async () => (await other.inspect('key')) === null);
+    await until('it is released', async () => (await other.inspect('key')) === null);
     expect(client.grants).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe('the session with a fallback', () => {
     expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
   });
 
-  it('B65: a local grant that came too late is pushed once more when its turn comes again', async () => {
+  it('B65: a local grant that came too late is pushed again at its next turn', async () => {
     const store = new AwayStore();
     const client = await open(store);
     await goLocal(client, store);
@@ -132,14 +132,14 @@ describe('the session with a fallback', () => {
     await client.acquire('key', queued, { wait: true, claimLease: 30 });
     await client.release('key', first);
     await client.granted(queued);
-    await until('it is over', async () => (await client.inspect('key')) === null);
+    await until('it has expired', async () => (await client.inspect('key')) === null);
     await client.acquire('key', second);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await client.release('key', second);
     await until('it is pushed again', () => client.grants.length === 2);
   });
 
-  it('B65: a hold that the store no longer has excludes no caller, nor does an unused one', async () => {
+  it('B65: neither a hold that the store no longer has nor an unused one excludes a caller', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const [gone, queued, holder] = [client.newOwner(), client.newOwner(), other.newOwner()];
@@ -161,7 +161,7 @@ describe('the session with a fallback', () => {
     expect(await client.acquire('unused', client.newOwner())).toMatchObject({ outcome: 'granted' });
   });
 
-  it('B65: a hold of the store that is renewed meanwhile excludes local callers for as long', async () => {
+  it('B65: a hold of the store that is renewed meanwhile still excludes local callers', async () => {
     const store = new AwayStore();
     const client = await open(store);
     const owner = client.newOwner();
@@ -209,14 +209,14 @@ describe('the session with a fallback', () => {
     expect(await client.granted(writer)).toMatchObject({ degraded: true });
   });
 
-  it('B65: permits that the process holds in the store count here, including pushed ones', async () => {
+  it('B65: permits that the process holds in the store count locally, including pushed ones', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const two = { limit: 2 };
     const [first, second, third, theirs] = [...Array(3).keys()]
       .map(() => client.newOwner())
       .concat(other.newOwner());
-    if (!first || !second || !third || !theirs) throw new Error('there are four');
+    if (!first || !second || !third || !theirs) throw new Error('there are four permits');
     await other.acquire('key', theirs, two);
     await client.acquire('key', first, two);
     await client.acquire('key', second, { ...two, wait: true });
@@ -254,7 +254,7 @@ describe('the session with a fallback', () => {
     expect((await client.lockOf('key'))?.holders.map(({ owner }) => owner)).toEqual([beside]);
   });
 
-  it('B65: a hold that was set to end at a certain time excludes no caller for longer', async () => {
+  it('B65: a hold with an exact end excludes no caller after it', async () => {
     const store = new AwayStore();
     const client = await open(store);
     const owner = client.newOwner();
@@ -262,7 +262,7 @@ describe('the session with a fallback', () => {
     expect(await client.renew({ key: 'key', owner, lease: 300, exactly: true })).toEqual(['renewed']);
     await goLocal(client, store);
     expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
-    await until('it is over', async () => {
+    await until('it has expired', async () => {
       return (await client.acquire('key', client.newOwner())).outcome === 'granted';
     });
   });
@@ -293,8 +293,8 @@ describe('the session with a fallback', () => {
   });
 
   it.each([
-    ['is refused', new LockStoreError('out of memory', { inDoubt: false, retryable: true })],
-    ['is answered', undefined],
+    ['is rejected', new LockStoreError('out of memory', { inDoubt: false, retryable: true })],
+    ['gets a reply', undefined],
   ])(
     'B65, P32: a request without a reply stays in doubt when its repetition %s, and leaves nothing',
     async (_, second) => {
@@ -317,7 +317,7 @@ describe('the session with a fallback', () => {
     },
   );
 
-  it('B65, P32: a request in doubt can come late, also when the store has lost the grant of its repetition', async () => {
+  it('B65, P32: a request in doubt can arrive late, even after the store lost the grant of its repetition', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];
     const owner = client.newOwner();
@@ -343,7 +343,7 @@ describe('the session with a fallback', () => {
 
   it('B65: renewals that all fail do not count as a reply', async () => {
     const store = new AwayStore();
-    const away = new LockStoreError('nobody is there', {
+    const away = new LockStoreError('no server', {
       inDoubt: false,
       retryable: true,
       unreachable: true,
@@ -364,7 +364,7 @@ describe('the session with a fallback', () => {
     expect(await client.acquire('key', owner, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
   });
 
-  it('B65: one reply for each renewal, in order, although the store is away', async () => {
+  it('B65: one reply for each renewal, in order, even if the store is unreachable', async () => {
     const store = new AwayStore();
     const client = await open(store);
     const [stored, local] = [client.newOwner(), client.newOwner()];

@@ -16,7 +16,7 @@ inVirtualTime();
 
 const patient = { waitTime: 10_000 };
 
-describe('locks of this process while the store is away', () => {
+describe('local locks while the store is unreachable', () => {
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
@@ -35,15 +35,15 @@ describe('locks of this process while the store is away', () => {
 
   /** Resolves when the application acquires locks in the process, or in the store again. */
   function change(app: LockApp, local: boolean): Promise<unknown> {
-    const told = app.events('degraded').some((event) => event.local === local);
-    return told
+    const isReported = app.events('degraded').some((event) => event.local === local);
+    return isReported
       ? Promise.resolve()
       : next(app.locks.events, (event) => event.type === 'degraded' && event.local === local);
   }
 
   async function goLocal(app: LockApp, store: AwayStore): Promise<void> {
     store.goAway();
-    await (await app.locks.acquire('what shows that the store is away', patient)).release();
+    await (await app.locks.acquire('probe', patient)).release();
   }
 
   async function comeBack(app: LockApp, store: AwayStore): Promise<void> {
@@ -55,7 +55,7 @@ describe('locks of this process while the store is away', () => {
   const warnings = (app: LockApp): readonly string[] =>
     app.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
 
-  it('B65: the handle, one event and one log line report the change, there and back', async () => {
+  it('B65: the handle, one event and one log line report each change', async () => {
     const store = new AwayStore();
     const app = await start(store);
     const before = await app.locks.acquire('before');
@@ -112,8 +112,8 @@ describe('locks of this process while the store is away', () => {
     store.gate = new Promise((resolve) => (open = resolve));
     const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
     const waits = keys.map((key) => app.locks.acquire(key, patient));
-    await until('all have asked', () => store.asked.acquire === 20);
-    // For longer than the grace time, which is not what keeps them together.
+    await until('all requests are sent', () => store.asked.acquire === 20);
+    // Longer than the grace time: they count as one failure for another reason.
     await elapse(150);
     store.failNextAsks(20, 'no answer');
     store.gate = undefined;
@@ -122,7 +122,7 @@ describe('locks of this process while the store is away', () => {
     expect(app.events('degraded')).toEqual([]);
   });
 
-  it('B65: a single try acquires the lock in this process when the store stays away', async () => {
+  it('B65: a single attempt acquires the lock in this process if the store stays unreachable', async () => {
     const store = new AwayStore();
     const app = await start(store);
     store.goAway();
@@ -134,7 +134,7 @@ describe('locks of this process while the store is away', () => {
     expect(warnings(app)).toHaveLength(1);
   });
 
-  it('B65: a store that refuses, and an error without a reason, are no outage', async () => {
+  it('B65: a rejection by the store, and an error without a reason, are no outage', async () => {
     const store = new AwayStore();
     const app = await start(store);
     for (const error of [
@@ -157,7 +157,7 @@ describe('locks of this process while the store is away', () => {
     const app = await start(store);
     expect((await app.locks.acquire('key', { waitTime: 0 })).degraded).toBe(true);
     expect(warnings(app)).toEqual([expect.stringContaining('Locks are taken in this process only')]);
-    // Only the probe notices.
+    // Only the probe detects it.
     const back = change(app, false);
     store.comeBack(false);
     await within(3_000, 'the return', back);
@@ -188,7 +188,7 @@ describe('locks of this process while the store is away', () => {
     expect(local.isHeld).toBe(true);
   });
 
-  it('B65: a hold of the store that is released meanwhile frees the lock here at once, and in the store later', async () => {
+  it('B65: a hold of the store that is released meanwhile frees the lock locally at once, and in the store later', async () => {
     const store = new AwayStore();
     const app = await start(store, 20_000);
     const held = await app.locks.acquire('key');
@@ -209,7 +209,7 @@ describe('locks of this process while the store is away', () => {
     await (await within(2_000, 'the lock in the store', other.locks.acquire('key', patient))).release();
   });
 
-  it('B65: holds of the store and of this process are renewed where they are', async () => {
+  it('B65: holds of the store and local holds are each renewed where they were granted', async () => {
     const store = new AwayStore();
     const app = await start(store, 600);
     const stored = await app.locks.acquire('stored');
@@ -225,7 +225,7 @@ describe('locks of this process while the store is away', () => {
     expect(app.events('renewal-failed', 'local')).toEqual([]);
   });
 
-  it('B65: a request in doubt is withdrawn from the store, as often as it takes', async () => {
+  it('B65: the cancel of a request in doubt is repeated until the store confirms it', async () => {
     const store = new AwayStore();
     const app = await start(store, 60_000);
     store.goAway('no answer');
@@ -268,24 +268,24 @@ describe('locks of this process while the store is away', () => {
     expect(await stateOf(Promise.race([early, late]))).toBe('pending');
     expect(store.asked.acquire).toBe(asked);
     expect(await local.release()).toBe('released');
-    const second = await within(500, 'the first in line', early);
+    const second = await within(500, 'the first waiter', early);
     expect(second.degraded).toBe(false);
     expect(await (await neighbour(store)).locks.isLocked('key')).toBe(true);
     await second.release();
-    const third = await within(500, 'the second in line', late);
+    const third = await within(500, 'the second waiter', late);
     expect(third.degraded).toBe(false);
     await third.release();
     expect(await (await neighbour(store)).locks.isLocked('key')).toBe(false);
   });
 
-  it('B65: a local hold is not handed on when the store is back', async () => {
+  it('B65: a local hold is not handed over after the store is back', async () => {
     const store = new AwayStore();
     const app = await start(store);
     await goLocal(app, store);
     const local = await app.locks.acquire('key', patient);
     const waiting = app.locks.acquire('key', patient);
     await comeBack(app, store);
-    // At once: within the time of local hand-overs.
+    // At once: within the time budget of local hand-overs.
     await local.release();
     expect((await waiting).degraded).toBe(false);
   });
@@ -299,7 +299,7 @@ describe('locks of this process while the store is away', () => {
     expect(warnings(app)).toHaveLength(1);
   });
 
-  it('B65: in this process the lock passes from caller to caller, in order', async () => {
+  it('B65: local callers hold the lock one after the other, in order', async () => {
     const store = new AwayStore();
     const app = await start(store);
     await goLocal(app, store);
@@ -318,7 +318,7 @@ describe('locks of this process while the store is away', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
-  it('B65: waiters in the store wait in this process when it goes away', async () => {
+  it('B65: waiters in the store wait locally during an outage', async () => {
     const store = new AwayStore();
     const app = await start(store);
     const other = await neighbour(store);
@@ -330,14 +330,14 @@ describe('locks of this process while the store is away', () => {
     expect(local.degraded).toBe(true);
     await comeBack(app, store);
     await until(
-      'the place in the store is gone',
+      'the queue position in the store is gone',
       async () => (await other.locks.inspect('key'))?.waiting === 0,
     );
     expect(held.isHeld).toBe(true);
     expect(local.isHeld).toBe(true);
   });
 
-  it('B65: a forced release while the store is away breaks a hold of this process', async () => {
+  it('B65: a forced release during an outage breaks a local hold', async () => {
     const store = new AwayStore();
     const app = await start(store);
     const stored = await app.locks.acquire('stored');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { postgresMigration } from '../../lib/stores/postgres/index.js';
 
 describe('hosts in FIPS mode', () => {
-  it('find no MD5, in the code or in the schema: OpenSSL refuses it there', async () => {
+  it('find no MD5, in the code or in the schema: OpenSSL rejects it there', async () => {
     const entries = await readdir('lib', { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.ts'));
     expect(files.length).toBeGreaterThan(100);

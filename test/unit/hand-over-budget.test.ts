@@ -21,21 +21,21 @@ import {
 
 const ms = (time: number): MonotonicMs => time as MonotonicMs;
 
-describe('turns of a process', () => {
-  it('P20: are those of the design', () => {
+describe('the hand-over budget', () => {
+  it('P20: has the documented limits', () => {
     expect(MAX_LOCAL_HANDOVERS).toBe(64);
     expect(MAX_LOCAL_TENURE).toBe(50);
-    // One for the hold that brings them, and one for each hand-over.
+    // One for the granted hold, and one for each hand-over.
     expect(TOKEN_BLOCK).toBe(65);
   });
 
-  it('P24: are asked for by how many callers stand in line: those of shares, among which these are divided, twice', () => {
+  it('P24: requests tokens by the number of waiters, twice as many per permit since waiters may spread unevenly', () => {
     expect([0, 9, 99].map((callers) => tokensFor(callers, 1))).toEqual([8, 44, TOKEN_BLOCK]);
     expect([0, 1, 9].map((callers) => tokensFor(callers, 10))).toEqual([8, 16, TOKEN_BLOCK]);
     expect([0, 9, 99].map((callers) => tokensFor(callers, Infinity))).toEqual([8, 80, READER_BLOCK]);
   });
 
-  it('P3: give the tokens of the block, one after the other, and no more', () => {
+  it('P3: returns the tokens of the block in order, and no others', () => {
     const turns = new HandOverBudget(1_001, 3, false, ms(0));
     const tokens: number[] = [];
     while (turns.mayPass(ms(1))) tokens.push(turns.pass());
@@ -43,7 +43,7 @@ describe('turns of a process', () => {
     expect(turns.isOutOfTokens(false)).toBe(true);
   });
 
-  it('P20: end after 64 hand-overs', () => {
+  it('P20: ends after 64 hand-overs', () => {
     const turns = new HandOverBudget(1, 1_000, true, ms(0));
     let count = 0;
     for (; turns.mayPass(ms(1)); count++) turns.pass();
@@ -52,7 +52,7 @@ describe('turns of a process', () => {
     expect(turns.isOutOfTokens(false)).toBe(false);
   });
 
-  it('P26: do not end for a caller who is first of all in strict order, as long as there are tokens', () => {
+  it('P26: does not end for the first caller in strict order while there are tokens', () => {
     const turns = new HandOverBudget(1_000, 66, true, ms(0));
     for (let count = 0; count < 64; count++) turns.pass();
     expect(turns.mayPass(ms(1))).toBe(false);
@@ -66,14 +66,14 @@ describe('turns of a process', () => {
     expect(turns.isOutOfTokens(false)).toBe(false);
   });
 
-  it('P20: end 50 ms after others may have begun to wait', () => {
+  it('P20: ends 50 ms after other processes may have begun to wait', () => {
     const turns = new HandOverBudget(1, 64, false, ms(1_000));
     expect(turns.endsAt).toBe(1_050);
     expect(turns.mayPass(ms(1_049.9))).toBe(true);
     expect(turns.mayPass(ms(1_050))).toBe(false);
   });
 
-  it('P20: count anew from the moment of asking if nobody else waits', () => {
+  it('P20: starts anew from the time of the request if no other process waits', () => {
     const turns = new HandOverBudget(1, 64, true, ms(0));
     for (let count = 0; count < 64; count++) turns.pass();
     expect(turns.mayPass(ms(40))).toBe(false);
@@ -86,7 +86,7 @@ describe('turns of a process', () => {
     expect(tokens).toEqual(Array.from({ length: 64 }, (_, index) => 5_000 + index));
   });
 
-  it('P20: count those as well that passed while the store was asked', () => {
+  it('P20: counts hand-overs during the request too', () => {
     const turns = new HandOverBudget(1, 64, false, ms(0));
     for (let count = 0; count < 33; count++) turns.pass();
     turns.reserving(ms(0));
@@ -97,7 +97,7 @@ describe('turns of a process', () => {
     expect(more).toBe(64 - 31);
   });
 
-  it('P20: are worth an answer on its way, but only within the bounds if somebody else waits', () => {
+  it('P20: waits for a pending reply, but only within the bounds if another process waits', () => {
     for (const othersWait of [true, false]) {
       const turns = new HandOverBudget(1, 64, othersWait, ms(0));
       expect(turns.isAwaited(ms(1))).toBe(false);
@@ -113,7 +113,7 @@ describe('turns of a process', () => {
     }
   });
 
-  it('P20: go on being counted if somebody else waits', () => {
+  it('P20: continues to count if another process waits', () => {
     const turns = new HandOverBudget(1, 64, false, ms(0));
     for (let count = 0; count < 40; count++) turns.pass();
     turns.reserving(ms(0));
@@ -126,14 +126,14 @@ describe('turns of a process', () => {
     expect(turns.mayPass(ms(35))).toBe(false);
   });
 
-  it('P20: are asked for in time, and once', () => {
+  it('P20: is reserved early enough, and once', () => {
     const turns = new HandOverBudget(1, 64, false, ms(0));
     expect(turns.shouldReserve(ms(0))).toBe(false);
-    // Late in the time.
+    // After half of the time.
     expect(turns.shouldReserve(ms(26))).toBe(true);
     let passed = 0;
     for (; !turns.shouldReserve(ms(0)); passed++) turns.pass();
-    // Late in the run, while there are still some.
+    // After many hand-overs, while tokens are left.
     expect(passed).toBeGreaterThan(16);
     expect(turns.mayPass(ms(0))).toBe(true);
     turns.reserving(ms(0));
@@ -143,7 +143,7 @@ describe('turns of a process', () => {
     expect(turns.shouldReserve(ms(0))).toBe(true);
   });
 
-  it('P20: are not asked for while others wait, unless the tokens would not last', () => {
+  it('P20: is not reserved while other processes wait, unless tokens run out', () => {
     const turns = new HandOverBudget(1, 64, true, ms(0));
     for (let count = 0; count < 63; count++) turns.pass();
     expect(turns.shouldReserve(ms(49))).toBe(false);
@@ -157,7 +157,7 @@ describe('turns of a process', () => {
     expect(few.isOutOfTokens(false)).toBe(false);
   });
 
-  it('P3: of a failed question the tokens are left as they were', () => {
+  it('P3: keeps its tokens after a failed reservation', () => {
     const turns = new HandOverBudget(7, 2, false, ms(0));
     turns.reserving(ms(0));
     expect(turns.pass()).toBe(7);
@@ -190,7 +190,7 @@ interface Changes {
   readonly reserve?: LockStoreSession['reserve'] | undefined;
 }
 
-/** A store in memory that counts what it is asked, some of whose requests are answered in another way. */
+/** A memory store that counts requests; a test may replace its reservations. */
 class CountingStore implements LockStore {
   readonly name = 'a counting store';
   readonly counts = { acquire: 0, release: 0, reserve: 0 };
@@ -228,7 +228,7 @@ describe('callers of one process', () => {
     jest.useRealTimers();
   });
 
-  /** Callers who work for `section` ms each; `served` gets the name of each. */
+  /** A caller that works for `section` ms; its name is added to `served`. */
   async function use(engine: LockEngine, name: string, served: string[], section = 0): Promise<void> {
     const hold: Hold = await engine.acquire('key', options);
     served.push(name);
@@ -238,22 +238,22 @@ describe('callers of one process', () => {
   const several = async (count: number, caller: () => Promise<void>): Promise<void> => {
     await Promise.all(Array.from({ length: count }, caller));
   };
-  /** When all is done that needs no time. */
+  /** Resolves when everything that takes no time is done. */
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-  it('P20: hand a lock on without the store for as long as nobody else waits', async () => {
+  it('P20: hand a lock over without the store while no other process waits', async () => {
     const store = new CountingStore();
     const engine = await start(store);
     const served: string[] = [];
     await several(500, () => use(engine, 'a', served));
     expect(served).toHaveLength(500);
-    // The first may be over before those behind it have their tokens.
+    // The first hold may end before the tokens for its waiters have arrived.
     expect(store.counts.acquire).toBeLessThanOrEqual(2);
     expect(store.counts.release).toBe(store.counts.acquire);
     expect(store.counts.reserve).toBeLessThanOrEqual(20);
   });
 
-  it('P20: pass it 64 times while others wait, no more and no less', async () => {
+  it('P20: hand it over exactly 64 times while another process waits', async () => {
     const store = new CountingStore();
     const [one, two] = [await start(store), await start(store)];
     const served: string[] = [];
@@ -268,7 +268,7 @@ describe('callers of one process', () => {
     expect(served).toHaveLength(201);
   });
 
-  it('P20: keep it for 50 ms and a section while others wait', async () => {
+  it('P20: keep it for 50 ms and one section while another process waits', async () => {
     const store = new CountingStore();
     const [one, two] = [await start(store), await start(store)];
     const served: string[] = [];
@@ -285,7 +285,7 @@ describe('callers of one process', () => {
     await here;
   });
 
-  it('P20: ask the store for a place when their 50 ms are over, not before', async () => {
+  it('P20: request a queue position after 50 ms, not before', async () => {
     const store = new CountingStore();
     const engine = await start(store);
     const first = await engine.acquire('key', options);
@@ -298,7 +298,7 @@ describe('callers of one process', () => {
     await (await waiting).release();
   });
 
-  it('P20: are all served by a store that reserves nothing, each with a grant of its own', async () => {
+  it('P20: are all served by a store without reservations, each with its own grant', async () => {
     const store = new CountingStore(() => ({ reserve: undefined }));
     const engine = await start(store);
     const served: string[] = [];
@@ -313,8 +313,8 @@ describe('callers of one process', () => {
       throw failure;
     },
     rejects: () => Promise.reject(failure),
-    'answers nothing': () => Promise.resolve(undefined),
-    'never answers': () => new Promise(() => undefined),
+    'returns undefined': () => Promise.resolve(undefined),
+    'never returns': () => new Promise(() => undefined),
   };
   for (const [what, reserve] of Object.entries(misbehaviour)) {
     it(`B14, P20: are all served by a store whose reservation ${what}`, async () => {
@@ -328,7 +328,7 @@ describe('callers of one process', () => {
     });
   }
 
-  it('P20: do not take a reservation without a reply for a sign that the store can be reached', async () => {
+  it('P20: do not treat a reservation without a reply as proof that the store is reachable', async () => {
     const store = new CountingStore(() => ({
       reserve: (() => Promise.resolve(undefined)) as unknown as LockStoreSession['reserve'],
     }));
@@ -342,7 +342,7 @@ describe('callers of one process', () => {
     await (await waiting).release();
   });
 
-  it('P34, P20: are told that the lock is lost when a reservation finds it gone', async () => {
+  it('P34, P20: report the loss when a reservation finds the lock gone', async () => {
     let gone = false;
     const store = new CountingStore((real) => {
       const reserve = real.reserve?.bind(real);

@@ -23,8 +23,10 @@ const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownH
 const shared = { mode: 'shared', limit: null } as const;
 
 /** Tokens of the rows when each process has reported one hold, `age` ms ago. */
-const shown = (...told: readonly (readonly [age: number, held: ShownHold])[]): readonly (number | null)[] => {
-  const processes = told.map(([age, held], index) => ({
+const shown = (
+  ...reports: readonly (readonly [age: number, held: ShownHold])[]
+): readonly (number | null)[] => {
+  const processes = reports.map(([age, held], index) => ({
     client: `client-${String(index)}`,
     instance: null,
     host: 'web',
@@ -93,8 +95,8 @@ const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Par
 };
 
 /** Snapshots of processes; their clients are `client-N`. */
-const overviewOf = (...told: readonly Partial<Overview['processes'][number]>[]): Overview => {
-  const processes = told.map((each, index) => ({
+const overviewOf = (...snapshots: readonly Partial<Overview['processes'][number]>[]): Overview => {
+  const processes = snapshots.map((each, index) => ({
     client: `client-${String(index)}`,
     instance: null,
     host: 'web',
@@ -117,18 +119,18 @@ describe('O20: the table of held locks after listing the store', () => {
     expect(tokens(overviewOf({ held: [hold(2, 20, shared)] }), listed)).toEqual([2, 1]);
   });
 
-  it('shows the holder in the store in addition to a degraded hold, whatever the token', () => {
+  it('shows the holder in the store in addition to a degraded hold, with any token', () => {
     const listed = listing(0, {}, { token: 1 });
     const rows = heldRows(overviewOf({ held: [hold(1, 20, { degraded: true })] }), [], listed);
     expect(rows.map(({ holder }) => holder)).toEqual(['web / 0', 'other software']);
   });
 
   it('shows the current holder instead of one whose snapshot is outdated', () => {
-    const told = overviewOf(
+    const overview = overviewOf(
       { held: [hold(1, 9_000)], at: NOW - 4_000, age: 4_000 },
       { held: [hold(2, 3_000)] },
     );
-    expect(tokens(told, listing(0, {}, { token: 2 }))).toEqual([2]);
+    expect(tokens(overview, listing(0, {}, { token: 2 }))).toEqual([2]);
   });
 
   it('shows a lock that was handed over inside a process once, with the last token', () => {
@@ -198,12 +200,12 @@ describe('O20: search and history of the page', () => {
   it('separates the histories of the same key in two module instances', () => {
     const event = (token: number) =>
       ({ type: 'granted', key: 'a', at: token, label: null, token, lasted: 0, detail: null }) as const;
-    const told = overviewOf(
+    const overview = overviewOf(
       { instance: null, recent: [event(1), event(3)] },
       { instance: 'other', recent: [event(2)] },
     );
     const history = (instance: string | null) =>
-      [...withNews(new Map(), { key: 'a', instance }, told).values()].map(({ token }) => token);
+      [...withNews(new Map(), { key: 'a', instance }, overview).values()].map(({ token }) => token);
     expect(history(null)).toEqual([3, 1]);
     expect(history('other')).toEqual([2]);
   });

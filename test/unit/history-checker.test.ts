@@ -9,7 +9,7 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Writes a history by hand. */
+/** Builds a history line by line. */
 class History {
   private readonly events: HistoryEvent[] = [];
 
@@ -18,7 +18,7 @@ class History {
     return this;
   }
 
-  /** A hold from `from` to `to`, by process `p`, without anything remarkable. */
+  /** An ordinary hold of process `p`, from `from` to `to`. */
   hold(p: string, i: number, tok: number, from: number, to: number, more: Fields = {}): this {
     const hold = { p, i, tok, ...more };
     return this.add('invoke', from - 1, { w: 1_000, l: 0, ...hold })
@@ -36,7 +36,7 @@ class History {
 const history = (): History => new History();
 
 describe('history checker: holds', () => {
-  it('finds nothing in a good history', () => {
+  it('finds nothing in a correct history', () => {
     const good = history()
       .add('start', 0, { p: 'a' })
       .add('start', 0, { p: 'b' })
@@ -63,13 +63,13 @@ describe('history checker: holds', () => {
     expect(nested.kinds()).toEqual(['overlap']);
   });
 
-  it('takes holds of different keys for unrelated', () => {
+  it('treats holds of different keys as unrelated', () => {
     expect(history().hold('a', 1, 10, 100, 110).hold('b', 1, 11, 105, 120, { k: 'other' }).kinds()).toEqual(
       [],
     );
   });
 
-  it('counts a hold only as long as its last look vouched for it', () => {
+  it('counts a hold only for the remaining lease of its last check', () => {
     const silent = (r: number): History =>
       history()
         .add('invoke', 99, { p: 'a', i: 1, w: 1_000, l: 40 })
@@ -80,7 +80,7 @@ describe('history checker: holds', () => {
     expect(silent(41).kinds()).toEqual(['overlap']);
   });
 
-  it('counts a hold no longer after its loss was told', () => {
+  it('counts a hold no longer after its reported loss', () => {
     const lost = history()
       .add('invoke', 99, { p: 'a', i: 1, w: 1_000, l: 0 })
       .add('ok', 100, { p: 'a', i: 1, tok: 10, held: true, r: 900 })
@@ -116,8 +116,8 @@ describe('history checker: holds', () => {
   });
 });
 
-describe('history checker: what an operator or a restart did', () => {
-  it('forgives those who held a lock that was broken, not those who came later', () => {
+describe('history checker: forced releases and restarts', () => {
+  it('allows overlaps of broken holds, not of later ones', () => {
     const broken = (fence: number): History =>
       history()
         .hold('a', 1, 10, 100, 200)
@@ -127,7 +127,7 @@ describe('history checker: what an operator or a restart did', () => {
     expect(broken(9).kinds()).toEqual(['overlap']);
   });
 
-  it('forgives hand-overs out of a block of tokens that was granted before', () => {
+  it('allows hand-overs with a block of tokens that was granted before', () => {
     const handedOn = history()
       .hold('a', 1, 10, 100, 130)
       .add('doomed', 121, { since: 120, fence: 73 })
@@ -136,7 +136,7 @@ describe('history checker: what an operator or a restart did', () => {
     expect(handedOn.kinds()).toEqual([]);
   });
 
-  it('breaks only the lock that was meant', () => {
+  it('applies a forced release only to its own lock', () => {
     const other = history()
       .hold('a', 1, 10, 100, 200)
       .add('doomed', 121, { since: 120, fence: 10, k: 'other' })
@@ -144,7 +144,7 @@ describe('history checker: what an operator or a restart did', () => {
     expect(other.kinds()).toEqual(['overlap']);
   });
 
-  it('finds tokens that start again with an empty server', () => {
+  it('finds tokens that restart with an empty server', () => {
     const restarted = (tok: number): History =>
       history()
         .hold('a', 1, 1_000, 100, 110)
@@ -156,15 +156,15 @@ describe('history checker: what an operator or a restart did', () => {
   });
 });
 
-describe('history checker: answers and waits', () => {
-  it('finds a call without an answer, except of a process that was killed', () => {
+describe('history checker: outcomes and waits', () => {
+  it('finds a call without an outcome, except of a killed process', () => {
     const open = (): History =>
       history().add('start', 0, { p: 'a' }).add('invoke', 10, { p: 'a', i: 1, w: 5, l: 0 });
     expect(open().kinds()).toEqual(['never-answered']);
     expect(open().add('fault', 11, { name: 'process killed', p: 'a' }).kinds()).toEqual([]);
   });
 
-  it('finds a release without an answer', () => {
+  it('finds a release without an outcome', () => {
     const open = history()
       .add('invoke', 10, { p: 'a', i: 1, w: 5, l: 0 })
       .add('ok', 11, { p: 'a', i: 1, tok: 1, held: true, r: 50 })
@@ -172,12 +172,12 @@ describe('history checker: answers and waits', () => {
     expect(open.kinds()).toEqual(['never-answered']);
   });
 
-  it('finds a second answer', () => {
+  it('finds a second outcome', () => {
     const twice = history().hold('a', 1, 10, 100, 110).add('fail', 105, { p: 'a', i: 1, c: 'LOCK_TIMEOUT' });
     expect(twice.kinds()).toContain('failed-after-grant');
   });
 
-  it('finds failures that nothing explains', () => {
+  it('finds unexplained failures', () => {
     const failed = history()
       .add('invoke', 10, { p: 'a', i: 1, w: 500, l: 0 })
       .add('fail', 30, { p: 'a', i: 1, c: 'LOCK_UNAVAILABLE' });
@@ -185,7 +185,7 @@ describe('history checker: answers and waits', () => {
     expect(failed.kinds(RULES_WITH_FAULTS)).toEqual([]);
   });
 
-  it('finds an end of a wait that comes late, unless the process stood still', () => {
+  it('finds a wait that ends late, unless the process was stalled', () => {
     const late = (): History =>
       history()
         .add('invoke', 10, { p: 'a', i: 1, w: 50, l: 0 })
@@ -195,7 +195,7 @@ describe('history checker: answers and waits', () => {
     expect(late().add('stall', 401, { p: 'b', from: 55 }).kinds()).toEqual(['late']);
   });
 
-  it('finds an abort that is heard late', () => {
+  it('finds an abort that takes effect late', () => {
     const late = history()
       .add('invoke', 10, { p: 'a', i: 1, w: -1, l: 0 })
       .add('abort', 20, { p: 'a', i: 1 })
@@ -203,7 +203,7 @@ describe('history checker: answers and waits', () => {
     expect(late.kinds()).toEqual(['late']);
   });
 
-  it('finds a free lock that is not given to who waits', () => {
+  it('finds a free lock that is not granted to a waiter', () => {
     const waiting = (from: number): History =>
       history()
         .hold('a', 1, 10, 100, 110)
@@ -215,7 +215,7 @@ describe('history checker: answers and waits', () => {
     expect(waiting(2_000).kinds()).toEqual(['left-lying']);
   });
 
-  it('does not count the time in which nobody could be on time, and that only once', () => {
+  it('subtracts outages and stalls, and overlapping ones only once', () => {
     const waiting = (): History =>
       history()
         .hold('a', 1, 10, 100, 110)
@@ -234,7 +234,7 @@ describe('history checker: answers and waits', () => {
     expect(overlapping.add('stall', 3_000, { p: 'b', from: 200 }).kinds()).toEqual(['left-lying']);
   });
 
-  it('finds somebody who gives up on a free lock', () => {
+  it('finds a waiter that times out on a free lock', () => {
     const inVain = history()
       .hold('a', 1, 10, 100, 110)
       .add('invoke', 101, { p: 'b', i: 1, w: 3_000, l: 0 })
@@ -243,7 +243,7 @@ describe('history checker: answers and waits', () => {
     expect(inVain.kinds()).toEqual(['free-in-vain']);
   });
 
-  it('P20: finds a process that is overtaken for more than a turn', () => {
+  it('P20: finds a process that is overtaken by more than one budget', () => {
     const overtaken = (times: number, f?: number): History => {
       const waiting = history()
         .add('invoke', 10, { p: 'b', i: 1, w: -1, l: 0, f })
@@ -259,7 +259,7 @@ describe('history checker: answers and waits', () => {
     expect(overtaken(5, 1).kinds()).toEqual(['overtaken']);
   });
 
-  it('P20: does not judge who was overtaken near a fault', () => {
+  it('P20: ignores overtaking close to a fault', () => {
     const near = (fault: number): History => {
       const waiting = history()
         .add('fault', fault, { name: 'connections cut', p: 'b' })
@@ -272,7 +272,7 @@ describe('history checker: answers and waits', () => {
     expect(near(4_900).kinds(RULES_WITH_FAULTS)).toEqual([]);
   });
 
-  it('P20: finds a process that is overtaken until it gives up', () => {
+  it('P20: finds a process that is overtaken until it times out', () => {
     const starved = history().add('invoke', 10, { p: 'b', i: 1, w: 800, l: 0 }).add('queued', 11, { p: 'b' });
     for (let i = 1; i <= 200; i++) starved.hold('a', i, i, 20 + i, 20.5 + i);
     expect(starved.add('fail', 810, { p: 'b', i: 1, c: 'LOCK_TIMEOUT' }).kinds()).toEqual(['overtaken']);
@@ -280,27 +280,27 @@ describe('history checker: answers and waits', () => {
 });
 
 describe('history checker: witnesses and processes', () => {
-  it('finds a write that was refused although the lock was surely held', () => {
+  it('finds a write that was rejected although the lock was certainly held', () => {
     const refused = (t: number): History =>
       history().hold('a', 1, 10, 100, 110).add('write', t, { p: 'a', i: 1, tok: 10, taken: false });
     expect(refused(105).kinds()).toEqual(['holder-refused']);
     expect(refused(115).kinds()).toEqual([]);
   });
 
-  it('finds a stale write that was taken', () => {
+  it('finds a stale write that was accepted', () => {
     const stale = history()
       .add('write', 10, { p: 'a', i: 1, tok: 10, taken: true })
       .add('write', 11, { p: 'b', i: 1, tok: 9, taken: true });
     expect(stale.kinds()).toEqual(['stale-write']);
   });
 
-  it('finds two inside', () => {
+  it('finds two holders inside the critical section', () => {
     expect(history().add('witness', 10, { p: 'a', i: 1, tok: 1, held: true }).kinds()).toEqual([
       'two-inside',
     ]);
   });
 
-  it('finds what was left in the store', () => {
+  it('finds leftovers in the store', () => {
     const left = (name: string, ttl: number): string[] =>
       history()
         .add('left', 10, { keys: [{ name, ttl }] })
@@ -311,9 +311,12 @@ describe('history checker: witnesses and processes', () => {
     expect(left('lock:k', 900)).toEqual(['left-behind']);
   });
 
-  it.each(['unhandled', 'uncaught', 'warning', 'logged'])('finds that a process had something %s', (e) => {
-    expect(history().add(e, 10, { p: 'a', m: 'it' }).kinds()).toEqual([e]);
-  });
+  it.each(['unhandled', 'uncaught', 'warning', 'logged'])(
+    'finds a process with a record of kind "%s"',
+    (e) => {
+      expect(history().add(e, 10, { p: 'a', m: 'it' }).kinds()).toEqual([e]);
+    },
+  );
 
   it('finds processes that end badly', () => {
     const started = (): History => history().add('start', 1, { p: 'a' });

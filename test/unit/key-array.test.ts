@@ -24,26 +24,26 @@ type Ask = () => Promise<Answer>;
 const inDoubt = new LockStoreError('no answer', { inDoubt: true, retryable: true });
 const refused = new LockStoreError('no permission', { inDoubt: false, retryable: false });
 
-/** A store in memory that can grant several locks at once, writes down what it is asked, and answers as a test wants. */
+/** A memory store that can grant several locks at once, records its requests, and whose replies a test can change. */
 class JointStore implements LockStore {
   readonly name = 'a store';
   readonly asked: string[] = [];
   readonly renewed: string[] = [];
-  /** How many locks each request to renew was about. */
+  /** The number of locks in each renewal. */
   readonly renewals: number[] = [];
   private readonly memory = new MemoryLockStore();
-  /** What happens as it is asked for a lock. */
+  /** Runs before each request for a single lock. */
   meanwhile: (key: string) => Promise<void> | undefined = () => undefined;
   failRenewals = false;
-  /** What taking back waits for, on its way to the store. */
+  /** Delays cancels on their way to the store. */
   cancelling: Promise<void> | undefined;
-  /** What becomes of requests for several locks. */
+  /** Changes the outcome of requests for several locks. */
   twist: (ask: Ask) => Promise<Answer> = (ask) => ask();
 
   open(client: LockStoreClient): LockStoreSession {
     const session = this.memory.open(client);
     const { acquire, cancel, renew, acquireAll } = session;
-    if (acquireAll === undefined) throw new Error('the memory grants several locks at once');
+    if (acquireAll === undefined) throw new Error('the memory store grants several locks at once');
     session.acquire = async (request) => {
       this.asked.push(request.key);
       await this.meanwhile(request.key);
@@ -78,7 +78,7 @@ describe('several keys in one request (B12)', () => {
       store,
       { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
       { log: () => undefined, warn: () => undefined },
-      // In step with the timers.
+      // Advances with the fake timers.
       { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },
     );
   };
@@ -96,7 +96,7 @@ describe('several keys in one request (B12)', () => {
     resolveLockOptions('a test', some, 5_000);
   const acquire = (keys: readonly string[], some?: LockOptions): Promise<LockHandle> => {
     const handle = engine.acquireAll(keys, options(some));
-    // A test that looks at it later is not too late.
+    // Avoids an unhandled rejection if the test awaits it later.
     handle.catch(() => undefined);
     return handle;
   };
@@ -105,7 +105,7 @@ describe('several keys in one request (B12)', () => {
     for (const key of keys) expect([key, await engine.context.session.inspect(key)]).toEqual([key, null]);
   };
 
-  it('a store that can grant several is asked once', async () => {
+  it('a store that can grant several locks at once gets one request', async () => {
     const lock = await acquire(['a', 'b', 'c']);
     expect(store.asked).toEqual(['a+b+c']);
     expect(lock.isHeld).toBe(true);
@@ -113,7 +113,7 @@ describe('several keys in one request (B12)', () => {
     await isFree('a', 'b', 'c');
   });
 
-  it('where one is not to be had at once, each is asked for by itself, in order', async () => {
+  it('if one key is busy, each is requested separately, in order', async () => {
     const other = newEngine();
     const held = await other.acquire('b', options());
     store.asked.length = 0;
@@ -128,7 +128,7 @@ describe('several keys in one request (B12)', () => {
     await isFree('a', 'b', 'c');
   });
 
-  it('where callers of this process hold or wait for one, they come first', async () => {
+  it('keys with local holders or waiters are left out of the joint request', async () => {
     const held = await engine.acquire('c', options());
     store.asked.length = 0;
     expect(await rejectionOf(acquire(['a', 'b', 'c'], { waitTime: 0 }))).toBeInstanceOf(LockTimeoutError);
@@ -137,7 +137,7 @@ describe('several keys in one request (B12)', () => {
     await isFree('a', 'b', 'c');
   });
 
-  it('keys that the caller holds come by themselves, and those before them in order', async () => {
+  it('keys that the caller holds are re-entered separately, and those before them requested in order', async () => {
     const outer = await engine.acquire('b', options());
     store.asked.length = 0;
     await outer.run(async () => {
@@ -152,7 +152,7 @@ describe('several keys in one request (B12)', () => {
   });
 
   describe('a request that fails', () => {
-    /** It is carried out, but the answer does not come. */
+    /** The request is carried out, but its reply is lost. */
     const lose = async (ask: Ask): Promise<Answer> => {
       await ask();
       throw inDoubt;
@@ -166,7 +166,7 @@ describe('several keys in one request (B12)', () => {
           throw new TypeError('broken');
         },
       ],
-    ])('%s is taken back, key by key, and the caller goes on in time', async (_, fail) => {
+    ])('%s is cancelled, key by key, and the caller still acquires the keys in time', async (_, fail) => {
       store.twist = fail;
       const waiting = acquire(['a', 'b']);
       await pass(50);
@@ -177,14 +177,14 @@ describe('several keys in one request (B12)', () => {
       await isFree('a', 'b');
     });
 
-    it('is the end of the call that tries once', async () => {
+    it('ends a call with a single attempt', async () => {
       store.twist = lose;
       expect(await rejectionOf(acquire(['a', 'b'], { waitTime: 0 }))).toBeInstanceOf(LockUnavailableError);
       await pass(50);
       await isFree('a', 'b');
     });
 
-    it('for good is the end of any call', async () => {
+    it('without a chance of success ends any call', async () => {
       store.twist = () => Promise.reject(refused);
       const error = await rejectionOf(acquire(['a', 'b'], { waitTime: Infinity }));
       expect(error).toBeInstanceOf(LockUnavailableError);
@@ -193,9 +193,9 @@ describe('several keys in one request (B12)', () => {
     });
 
     it.each<[string, () => Promise<Answer>]>([
-      ['some of the grants only', () => Promise.resolve([{ token: 1, since: 1 as WallClockMs }])],
+      ['only some of the grants', () => Promise.resolve([{ token: 1, since: 1 as WallClockMs }])],
       ['no list', () => Promise.resolve(7 as unknown as Answer)],
-    ])('because the store answers %s is the end of the call, and leaves nothing', async (_, answer) => {
+    ])('because the store returns %s ends the call, and leaves nothing', async (_, answer) => {
       store.twist = answer;
       expect(await rejectionOf(acquire(['a', 'b']))).toBeInstanceOf(LockUnavailableError);
       await pass(50);
@@ -203,7 +203,7 @@ describe('several keys in one request (B12)', () => {
     });
   });
 
-  describe('an answer that is late', () => {
+  describe('a late reply', () => {
     let answer: () => void = () => undefined;
     beforeEach(() => {
       store.twist = (real) =>
@@ -215,7 +215,7 @@ describe('several keys in one request (B12)', () => {
         });
     });
 
-    it('B10, B11: is not waited for beyond waitTime, and its grants are given back', async () => {
+    it('B10, B11: is not awaited beyond waitTime, and its grants are released', async () => {
       const waiting = acquire(['a', 'b'], { waitTime: 200 });
       await pass(199);
       expect(await stateOf(waiting)).toBe('pending');
@@ -227,7 +227,7 @@ describe('several keys in one request (B12)', () => {
       await isFree('a', 'b');
     });
 
-    it('B10: begins nothing while what it brings is being taken back', async () => {
+    it('B10: causes no further request while its grants are being cancelled', async () => {
       let arrive = (): void => undefined;
       store.cancelling = new Promise((resolve) => {
         arrive = resolve;
@@ -236,7 +236,7 @@ describe('several keys in one request (B12)', () => {
       await pass(235);
       expect(store.asked).toEqual(['a+b', 'cancel a in doubt', 'cancel b in doubt']);
       expect(await stateOf(waiting)).toBe('pending');
-      // Answers come in the order of the requests.
+      // Replies arrive in the order of the requests.
       answer();
       await pass(1);
       arrive();
@@ -245,7 +245,7 @@ describe('several keys in one request (B12)', () => {
       await isFree('a', 'b');
     });
 
-    it('is waited for by a call that tries once', async () => {
+    it('is awaited by a call with a single attempt', async () => {
       const waiting = acquire(['a', 'b'], { waitTime: 0 });
       await pass(3_000);
       expect(await stateOf(waiting)).toBe('pending');
@@ -255,7 +255,7 @@ describe('several keys in one request (B12)', () => {
       await lock.release();
     });
 
-    it('is not waited for by a call that was aborted, and its grants are given back', async () => {
+    it('is not awaited by an aborted call, and its grants are released', async () => {
       const abort = new AbortController();
       const waiting = acquire(['a', 'b'], { signal: abort.signal });
       await pass(10);
@@ -266,7 +266,7 @@ describe('several keys in one request (B12)', () => {
       await isFree('a', 'b');
     });
 
-    it('does not start on leases that may be over', async () => {
+    it('does not start holds on leases that may have expired', async () => {
       const waiting = acquire(['a', 'b'], { leaseTime: 1_000, waitTime: 20_000 });
       await pass(1_500);
       answer();
@@ -277,7 +277,7 @@ describe('several keys in one request (B12)', () => {
       await lock.release();
     });
 
-    it('B60: brings nothing to an application that has begun to end', async () => {
+    it('B60: grants nothing to an application that is closing', async () => {
       const waiting = acquire(['a', 'b']);
       await pass(10);
       const closed = engine.close();
@@ -289,7 +289,7 @@ describe('several keys in one request (B12)', () => {
     });
   });
 
-  it('F24: a listener that aborts the call as it hears of a grant comes too late', async () => {
+  it('F24: an abort by a listener of the granted event comes too late', async () => {
     const abort = new AbortController();
     engine.context.hub.events.subscribe(({ type }) => {
       if (type === 'granted') abort.abort('too late');
@@ -300,7 +300,7 @@ describe('several keys in one request (B12)', () => {
     await isFree('a', 'b');
   });
 
-  it('B20: a leaseTime is prolonged while others are waited for, and no longer', async () => {
+  it('B20: leases with a leaseTime are renewed while the call waits for other keys, and not afterwards', async () => {
     const other = newEngine();
     const held = await other.acquire('b', options());
     const waiting = acquire(['a', 'b'], { leaseTime: 900, waitTime: 60_000 });
@@ -320,20 +320,20 @@ describe('several keys in one request (B12)', () => {
     await isFree('a', 'b');
   });
 
-  it('B20: those that are there are renewed together while others are waited for, and together when all are there', async () => {
+  it('B20: acquired keys are renewed together while the call waits for others, and once all are acquired', async () => {
     const keys = Array.from({ length: 1_000 }, (_, index) => String(index).padStart(4, '0'));
     const other = newEngine();
     const held = await other.acquire('0999', options());
     const waiting = acquire(keys, { leaseTime: 900, waitTime: 60_000 });
     await pass(6_000);
-    // 999 keys in two requests, every third of the lease.
+    // 999 keys in two requests, after each third of the lease.
     expect(store.renewals.length).toBeLessThanOrEqual(2 * 22);
     expect(store.renewals.filter((count) => count === 500).length).toBeGreaterThanOrEqual(20);
     store.renewals.length = 0;
     await held.release();
     await pass(10);
     const lock = await waiting;
-    // The last one was pushed, and is claimed.
+    // The last key was pushed, so its renewal is the claim.
     expect(store.renewals).toEqual([500, 499, 1]);
     expect(lock.remaining).toBeGreaterThan(850);
     store.renewals.length = 0;
@@ -350,17 +350,17 @@ describe('several keys in one request (B12)', () => {
     await pass(250);
     await second.release();
     await pass(80);
-    // The claim of what was pushed, and then the one that is due.
+    // The claim of the pushed key, and then the renewal that is due.
     expect(store.renewed).toEqual(['b', 'a']);
     await pass(250);
-    // The first one goes along, since it is nearly due.
+    // The first key is renewed with the other, since it is nearly due.
     expect(store.renewed).toEqual(['b', 'a', 'a', 'b']);
     await last.release();
     await pass(10);
     await (await waiting).release();
   });
 
-  it('B20: keys that were granted with the last one are not renewed for it', async () => {
+  it('B20: keys that were granted together with the last one are not renewed once more', async () => {
     const outer = await engine.acquire('a', options());
     await outer.run(async () => {
       const lock = await acquire(['a', 'b', 'c'], { leaseTime: 900 });
@@ -371,7 +371,7 @@ describe('several keys in one request (B12)', () => {
     await outer.release();
   });
 
-  it('nothing is asked for after the signal was aborted', async () => {
+  it('no request is sent after the signal was aborted', async () => {
     const abort = new AbortController();
     const waiting = acquire(['a', 'b', 'c'], { signal: abort.signal });
     abort.abort('enough');
@@ -380,7 +380,7 @@ describe('several keys in one request (B12)', () => {
     expect(store.asked).toEqual([]);
   });
 
-  it('those before the first that is held are asked for at once, and those after it', async () => {
+  it('the keys before and after a held one are requested together', async () => {
     const other = newEngine();
     const [b, e] = [await other.acquire('b', options()), await other.acquire('e', options())];
     store.asked.length = 0;
@@ -394,7 +394,7 @@ describe('several keys in one request (B12)', () => {
     expect(store.asked).toEqual(['a+b+c+d+e+f+g', 'a', 'b', 'c+d+e+f+g', 'c+d', 'e', 'f+g']);
   });
 
-  it('B10, B11: a renewal that can’t be had when all are there is tried again until waitTime', async () => {
+  it('B10, B11: a final renewal that fails is retried until waitTime ends', async () => {
     const other = newEngine();
     const held = await other.acquire('b', options());
     const waiting = acquire(['a', 'b'], { leaseTime: 10_000, waitTime: 1_000 });
@@ -409,8 +409,8 @@ describe('several keys in one request (B12)', () => {
     store.failRenewals = false;
   });
 
-  describe('a key that is lost while another is asked for', () => {
-    /** How often it is lost. */
+  describe('a key that is lost while another is requested', () => {
+    /** The number of losses. */
     let times: number;
     beforeEach(() => {
       const other = newEngine();
@@ -420,12 +420,12 @@ describe('several keys in one request (B12)', () => {
       store.meanwhile = (key) => (key === 'b' && count++ < times ? breakFirst() : undefined);
       const breakFirst = async (): Promise<void> => {
         await other.context.session.forceRelease('a');
-        // Its holder has heard of it then.
+        // By then its holder is notified.
         await new Promise((resolve) => setImmediate(resolve));
       };
     });
 
-    it('B12: is taken once more, after all were given back', async () => {
+    it('B12: is acquired again, after all keys were released', async () => {
       const lock = await acquire(['a', 'b']);
       expect(store.asked).toEqual(['a+b', 'a', 'b', 'a+b', 'a', 'b']);
       expect(lock.isHeld).toBe(true);
@@ -433,14 +433,14 @@ describe('several keys in one request (B12)', () => {
       await isFree('a', 'b');
     });
 
-    it('B10, B12: is taken once more by a call that has no time, too, since that says nothing of the next try', async () => {
+    it('B10, B12: is acquired again even by a call with waitTime 0, since the loss does not mean that the lock is held', async () => {
       const lock = await acquire(['a', 'b'], { waitTime: 0 });
       expect(lock.isHeld).toBe(true);
       await lock.release();
       await isFree('a', 'b');
     });
 
-    it('B10, B12: ends a call that has no time when it is lost again', async () => {
+    it('B10, B12: ends a call with waitTime 0 when it is lost again', async () => {
       times = 2;
       const error = await rejectionOf(acquire(['a', 'b'], { waitTime: 0 }));
       expect(error).toBeInstanceOf(LockTimeoutError);

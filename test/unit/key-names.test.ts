@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { KeyNames, keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisServer } from '../support/redis-server.js';
 
-/** Keys of the characters that matter to names: braces, and the library's own marks. */
+/** Keys of the characters that matter to names: braces, and the library's own markers. */
 const key = fc
   .array(
     fc.constantFrom('{', '}', '@:', ':', 'a', 'b', '=', '#', 'queue:', 'waiters:', '\r\n', '\0', 'ü', '😀'),
@@ -27,7 +27,7 @@ function sharedNames(start: string): string[] {
 }
 
 describe('names in Redis', () => {
-  it('B70, P2: the names of two keys never meet, and no key meets what all locks share', () => {
+  it('B70, P2: two keys never have a name in common, with each other or with the shared names', () => {
     fc.assert(
       fc.property(prefix, key, key, (start, one, other) => {
         fc.pre(one !== other);
@@ -38,7 +38,7 @@ describe('names in Redis', () => {
     );
   });
 
-  it('P3: in a cluster every slot has a counter and channels of its own, which lie in it', () => {
+  it('P3: in a cluster every slot has its own counter and channels, stored in that slot', () => {
     fc.assert(
       fc.property(prefix, key, (start, name) => {
         const names = new KeyNames(start, true);
@@ -54,7 +54,7 @@ describe('names in Redis', () => {
     );
   });
 
-  it('B70: a key that looks like a name of the library does not meet it', () => {
+  it('B70: a key that looks like a name of the library does not collide with it', () => {
     for (const start of ['lock:', '']) {
       for (const name of ['foo', 'a{b}c', 'x}y']) {
         const own = namesOf(start, name);
@@ -68,7 +68,7 @@ describe('names in Redis', () => {
     }
   });
 
-  it('the pattern of a list has one wildcard, at its end, and fits the locks of all keys that start so', () => {
+  it('the pattern of a list has one wildcard, at its end, and matches all keys with the prefix', () => {
     fc.assert(
       fc.property(prefix, key, fc.nat(8), (start, name, length) => {
         const names = new KeyNames(start);
@@ -81,7 +81,7 @@ describe('names in Redis', () => {
     expect(new KeyNames('a[b]').patternOf('*?\\')).toBe('a\\[b\\]\\*\\?\\\\*');
   });
 
-  it('P2: all names of a lock lie in its hash slot, and a tag that Redis uses is kept', () => {
+  it('P2: all names of a lock are in its hash slot, and a hash tag that Redis uses is kept', () => {
     fc.assert(
       fc.property(prefix, key, (start, name) => {
         const slots = namesOf(start, name).map(keySlot);

@@ -11,8 +11,8 @@ function failure(kind: { readonly inDoubt: boolean; readonly retryable: boolean 
   return new LockStoreError('not now', kind);
 }
 
-/** What comes of a place in the store's queue when its caller left while the store was being asked. */
-describe('a place whose caller has left', () => {
+/** Tickets whose caller gave up while the request for a queue position was under way. */
+describe('a ticket whose caller gave up', () => {
   inVirtualTime();
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
@@ -25,7 +25,7 @@ describe('a place whose caller has left', () => {
     return { app, other, store };
   }
 
-  it('brings no lock for one who was told meanwhile that it disagrees', async () => {
+  it('grants no lock to a caller that was rejected for a conflict meanwhile', async () => {
     const { app, other, store } = await scene();
     const held = await other.locks.acquire('key');
     let answer: () => void = () => undefined;
@@ -38,7 +38,7 @@ describe('a place whose caller has left', () => {
     const last = app.locks.acquire('key', patient);
     leave.abort(new Error('enough'));
     expect(await first).toEqual(new Error('enough'));
-    await until('the odd one has asked in vain', () => store.asked.length === 2);
+    await until('the request of the conflicting caller has failed', () => store.asked.length === 2);
     answer();
     expect(await odd).toBeInstanceOf(LockOptionsError);
     await held.release();
@@ -46,7 +46,7 @@ describe('a place whose caller has left', () => {
     expect(await other.locks.isLocked('key')).toBe(false);
   });
 
-  it('brings no lock for one whom the refusal of another place has ended', async () => {
+  it('grants no lock to a caller that ended because another ticket was rejected', async () => {
     const { app, other, store } = await scene();
     const options = { ...patient, limit: 2 };
     let answer: () => void = () => undefined;
@@ -60,7 +60,7 @@ describe('a place whose caller has left', () => {
     const leave = new AbortController();
     const first = rejectionOf(app.locks.acquire('key', { ...options, signal: leave.signal }));
     const second = rejectionOf(app.locks.acquire('key', options));
-    await until('both have asked', () => store.asked.length === 2);
+    await until('both requests are sent', () => store.asked.length === 2);
     leave.abort(new Error('enough'));
     expect(await first).toEqual(new Error('enough'));
     refuse();

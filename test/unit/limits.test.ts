@@ -13,35 +13,35 @@ import {
 const queue = (...limits: number[]): { limit: number }[] => limits.map((limit) => ({ limit }));
 const ALL = Infinity;
 
-describe('limits of queued requests', () => {
+describe('limits in a queue', () => {
   it.each([
-    ['nobody', [], 0],
-    ['one who wants all of it', [1, 1, ALL], 1],
-    ['readers up to the first writer', [ALL, ALL, 1, ALL], 2],
-    ['as many as a semaphore has', [3, 3, 3, 3], 3],
-    ['fewer than it has', [3, 3], 2],
-  ])('%s hold it', (_, limits, count) => {
+    ['of no requests, none is a holder', [], 0],
+    ['only the first writer is a holder', [1, 1, ALL], 1],
+    ['readers before the first writer are holders', [ALL, ALL, 1, ALL], 2],
+    ['as many as a semaphore has permits are holders', [3, 3, 3, 3], 3],
+    ['fewer requests than permits are all holders', [3, 3], 2],
+  ])('%s', (_, limits, count) => {
     expect(countHolders(queue(...limits))).toBe(count);
   });
 
   it.each([
-    ['a lock that nobody asked for has room for all that the limit allows', [], 2, 2],
-    ['a semaphore has room for those that are missing', [3, 3], 3, 1],
-    ['a full one has none', [2, 2], 2, 0],
-    ['nobody comes in beside one who has all of it', [1], 1, 0],
-    ['a reader comes in beside readers', [ALL], ALL, ALL],
-    ['but not before a writer who waits', [ALL, 1], ALL, 0],
-    ['nor beside holders with another limit', [3], 2, 0],
+    ['an empty queue has room for as many as the limit allows', [], 2, 2],
+    ['a semaphore has room for its free permits', [3, 3], 3, 1],
+    ['a full semaphore has no room', [2, 2], 2, 0],
+    ['there is no room beside a writer', [1], 1, 0],
+    ['there is room for a reader beside readers', [ALL], ALL, ALL],
+    ['there is no room for a reader behind a waiting writer', [ALL, 1], ALL, 0],
+    ['there is no room beside holders with another limit', [3], 2, 0],
   ])('%s', (_, limits, limit, room) => {
     expect(roomBehind(queue(...limits), limit)).toBe(room);
   });
 
-  it('writers and readers go together, and a semaphore only with itself', () => {
+  it('writers and readers agree, and a semaphore only with the same limit', () => {
     expect([limitsAgree(1, ALL), limitsAgree(ALL, 1), limitsAgree(3, 3)]).toEqual([true, true, true]);
     expect([limitsAgree(1, 3), limitsAgree(3, ALL), limitsAgree(2, 3)]).toEqual([false, false, false]);
   });
 
-  it('there is room for a writer with the end of the last lease, and for a permit with that of the first', () => {
+  it('there is room for a writer at the end of the last lease, and for a permit at the end of the first', () => {
     expect(firstRoom(1, [30, 10, 20])).toBe(30);
     expect(firstRoom(3, [30, 10, 20])).toBe(10);
     expect(firstRoom(ALL, [])).toBeUndefined();

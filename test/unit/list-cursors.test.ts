@@ -29,7 +29,7 @@ const NO_NUMBERS = [
   '9'.repeat(30),
 ];
 
-/** A store to which there is no connection, cursors that it may return, and others. */
+/** A store without a connection, cursors that it may return, and invalid ones. */
 const STORES: readonly [string, () => LockStore, readonly string[], readonly string[]][] = [
   ['memory', () => new MemoryLockStore(), ['key', 'a key:1'], [FAR_TOO_LONG, '\ud800']],
   ['Redis', redis, ['1', '18446744073709551615'], [...NO_NUMBERS, '0', '7@127.0.0.1:7000']],
@@ -108,7 +108,7 @@ describe('the cursor of a listing', () => {
   afterEach(() => Promise.all(open.splice(0).map((session) => session.close())));
 
   it.each(STORES)(
-    '%s: is refused before anything is sent unless the store may have returned it',
+    '%s: is rejected before anything is sent unless the store may have returned it',
     async (...row) => {
       const [, storeOf, good, bad] = row;
       const session = storeOf().open(client);
@@ -121,7 +121,7 @@ describe('the cursor of a listing', () => {
         );
       };
       for (const cursor of bad) expect(await outcomeOf(cursor)).toBeInstanceOf(InvalidCursorError);
-      // What is sent fails for want of a connection.
+      // A request that is sent fails, since there is no connection.
       for (const cursor of good) expect(await outcomeOf(cursor)).not.toBeInstanceOf(InvalidCursorError);
     },
   );

@@ -41,10 +41,10 @@ import { elapse, rejectionOf, until } from '../support/until.js';
 const fail = (): never => {
   throw new Error('of the listener');
 };
-/** What an async function gives, whose promise nobody looks at. */
+/** The result of an async function whose promise is not awaited. */
 const failLater = (): unknown => Promise.resolve().then(fail);
 
-describe('whoever listens to lock events', () => {
+describe('a listener of lock events', () => {
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
@@ -54,7 +54,7 @@ describe('whoever listens to lock events', () => {
     return app;
   }
 
-  /** Uses a lock, ends the application, and gives what nobody caught meanwhile. */
+  /** Uses a lock, closes the application, and returns what was uncaught meanwhile. */
   async function lifeWith(
     listen: (events: Observable<LockEvent>, app: LockApp) => void,
   ): Promise<[unknown[], LockApp]> {
@@ -63,7 +63,7 @@ describe('whoever listens to lock events', () => {
       listen(app.locks.events, app);
       await app.locks.withLock('key', () => undefined);
       await app.locks.withLock('key', () => undefined);
-      await elapse(20); // for what operators put off
+      await elapse(20); // for operators that delay
       await app.close();
       await elapse(5); // rxjs throws from a timer
     });
@@ -71,7 +71,7 @@ describe('whoever listens to lock events', () => {
     return [uncaught, app];
   }
 
-  /** Turns into something else without `lift`. */
+  /** An operator that does not use `lift`. */
   const byHand: OperatorFunction<LockEvent, string> = (source) =>
     new Observable((subscriber) =>
       source.subscribe({ next: () => subscriber.error(new Error('of the listener')) }),
@@ -96,24 +96,24 @@ describe('whoever listens to lock events', () => {
       events.pipe(map(fail)).subscribe({ error: fail }),
     'an operator throws, whose error handler rejects': (events) =>
       events.pipe(map(fail)).subscribe({ error: failLater }),
-    'an operator throws that is called by hand': (events) => map<LockEvent, never>(fail)(events).subscribe(),
-    'an operator of the user errs': (events) => events.pipe(byHand).subscribe(),
-    'an operator follows one of the user': (events) =>
+    'an operator throws that is called directly': (events) => map<LockEvent, never>(fail)(events).subscribe(),
+    'a user-defined operator emits an error': (events) => events.pipe(byHand).subscribe(),
+    'an operator follows a user-defined one': (events) =>
       events
         .pipe(
           byHand,
           map(({ length }) => length),
         )
         .subscribe(fail),
-    'it listens by way of an operator': (events) => events.pipe(tap(), pairwise()).subscribe(fail),
-    'it listens later': (events) => events.pipe(delay(1)).subscribe(fail),
+    'it subscribes through an operator': (events) => events.pipe(tap(), pairwise()).subscribe(fail),
+    'it subscribes later': (events) => events.pipe(delay(1)).subscribe(fail),
     'an operator throws later': (events) => events.pipe(debounceTime(1), map(fail)).subscribe(),
-    'a projection gives something that errs': (events) =>
+    'a projection returns an observable with an error': (events) =>
       events.pipe(mergeMap(() => timer(1).pipe(map(fail)))).subscribe(),
     'a projection throws': (events) => events.pipe(concatMap(fail)).subscribe(),
     'a projection rejects': (events) =>
       events.pipe(switchMap(() => Promise.resolve().then(fail))).subscribe(),
-    'it listens to groups, flattened': (events) =>
+    'it subscribes to flattened groups': (events) =>
       events
         .pipe(
           groupBy(({ type }) => type),
@@ -130,11 +130,10 @@ describe('whoever listens to lock events', () => {
     },
     'it is connected': (events) => events.pipe(connect((shared) => shared.pipe(map(fail)))).subscribe(),
     'it goes through from()': (events) => from(events).subscribe(fail),
-    'what ends the subscription throws': (events) => events.pipe(finalize(fail), take(1)).subscribe(),
-    'what ends the subscription throws at the end': (events) => events.pipe(finalize(fail)).subscribe(),
-    'what ends the subscription throws later': (events) =>
-      events.pipe(observeOn(asyncScheduler), finalize(fail)).subscribe(),
-    'a teardown of the user throws': (events) =>
+    'finalize throws': (events) => events.pipe(finalize(fail), take(1)).subscribe(),
+    'finalize throws at the end': (events) => events.pipe(finalize(fail)).subscribe(),
+    'finalize throws later': (events) => events.pipe(observeOn(asyncScheduler), finalize(fail)).subscribe(),
+    'a user-defined teardown throws': (events) =>
       events
         .pipe((source) => new Observable((subscriber) => source.subscribe(subscriber).add(fail)))
         .subscribe(),
@@ -147,7 +146,7 @@ describe('whoever listens to lock events', () => {
     'the unsubscription itself throws': (events) => {
       events.pipe(finalize(fail)).subscribe().unsubscribe();
     },
-    'it throws what has no text': (events) =>
+    'it throws a value without text': (events) =>
       events.subscribe(() => {
         throw Object.create(null);
       }),
@@ -161,14 +160,14 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/).length).toBeGreaterThan(0);
   });
 
-  it('F26: the log tells where it threw', async () => {
+  it('F26: is logged with the place where it threw', async () => {
     const [, app] = await lifeWith((events) => events.subscribe(fail));
     expect(
       app.log.matching(/threw on "granted": Error: .*, at .*fail \(.*listeners\.test\.ts:\d+:\d+\)$/),
     ).not.toEqual([]);
   });
 
-  it('F26: hears the error of its operator if it has a handler, and the log does not', async () => {
+  it('F26: with an error handler receives the error of its operator, which is not logged', async () => {
     const errors: unknown[] = [];
     const [uncaught, app] = await lifeWith((events) =>
       events.pipe(map(fail), scan(String, '')).subscribe({ error: (error) => void errors.push(error) }),
@@ -178,7 +177,7 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/)).toEqual([]);
   });
 
-  it('F26: gets its errors by promise', async () => {
+  it('F26: receives its errors by promise', async () => {
     const app = await start();
     const { events } = app.locks;
     const promises = [
@@ -193,7 +192,7 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/)).toEqual([]);
   });
 
-  it('F26: hears the end, before which it hears all events', async () => {
+  it('F26: receives all events before the completion', async () => {
     const app = await start();
     const all = lastValueFrom(
       app.locks.events.pipe(
@@ -208,7 +207,7 @@ describe('whoever listens to lock events', () => {
     expect(await pairs).toHaveLength(1);
   });
 
-  it('F26: is told at once that there will be no more when it comes after the end, and leaves nothing', async () => {
+  it('F26: that subscribes after the end completes at once, and leaves nothing', async () => {
     const app = await start();
     await app.close();
     const { events } = app.locks;
@@ -227,7 +226,7 @@ describe('whoever listens to lock events', () => {
     expect(app.log.matching(/lock events/).length).toBeGreaterThan(0);
   });
 
-  it('B14: nothing is kept of those who have gone', async () => {
+  it('B14: is removed when it unsubscribes or completes', async () => {
     const app = await start();
     const { hub } = (
       app.locks as unknown as { engine: { context: { hub: { subscribers: ReadonlySet<unknown> } } } }
@@ -248,30 +247,30 @@ describe('whoever listens to lock events', () => {
     await app.locks.withLock('key', () => undefined);
     expect(hub.subscribers.size).toBe(before);
     await app.close();
-    await until('all have gone', () => hub.subscribers.size === 0);
+    await until('all are removed', () => hub.subscribers.size === 0);
   });
 
-  it('F26: removes and adds abort listeners of a hold as of any signal', async () => {
+  it('F26: can add and remove abort listeners of a hold as of any signal', async () => {
     const app = await start();
     const handle = await app.locks.acquire('key', { leaseTime: 60 });
     const { signal } = handle;
-    const heard: string[] = [];
-    const twice = (): void => void heard.push('once, though added twice');
-    const removed = (): void => void heard.push('removed');
+    const calls: string[] = [];
+    const twice = (): void => void calls.push('once, though added twice');
+    const removed = (): void => void calls.push('removed');
     signal.addEventListener('abort', twice);
     signal.addEventListener('abort', twice);
     signal.addEventListener('abort', removed);
     signal.removeEventListener('abort', removed);
-    signal.onabort = () => void heard.push('the first handler');
+    signal.onabort = () => void calls.push('the first handler');
     signal.onabort = function (this: AbortSignal, event) {
-      heard.push(`the handler: ${String(this === signal)} ${event.type}`);
+      calls.push(`the handler: ${String(this === signal)} ${event.type}`);
     };
-    const object = { handleEvent: (event: { type: string }) => void heard.push(`an object: ${event.type}`) };
+    const object = { handleEvent: (event: { type: string }) => void calls.push(`an object: ${event.type}`) };
     signal.addEventListener('abort', object);
     const dependent = AbortSignal.any([signal]);
     expect(signal).toBeInstanceOf(AbortSignal);
     await until('it aborts', () => signal.aborted);
-    expect(heard.sort()).toEqual(['an object: abort', 'once, though added twice', 'the handler: true abort']);
+    expect(calls.sort()).toEqual(['an object: abort', 'once, though added twice', 'the handler: true abort']);
     expect(dependent.aborted).toBe(true);
     expect(dependent.reason).toBe(signal.reason);
   });

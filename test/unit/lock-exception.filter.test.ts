@@ -29,11 +29,11 @@ const gatewayFilter = new GatewayFilter();
 
 function hostOf(type: string, client?: object): ArgumentsHost {
   const host = { getType: () => type, switchToWs: () => ({ getClient: () => client }) };
-  // Only what the filter uses.
+  // Only the methods that the filter uses.
   return host as unknown as ArgumentsHost;
 }
 
-/** What a remote caller gets. */
+/** The reply that a remote caller receives. */
 const answerTo = (lockError: LockTimeoutError, by: LockExceptionFilter): Promise<unknown> =>
   lastValueFrom(by.catch(lockError, hostOf('rpc')) ?? EMPTY);
 
@@ -44,16 +44,16 @@ const remote = {
 };
 
 describe('B41: outside of HTTP', () => {
-  it('a remote caller (RPC) gets the error, in the form in which errors travel', async () => {
+  it('an RPC caller receives the error in Nest’s transport form', async () => {
     await expect(answerTo(error, filter)).rejects.toEqual(remote);
   });
 
-  it('services of the same owner get the key and the whole message, where rpc.showKeys says so', async () => {
+  it('an RPC caller receives the key and the whole message with rpc.showKeys', async () => {
     const { message, keys } = error;
     await expect(answerTo(timeout(), filterOf(true))).rejects.toEqual({ ...remote, message, keys });
   });
 
-  it('what a client can do nothing about is logged, and the client gets no word of it', () => {
+  it('an error that a client can’t resolve is logged, and hidden from the client', () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     try {
       const emit = jest.fn();
@@ -67,27 +67,27 @@ describe('B41: outside of HTTP', () => {
     }
   });
 
-  it('a WebSocket client gets it as an exception event', () => {
+  it('a WebSocket client receives it as an exception event', () => {
     const emit = jest.fn();
     gatewayFilter.catch(error, hostOf('ws', { emit }));
     expect(emit.mock.calls).toEqual([['exception', remote]]);
   });
 
-  it('a native WebSocket client gets it as a message', () => {
+  it('a native WebSocket client receives it as a message', () => {
     const [emit, send] = [jest.fn(), jest.fn()];
     gatewayFilter.catch(error, hostOf('ws', { readyState: 1, emit, send }));
     expect(emit).not.toHaveBeenCalled();
     expect(send.mock.calls).toEqual([[JSON.stringify({ event: 'exception', data: remote })]]);
   });
 
-  it('a GraphQL client gets the code, and not the key', () => {
+  it('a GraphQL client receives the code, and not the key', () => {
     const answer = (): unknown => filter.catch(error, hostOf('graphql'));
     expect(answer).toThrow(LockTimeoutError);
     expect(answer).toThrow(remote.message);
     expect(answer).toThrow(expect.objectContaining({ extensions: { code: 'LOCK_TIMEOUT' } }));
   });
 
-  it('the filter does not handle it for others', () => {
+  it('the filter does not handle it for other transports', () => {
     expect(filter.catch(error, hostOf('necord'))).toBeUndefined();
   });
 });

@@ -46,7 +46,7 @@ describe('O15: LockHealthIndicator', () => {
     });
   });
 
-  it('down when the store has been unreachable for unreachableFor, and up when it answers again', async () => {
+  it('down when the store has been unreachable for unreachableFor, and up when it replies again', async () => {
     const { locks, healthOf } = sceneOf();
     locks.setUnavailable();
     const health = await healthOf({ unreachableFor: 0 });
@@ -105,16 +105,16 @@ describe('O15: LockHealthIndicator', () => {
     await (await waiting).release();
   });
 
-  it('treats a silent store as unreachable', async () => {
+  it('treats a store that does not reply as unreachable', async () => {
     const { locks, indicator } = sceneOf();
-    // Neither an answer nor a failure.
+    // Neither a reply nor a failure.
     locks.probe = () => new Promise(() => undefined);
     const { locks: health } = await indicator.isHealthy('locks', { probeTimeout: 10, unreachableFor: 0 });
     expect(health).toMatchObject({ status: 'down', reachable: false });
     expect(health.reasons).toEqual([expect.stringMatching(/: it is silent$/)]);
   });
 
-  it('down once the store has been silent for unreachableFor, although each check waits for less', async () => {
+  it('down after unreachableFor without a reply, although each check waits for less', async () => {
     const { locks, healthOf } = sceneOf();
     locks.probe = () => new Promise(() => undefined);
     const thresholds = { probeTimeout: 10, unreachableFor: 100 };
@@ -149,7 +149,7 @@ describe('O15: LockHealthIndicator', () => {
     }
   });
 
-  it('does not treat a store as unreachable whose answers come late', async () => {
+  it('does not treat a store with late replies as unreachable', async () => {
     const { locks, healthOf } = sceneOf();
     const { probe } = locks;
     jest.useFakeTimers();

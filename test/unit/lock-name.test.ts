@@ -4,17 +4,17 @@ import { boundedName } from '../../lib/model/lock-kind.js';
 import { resolveLockOptions } from '../../lib/model/lock.options.js';
 
 describe('O2: names of locks', () => {
-  it('a process tells 200 names apart, and those that it knows stay known', () => {
-    const told = Array.from({ length: 300 }, (_, index) => boundedName(`name ${String(index)}`));
-    expect(new Set(told).size).toBe(200);
+  it('a process distinguishes 200 names, and keeps the known ones', () => {
+    const names = Array.from({ length: 300 }, (_, index) => boundedName(`name ${String(index)}`));
+    expect(new Set(names).size).toBe(200);
     // `default` is one of them.
-    expect(told[198]).toBe('name 198');
-    expect(told.slice(199)).toEqual(Array.from({ length: 101 }, () => 'other'));
+    expect(names[198]).toBe('name 198');
+    expect(names.slice(199)).toEqual(Array.from({ length: 101 }, () => 'other'));
     expect(boundedName('name 3')).toBe('name 3');
     expect(boundedName('default')).toBe('default');
   });
 
-  it.each(['', 'a'.repeat(101), 'line\nbreak', 7, null])('%j is refused', (name) => {
+  it.each(['', 'a'.repeat(101), 'line\nbreak', 7, null])('%j is rejected', (name) => {
     const options = { name } as LockOptions;
     expect(() => resolveLockOptions('a test', options, 0)).toThrow(LockOptionsError);
     expect(() => resolveLockOptions('a test', options, 0)).toThrow(

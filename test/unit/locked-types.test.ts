@@ -5,13 +5,13 @@ import ts from 'typescript';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`locked-types/${name}.ts`, import.meta.url));
 
-interface Complaint {
+interface CompileError {
   readonly line: number;
   readonly text: string;
 }
 
-/** Compiles as a user of the strictest settings would, with one file's text replaced where a test wants that. */
-function complaintsAbout(files: ReadonlyMap<string, string>): Map<string, Complaint[]> {
+/** Compiles these texts with the strictest settings. */
+function compileErrors(files: ReadonlyMap<string, string>): Map<string, CompileError[]> {
   const configFile = fileURLToPath(new URL('../../tsconfig.json', import.meta.url));
   const config = ts.getParsedCommandLineOfConfigFile(
     configFile,
@@ -48,7 +48,7 @@ function complaintsAbout(files: ReadonlyMap<string, string>): Map<string, Compla
   );
 }
 
-/** The lines that a fixture expects to be refused. */
+/** The lines that a fixture expects to be rejected. */
 function expectedLines(text: string): number[] {
   return text.split('\n').flatMap((line, index) => (line.includes('@ts-expect-error') ? [index + 2] : []));
 }
@@ -59,41 +59,41 @@ describe('types', () => {
     const file = fixture(name);
     return { name, file, bare: file.replace('.ts', '-bare.ts'), text: readFileSync(file, 'utf8') };
   });
-  let complaints: Map<string, Complaint[]>;
+  let errors: Map<string, CompileError[]>;
 
   beforeAll(() => {
-    complaints = complaintsAbout(
+    errors = compileErrors(
       new Map([
         [accepted, readFileSync(accepted, 'utf8')],
         ...refusing.flatMap(({ file, bare, text }): [string, string][] => [
           [file, text],
-          // The same without the comments that expect errors: line for line, so that each error shows itself.
+          // The same lines without the expectations, so that each error is reported.
           [bare, text.replace(/@ts-expect-error/g, 'expects an error:')],
         ]),
       ]),
     );
   });
 
-  /** What the compiler says to the line below a comment of a fixture. */
+  /** The compiler messages for the line below a comment of a fixture. */
   const messageBelow = (name: string, comment: string): string => {
     const { bare = '', text = '' } = refusing.find((fixture) => fixture.name === name) ?? {};
     const line = text.split('\n').findIndex((content) => content.includes(`@ts-expect-error ${comment}`)) + 2;
-    const found = complaints.get(bare)?.filter((complaint) => complaint.line === line) ?? [];
-    return found.map((complaint) => complaint.text).join('\n');
+    const found = errors.get(bare)?.filter((error) => error.line === line) ?? [];
+    return found.map((error) => error.text).join('\n');
   };
 
-  it('B31, B34: key functions with the parameters of the method, and methods that can be waited for, compile', () => {
-    expect(complaints.get(accepted)).toEqual([]);
+  it('B31, B34: key functions with the parameters of the method, and awaitable methods, compile', () => {
+    expect(errors.get(accepted)).toEqual([]);
   });
 
   it.each(refusing)(
-    'every line of $name that has to be refused is refused, and nothing else',
+    'every line of $name that must not compile is rejected, and no other',
     ({ file, bare, text }) => {
       // An expectation without an error is an error too.
-      expect(complaints.get(file)).toEqual([]);
+      expect(errors.get(file)).toEqual([]);
       const expected = expectedLines(text);
       expect(expected.length).toBeGreaterThan(9);
-      const lines = complaints.get(bare)?.map(({ line }) => line) ?? [];
+      const lines = errors.get(bare)?.map(({ line }) => line) ?? [];
       expect([...new Set(lines)].sort((a, b) => a - b)).toEqual(expected);
     },
   );
@@ -110,7 +110,7 @@ describe('types', () => {
     ['another type than the values of the stream', 'onBusy must give what the method resolves to'],
     ['the class has no such property', "Property 'suffix' does not exist on type 'Refused'"],
     ['nor for onBusy', "Property 'suffix' does not exist on type 'Refused'"],
-  ])('B31, B36: the message says what is wrong where %s', (comment, message) => {
+  ])('B31, B36: the message names the cause: %s', (comment, message) => {
     expect(messageBelow('refused', comment)).toContain(message);
     expect(messageBelow('refused', comment)).not.toContain('No overload');
   });
@@ -122,7 +122,7 @@ describe('types', () => {
     ['no readers with a limit, by a call', 'limit goes without mode: leave one of them out'],
     ['no exclusive lock with a limit, by a call', 'limit goes without mode: leave one of them out'],
     ['no retry in the queue', 'retry goes without fair: leave one of them out'],
-  ])('the message names the cause where %s', (comment, message) => {
+  ])('the message names the cause: %s', (comment, message) => {
     expect(messageBelow('refused', comment)).toContain(message);
     expect(messageBelow('refused', comment)).not.toMatch(/'undefined'|Property 'limit'/);
   });
@@ -130,7 +130,7 @@ describe('types', () => {
   it.each([
     ['name beside useFactory', "Type 'string' is not assignable to type"],
     ['isGlobal beside useFactory', "Type 'boolean' is not assignable to type"],
-  ])('the message says where it belongs: %s', (comment, type) => {
+  ])('the message says where the option belongs: %s', (comment, type) => {
     const message = messageBelow('module-options', comment);
     expect(message).toContain(type);
     expect(message).toContain('goes beside useFactory');
@@ -141,7 +141,7 @@ describe('types', () => {
     'the same beside other options',
     'the same from a factory',
     'the same for one of several servers',
-  ])('B1: a URL that may be undefined: %s, and the message is about the URL', (comment) => {
+  ])('B1: the message names the URL that may be undefined: %s', (comment) => {
     const message = messageBelow('module-options', comment);
     expect(message).toContain("Type 'string | undefined' is not assignable to type 'RedisConnection'");
     expect(message).not.toContain("'store'");

@@ -36,7 +36,7 @@ describe('warnHeldAfter', () => {
     return health.reasons;
   };
 
-  it('logs a hold once that is older than ten minutes, with its label, its name and the call of acquire()', async () => {
+  it('logs a hold longer than ten minutes once, with its label, its name and the call site of acquire()', async () => {
     const app = await start();
     async function forgetful(): Promise<void> {
       await app.locks.acquire('order:1', { label: 'import', name: 'orders' });
@@ -64,7 +64,7 @@ describe('warnHeldAfter', () => {
     expect(reason).not.toContain('order:1');
   });
 
-  it('is late by a twentieth at most, also for a hold that begins on a lease of another, and for readers', async () => {
+  it('is at most 5 % late, also for a handed-over hold and for readers', async () => {
     const app = await start({ warnHeldAfter: 10_000 });
     const first = await app.locks.acquire('key', { label: 'first' });
     const second = app.locks.acquire('key', { label: 'second', waitTime: Infinity });
@@ -87,7 +87,7 @@ describe('warnHeldAfter', () => {
     expect(app.log.matching(warning)).toHaveLength(2);
   });
 
-  it('says of work in a scope that it may hang, and captures nothing for it', async () => {
+  it('reports that work in a scope may hang, and captures no call site for it', async () => {
     const app = await start({ warnHeldAfter: 1_000 });
     await app.locks.withLock('key', async () => {
       await elapse(1_100);
@@ -99,7 +99,7 @@ describe('warnHeldAfter', () => {
     expect(app.locks.status().longHolds).toBe(0);
   });
 
-  it('does not say where acquire() was called in production', async () => {
+  it('does not report call sites in production', async () => {
     process.env['NODE_ENV'] = 'production';
     const app = await start({ warnHeldAfter: 1_000 });
     await app.locks.acquire('key', { label: 'import' });
@@ -109,7 +109,7 @@ describe('warnHeldAfter', () => {
     expect(await reasonsOf(app)).toEqual([expect.stringMatching(/label "import"$/)]);
   });
 
-  it('is switched off by false', async () => {
+  it('is disabled by false', async () => {
     const app = await start({ warnHeldAfter: false });
     await app.locks.acquire('key');
     await elapse(120 * MINUTE);
@@ -118,7 +118,7 @@ describe('warnHeldAfter', () => {
     expect(app.locks.held()[0]?.callSite).toBeUndefined();
   });
 
-  it('captures a thousand calls a second at most, so that it slows nothing down', async () => {
+  it('captures at most a thousand call sites a second', async () => {
     const app = await start();
     await Promise.all(Array.from({ length: 3_000 }, (_, index) => app.locks.acquire(`key-${index}`)));
     const captured = (): number => app.locks.held().filter(({ callSite }) => callSite !== undefined).length;
@@ -130,7 +130,7 @@ describe('warnHeldAfter', () => {
     expect(captured()).toBe(before + 1);
   });
 
-  it('B14, B21: has one timer for all holds, and none when there are no more', async () => {
+  it('B14, B21: has one timer for all holds, and none without holds', async () => {
     const app = await start({ warnHeldAfter: 5_000 });
     const handles = await Promise.all(
       Array.from({ length: 500 }, (_, index) => app.locks.acquire(`key-${index}`)),

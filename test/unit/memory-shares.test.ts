@@ -9,7 +9,7 @@ import type {
 } from '../../lib/index.js';
 import { MemoryLockStore } from '../../lib/index.js';
 
-/** A clock and the sessions of two clients, `a` and `b`; the owners with pushed grants, and the broken ones. */
+/** A clock, the sessions of two clients `a` and `b`, and the owners whose grants were pushed or broken. */
 function scene(): {
   a: LockStoreSession;
   b: LockStoreSession;
@@ -75,7 +75,7 @@ describe('permits and read locks in memory', () => {
     expect(tokens).toEqual([...tokens].sort((one, other) => one - other));
     expect(await a.inspect('x')).toMatchObject({ limit: 2, holders: [{ owner: 'b:4' }, { owner: 'a:1' }] });
     expect(await a.inspect('y')).toMatchObject({ limit: 1, holders: [{ owner: 'a:2' }] });
-    // Nor does it overtake waiters, or grant anything twice.
+    // It neither overtakes waiters nor grants twice.
     expect(await a.acquireAll?.(wanted)).toBe(0);
     expect(await a.acquireAll?.([asking('a:3', { key: 'z', limit: Infinity })])).toBe(0);
     await a.release({ key: 'y', owner: 'a:2' as OwnerId, inDoubt: false });
@@ -83,7 +83,7 @@ describe('permits and read locks in memory', () => {
     expect(await b.acquireAll?.([asking('b:7', { key: 'z', limit: Infinity })])).toBe(0);
   });
 
-  it('the limit of a free lock is that of its waiters, for as long as they are alive', async () => {
+  it('a free lock has the limit of its waiters while they poll', async () => {
     const { a, b, pass, pushed } = scene();
     await a.acquire(asking('a:1', { limit: 2, lease: 100 }));
     await a.acquire(asking('a:2', { limit: 2, lease: 100 }));

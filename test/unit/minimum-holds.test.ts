@@ -16,14 +16,14 @@ import { resolveLockOptions } from '../../lib/model/lock.options.js';
 
 type Renew = Parameters<LockStoreSession['renew']>[0][number];
 
-const away = new LockStoreError('the store is away', { inDoubt: true, retryable: true });
+const unreachable = new LockStoreError('the store is unreachable', { inDoubt: true, retryable: true });
 
-/** A store in memory that writes down what keeps and frees locks, and may be away. */
-class Scribe implements LockStore {
-  readonly name = 'a scribe';
+/** A memory store that records renewals and releases, and may be unreachable. */
+class RecordingStore implements LockStore {
+  readonly name = 'a recording store';
   readonly written: unknown[] = [];
-  isAway = false;
-  /** How long a request and its reply are on their way, ms. */
+  isUnreachable = false;
+  /** Latency of a renewal, ms. */
   delay = 0;
   reply: RenewReply = 'renewed';
   client: LockStoreClient | undefined;
@@ -45,25 +45,25 @@ class Scribe implements LockStore {
   }
 
   private renew(request: Renew | undefined): RenewReply[] {
-    if (this.isAway) throw away;
+    if (this.isUnreachable) throw unreachable;
     this.written.push(request?.exactly === true ? request.lease : 'a renewal');
     return [this.reply];
   }
 }
 
-describe('locks that stay taken after their hold (holdAtLeast)', () => {
-  let store: Scribe;
+describe('locks that stay unavailable after their hold (holdAtLeast)', () => {
+  let store: RecordingStore;
   let engine: LockEngine;
 
   beforeEach(() => {
     jest.useFakeTimers();
-    store = new Scribe();
+    store = new RecordingStore();
     const start = jest.now();
     engine = new LockEngine(
       store,
       { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
       { log: () => undefined, warn: () => undefined },
-      // In step with the timers.
+      // Advances with the fake timers.
       { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },
     );
   });
@@ -71,7 +71,7 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
     jest.useRealTimers();
   });
 
-  /** Takes and releases it; what came of that. */
+  /** Acquires and releases the lock; returns the outcome of the release. */
   const use = async (holdAtLeast: number, worksFor: number): Promise<ReleaseOutcome> => {
     const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast }, 5_000));
     await jest.advanceTimersByTimeAsync(worksFor);
@@ -81,7 +81,7 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
   };
   const ownerOf = (number: number): OwnerId => `${store.client?.id ?? ''}:${String(number)}` as OwnerId;
 
-  it('the store is told how long it has to keep the lock, and to free it at that time', async () => {
+  it('a renewal sets the rest of the minimum hold, and a release follows at its end', async () => {
     expect(await use(5_000, 1_000)).toBe('released');
     expect(store.written).toEqual([4_000]);
     await jest.advanceTimersByTimeAsync(3_399);
@@ -91,16 +91,16 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('a release after that time is like any other', async () => {
+  it('after the minimum hold the lock is released normally', async () => {
     expect(await use(5_000, 5_000)).toBe('released');
     expect(store.written).toEqual(['release of k']);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('what fails is tried again, with what is left by then', async () => {
-    store.isAway = true;
+  it('a failed renewal is retried, with the rest of the minimum hold', async () => {
+    store.isUnreachable = true;
     expect(await use(5_000, 1_000)).toBe('unknown');
-    store.isAway = false;
+    store.isUnreachable = false;
     store.client?.pollNow();
     await jest.advanceTimersByTimeAsync(0);
     expect(store.written).toEqual([3_400]);
@@ -109,11 +109,11 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('B14: a store that stays away is asked no longer than that', async () => {
-    store.isAway = true;
+  it('B14: a renewal to an unreachable store is retried only until the minimum hold ends', async () => {
+    store.isUnreachable = true;
     await use(5_000, 1_000);
     await jest.advanceTimersByTimeAsync(10_000);
-    store.isAway = false;
+    store.isUnreachable = false;
     await jest.advanceTimersByTimeAsync(60_000);
     expect(store.written).toEqual(['release of k']);
     expect(jest.getTimerCount()).toBe(0);
@@ -133,7 +133,7 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
   it.each<[RenewReply, ReleaseOutcome, unknown[]]>([
     ['renewed', 'released', [100, 'release of k']],
     ['gone', 'expired', [100]],
-  ])('B15: the release at its end does not overtake the request: %s', async (reply, outcome, written) => {
+  ])('B15: the release at its end does not overtake the renewal: %s', async (reply, outcome, written) => {
     store.delay = 500;
     store.reply = reply;
     expect(await use(1_000, 900)).toBe(outcome);
@@ -141,21 +141,21 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('B15: a hold whose end was asked for in doubt, and which is gone by then, was released', async () => {
+  it('B15: a hold that is gone after a renewal in doubt was released', async () => {
     store.delay = 30;
-    store.isAway = true;
+    store.isUnreachable = true;
     const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast: 1_000 }, 5_000));
     await jest.advanceTimersByTimeAsync(900);
     const releasing = hold.release();
     await jest.advanceTimersByTimeAsync(30);
-    Object.assign(store, { isAway: false, reply: 'gone' });
+    Object.assign(store, { isUnreachable: false, reply: 'gone' });
     await jest.advanceTimersByTimeAsync(600);
     expect(await releasing).toBe('released');
     expect(store.written).toHaveLength(1);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('B60, B14: a request that outlasts the shutdown has nothing released after it', async () => {
+  it('B60, B14: no release follows a renewal that outlasts the shutdown', async () => {
     store.delay = 20_000;
     const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast: 1_000 }, 5_000));
     await jest.advanceTimersByTimeAsync(900);
@@ -167,7 +167,7 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('B14: a lock that was released by force needs no end', async () => {
+  it('B14: a lock that was broken by force needs no release', async () => {
     await use(60_000, 1_000);
     expect(jest.getTimerCount()).toBe(1);
     store.client?.broken(ownerOf(1));
@@ -175,7 +175,7 @@ describe('locks that stay taken after their hold (holdAtLeast)', () => {
     expect(store.written).toEqual([59_000]);
   });
 
-  it('B60, B14: shutdown leaves it to the store, and no timer', async () => {
+  it('B60, B14: shutdown leaves the end to the store, and no timer', async () => {
     await use(60_000, 1_000);
     await engine.close();
     expect(jest.getTimerCount()).toBe(0);

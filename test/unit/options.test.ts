@@ -28,14 +28,14 @@ const refusal = (options: unknown): string => {
     expect(error).toMatchObject({ code: 'LOCK_OPTIONS' });
     return (error as Error).message;
   }
-  throw new Error('the options were not refused');
+  throw new Error('the options were not rejected');
 };
 
 const inspected = (value: unknown): string =>
   typeof value === 'object' && value !== null ? 'an object' : inspect(value);
 
 describe('module options', () => {
-  it('B5: what is left out has the documented defaults', () => {
+  it('B5: omitted options have the documented defaults', () => {
     const { store, ...others } = resolve({ store: 'memory' });
     expect(others).toEqual({
       waitTime: 5_000,
@@ -51,7 +51,7 @@ describe('module options', () => {
     expect(resolve({ store: 'memory', redis: undefined, ...undefinedOnes })).toMatchObject(others);
   });
 
-  it('B5: what is given is kept', () => {
+  it('B5: options keep their values', () => {
     const given = { waitTime: 0, watchdogTimeout: 5_000, shutdownTimeout: 0, http: { busyStatus: 409 } };
     expect(resolve({ store: 'memory', ...given })).toMatchObject(given);
     expect(resolve({ store: 'memory', warnHeldAfter: false })).toMatchObject({ warnHeldAfter: Infinity });
@@ -74,7 +74,7 @@ describe('module options', () => {
     ['watchdogTimeout', [0, 99, -1, NaN, Infinity, 2 ** 31, '30s', null], /from \d+ to 2147483647; got/],
     ['warnHeldAfter', [0, 999, true, NaN, Infinity, 2 ** 31, '10', null], /from 1000 to 2147483647; got/],
     ['shutdownTimeout', [-1, NaN, Infinity, 2 ** 31, '10', null], /from 0 to 2147483647; got/],
-  ])('B5: a bad %s is refused with its value and bounds', (name, values, bounds) => {
+  ])('B5: a bad %s is rejected with its value and bounds', (name, values, bounds) => {
     for (const value of values) {
       const message = refusal({ store: 'memory', [name]: value });
       expect(message).toContain(`${name} must be a number of milliseconds`);
@@ -86,13 +86,13 @@ describe('module options', () => {
   it.each([
     ['a number', 7, 'well-formed string; got 7'],
     ['null', null, 'well-formed string; got null'],
-    ['half a character', 'a\ud800', 'well-formed string'],
+    ['a lone surrogate', 'a\ud800', 'well-formed string'],
     ['a long one', 'x'.repeat(257), 'at most 256 bytes in UTF-8; got 257'],
     ['a long one in UTF-8', 'ü'.repeat(129), 'at most 256 bytes in UTF-8; got 258'],
     ['an open brace', 'a{b', 'one hash tag such as {app}'],
     ['an empty tag', 'a{}', 'one hash tag'],
     ['two tags', '{a}{b}', 'one hash tag'],
-  ])('B5: keyPrefix refuses %s', (_, keyPrefix, message) => {
+  ])('B5: keyPrefix rejects %s', (_, keyPrefix, message) => {
     expect(refusal({ redis: 'redis://localhost', keyPrefix })).toContain(message);
     expect(refusal({ store: 'memory', keyPrefix })).toContain(message);
   });
@@ -101,7 +101,7 @@ describe('module options', () => {
     expect(() => resolve({ redis: 'redis://localhost', keyPrefix })).not.toThrow();
   });
 
-  it('B5: rpc shows keys where it says so, and refuses what it does not know', () => {
+  it('B5: rpc.showKeys is true by default, and other values and options are rejected', () => {
     expect(resolve({ store: 'memory', rpc: {} }).rpc).toEqual({ showKeys: true });
     expect(resolve({ store: 'memory', rpc: { showKeys: false } }).rpc).toEqual({ showKeys: false });
     for (const showKeys of ['yes', null, 1]) {
@@ -111,7 +111,7 @@ describe('module options', () => {
     expect(refusal({ store: 'memory', rpc: true })).toContain('rpc: options must be an object');
   });
 
-  it('B5: http refuses what is no error status, and options that it does not have', () => {
+  it('B5: http rejects values that are no error status, and unknown options', () => {
     for (const busyStatus of [200, 399, 600, 423.5, '423', null, NaN]) {
       const message = refusal({ store: 'memory', http: { busyStatus } });
       expect(message).toContain('http.busyStatus must be an HTTP error status from 400 to 599');
@@ -141,14 +141,14 @@ describe('module options', () => {
     }
   });
 
-  it("B65: onUnavailable: 'local' is refused where it could do nothing", () => {
+  it("B65: onUnavailable: 'local' is rejected where it has no effect", () => {
     expect(refusal({ store: 'memory', onUnavailable: 'local' })).toContain(
       "onUnavailable: 'local' is of no use with store: 'memory', which is always in reach. Leave it out.",
     );
     expect(() => resolve({ store: 'memory', onUnavailable: 'throw' })).not.toThrow();
   });
 
-  it('B5: what goes beside a factory is refused in its options, and the message says where it goes', () => {
+  it('B5: options that belong beside useFactory are rejected in its result, and the message says so', () => {
     expect(refusal({ store: 'memory', name: 'x' })).toBe(
       'DistributedLockModule: name goes beside useFactory (useClass, useExisting), not into the options that it gives: ' +
         'forRootAsync({ name: …, useFactory: … }).',
@@ -156,7 +156,7 @@ describe('module options', () => {
     expect(refusal({ store: 'memory', isGlobal: false })).toContain('isGlobal goes beside useFactory');
   });
 
-  it('B5: unknown options are refused with the known ones', () => {
+  it('B5: unknown options are rejected with a list of the known ones', () => {
     const message = refusal({ store: 'memory', waitTimeout: 5 });
     expect(message).toContain('unknown option "waitTimeout"');
     for (const name of [
@@ -183,7 +183,7 @@ describe('module options', () => {
     ['a string', 'redis://localhost'],
     ['an array', []],
     ['a function', () => undefined],
-  ])('B5: %s instead of options is refused', (_, options) => {
+  ])('B5: %s instead of options is rejected', (_, options) => {
     expect(refusal(options)).toContain('options must be an object; got');
     const forRoot = DistributedLockModule.forRoot.bind(DistributedLockModule);
     const forRootAsync = DistributedLockModule.forRootAsync.bind(DistributedLockModule);
@@ -191,7 +191,7 @@ describe('module options', () => {
     expect(() => forRootAsync(options as unknown as object)).toThrow(LockOptionsError);
   });
 
-  it('B1: exactly one of redis, quorum and store', () => {
+  it('B1: exactly one of redis, quorum and store is required', () => {
     expect(refusal({})).toMatch(
       /exactly one of redis, quorum and store.*forRoot\(\{ store: 'memory' \}\); got none of them/,
     );
@@ -200,7 +200,7 @@ describe('module options', () => {
     expect(refusal({ redis: 'redis://localhost', quorum: ['redis://a'] })).toContain('got redis and quorum');
   });
 
-  it('B1: a redis that is undefined, as by a variable that is not set, is told as such', () => {
+  it('B1: an undefined redis, such as an unset variable, is reported as undefined', () => {
     expect(refusal({ redis: undefined })).toMatch(
       /^DistributedLockModule: redis is undefined\. .*not set.*forRoot\(\{ redis: 'redis:\/\/localhost:6379' \}\)\.$/,
     );
@@ -227,7 +227,7 @@ describe('module options', () => {
     expect(resolve({ quorum: ['redis://a'] }).store.name).toContain('a quorum of 1 server');
   });
 
-  it('B1: store refuses what is not one', () => {
+  it('B1: store rejects values that are no store', () => {
     for (const store of ['redis', '', 7, null, {}, { open: true }, () => undefined]) {
       expect(refusal({ store })).toContain(
         "store must be 'memory' or an object that implements LockStore; got",
@@ -237,7 +237,7 @@ describe('module options', () => {
     expect(resolve({ store }).store).toBe(store);
   });
 
-  it('B1: redis refuses what leads nowhere, without connecting', () => {
+  it('B1: redis rejects values that are no address, without connecting', () => {
     for (const redis of [null, 7, true, [], () => undefined]) {
       expect(refusal({ redis })).toContain('redis must be a URL, options of ioredis, or a client; got');
     }
@@ -259,11 +259,11 @@ describe('module options', () => {
     [{ nodes: [{ port: 'abc' }] }, 'the port of redis must be a number'],
     [{ nodes: ['redis://localhost/3'] }, 'only database 0'],
     [{ nodes: [7000], options: { redisOptions: { db: 3 } } }, 'only database 0'],
-  ])('B1: refuses %j, which names no Sentinel or cluster', (redis, message) => {
+  ])('B1: rejects %j, which names no Sentinel or cluster', (redis, message) => {
     expect(refusal({ redis })).toContain(message);
   });
 
-  it('B1: no refusal shows a URL that was given for a list: it may hold a password', () => {
+  it('B1: no error shows a URL passed instead of a list, since it may contain a password', () => {
     const url = 'redis://:secret@localhost';
     for (const options of [
       { quorum: url },
@@ -275,7 +275,7 @@ describe('module options', () => {
     }
   });
 
-  it('B1: replicas refuses what can not be waited for', () => {
+  it('B1: replicas rejects bad counts, timeouts and other stores', () => {
     const redis = 'redis://localhost';
     for (const min of [0, -1, 1.5, 101, '1', undefined]) {
       expect(refusal({ redis, replicas: { min } })).toContain(
@@ -297,7 +297,7 @@ describe('module options', () => {
     expect(() => resolve({ redis, replicas: { min: 100, timeout: 1_000 } })).not.toThrow();
   });
 
-  it('B5: no password of a bad URL is shown', () => {
+  it('B5: the error for a bad URL shows no password', () => {
     for (const redis of [
       'redis://:p%ss s3cret@[bad',
       'user:s3cret@localhost',
@@ -309,7 +309,7 @@ describe('module options', () => {
     expect(refusal({ store: { password: 's3cret' } })).not.toContain('s3cret');
   });
 
-  it('B1: the name of the store tells the address and no password', () => {
+  it('B1: the name of the store contains the address and no password', () => {
     const nameOf = (redis: unknown): string => resolve({ redis }).store.name;
     expect(nameOf('redis://user:s3cret@example.org:6380/2')).toBe('Redis at example.org:6380, database 2');
     expect(nameOf('rediss://example.org')).toBe('Redis at example.org:6379');
@@ -340,7 +340,7 @@ describe('module options', () => {
     [{ db: -1 }, 'the database of redis must be a number from 0'],
     [{ port: 'abc' }, 'the port of redis must be a number from 0 to 65535'],
     [{ url: 'redis://localhost' }, 'redis has no option url; give the URL itself'],
-  ])('B5: refuses %j, which ioredis would take for something else', (redis, message) => {
+  ])('B5: rejects %j, which ioredis would misinterpret', (redis, message) => {
     expect(() => resolve({ redis })).toThrow(message);
   });
 });
@@ -349,7 +349,7 @@ describe('options of a call', () => {
   const resolveCall = (options: unknown): unknown =>
     resolveLockOptions('withLock', options as LockOptions | undefined, 5_000);
 
-  it('fair is false by default, and kept as it is given', () => {
+  it('fair is false by default, and keeps its value', () => {
     for (const options of [undefined, {}, { fair: undefined }, { fair: false }]) {
       expect(resolveCall(options)).toMatchObject({ fair: false });
     }
@@ -363,12 +363,12 @@ describe('options of a call', () => {
     ['', "''"],
     [null, 'null'],
     [{}, 'an object'],
-  ])('F40: fair refuses %j', (fair, shown) => {
+  ])('F40: fair rejects %j', (fair, shown) => {
     expect(() => resolveCall({ fair })).toThrow(LockOptionsError);
     expect(() => resolveCall({ fair })).toThrow(`withLock: fair must be true or false; got ${shown}.`);
   });
 
-  it('retry is none by default, and is filled in', () => {
+  it('retry is undefined by default, and its own options have defaults', () => {
     for (const options of [undefined, {}, { retry: undefined }]) {
       expect(resolveCall(options)).toMatchObject({ retry: undefined });
     }
@@ -390,14 +390,14 @@ describe('options of a call', () => {
     ['an array', [], 'an array'],
     ['a function', backoff.fixed, 'a function'],
     ['a backoff', backoff.fixed(5), 'only a backoff'],
-  ])('F40: retry refuses %s', (_, retry, shown) => {
+  ])('F40: retry rejects %s', (_, retry, shown) => {
     expect(() => resolveCall({ retry })).toThrow(LockOptionsError);
     expect(() => resolveCall({ retry })).toThrow(
       `withLock: retry must be an object such as { maxAttempts: 5, backoff: backoff.fixed(100) }; got ${shown}.`,
     );
   });
 
-  it('F40: retry refuses counts that are none, and what is no backoff', () => {
+  it('F40: retry rejects bad counts, and values that are no backoff', () => {
     for (const maxAttempts of [0, -1, 1.5, NaN, -Infinity, 2 ** 53, '3', null, 3n]) {
       const call = (): unknown => resolveCall({ retry: { maxAttempts } });
       expect(call).toThrow(LockOptionsError);
@@ -419,7 +419,7 @@ describe('options of a call', () => {
     );
   });
 
-  it('F40: retry refuses what would leave it without effect', () => {
+  it('F40: retry rejects options with which it has no effect', () => {
     const retry = { maxAttempts: 3 };
     const noWaitTime = 'withLock: retry needs a waitTime, since with waitTime 0 a call never tries again.';
     expect(() => resolveCall({ retry, waitTime: 0 })).toThrow(LockOptionsError);
@@ -431,19 +431,19 @@ describe('options of a call', () => {
     expect(resolveCall({ retry, fair: false })).toMatchObject({ retry });
   });
 
-  it('F40: an option that there is not is refused with those that there are', () => {
+  it('F40: an unknown option is rejected with a list of the known ones', () => {
     expect(() => resolveCall({ fairness: true })).toThrow(/unknown option "fairness".*fair/);
   });
 });
 
 describe('names of module instances', () => {
-  it('B3: no name is the class, a name is a token of its own', () => {
+  it('B3: without a name the token is the class, and each name has its own token', () => {
     expect(getLockServiceToken()).toBe(LockService);
     expect(getLockServiceToken('a')).toBe(getLockServiceToken('a'));
     expect(getLockServiceToken('a')).not.toBe(getLockServiceToken('b'));
   });
 
-  it('B3: a name that is none is refused at once', () => {
+  it('B3: an invalid name is rejected at once', () => {
     for (const name of ['', 7, null, {}] as unknown as string[]) {
       expect(() => getLockServiceToken(name)).toThrow(/name of a lock module must be a non-empty string/);
       expect(() => DistributedLockModule.forRoot({ name, store: 'memory' })).toThrow(LockOptionsError);

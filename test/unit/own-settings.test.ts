@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { ownSettings } from '../../lib/stores/redis/connection/own-settings.js';
 
-it('P40: during a failover, Sentinel is asked for the new primary at least four times a second', () => {
+it('P40: during a failover, ioredis asks Sentinel for the new primary at least four times a second', () => {
   const options = { sentinels: [{ host: 'sentinel', port: 26_379 }], name: 'main' };
   const settings = ownSettings(options, 1_000);
   const pauses = Array.from({ length: 50 }, (_, index) => Number(settings.retryStrategy?.(index + 1)));

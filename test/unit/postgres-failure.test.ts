@@ -10,7 +10,7 @@ const failureOf = (code: string, severity?: string): unknown => postgresFailure(
 
 describe('P32: whether a failed statement was carried out', () => {
   it.each(['ERROR', 'FEHLER', 'ERREUR', 'エラー'])(
-    'not at all, if the server refuses it with the severity %s: it is there',
+    'not at all, if the server rejects it with the severity %s, which means that it is reachable',
     (severity) => {
       for (const code of ['3F000', '42883', '42501', '22P05']) {
         expect(failureOf(code, severity)).toMatchObject({
@@ -30,7 +30,7 @@ describe('P32: whether a failed statement was carried out', () => {
   );
 
   it.each(['08006', '08P01', '57P01', '57P02', '57P03', '57P04', '57P05', '25P03', '25P04'])(
-    'nobody knows, if the connection ends with %s in whatever language',
+    'is unknown if the connection ends with %s in any language',
     (code) => {
       for (const severity of ['FATAL', 'ERROR', 'SCHWERWIEGEND']) {
         expect(failureOf(code, severity)).toMatchObject({
@@ -54,7 +54,7 @@ describe('P32: whether a failed statement was carried out', () => {
     expect(failureOf('54000')).toMatchObject({ inDoubt: false, retryable: true, unreachable: false });
   });
 
-  it('a connection that the server refuses is not a lost one, in whatever language', () => {
+  it('a connection that the server rejects is not a lost one, in any language', () => {
     for (const severity of ['FATAL', 'SCHWERWIEGEND']) {
       expect(notConnected(answer('28P01', severity))).toMatchObject({ unreachable: false });
       expect(notConnected(answer('57P03', severity))).toMatchObject({ unreachable: true });

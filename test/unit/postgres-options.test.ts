@@ -3,20 +3,20 @@ import { LockOptionsError } from '../../lib/index.js';
 import { postgresMigration, postgresStore } from '../../lib/stores/postgres/index.js';
 
 /** The error for options that can't work. */
-function refusalOf(options: unknown): string {
+function messageOf(options: unknown): string {
   try {
     postgresStore(options as Parameters<typeof postgresStore>[0]);
   } catch (error) {
     if (error instanceof LockOptionsError) return error.message;
     throw error;
   }
-  throw new Error('not refused');
+  throw new Error('not rejected');
 }
 
 const connection = 'postgres://shop:s3cr3t@db:5433/shop';
 
 describe('options of postgresStore', () => {
-  it('names the server without its secrets', () => {
+  it('describe the server without secrets', () => {
     expect(postgresStore({ connection }).name).toBe('PostgreSQL at db:5433/shop');
     expect(postgresStore({ connection: { host: '/run/postgresql', database: 'shop' } }).name).toBe(
       'PostgreSQL at /run/postgresql port 5432/shop',
@@ -44,9 +44,9 @@ describe('options of postgresStore', () => {
     [{ connection, keyPrefix: 'x'.repeat(257) }, /keyPrefix must have at most 256 bytes in UTF-8; got 257/],
     [{ connection, keyPrefix: 5 }, /keyPrefix must be a well-formed string; got 5/],
     [{ connection, prefix: 'x' }, /unknown option "prefix". Known options are connection, listen, schema/],
-  ])('F40: %j is refused with what to do', (options, message) => {
-    expect(refusalOf(options)).toMatch(message);
-    expect(refusalOf(options)).not.toContain('s3cr3t');
+  ])('F40: %j is rejected with a remedy', (options, message) => {
+    expect(messageOf(options)).toMatch(message);
+    expect(messageOf(options)).not.toContain('s3cr3t');
   });
 
   it('the migration accepts any name of a schema that PostgreSQL accepts', () => {

@@ -50,7 +50,7 @@ describe('requests to PostgreSQL', () => {
     expect(await stateOf(asked.promise)).toBe('pending');
   });
 
-  it('P22: also the release of a lock that was just granted', async () => {
+  it('P22: the release of a lock that was just granted shares one, too', async () => {
     const connection = new Connection();
     const { queue, sent } = connection;
     let next: Promise<unknown> | undefined;
@@ -70,7 +70,7 @@ describe('requests to PostgreSQL', () => {
     expect(await next).toBe('ask 2');
   });
 
-  it('P22: callers wait while a statement is under way, and continue when theirs was sent', async () => {
+  it('P22: callers wait while a statement is under way, and continue when their own was sent', async () => {
     const connection = new Connection();
     const { queue, sent } = connection;
     void queue.call(call('before'));

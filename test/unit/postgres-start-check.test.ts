@@ -3,7 +3,7 @@ import { postgresConnector, type PgClient } from '../../lib/stores/postgres/post
 import { prepareConnection } from '../../lib/stores/postgres/start-check.js';
 import { postgresMigration } from '../../lib/stores/postgres/index.js';
 
-/** A server that suits locks. */
+/** The facts of a suitable server. */
 const GOOD = {
   pid: 7,
   version: '15.4',
@@ -52,7 +52,7 @@ describe('the check of PostgreSQL at the start', () => {
     expect(await check({})).toMatchObject({ warnings: [], description: 'PostgreSQL 15.4', isDirect: true });
   });
 
-  it('rejects a standby, which takes no writes', async () => {
+  it('rejects a standby, which accepts no writes', async () => {
     await expect(check({ standby: true })).rejects.toThrow(
       'db:5432/shop is a standby: locks need the primary',
     );
@@ -81,7 +81,7 @@ describe('the check of PostgreSQL at the start', () => {
       { pid: 8, commit: 'off' },
       /synchronous_commit is off.*ALTER ROLE "shop" SET synchronous_commit = on/,
     ],
-  ])('warns of %s, and says what to do', async (_, facts, warning) => {
+  ])('warns of %s, with a remedy', async (_, facts, warning) => {
     const { warnings } = await check(facts);
     expect(warnings).toEqual([expect.stringMatching(warning)]);
   });
@@ -99,7 +99,7 @@ describe('the check of PostgreSQL at the start', () => {
     expect((await check({ standbys: 2, synchronous: 'ANY 1 (*)' })).warnings).toEqual([]);
   });
 
-  it('overrides settings of the application in its own sessions, and sets nothing behind a pooler', async () => {
+  it('overrides settings of the user in its own sessions, but not behind a pooler', async () => {
     const { settings } = await check({ isolation: 'serializable', commit: 'off' });
     expect(settings).toContain("SET default_transaction_isolation = 'read committed'");
     expect(settings).toContain('SET synchronous_commit = on');

@@ -21,7 +21,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 
 for (const Queue of [IndexedHeap, MostlyOrderedQueue]) {
   describe(Queue.name, () => {
-    it('always has the item of the lowest rank first, whatever is put in and taken out', () => {
+    it('always has the item of the lowest rank first, after any pushes and removals', () => {
       fc.assert(
         fc.property(fc.array(action, { maxLength: 200, size: 'max' }), (actions) => {
           const queue = new Queue<Item>(rankOf);
@@ -37,7 +37,7 @@ for (const Queue of [IndexedHeap, MostlyOrderedQueue]) {
             if (item === undefined) return;
             queue.remove(item);
             if (queue.has(item) || item.heapIndex !== -1) throw new Error('it is still in the queue');
-            queue.remove(item); // once more changes nothing
+            queue.remove(item); // a second removal changes nothing
             model.splice(model.indexOf(item), 1);
           };
           for (const [kind, number] of actions) {
@@ -50,14 +50,14 @@ for (const Queue of [IndexedHeap, MostlyOrderedQueue]) {
               queue.size === model.length &&
               model.every((item) => queue.has(item)) &&
               queue.peek()?.rank === lowest;
-            if (!agrees) throw new Error(`after ${kind}: not as it should be`);
+            if (!agrees) throw new Error(`after ${kind}: wrong order`);
           }
         }),
         { numRuns: 1_000 },
       );
     });
 
-    it('puts an item in again after it was taken out', () => {
+    it('accepts an item again after its removal', () => {
       const queue = new Queue<Item>(rankOf);
       const items = [1, 2, 3].map(newItem);
       for (const item of items) queue.push(item);
@@ -72,7 +72,7 @@ for (const Queue of [IndexedHeap, MostlyOrderedQueue]) {
 }
 
 describe('MostlyOrderedQueue', () => {
-  /** Items come and go, `waiting` of them at a time, behind one that stays. */
+  /** Pushes and removes items, `waiting` of them at a time, behind one that stays. */
   function busyLine(waiting: number): { readonly queue: MostlyOrderedQueue<Item>; readonly last: Item } {
     const queue = new MostlyOrderedQueue<Item>(rankOf);
     queue.push(newItem(0));
@@ -87,14 +87,14 @@ describe('MostlyOrderedQueue', () => {
     return { queue, last };
   }
 
-  it('does not grow with the items that have come and gone', () => {
+  it('does not grow with removed items', () => {
     const { queue, last } = busyLine(20);
     expect(queue.size).toBe(21);
-    // The place in the line.
+    // The index in the array.
     expect(Math.abs(last.heapIndex)).toBeLessThan(200);
   });
 
-  it('goes on in order after its line was written anew', () => {
+  it('stays in order after its array was compacted', () => {
     const { queue } = busyLine(20);
     const ranks: number[] = [];
     for (let item = queue.peek(); item !== undefined; item = queue.peek()) {
@@ -104,7 +104,7 @@ describe('MostlyOrderedQueue', () => {
     expect(ranks).toEqual([0, ...Array.from({ length: 20 }, (_, index) => 4_980 + index)]);
   });
 
-  it('begins a new line when the last item has left', () => {
+  it('starts again at the beginning when it is empty', () => {
     const queue = new MostlyOrderedQueue<Item>(rankOf);
     const [late, early] = [newItem(100), newItem(1)];
     queue.push(late);
@@ -113,7 +113,7 @@ describe('MostlyOrderedQueue', () => {
     expect(early.heapIndex).toBeLessThan(-1);
   });
 
-  it('takes those in that are out of order', () => {
+  it('accepts items that are out of order', () => {
     const queue = new MostlyOrderedQueue<Item>(rankOf);
     for (const rank of [10, 20, 5, 20, 15, 30]) queue.push(newItem(rank));
     const ranks: number[] = [];

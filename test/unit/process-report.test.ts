@@ -3,7 +3,7 @@ import { parseSnapshot, snapshotOf, textOf } from '../../lib/dashboard/to-wire.j
 import { FakeLockService } from '../../lib/testing/index.js';
 
 describe('snapshots of a process', () => {
-  // A store may close the connection after too long a value, and counts bytes.
+  // A store may close the connection after a value that is too long, in bytes.
   it.each([
     ['characters of one byte', 'k'.repeat(1_000), 'l'.repeat(200)],
     ['characters of three bytes', '錠'.repeat(330), '名'.repeat(200)],
@@ -14,13 +14,13 @@ describe('snapshots of a process', () => {
     }
     const text = textOf(snapshotOf(locks, []));
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(400_000);
-    const told = parseSnapshot(text);
-    expect(told?.health.holds).toBe(700);
-    expect(told?.held.length).toBeGreaterThan(100);
-    expect(told?.held[0]?.key.startsWith('0000')).toBe(true);
+    const report = parseSnapshot(text);
+    expect(report?.health.holds).toBe(700);
+    expect(report?.held.length).toBeGreaterThan(100);
+    expect(report?.held[0]?.key.startsWith('0000')).toBe(true);
   });
 
-  it('are ignored if another version of the library has written them', () => {
+  it('are ignored if another version of the library wrote them', () => {
     for (const text of ['', 'null', '7', '{}', '{"version":2}', '[]', '{"version":'])
       expect(parseSnapshot(text)).toBeUndefined();
   });

@@ -11,32 +11,32 @@ import { LockApp, queuedIn } from '../support/lock-app.js';
 const key = 'key';
 const patient = { waitTime: 60_000 };
 
-/** A store that changes what it tells of the grants that it pushes. */
-class ToldOtherwise implements LockStore {
-  readonly name = 'told otherwise';
+/** A store that changes the grants that it pushes. */
+class ChangingStore implements LockStore {
+  readonly name = 'changed grants';
   private readonly real = new MemoryLockStore();
 
-  constructor(private readonly told: (grant: PushedGrant) => PushedGrant) {}
+  constructor(private readonly change: (grant: PushedGrant) => PushedGrant) {}
 
   open(client: LockStoreClient): ReturnType<LockStore['open']> {
     return this.real.open({
       ...client,
       granted: (owner, grant) => {
-        client.granted(owner, this.told(grant));
+        client.granted(owner, this.change(grant));
       },
     });
   }
 }
 
-describe('the turn of a process to which a lock was pushed (P20)', () => {
+describe('the hand-over budget of a pushed grant (P20)', () => {
   const apps: LockApp[] = [];
   afterEach(async () => {
     await Promise.all(apps.splice(0).map((app) => app.close()));
   });
 
-  /** The order in which callers are served: three of a process, and one of another that asked after the first of them. */
-  async function served(told: (grant: PushedGrant) => PushedGrant): Promise<string[]> {
-    const store = new ToldOtherwise(told);
+  /** The order in which callers are served: three of one process, and one of another that queued after the first of them. */
+  async function served(change: (grant: PushedGrant) => PushedGrant): Promise<string[]> {
+    const store = new ChangingStore(change);
     for (let count = 0; count < 3; count++) apps.push(await LockApp.start({ store }));
     const [holder, many, one] = apps as [LockApp, LockApp, LockApp];
     const order: string[] = [];
@@ -55,17 +55,17 @@ describe('the turn of a process to which a lock was pushed (P20)', () => {
 
   const before = (time: MonotonicMs, ms: number): MonotonicMs => (time - ms) as MonotonicMs;
 
-  it('begins when the store says that it does, though its lease may have begun long before', async () => {
+  it('starts at turnFrom, even if the lease started long before', async () => {
     const order = await served((grant) => ({
       ...grant,
       startedAt: before(grant.startedAt, 500),
-      // So late that no busy machine ends it.
+      // So late that it does not end on a busy machine.
       turnFrom: before(grant.startedAt, -60_000),
     }));
     expect(order).toEqual(['many', 'many', 'many', 'one']);
   });
 
-  it('begins with the lease where the store says nothing of it', async () => {
+  it('starts with the lease if the store does not set turnFrom', async () => {
     const order = await served((grant) => ({ ...grant, startedAt: before(grant.startedAt, 500) }));
     expect(order).toEqual(['many', 'one', 'many', 'many']);
   });

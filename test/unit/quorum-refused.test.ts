@@ -10,7 +10,7 @@ inVirtualTime();
 
 const KEY = 'key';
 
-/** A member that records the names under which it was asked, and those for which it left tombstones. */
+/** A member that records the owners of requests, and its cancels. */
 class RecordedMember extends MemberUnderControl {
   readonly names: OwnerId[] = [];
   readonly cancelled: OwnerRequest[] = [];
@@ -44,7 +44,7 @@ describe('an owner that a quorum has rejected', () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
   });
 
-  it('P32: gets no tombstone at members that reply a little later, and no withdrawal where it is not queued', async () => {
+  it('P32: gets no tombstone at members that reply a little later, and no cancel where it is not queued', async () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
     const [holder, odd] = [a.newOwner(), b.newOwner()];
@@ -62,7 +62,7 @@ describe('an owner that a quorum has rejected', () => {
     expect(all.flatMap(({ cancelled }) => cancelled)).toEqual([]);
   });
 
-  it('P32: releases what a member grants later, without a tombstone there', async () => {
+  it('P32: cancels a late grant of a member, without a tombstone there', async () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
     const [late] = all.splice(-1);
@@ -73,13 +73,13 @@ describe('an owner that a quorum has rejected', () => {
     late.condition = 'slow';
     expect(await b.acquire(KEY, other)).toMatchObject({ outcome: 'busy' });
     late.answer();
-    await until('it is told', () => late.cancelled.length > 0);
+    await until('it is cancelled', () => late.cancelled.length > 0);
     expect(late.cancelled).toEqual([{ key: KEY, owner: other, inDoubt: false }]);
     const solo = await PortClient.open(late);
     await until('it is free', async () => (await solo.lockOf(KEY)) === null);
   });
 
-  it('P30, P32: asks again under a new name while, and after, the withdrawal from a silent member', async () => {
+  it('P30, P32: repeats its request under a new owner id during and after the cancel at a member that does not reply', async () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
     const [holder, odd] = [a.newOwner(), b.newOwner()];
@@ -91,7 +91,7 @@ describe('an owner that a quorum has rejected', () => {
     const conflict = { outcome: 'conflict', limit: 2 };
     expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual(conflict);
     expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual(conflict);
-    await until('it is kept out', () => silent.cancelled.length === 2);
+    await until('it is cancelled twice', () => silent.cancelled.length === 2);
     silent.isDeafTo = undefined;
     expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual(conflict);
     await a.release(KEY, holder);

@@ -88,7 +88,7 @@ describe('permits and read locks of a quorum', () => {
     await free(members);
   });
 
-  it('another limit than that of the present holders is a conflict, and grants of members are released', async () => {
+  it('a limit other than that of the current holders is a conflict, and grants of members are released', async () => {
     const members = five();
     const [a, b] = [await open(members), await open(members)];
     only(members, 0, 1, 2);
@@ -109,7 +109,7 @@ describe('permits and read locks of a quorum', () => {
     }
     expect(await b.acquire(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
     await a.release(KEY, reader);
-    // The rest at a minority excludes no other owner.
+    // A remaining grant at a minority excludes no other owner.
     const [first] = members;
     if (first === undefined) throw new Error('there are five');
     const solo = await PortClient.open(first);
@@ -129,10 +129,11 @@ describe('permits and read locks of a quorum', () => {
     const [one, two, late, waiter] = [a.newOwner(), b.newOwner(), b.newOwner(), a.newOwner()];
     const first = await a.acquire(KEY, one, { limit: 2, label: 'import', lease: 10_000 });
     const second = await b.acquire(KEY, two, { limit: 2, lease: 30_000 });
-    if (first.outcome !== 'granted' || second.outcome !== 'granted') throw new Error('there is room');
+    if (first.outcome !== 'granted' || second.outcome !== 'granted')
+      throw new Error('there is a free permit');
     expect(second.token).toBeGreaterThan(first.token);
     await a.acquire(KEY, waiter, { limit: 2, label: 'export', wait: true });
-    // An owner that has left the members before asks under another name.
+    // An owner that was cancelled at the members requests under another id.
     for (const member of members) {
       const solo = await PortClient.open(member);
       await solo.acquire(KEY, `${late}.1` as OwnerId, { limit: 2, wait: true });
@@ -152,11 +153,11 @@ describe('permits and read locks of a quorum', () => {
     expect(lock?.holders[0]?.leaseLeft).toBeLessThanOrEqual(10_000);
     expect(lock?.holders[1]?.leaseLeft).toBeGreaterThan(20_000);
     expect(await b.forceRelease(KEY)).toBe(true);
-    await until('both are told', () => a.broken.includes(one) && b.broken.includes(two));
+    await until('both are notified', () => a.broken.includes(one) && b.broken.includes(two));
     expect((await a.granted(waiter)).token).toBeGreaterThan(second.token);
   });
 
-  it('a lease that is set exactly ends then everywhere, also at members that were not reached', async () => {
+  it('an exact lease ends at that time at all members, also at unreachable ones', async () => {
     const members = five();
     const a = await open(members);
     const owner = a.newOwner();
@@ -172,7 +173,7 @@ describe('permits and read locks of a quorum', () => {
     expect(await a.release(KEY, owner)).toBe('not-held');
   });
 
-  it('P42: readers that a waiting writer keeps apart do not wait for each other forever', async () => {
+  it('P42: readers separated by a waiting writer do not wait for each other forever', async () => {
     const members = five();
     const [a, b, c] = [await open(members), await open(members), await open(members)];
     const [some, other, writer] = [a.newOwner(), b.newOwner(), c.newOwner()];

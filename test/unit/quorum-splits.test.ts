@@ -13,7 +13,7 @@ inVirtualTime();
 
 const KEY = 'key';
 
-/** What fast-check varies: everything that chance decides in production. */
+/** What fast-check varies: everything that is random in production. */
 const chance = {
   majority: fc.integer({ min: 1, max: 3 }),
   missing: fc.constantFrom(0, 0, 1, 2),
@@ -58,13 +58,13 @@ describe('splits of a quorum', () => {
     const owner: OwnerId = client.newOwner();
     const terms = { wait: true, lease, claimLease: Math.min(lease, 2_000), limit };
     for (;;) {
-      const heard = client.grants.length;
+      const known = client.grants.length;
       const reply = await client.acquire(KEY, owner, terms);
       if (reply.outcome === 'granted') break;
       if (reply.outcome === 'conflict') throw new Error(`in conflict with ${reply.limit}`);
       const asksAgainAt = performance.now() + 200;
-      while (client.grants.length === heard && performance.now() < asksAgainAt) await elapse(1);
-      const grant = client.grants[heard];
+      while (client.grants.length === known && performance.now() < asksAgainAt) await elapse(1);
+      const grant = client.grants[known];
       if (grant !== undefined && grant.startedAt + grant.lease * 0.99 > performance.now() + 20) break;
     }
     section.enter();
@@ -102,7 +102,7 @@ describe('splits of a quorum', () => {
     await Promise.all(clients.map((client) => client.close()));
   }
 
-  it('P42: permits and read locks exclude what they have to, all callers are served, and nothing is left', async () => {
+  it('P42: permits and read locks exclude conflicting holders, all callers are served, and nothing is left', async () => {
     await fc.assert(
       fc.asyncProperty(shared, async ({ limit, racers, ...schedule }) => {
         const [whole, shares] = [new ExclusionWitness(), new ExclusionWitness()];
@@ -125,7 +125,7 @@ describe('splits of a quorum', () => {
       {
         numRuns: 30,
         endOnFailure: true,
-        // Each of two readers has some of the members, and a writer without any is before them at the others.
+        // Two readers have some members each, and a writer without any is queued before them at the others.
         examples: [
           [
             {
@@ -156,7 +156,7 @@ describe('splits of a quorum', () => {
     );
   });
 
-  it('P42, B13: whatever the orders and delays, all callers are served, one at a time, and nothing is left', async () => {
+  it('P42, B13: with any orders and delays all callers are served, one at a time, and nothing is left', async () => {
     await fc.assert(
       fc.asyncProperty(exclusive, async ({ racers, ...schedule }) => {
         const section = new ExclusionWitness();
@@ -169,7 +169,7 @@ describe('splits of a quorum', () => {
       {
         numRuns: 25,
         endOnFailure: true,
-        // An inspection that waits for the silent member takes longer than the grants last.
+        // An inspection that waits for the member without replies takes longer than the grants last.
         examples: [
           [
             {

@@ -49,7 +49,7 @@ describe('the quorum', () => {
     });
     return await Promise.all(holds);
   };
-  const nobody = (members: readonly MemberUnderControl[]): Promise<void> =>
+  const noHolders = (members: readonly MemberUnderControl[]): Promise<void> =>
     until('all members are free', async () =>
       (await holders(members)).every((owner) => owner === undefined),
     ).then(() => undefined);
@@ -85,7 +85,7 @@ describe('the quorum', () => {
       const released = a.release(KEY, owner);
       expect(await stateOf(released)).toBe('fulfilled');
       expect(await released).toBe('released');
-      await nobody(members.slice(2));
+      await noHolders(members.slice(2));
     },
   );
 
@@ -96,7 +96,7 @@ describe('the quorum', () => {
       const a = await open();
       first(3, condition);
       const owner = a.newOwner();
-      const error = await within(2_000, 'the answer', rejectionOf(a.acquire(KEY, owner)));
+      const error = await within(2_000, 'the reply', rejectionOf(a.acquire(KEY, owner)));
       expect(error).toBeInstanceOf(LockStoreError);
       expect(error).toMatchObject({ retryable: true, unreachable: true });
       expect(await holders(members.slice(3))).toEqual([undefined, undefined]);
@@ -126,14 +126,14 @@ describe('the quorum', () => {
     await a.take(KEY, owner);
     forget(members);
     late.answer();
-    await until('it is told which token the hold has', () => late.asked.includes('raise'));
+    await until('it has the token of the hold', () => late.asked.includes('raise'));
     await a.renew({ key: KEY, owner, lease: 30_000 });
     expect(late.asked).toContain('renew');
     await a.release(KEY, owner);
-    await nobody(members);
+    await noHolders(members);
   });
 
-  it('P42: a release reaches a silent member once it replies again', async () => {
+  it('P42: a release reaches an unresponsive member once it replies again', async () => {
     const { members, open, first } = scene();
     const a = await open();
     const owner = a.newOwner();
@@ -141,7 +141,7 @@ describe('the quorum', () => {
     first(2, 'down');
     expect(await a.release(KEY, owner)).toBe('released');
     first(2, 'up');
-    await nobody(members);
+    await noHolders(members);
   });
 
   it('P30: a second release finds nothing to release, although a member has not confirmed the first', async () => {
@@ -188,14 +188,14 @@ describe('the quorum', () => {
     ];
     expect(await a.renew(...requests)).toEqual(['renewed', 'gone']);
     const solo = await PortClient.open(at(members, 4));
-    await until('the rest is given back', async () => (await solo.inspect('gone')) === null);
+    await until('the other grant is released', async () => (await solo.inspect('gone')) === null);
     expect(await a.inspect('gone')).toBeNull();
     first(3, 'down');
     const error = await rejectionOf(a.renew({ key: 'unsure', owner: unsure, lease }));
     expect(error).toMatchObject({ inDoubt: true, retryable: true, unreachable: true });
   });
 
-  it('B65: members that refuse are reachable, and a quorum is unreachable only without a majority', async () => {
+  it('B65: members that reject requests are reachable, and a quorum is unreachable only without a majority', async () => {
     const { members, open, first } = scene();
     const a = await open();
     const owner = a.newOwner();
@@ -234,7 +234,7 @@ describe('the quorum', () => {
     expect(await b.acquire(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
     expect(await a.renew({ key: KEY, owner, lease: 20_000 })).toEqual(['renewed']);
     expect(await a.release(KEY, owner)).toBe('released');
-    await nobody(members);
+    await noHolders(members);
   });
 
   it('P42, P11: a release hands over by the pushes of a majority, without a request', async () => {
@@ -250,7 +250,7 @@ describe('the quorum', () => {
     expect(grant.token).toBeGreaterThan(token);
     expect(members.flatMap(({ asked }) => asked)).not.toContain('acquire');
     await b.release(KEY, next);
-    await nobody(members);
+    await noHolders(members);
   });
 
   it('P42, P12: a requested grant lasts as long as requested, although it was pushed for longer', async () => {
@@ -284,7 +284,7 @@ describe('the quorum', () => {
     await a.acquire(KEY, owner, { wait: true, lease: 300, claimLease: 300 });
     expect(await released).toBe('released');
     expect((await first.solo.inspect(KEY))?.leaseLeft).toBeLessThan(301);
-    await until('the claim is over', async () => (await first.solo.inspect(KEY)) === null);
+    await until('the claimed lease has expired', async () => (await first.solo.inspect(KEY)) === null);
     at(members, 0).condition = 'down';
     at(members, 2).isDeafTo = undefined;
     await last.solo.release(KEY, last.held);
@@ -293,7 +293,7 @@ describe('the quorum', () => {
     expect(a.grants).toEqual([]);
   });
 
-  it('P42, P12: a grant that was pushed while members were asked lasts no longer than the push', async () => {
+  it('P42, P12: a grant that was pushed during a request lasts no longer than the push', async () => {
     const { members, open } = scene([0, 0, 0]);
     const a = await open();
     const owner = a.newOwner();
@@ -304,7 +304,7 @@ describe('the quorum', () => {
     // Two members queue it again, and push the lock to it before their replies are here. The third one keeps its hold.
     for (const member of members) Object.assign(member, { condition: 'slow', slowAt: 'acquire' });
     const asking = a.acquire(KEY, owner, { ...waiting, lease: 30_000 });
-    await until('all are asked', () =>
+    await until('all have the request', () =>
       members.every(({ asked }) => asked.filter((what) => what === 'acquire').length >= 3),
     );
     for (const { solo, held } of holds.slice(0, 2)) await solo.release(KEY, held);
@@ -312,13 +312,13 @@ describe('the quorum', () => {
     expect(await asking).toMatchObject({ outcome: 'queued' });
     const grant = await a.granted(owner);
     expect(grant.lease).toBeLessThanOrEqual(2_000);
-    // Claimed, the members grant it for as long as requested.
+    // After the claim, the members grant it for as long as requested.
     expect(await a.renew({ key: KEY, owner, lease: 30_000 })).toEqual(['renewed']);
     for (const solo of solos.slice(0, 2))
       expect((await solo.inspect(KEY))?.leaseLeft).toBeGreaterThan(20_000);
   });
 
-  it('P42, P30: an owner that asks again is not withdrawn by its earlier release', async () => {
+  it('P42, P30: an owner that repeats its request is not removed by its earlier release', async () => {
     const { members, open } = scene([0]);
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
@@ -326,9 +326,9 @@ describe('the quorum', () => {
     await b.acquire(KEY, next, { wait: true, claimLease: 40 });
     await a.release(KEY, owner);
     await b.granted(next);
-    await until('its claim lease is over', async () => (await a.inspect(KEY)) === null);
+    await until('its claim lease has expired', async () => (await a.inspect(KEY)) === null);
     for (const member of members) member.condition = 'down';
-    // After the second time, the session only knows that it has to leave.
+    // After the second failure, the session only knows that the owner has to leave.
     for (let attempt = 0; attempt < 2; attempt++) await rejectionOf(b.acquire(KEY, next, waiting));
     for (const member of members) member.condition = 'up';
     forget(members);
@@ -355,11 +355,11 @@ describe('the quorum', () => {
     },
   );
 
-  it('B14: an inspection that is under way when the session is closed comes to an end', async () => {
+  it('B14: an inspection that is under way when the session is closed ends', async () => {
     const { members, open, first } = scene();
     const a = await open();
     const b = await open();
-    // The members do not agree on the token, so it looks again in a moment.
+    // The members do not agree on the token, so it reads again after a pause.
     for (const member of members) member.isDeafTo = 'raise';
     members.forEach((member, index) => (member.skew = index * 1_000));
     const owner = a.newOwner();
@@ -405,7 +405,7 @@ describe('the quorum', () => {
       });
       await within(15_000, 'all of them', Promise.all(queue));
       expect(served).toHaveLength(racers.length);
-      await nobody(members);
+      await noHolders(members);
     }
     expect(witness.most).toBe(1);
   });
@@ -413,7 +413,7 @@ describe('the quorum', () => {
   describe('tokens', () => {
     const minute = 60_000;
 
-    it('B16: grow from hold to hold whatever the clocks of the members say', async () => {
+    it('B16: grow from hold to hold with any clocks of the members', async () => {
       const { members, open } = scene([0, minute, -minute, 2 * minute, -3 * minute]);
       const a = await open();
       let last = 0;
@@ -445,7 +445,7 @@ describe('the quorum', () => {
       expect(at(members, 0).asked).toEqual(['start', 'acquire', 'release']);
       for (const member of members) member.answer();
       expect(await released).toBe('released');
-      await nobody(members);
+      await noHolders(members);
     });
 
     it('B16: are announced again before the release to a member that did not confirm', async () => {
@@ -464,7 +464,7 @@ describe('the quorum', () => {
       for (const { asked } of members.slice(1)) {
         expect(asked).toEqual(['start', 'acquire', 'raise', 'raise', 'release']);
       }
-      await nobody(members);
+      await noHolders(members);
     });
 
     it('B16: grow after a hold that was never announced, if the clocks differ by less than its lease', async () => {
@@ -472,9 +472,9 @@ describe('the quorum', () => {
       const [a, b] = [await open(), await open()];
       for (const member of members) member.isDeafTo = 'raise';
       const token = await a.take(KEY, a.newOwner(), 500);
-      // The holder died, and the member whose clock is ahead is gone as well.
+      // The holder died, and the member whose clock is ahead is down too.
       at(members, 0).condition = 'down';
-      await until('its lease is over', async () => (await b.inspect(KEY)) === null);
+      await until('its lease has expired', async () => (await b.inspect(KEY)) === null);
       expect(await b.take(KEY, b.newOwner())).toBeGreaterThan(token);
     });
 

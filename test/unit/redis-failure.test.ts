@@ -23,11 +23,11 @@ describe('P32: whether a failed request was carried out', () => {
     'CLUSTERDOWN The cluster is down',
     "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
     "OOM command not allowed when used memory > 'maxmemory'.",
-    // As Redis 6.2 puts it when the command is one of a script.
+    // The wording of Redis 6.2 for a command of a script.
     "ERR Error running script (call to f_0a): @user_script:33: @user_script: 33: -READONLY You can't write against a read only replica. ",
     "ERR Error running script (call to f_0a): @user_script:33: @user_script: 33: -OOM command not allowed when used memory > 'maxmemory'. ",
     'ERR Error running script (call to f_0a): @user_script:33: @user_script: 33: -NOREPLICAS Not enough good replicas to write. ',
-  ])('not at all, and asking again may help: %s', (message) => {
+  ])('not at all, and another attempt may succeed: %s', (message) => {
     expect(redisFailure(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: true });
   });
 
@@ -35,14 +35,14 @@ describe('P32: whether a failed request was carried out', () => {
     "NOPERM this user has no permissions to run the 'evalsha' command",
     'NOAUTH Authentication required.',
     "CROSSSLOT Keys in request don't hash to the same slot",
-  ])('not at all, and asking again is useless: %s', (message) => {
+  ])('not at all, and another attempt is useless: %s', (message) => {
     expect(redisFailure(reply(message), undefined)).toMatchObject({ inDoubt: false, retryable: false });
   });
 
   it.each([
     ['MOVED 5798 127.0.0.1:7002', 'moved', '127.0.0.1:7002'],
     ['ASK 5798 ::1:7002', 'ask', '::1:7002'],
-  ])('where to go instead: %s', (message, kind, address) => {
+  ])('not at all, and the reply names another node: %s', (message, kind, address) => {
     const failure = redisFailure(reply(message), undefined);
     expect(failure).toBeInstanceOf(RedirectedError);
     expect(failure).toMatchObject({ kind, address, inDoubt: false, retryable: true });
@@ -53,7 +53,7 @@ describe('P32: whether a failed request was carried out', () => {
     'NOPERM ACL failure in script: no permissions to access a channel',
     'ERR something else',
     'ERR Error running script (call to f_0a): @user_script:3: WRONGTYPE Operation against a key',
-  ])('in part, perhaps: %s', (message) => {
+  ])('partially, perhaps: %s', (message) => {
     expect(redisFailure(reply(message), undefined)).toMatchObject({ inDoubt: true, retryable: false });
   });
 
@@ -103,14 +103,14 @@ describe('P32: whether a failed request was carried out', () => {
   });
 
   it('has one message for one state: no Sentinel is reachable', () => {
-    const told = ['398.22779853675', '25'].map((pause) => {
+    const messages = ['398.22779853675', '25'].map((pause) => {
       const text = `All sentinels are unreachable. Retrying from scratch after ${pause}ms. Last error: connect ECONNREFUSED`;
       return notConnected(new Error(text)).message;
     });
-    expect(told[0]).toBe(
+    expect(messages[0]).toBe(
       'Redis is not connected (All sentinels are unreachable. Last error: connect ECONNREFUSED)',
     );
-    expect(told[1]).toBe(told[0]);
+    expect(messages[1]).toBe(messages[0]);
   });
 
   it('never shows the password that ioredis attaches to an error of AUTH', () => {

@@ -23,7 +23,7 @@ const rows = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.u
   .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim()));
 
 describe('the advice by cause', () => {
-  it('is listed in the documentation, all of it and nothing else', () => {
+  it('is listed in the documentation completely', () => {
     const documented = rows?.map(([store = '', , advice = '']) => `${store}: ${advice}`);
     const known = Object.entries(STORES).flatMap(([store, remedies]) =>
       remedies.map(({ advice }) => `${store}: ${advice}`),
@@ -31,7 +31,7 @@ describe('the advice by cause', () => {
     expect(documented).toEqual(known);
   });
 
-  it('is what the messages that the documentation names get', () => {
+  it('belongs to the messages that the documentation names', () => {
     for (const [store = '', causes = '', advice = ''] of rows ?? []) {
       const messages = [...causes.matchAll(/`([^`]+)`/g)].map(([, message = '']) => message);
       expect(messages).not.toEqual([]);

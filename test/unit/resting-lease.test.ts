@@ -13,12 +13,12 @@ import { blockEventLoop, elapse, until, within } from '../support/until.js';
 
 inVirtualTime();
 
-/** A store whose answers about further turns come when the test wants them. */
+/** A store whose replies to reservations the test controls. */
 class HesitantStore implements LockStore {
-  readonly name = 'a store that hesitates';
-  /** How often a lock was given back. */
+  readonly name = 'a hesitant store';
+  /** The number of releases. */
   releases = 0;
-  /** How long giving a lock back takes, ms. */
+  /** Latency of a release, ms. */
   releaseTakes = 0;
   private readonly memory = new MemoryLockStore();
   private hesitating: 'to ask' | 'to reply' | undefined;
@@ -61,7 +61,7 @@ class HesitantStore implements LockStore {
   }
 }
 
-/** A machine that stands still for longer than a process keeps its lock is met with another try. */
+/** A stall of the machine may outlast the hand-over budget; then the scene starts again. */
 const ATTEMPTS = 20;
 const CALLERS = 40;
 
@@ -76,30 +76,30 @@ describe('a lease between two holds', () => {
     readonly key: string;
     readonly tokens: number[];
     readonly abort: AbortController;
-    /** The callers who have not had the lock yet, and those who have. */
+    /** All callers, served or not. */
     readonly all: Promise<PromiseSettledResult<void>[]>;
-    /** A caller of another process, if one was asked for. */
-    readonly stranger: Promise<LockHandle> | undefined;
+    /** A caller of another process, with `withOtherCaller`. */
+    readonly otherCaller: Promise<LockHandle> | undefined;
   }
 
   interface Setting {
-    readonly withStranger?: boolean;
+    readonly withOtherCaller?: boolean;
     readonly watchdogTimeout?: number;
     readonly hesitation?: 'to ask' | 'to reply';
     readonly waitTime?: number;
-    /** Whether the process has a place in the store's queue already, for a caller who is gone. */
-    readonly withPlace?: boolean;
+    /** Whether the process already has a queue position, requested for a caller that has left. */
+    readonly withQueuePosition?: boolean;
   }
 
   /**
-   * A process whose callers have used up their turns while the store hesitates to tell whether they may have more. The
-   * lease rests: no hold lives on it.
+   * A process whose callers have used up the hand-over budget while the reply to its reservation is pending. The lease
+   rests: it has no hold.
    */
   async function resting({
-    withStranger = false,
+    withOtherCaller = false,
     watchdogTimeout = 30_000,
     hesitation = 'to ask',
-    withPlace = false,
+    withQueuePosition = false,
     waitTime = patient.waitTime,
   }: Setting = {}): Promise<Scene> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -111,10 +111,10 @@ describe('a lease between two holds', () => {
       apps.push(app, other);
       const key = 'key';
       const goneEarly = new AbortController();
-      const waiters = [withPlace ? { signal: goneEarly.signal } : {}];
-      // The process may keep the lock for 50 ms from when it last heard that nobody waits: not since the grant.
-      const { first, waits } = await lineUp(app, key, waiters, { after: withPlace ? 20 : 0 });
-      if (withPlace) {
+      const waiters = [withQueuePosition ? { signal: goneEarly.signal } : {}];
+      // The 50 ms count from the last report that no other process waits, not from the grant.
+      const { first, waits } = await lineUp(app, key, waiters, { after: withQueuePosition ? 20 : 0 });
+      if (withQueuePosition) {
         const fixed = new AbortController();
         const needy = app.locks.acquire(key, { ...patient, leaseTime: 60_000, signal: fixed.signal });
         waits.push(app.locks.acquire(key, patient));
@@ -128,20 +128,20 @@ describe('a lease between two holds', () => {
         app.locks.withLock(key, { waitTime, signal: abort.signal }, ({ token }) => void tokens.push(token)),
       );
       const all = Promise.allSettled(served);
-      const stranger = withStranger ? other.locks.acquire(key, patient) : undefined;
-      if (withStranger) await queuedIn(other, key);
+      const otherCaller = withOtherCaller ? other.locks.acquire(key, patient) : undefined;
+      if (withOtherCaller) await queuedIn(other, key);
       store.hesitate(hesitation);
       await first.release();
       const second = await waits[0];
       tokens.push(second?.token ?? 0);
-      // Runs through all turns that there are before it returns to the event loop.
+      // All hand-overs of the budget happen before control returns to the event loop.
       await second?.release();
       await new Promise((resolve) => setImmediate(resolve));
       if (tokens.length < CALLERS && store.releases === 0 && app.events('timeout').length === 0) {
-        return { store, app, other, key, tokens, abort, all, stranger };
+        return { store, app, other, key, tokens, abort, all, otherCaller };
       }
       store.answer();
-      await (await stranger)?.release();
+      await (await otherCaller)?.release();
       await all;
     }
     throw new Error('the lease never rested');
@@ -149,7 +149,7 @@ describe('a lease between two holds', () => {
 
   const fulfilled = { status: 'fulfilled', value: undefined };
 
-  it('P20: passes on when the store has answered, without being given back', async () => {
+  it('P20: is handed over after the reply, without a release', async () => {
     const { store, app, other, key, tokens, all } = await resting();
     expect(tokens.length).toBeGreaterThan(8);
     expect(await other.locks.isLocked(key)).toBe(true);
@@ -160,7 +160,7 @@ describe('a lease between two holds', () => {
     expect(tokens).toHaveLength(CALLERS + 2);
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
     expect(await other.locks.isLocked(key)).toBe(false);
-    // What happens to a lease that rests is no event of the hold before.
+    // A renewal of a resting lease is no event of the previous hold.
     const over = new Set<number>();
     for (const event of app.seen) {
       if (event.type === 'released') over.add(event.token);
@@ -169,7 +169,7 @@ describe('a lease between two holds', () => {
     expect(over.size).toBe(CALLERS + 2);
   });
 
-  it('P20: has no holder that inspect could tell', async () => {
+  it('P20: is reported by inspect with the token of its grant', async () => {
     const { store, app, other, key, tokens, all } = await resting();
     const [here, there] = [await app.locks.inspect(key), await other.locks.inspect(key)];
     expect(here?.token).toBe(there?.token);
@@ -178,7 +178,7 @@ describe('a lease between two holds', () => {
     await all;
   });
 
-  it('P20, B10: is back in the store when its last caller hears that waiting was in vain', async () => {
+  it('P20, B10: is released before its last caller rejects with a timeout', async () => {
     const { store, other, key, all } = await resting({ waitTime: 25 });
     store.releaseTakes = 10;
     const outcomes = await all;
@@ -187,7 +187,7 @@ describe('a lease between two holds', () => {
     expect(store.releases).toBe(1);
   });
 
-  it('P20, B10: is given back once when the answer comes for callers whose time is over', async () => {
+  it('P20, B10: is released once if the reply arrives when the waitTime of all callers has ended', async () => {
     const { store, other, key, all } = await resting({ waitTime: 25 });
     store.answer();
     blockEventLoop(26);
@@ -197,10 +197,10 @@ describe('a lease between two holds', () => {
     expect(await other.locks.isLocked(key)).toBe(false);
   });
 
-  it('P20: is given back when the store has not answered in time, and others have their turn', async () => {
-    const { store, tokens, all, stranger } = await resting({ withStranger: true });
+  it('P20: is released if no reply arrives in time, and another process is served', async () => {
+    const { store, tokens, all, otherCaller } = await resting({ withOtherCaller: true });
     const start = performance.now();
-    const handle = await within(2_000, 'the other process', stranger ?? Promise.reject(new Error()));
+    const handle = await within(2_000, 'the other process', otherCaller ?? Promise.reject(new Error()));
     expect(performance.now() - start).toBeLessThan(500);
     expect(handle.token).toBeGreaterThan(Math.max(...tokens));
     expect(store.releases).toBe(1);
@@ -210,18 +210,18 @@ describe('a lease between two holds', () => {
     expect(tokens).toHaveLength(CALLERS + 2);
   });
 
-  it('P20: is given back in time as well if the process has a place in the queue', async () => {
-    const { tokens, all, stranger } = await resting({ withStranger: true, withPlace: true });
+  it('P20: is released in time even if the process has a queue position', async () => {
+    const { tokens, all, otherCaller } = await resting({ withOtherCaller: true, withQueuePosition: true });
     const before = tokens.length;
-    const handle = await within(2_000, 'the other process', stranger ?? Promise.reject(new Error()));
-    // Its place was before that of the other process.
+    const handle = await within(2_000, 'the other process', otherCaller ?? Promise.reject(new Error()));
+    // Its queue position was before that of the other process.
     expect(tokens.length).toBeGreaterThan(before);
     expect(handle.token).toBeGreaterThan(Math.max(...tokens));
     await handle.release();
     expect(await within(5_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
   });
 
-  it('P20: is given back when the store can’t be asked for more turns', async () => {
+  it('P20: is released when the reservation fails', async () => {
     const { store, other, key, tokens, all } = await resting();
     store.answer(new LockStoreError('no answer', { inDoubt: true, retryable: true }));
     expect(await within(2_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
@@ -230,7 +230,7 @@ describe('a lease between two holds', () => {
     expect(await other.locks.isLocked(key)).toBe(false);
   });
 
-  it('P20, F24: is given back at once when nobody waits for it any more', async () => {
+  it('P20, F24: is released at once when no caller waits for it any more', async () => {
     const { store, other, key, all, abort } = await resting();
     abort.abort('enough');
     expect(store.releases).toBe(1);
@@ -241,7 +241,7 @@ describe('a lease between two holds', () => {
     expect(await other.locks.isLocked(key)).toBe(false);
   });
 
-  it('P20: is given back when only a caller is left who needs a lease of its own', async () => {
+  it('P20: is released when the only remaining caller needs its own lease', async () => {
     const { store, app, key, tokens, all, abort } = await resting();
     const fixed = app.locks.acquire(key, { ...patient, leaseTime: 60_000 });
     abort.abort('enough');
@@ -254,10 +254,10 @@ describe('a lease between two holds', () => {
     await handle.release();
   });
 
-  it('B60: is given back when the application closes', async () => {
+  it('B60: is released when the application closes', async () => {
     const { store, app, other, key, all } = await resting();
     const closing = app.close();
-    const outcomes = await within(400, 'the refusals', all);
+    const outcomes = await within(400, 'the rejections', all);
     const refused = outcomes.filter(({ status }) => status === 'rejected');
     expect(refused.length).toBeGreaterThan(0);
     for (const outcome of refused) expect(outcome).toMatchObject({ reason: expect.any(LockClosedError) });
@@ -266,7 +266,7 @@ describe('a lease between two holds', () => {
     expect(await other.locks.isLocked(key)).toBe(false);
   });
 
-  it('B23: is lost without a word when it is released by force: there is no hold on it', async () => {
+  it('B23: is lost without an event when it is broken by force, since it has no hold', async () => {
     const { store, app, other, key, tokens, all } = await resting();
     const before = tokens.length;
     expect(await other.locks.forceRelease(key)).toBe(true);
@@ -274,13 +274,13 @@ describe('a lease between two holds', () => {
     expect(await within(2_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
     expect(app.events('lost')).toEqual([]);
     expect(app.log.matching('was lost')).toEqual([]);
-    // The lost lease, and the next one. The late answer is about a lease that is over: nothing is given back for it.
+    // The lost lease, and the next one. The late reply concerns an ended lease, and causes no release.
     expect(store.releases).toBe(2);
     expect(tokens.slice(before).every((token) => token > (tokens[before - 1] ?? 0))).toBe(true);
     expect(await other.locks.isLocked(key)).toBe(false);
   });
 
-  it('B22, P34: is not passed on when the answer comes after its deadline', async () => {
+  it('B22, P34: is not handed over when the reply arrives after its deadline', async () => {
     const { store, other, key, tokens, all } = await resting({
       watchdogTimeout: 300,
       hesitation: 'to reply',

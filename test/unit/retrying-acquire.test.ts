@@ -37,7 +37,7 @@ describe('the pauses of a call with retry', () => {
     store = new SpiedStore(new MemoryLockStore());
     engine = new LockEngine(store, settings, silent, clock);
     await engine.start();
-    // As by another process: a hold of this engine's own would have a timer of its own.
+    // Held by another owner: a hold of this engine would have its own timer.
     await engine.context.session.acquire({
       key: 'k',
       owner: 'another:1' as OwnerId,
@@ -62,9 +62,9 @@ describe('the pauses of a call with retry', () => {
     jest.useRealTimers();
   });
 
-  /** The message of the error with which it ends; undefined while it has not. */
-  const outcomeOf = (wish: LockSpec): { ended: string | undefined } => {
-    const { waitTime = 10_000, maxAttempts = Infinity, backoff: pauses = backoff.fixed(100), signal } = wish;
+  /** `ended` is the message of its error, or undefined while the call is pending. */
+  const outcomeOf = (spec: LockSpec): { ended: string | undefined } => {
+    const { waitTime = 10_000, maxAttempts = Infinity, backoff: pauses = backoff.fixed(100), signal } = spec;
     const outcome: { ended: string | undefined } = { ended: undefined };
     const got: Promise<Hold> = engine.acquire('k', {
       waitTime,
@@ -90,7 +90,7 @@ describe('the pauses of a call with retry', () => {
     expect(triedAt).toEqual([0, 100, 300, 700, 1_200, 1_700]);
   });
 
-  it('B10: are cut at the end of waitTime for one last try, and no more', async () => {
+  it('B10: are shortened at the end of waitTime for exactly one last attempt', async () => {
     const outcome = outcomeOf({ waitTime: 250 });
     await jest.advanceTimersByTimeAsync(249);
     expect(outcome.ended).toBeUndefined();
@@ -100,7 +100,7 @@ describe('the pauses of a call with retry', () => {
     expect(engine.context.timers.size).toBe(0);
   });
 
-  it('B14: leave nothing behind, whatever ends them', async () => {
+  it('B14: leave nothing behind after an abort or the last attempt', async () => {
     const abort = new AbortController();
     const aborted = outcomeOf({ signal: abort.signal, waitTime: Infinity });
     outcomeOf({ maxAttempts: 2 });

@@ -32,7 +32,7 @@ describe('the table of rules', () => {
     file('faults/etcd-faults', ['passed', 'F1: killed once more']),
   ]);
 
-  it('counts what each store has passed and failed, by the numbers of titles and headings', () => {
+  it('counts passed and failed tests of each store by the rule numbers in titles and headings', () => {
     const lines = rulesTable(tables, RULES)
       .split('\n')
       .filter((line) => /^\w/.test(line))

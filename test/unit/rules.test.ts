@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '../..');
-/** Written so that this file itself cites none. */
+/** The pattern itself cites no rule. */
 const CODE = /\b[BOPF]\d{1,2}\b/g;
 
 interface SourceFile {
@@ -21,7 +21,7 @@ function filesIn(folder: string, ending: RegExp): SourceFile[] {
     }));
 }
 
-/** The rules that docs/rules.md defines, with the kinds of tests that it says show them. */
+/** The rules that docs/rules.md defines, with the kinds of tests that it names for each. */
 function definedRules(): Map<string, readonly string[]> {
   const page = readFileSync(join(root, 'docs/rules.md'), 'utf8');
   const items = page.matchAll(/^- \*\*([BOPF]\d{1,2})\*\* ([^]*?)(?=\n- |\n\n|$(?![^]))/gm);
@@ -69,7 +69,7 @@ describe('docs/rules.md', () => {
     expect(codes).toEqual([...defined.keys()]);
   });
 
-  it('defines no rule that nobody tests, and each is tested in the way it says', () => {
+  it('defines only tested rules, with the kinds of tests that it names', () => {
     const tested = testedRules();
     const untested = [...defined].flatMap(([code, kinds]) => {
       if (kinds.length === 0) return [`${code} does not say how it is tested`];

@@ -7,13 +7,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 const script = new URL('../../.scripts/setup-chromium.mjs', import.meta.url).href;
 
 interface SetUp {
-  /** What tests are given; null for none. */
+  /** The path that tests receive; null for none. */
   readonly path: string | null;
-  /** What the user reads. */
-  readonly told: readonly string[];
+  /** The lines printed for the user. */
+  readonly lines: readonly string[];
 }
 
-describe('a machine for the tests of the page in a browser', () => {
+describe('the set-up of Chromium for browser tests', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'setup-chromium-'));
@@ -29,7 +29,7 @@ describe('a machine for the tests of the page in a browser', () => {
     return path;
   };
 
-  /** As on a machine that has nothing but the programs in the folder. */
+  /** Runs the set-up as on a machine that has only the programs in the folder. */
   const setUp = (env: Record<string, string> = {}): SetUp => {
     const code = `import(${JSON.stringify(script)}).then((setup) => {
       process.stdout.write(JSON.stringify(setup.ensureChromium() ?? null));
@@ -38,37 +38,37 @@ describe('a machine for the tests of the page in a browser', () => {
       env: { PATH: folder, ...env },
       encoding: 'utf8',
     });
-    return { path: JSON.parse(stdout) as string | null, told: stderr.split('\n').filter(Boolean) };
+    return { path: JSON.parse(stdout) as string | null, lines: stderr.split('\n').filter(Boolean) };
   };
 
-  // Elsewhere it is looked for beside PATH, too.
+  // On other platforms it is also searched outside of PATH.
   (process.platform === 'linux' ? it : it.skip)(
-    'is told in one line that there is no Chromium, and what to do',
+    'reports in one line that there is no Chromium, with a remedy',
     () => {
       program('apt-get');
-      const { path, told } = setUp();
+      const { path, lines } = setUp();
       expect(path).toBeNull();
-      expect(told.filter((line) => !line.startsWith('Installing'))).toEqual([
+      expect(lines.filter((line) => !line.startsWith('Installing'))).toEqual([
         'There is no Chromium, and none can be installed: the tests of the page in a browser are skipped. Set CHROMIUM to its path.',
       ]);
     },
   );
 
-  it('is told in one line that what CHROMIUM names is no program, and nothing is installed', () => {
+  it('reports in one line that CHROMIUM names no program, and installs nothing', () => {
     const asked = join(folder, 'asked');
     program('apt-get', `#!/bin/sh\n: > ${asked}\n`);
-    const { path, told } = setUp({ CHROMIUM: join(folder, 'missing') });
+    const { path, lines } = setUp({ CHROMIUM: join(folder, 'missing') });
     expect(existsSync(asked)).toBe(false);
     expect(path).toBeNull();
-    expect(told).toEqual([
+    expect(lines).toEqual([
       `CHROMIUM is ${join(folder, 'missing')}, which is no program: the tests of the page in a browser are skipped.`,
     ]);
   });
 
-  it('uses the one on PATH, or the one that is named, and says nothing', () => {
+  it('silently uses the program on PATH, or the one that CHROMIUM names', () => {
     const path = program('chromium');
-    expect(setUp()).toEqual({ path, told: [] });
+    expect(setUp()).toEqual({ path, lines: [] });
     const other = program('my-browser');
-    expect(setUp({ CHROMIUM: other })).toEqual({ path: other, told: [] });
+    expect(setUp({ CHROMIUM: other })).toEqual({ path: other, lines: [] });
   });
 });

@@ -22,15 +22,15 @@ const patient = { waitTime: 20_000 } as const;
 
 const REFUSED = new LockStoreError('not now', { inDoubt: false, retryable: true });
 
-/** A store whose answers to requests for tokens come when the test wants them. */
+/** A store whose replies to reservations the test controls. */
 class SlowTokensStore extends SpiedStore {
-  /** How many were asked for, each time. */
+  /** The number of tokens in each reservation. */
   readonly tokens: number[] = [];
   until: Promise<unknown> = Promise.resolve();
   failure: LockStoreError | undefined;
-  /** What becomes of what is released, if that is not what the store says. */
+  /** Replaces the store's reply to releases. */
   released: ReleaseReply | undefined;
-  /** Why it is not known whether a lock was broken. */
+  /** The failure of a forced release, whose outcome is unknown then. */
   breakFailure: LockStoreError | undefined;
 
   get reservations(): number {
@@ -62,14 +62,14 @@ class SlowTokensStore extends SpiedStore {
   }
 }
 
-/** A lock that is held, and the store that has it. */
+/** A held lock, its application and its store. */
 interface Changing {
   readonly app: LockApp;
   readonly store: SlowTokensStore;
   readonly first: LockHandle;
 }
 
-/** A store that can lose what it has. */
+/** A store that can lose its data. */
 class ForgetfulStore implements LockStore {
   readonly name = 'forgetful';
   private isEmpty = false;
@@ -86,7 +86,7 @@ class ForgetfulStore implements LockStore {
   }
 }
 
-describe('callers of one process that want shares', () => {
+describe('read locks and permits of one process', () => {
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
@@ -99,9 +99,9 @@ describe('callers of one process that want shares', () => {
   }
 
   it.each<[string, LockOptions]>([
-    ['a share', { limit: 3 }],
-    ['all of it', { limit: 1 }],
-  ])('an answer to one who is gone is not told to the next who waits for %s', async (_, options) => {
+    ['a permit', { limit: 3 }],
+    ['an exclusive lock', { limit: 1 }],
+  ])('a reply for a caller that has left does not reject the next waiter for %s', async (_, options) => {
     const { app, other, store } = await scene();
     const held = await other.locks.acquire('key', { limit: 5 });
     let answer: () => void = () => undefined;
@@ -110,14 +110,14 @@ describe('callers of one process that want shares', () => {
     const leave = new AbortController();
     const first = rejectionOf(app.locks.acquire('key', { ...options, ...patient, signal: leave.signal }));
     const second = app.locks.acquire('key', { ...options, ...patient });
-    await until('the store was asked', () => store.asked.length > 0);
+    await until('the request is sent', () => store.asked.length > 0);
     leave.abort(new Error('enough'));
     expect(await first).toEqual(new Error('enough'));
     await held.release();
     answer();
     await (await within(10_000, 'the second', second)).release();
     expect(await other.locks.isLocked('key')).toBe(false);
-    // While the other one is there, both differ.
+    // Both conflict while the other holder is there.
     const again = await other.locks.acquire('key', { limit: 5 });
     const both = [1, 2].map(() => rejectionOf(app.locks.acquire('key', { ...options, ...patient })));
     for (const error of await within(10_000, 'both', Promise.all(both))) {
@@ -126,7 +126,7 @@ describe('callers of one process that want shares', () => {
     await again.release();
   });
 
-  /** One share of two is held by each; one more caller of each waits, the other application's first. */
+  /** Each application holds one of two permits; one more caller of each waits, the other application's first. */
   async function contended() {
     const { app, other, store } = await scene();
     const options = { limit: 2, ...patient };
@@ -145,32 +145,32 @@ describe('callers of one process that want shares', () => {
     return { app, other, store, options, first, kept, rival, waiter, leave, answer };
   }
 
-  it('P20, P24: a share whose next tokens do not come in time goes to another process', async () => {
+  it('P20, P24: a permit whose next tokens do not arrive in time goes to another process', async () => {
     const { app, first, kept, rival, waiter, answer } = await contended();
     await first.release();
     const theirs = await within(10_000, 'the other application', rival);
-    // The next one of this process has it from the store.
+    // The next caller of this process gets it from the store.
     await kept.release();
     const second = await within(10_000, 'the next caller', waiter);
-    // A late answer changes nothing.
+    // A late reply changes nothing.
     answer();
     expect(await second.release()).toBe('released');
     await theirs.release();
     expect(await app.locks.isLocked('key')).toBe(false);
   });
 
-  it('P20: a share that is kept for a caller who gives up goes back at once', async () => {
+  it('P20: a permit that is kept for a caller is released at once when that caller gives up', async () => {
     const { app, first, kept, rival, waiter, leave, answer } = await contended();
     await first.release();
     leave.abort(new Error('enough'));
     expect(await rejectionOf(waiter)).toEqual(new Error('enough'));
-    // The answer that is awaited has not come.
+    // The reply has not arrived.
     for (const held of [await within(10_000, 'the other application', rival), kept]) await held.release();
     expect(await app.locks.isLocked('key')).toBe(false);
     answer();
   });
 
-  it('P20: each of several shares that are kept for tokens goes back when these do not come in time', async () => {
+  it('P20: each of several permits that are kept for tokens is released when these do not arrive in time', async () => {
     const stopTime = await VirtualTime.start();
     try {
       const { app, other, store } = await scene();
@@ -185,7 +185,7 @@ describe('callers of one process that want shares', () => {
       await queuedIn(app, 'key');
       for (const held of [first, second]) expect(await held.release()).toBe('released');
       const theirs = await within(100, 'the other application', rival);
-      // Long before its place is asked for again.
+      // Long before the next poll for its queue position.
       const ours = await within(100, 'the next caller', waiter);
       for (const held of [theirs, ours]) await held.release();
       expect(await app.locks.isLocked('key')).toBe(false);
@@ -194,7 +194,7 @@ describe('callers of one process that want shares', () => {
     }
   });
 
-  it('P24: shares pass on inside the process without a request for each hold', async () => {
+  it('P24: permits are handed over inside the process without a request for each hold', async () => {
     const { app, store } = await scene();
     const tokens: number[] = [];
     let [inside, most] = [0, 0];
@@ -213,7 +213,7 @@ describe('callers of one process that want shares', () => {
     expect(store.asked.length + store.reservations).toBeLessThan(60);
   });
 
-  it('P25: readers of a process live on one share, are one holder, and give it back when the last has ended', async () => {
+  it('P25: readers of a process use one read lock of the store, which is released when the last one ends', async () => {
     const { app, other, store } = await scene();
     const first = await app.locks.acquire('key', { mode: 'shared' });
     const readers = await Promise.all(
@@ -235,7 +235,7 @@ describe('callers of one process that want shares', () => {
     expect(await app.locks.isLocked('key')).toBe(false);
   });
 
-  it('P25: a share that is broken by force ends all holds on it, each with its event', async () => {
+  it('P25: breaking a read lock by force ends all holds on it, each with its event', async () => {
     const { app, other } = await scene();
     const readers = [await app.locks.acquire('key', { mode: 'shared' })];
     for (let n = 0; n < 3; n++) readers.push(await app.locks.acquire('key', { mode: 'shared', ...patient }));
@@ -249,18 +249,18 @@ describe('callers of one process that want shares', () => {
     expect(await other.locks.isLocked('key')).toBe(false);
   });
 
-  it('P25: a reader that is let in by the end of a late writer keeps the share that the last reader leaves', async () => {
+  it('P25: a reader that is admitted when a late writer times out keeps the read lock of the last reader', async () => {
     const stopTime = await VirtualTime.start();
     try {
       const { app, other } = await scene();
-      // Tokens for those who follow are there.
+      // Tokens for the next readers have arrived.
       const readers = await Promise.all(
         Array.from({ length: 3 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
       );
       const writer = rejectionOf(app.locks.acquire('key', { waitTime: 10 }));
       const next = app.locks.acquire('key', { mode: 'shared', ...patient });
       await queuedIn(app, 'key');
-      // Its timer is late.
+      // The timer of the writer is late.
       blockEventLoop(15);
       const released = readers.map((reader) => reader.release());
       const held = await within(10_000, 'the next reader', next);
@@ -275,7 +275,7 @@ describe('callers of one process that want shares', () => {
     }
   });
 
-  it('P25: readers who end together and ask again live on the same share, which goes back when they do not', async () => {
+  it('P25: readers that end together and acquire again use the same read lock, which is released afterwards', async () => {
     const { app, other, store } = await scene();
     const read = async (): Promise<void> => {
       for (let turn = 0; turn < 50; turn++) {
@@ -287,7 +287,7 @@ describe('callers of one process that want shares', () => {
     expect(store.asked.length).toBeLessThan(10);
   });
 
-  it('P25: readers of a process take no more than 127 tokens at once, and 64 hand-overs are no bound of theirs', async () => {
+  it('P25: readers of a process reserve at most 127 tokens at once, and are not limited to 64 hand-overs', async () => {
     const { app, store } = await scene();
     const first = await app.locks.acquire('key', { mode: 'shared' });
     const readers = await Promise.all(
@@ -299,7 +299,7 @@ describe('callers of one process that want shares', () => {
     for (const reader of [first, ...readers]) await reader.release();
   });
 
-  it('P25: a share that readers release by hand goes back at once', async () => {
+  it('P25: a read lock whose readers call release() is released at once', async () => {
     const { app, other } = await scene();
     const readers = await Promise.all(
       Array.from({ length: 3 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
@@ -311,7 +311,7 @@ describe('callers of one process that want shares', () => {
     await writer?.release();
   });
 
-  it('P25: a writer that asks right after the last reader has the share go back at once', async () => {
+  it('P25: a writer that arrives right after the last reader causes its release at once', async () => {
     const { app } = await scene();
     const order: string[] = [];
     let writer: Promise<unknown> | undefined;
@@ -322,16 +322,16 @@ describe('callers of one process that want shares', () => {
       app.locks.withLock('key', { mode: 'shared', ...patient }, async () => {
         order.push('reads');
         await Promise.resolve();
-        // They have ended by then, and the first to come is not a reader.
+        // By then the readers have ended, and the next caller is the writer.
         void Promise.resolve().then(() => Promise.resolve().then(write));
       });
     await Promise.all([read(), read(), read()].map((reading) => reading.then(read)));
-    await within(10_000, 'the writer', writer ?? Promise.reject(new Error('nobody writes')));
+    await within(10_000, 'the writer', writer ?? Promise.reject(new Error('there is no writer')));
     expect(order.filter((what) => what === 'reads')).toHaveLength(6);
     expect(order.indexOf('writes')).toBe(3);
   });
 
-  it('P25: a share goes back when its last reader ends while a writer of the process waits', async () => {
+  it('P25: a read lock is released when its last reader ends while a writer of the process waits', async () => {
     const stopTime = await VirtualTime.start();
     try {
       const { app } = await scene();
@@ -351,7 +351,7 @@ describe('callers of one process that want shares', () => {
     }
   });
 
-  it('P25: a writer that tries once right after the last reader gets the lock', async () => {
+  it('P25: a writer with a single attempt right after the last reader acquires the lock', async () => {
     const { app } = await scene();
     const tried = new Promise<LockHandle | null>((resolve) => {
       const events = app.locks.events.subscribe(({ type }) => {
@@ -368,12 +368,12 @@ describe('callers of one process that want shares', () => {
     const last = app.locks.withLock('key', { mode: 'shared', ...patient }, () => undefined);
     for (const reader of readers) void reader.release();
     await last;
-    const writer = await within(10_000, 'the try', tried);
+    const writer = await within(10_000, 'the attempt', tried);
     expect(writer).not.toBeNull();
     await writer?.release();
   });
 
-  it('P25: a share that nobody needs goes back though it was kept for one who is served by another', async () => {
+  it('P25: an unused read lock is released although it was kept for a reader that got another one', async () => {
     const stopTime = await VirtualTime.start();
     try {
       const { app, other, store } = await scene();
@@ -386,7 +386,7 @@ describe('callers of one process that want shares', () => {
       store.failure = REFUSED;
       const second = await app.locks.acquire('key', { mode: 'shared', fair: true, ...patient });
       store.failure = undefined;
-      // What the store says to those who ask now comes later than what it says to a request for tokens.
+      // Replies to new requests arrive later than those to reservations.
       store.twist = () => elapse(30);
       let fair: Promise<LockHandle> | undefined;
       const events = app.locks.events.subscribe(({ type }) => {
@@ -408,7 +408,7 @@ describe('callers of one process that want shares', () => {
     }
   });
 
-  it('P25: a reader that needs a share of its own is asked for though those before it wait for tokens', async () => {
+  it('P25: a reader that needs its own read lock requests it although readers before it wait for tokens', async () => {
     const stopTime = await VirtualTime.start();
     try {
       const { app, store } = await scene();
@@ -418,7 +418,7 @@ describe('callers of one process that want shares', () => {
       const before = app.locks.acquire('key', { mode: 'shared', ...patient });
       await queuedIn(app, 'key');
       const own = app.locks.acquire('key', { mode: 'shared', leaseTime: 60_000, waitTime: 30 });
-      await (await within(10, 'a share of its own', own)).release();
+      await (await within(10, 'its own read lock', own)).release();
       answer();
       for (const reader of [first, await before]) await reader.release();
     } finally {
@@ -427,10 +427,10 @@ describe('callers of one process that want shares', () => {
   });
 
   it.each([
-    ['the store refused tokens', 'before', (scene: Changing) => (scene.store.failure = REFUSED)],
+    ['the store rejected the reservation', 'before', (scene: Changing) => (scene.store.failure = REFUSED)],
     ['its lease was extended', 'after', (scene: Changing) => scene.first.extend(300_000)],
     [
-      'it stays taken after its hold',
+      'it stays unavailable after its hold',
       'after',
       (scene: Changing) =>
         scene.first.run(async () => {
@@ -438,7 +438,7 @@ describe('callers of one process that want shares', () => {
         }),
     ],
     [
-      'it may yet be broken',
+      'it may still be broken',
       'after',
       async ({ app, store }: Changing) => {
         store.breakFailure = new LockStoreError('no answer', { inDoubt: true, retryable: true });
@@ -447,30 +447,33 @@ describe('callers of one process that want shares', () => {
         );
       },
     ],
-  ])('B13: who comes to a lock that does not pass on takes a place at once: %s', async (_, when, change) => {
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app, store } = await scene();
-      const first = await app.locks.acquire('key');
-      const waiting = [];
-      if (when === 'before') await change({ app, store, first });
-      else waiting.push(app.locks.acquire('key', patient));
-      await elapse(1);
-      waiting.push(app.locks.acquire('key', patient));
-      await elapse(1);
-      if (when === 'after') await change({ app, store, first });
-      expect(store.asked).toHaveLength(1);
-      waiting.push(app.locks.acquire('key', patient));
-      await elapse(1);
-      expect(store.asked).toHaveLength(2);
-      await first.release();
-      for (const caller of waiting) await (await within(10_000, 'the next', caller)).release();
-    } finally {
-      stopTime();
-    }
-  });
+  ])(
+    'B13: a caller requests a queue position at once if the lock can’t be handed over: %s',
+    async (_, when, change) => {
+      const stopTime = await VirtualTime.start();
+      try {
+        const { app, store } = await scene();
+        const first = await app.locks.acquire('key');
+        const waiting = [];
+        if (when === 'before') await change({ app, store, first });
+        else waiting.push(app.locks.acquire('key', patient));
+        await elapse(1);
+        waiting.push(app.locks.acquire('key', patient));
+        await elapse(1);
+        if (when === 'after') await change({ app, store, first });
+        expect(store.asked).toHaveLength(1);
+        waiting.push(app.locks.acquire('key', patient));
+        await elapse(1);
+        expect(store.asked).toHaveLength(2);
+        await first.release();
+        for (const caller of waiting) await (await within(10_000, 'the next', caller)).release();
+      } finally {
+        stopTime();
+      }
+    },
+  );
 
-  it('B23, P25: with onLost "throw" the last reader hears that the store had lost the share', async () => {
+  it('B23, P25: with onLost "throw" the last reader reports that the store had lost the read lock', async () => {
     const { app, store } = await scene();
     store.released = 'not-held';
     const options = { mode: 'shared', onLost: 'throw', ...patient } as const;
@@ -481,7 +484,7 @@ describe('callers of one process that want shares', () => {
     expect(errors).toEqual([expect.any(LockLostError)]);
   });
 
-  it('P25: a writer behind readers for whom a share was kept asks as soon as they have it', async () => {
+  it('P25: a writer behind readers for which a read lock was kept sends its request as soon as they hold it', async () => {
     const stopTime = await VirtualTime.start();
     try {
       const { app, store } = await scene();
@@ -504,19 +507,19 @@ describe('callers of one process that want shares', () => {
     }
   });
 
-  it('B23: shares are lost when the store grants one of another limit, since it has none of them any more', async () => {
+  it('B23: permits are lost when the store grants one with another limit, which shows that it has lost them', async () => {
     const store = new ForgetfulStore();
     const app = await LockApp.start({ store });
     apps.push(app);
     const held = [await app.locks.acquire('key', { limit: 3 }), await app.locks.acquire('key', { limit: 3 })];
     store.forget();
-    const other = await within(10_000, 'another share', app.locks.acquire('key', { limit: 5, ...patient }));
+    const other = await within(10_000, 'another permit', app.locks.acquire('key', { limit: 5, ...patient }));
     expect([...held, other].map(({ isHeld }) => isHeld)).toEqual([false, false, true]);
     expect(app.events('lost', 'key').map(({ token }) => token)).toEqual(held.map(({ token }) => token));
     await other.release();
   });
 
-  it('B13: callers are served in their order when the answer to the first of them comes too late', async () => {
+  it('B13: callers are served in order when the reply to the first of them arrives too late', async () => {
     const stopTime = await VirtualTime.start();
     try {
       const { app, other, store } = await scene();
@@ -531,8 +534,8 @@ describe('callers of one process that want shares', () => {
         order.push(number);
         await held.release();
       });
-      await until('both have asked', () => store.asked.length >= 2);
-      // The store still has its lease then, but that can't be relied on any more.
+      await until('both requests are sent', () => store.asked.length >= 2);
+      // The lease has not expired in the store yet, but it is no longer safe to use.
       await elapse(9_950);
       answer();
       await within(1_000, 'both', Promise.all(callers));
@@ -543,7 +546,7 @@ describe('callers of one process that want shares', () => {
     }
   });
 
-  it('P25: readers with a leaseTime have a share of their own', async () => {
+  it('P25: readers with a leaseTime have their own read lock', async () => {
     const { app, other } = await scene();
     const kept = await app.locks.acquire('key', { mode: 'shared' });
     const short = await app.locks.acquire('key', { mode: 'shared', leaseTime: 60_000, ...patient });

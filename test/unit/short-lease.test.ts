@@ -8,7 +8,7 @@ import { rejectionOf } from '../support/until.js';
 
 inVirtualTime();
 
-/** There and back, ms, and a lease that is over before. */
+/** Round trip, ms, and a shorter lease. */
 const DELAY = 40;
 const leaseTime = 30;
 
@@ -17,11 +17,11 @@ const away = (): LockStore => new SlowStore(new MemoryLockStore(), DELAY, true);
 describe.each([
   ['a store', away],
   ['a quorum', () => new QuorumLockStore([away(), away(), away()])],
-] as const)('a leaseTime of 30 ms on %s that is 40 ms away', (_, open) => {
+] as const)('a leaseTime of 30 ms on %s with a round trip of 40 ms', (_, open) => {
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
-  it('B10, B11: concerns its own caller only', async () => {
+  it('B10, B11: fails its own caller only', async () => {
     const app = await LockApp.start({ store: open(), shutdownTimeout: 100 });
     apps.push(app);
     const start = performance.now();
@@ -35,7 +35,7 @@ describe.each([
     expect(app.log.matching("can't be taken")).toEqual([]);
   });
 
-  it('B11: without waiting it is the same error', async () => {
+  it('B11: fails with the same error without waiting', async () => {
     const app = await LockApp.start({ store: open(), shutdownTimeout: 100 });
     apps.push(app);
     const error = await rejectionOf(app.locks.tryAcquire('key', { leaseTime }));

@@ -7,7 +7,7 @@ import { until } from '../support/until.js';
 
 const LONG = 600_000;
 
-/** Native timers that were set since the test began, and neither fired nor were cleared. */
+/** Pending native timers that were set during the test. */
 const pending = new Set<number>();
 let isWatching = false;
 const hook = createHook({
@@ -26,16 +26,16 @@ afterEach(() => {
 
 interface Use {
   readonly options: LockOptions;
-  /** Whether the lock is held for so long that it is watched over. */
+  /** Whether the test waits until the watchdog watches the lease. */
   readonly isWatched?: boolean;
 }
 
-/** Each has a timer that nobody needs any more, and which is left running for the next who might. */
+/** Each leaves a timer that is no longer needed, and is kept for the next use. */
 const uses: Record<string, Use> = {
-  'a wait that is over': { options: { waitTime: LONG } },
-  'a lease that has ended before its time': { options: { leaseTime: LONG }, isWatched: true },
+  'a wait that has ended': { options: { waitTime: LONG } },
+  'a lease that was released early': { options: { leaseTime: LONG }, isWatched: true },
   'the next renewal': { options: {}, isWatched: true },
-  'a lock that stays taken after its hold': { options: { holdAtLeast: LONG } },
+  'a lock that stays unavailable after its hold': { options: { holdAtLeast: LONG } },
   'the end of shutdown': { options: {} },
 };
 
@@ -43,17 +43,17 @@ for (const [what, { options, isWatched = false }] of Object.entries(uses)) {
   it(`B14: no timer for ${what} outlives the application`, async () => {
     const settings = { watchdogTimeout: LONG, shutdownTimeout: LONG };
     const log = { log: () => undefined, warn: () => undefined };
-    // Not before: the runner has timers of its own.
+    // Only now: Jest has its own timers.
     isWatching = true;
     hook.enable();
     const engine = new LockEngine(new MemoryLockStore(), settings, log);
     await engine.start();
     const hold = await engine.acquire('key', resolveLockOptions('test', options, 0));
-    if (isWatched) await until('it is watched over', () => hold.lease.isWatched);
+    if (isWatched) await until('it is watched', () => hold.lease.isWatched);
     await hold.release();
     await engine.close();
     isWatching = false;
-    // What was cleared is told in the next turns of the event loop.
+    // The hook reports cleared timers in the next turns of the event loop.
     for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(pending.size).toBe(0);
   });

@@ -14,11 +14,11 @@ import { inVirtualTime } from '../support/in-virtual-time.js';
 import { SlowStore } from '../support/slow-store.js';
 import { elapse } from '../support/until.js';
 
-/** How long a call may go on when `waitTime` is over, ms (B10). */
+/** How late a call may end after `waitTime`, ms (B10). */
 const LATE = 50;
-/** How late the first answer may be for the store to count as reachable, ms. */
+/** How late the first reply may be for the store to count as reachable, ms. */
 const GRACE = 30;
-/** What reading the clock and turns of the event loop add, ms. */
+/** Tolerance for clock readings and turns of the event loop, ms. */
 const SOME = 1;
 
 const keys = Array.from({ length: 8 }, (_, index) => `key-${String(index).padStart(2, '0')}`);
@@ -44,11 +44,11 @@ interface Outcome {
   readonly error: unknown;
   /** ms after the call. */
   readonly after: number;
-  /** Keys that were taken in the moment in which the caller heard. */
+  /** Keys that were held when the call rejected. */
   readonly left: readonly string[];
 }
 
-describe('several keys in a store that is far away', () => {
+describe('several keys in a distant store', () => {
   inVirtualTime();
   let memory: MemoryLockStore;
   let look: LockStoreSession;
@@ -71,7 +71,7 @@ describe('several keys in a store that is far away', () => {
     return locks.flat();
   };
 
-  /** What comes of a call, and what is taken in the moment in which the caller hears of it. */
+  /** The outcome of a call, and the keys that are held when it rejects. */
   const outcomeOf = async (engine: LockEngine, options: LockOptions): Promise<Outcome> => {
     const startedAt = performance.now();
     try {
@@ -84,7 +84,7 @@ describe('several keys in a store that is far away', () => {
     }
   };
 
-  /** Takes all of the lock, or every share of it. */
+  /** Acquires the exclusive lock, or all permits. */
   const hold = async (key: string | undefined, { limit = 1 }: LockOptions): Promise<() => Promise<void>> => {
     const holder = engineOn(memory);
     const wanted = key === undefined ? [] : Array.from({ length: limit }, () => key);
@@ -99,7 +99,7 @@ describe('several keys in a store that is far away', () => {
         ['the fourth held', keys[3]],
         ['the last held', keys[7]],
       ])(
-        'B10, B11: the end of waitTime ends the call, and nothing stays behind when the caller hears of it: %s',
+        'B10, B11: the end of waitTime ends the call, and nothing is left behind when it rejects: %s',
         async (___, busy) => {
           const release = await hold(busy, options);
           const others = busy === undefined ? [] : [busy];
@@ -116,14 +116,14 @@ describe('several keys in a store that is far away', () => {
               expect(busy).toBeUndefined();
               continue;
             }
-            // The store was not to be asked only where its first answer could not come in time.
+            // Unavailable only if the first reply could not arrive in time.
             const isAnswered = waitTime + GRACE > delay + SOME;
             const kind = isAnswered ? LockTimeoutError : LockUnavailableError;
             expect({ ...what, is: error instanceof kind }).toEqual({ ...what, is: true });
-            // The answer says who holds them, by one request for all.
+            // A joint request returns which key is held.
             const saysWho = together && busy !== undefined && isAnswered;
             if (saysWho) expect({ ...what, error }).toMatchObject({ error: { keys: [busy] } });
-            // What a first answer brings after the end of waitTime can't be back before the caller hears of it.
+            // Grants of a first reply after the end of waitTime can't be released before the call rejects.
             if (waitTime > delay) expect({ ...what, left }).toEqual({ ...what, left: others });
           }
           await release();
@@ -132,7 +132,7 @@ describe('several keys in a store that is far away', () => {
     });
   });
 
-  it('B12: takes as many requests as there are keys that others hold, and few more', async () => {
+  it('B12: sends one request for each key held by others, and few more', async () => {
     const store = new SlowStore(memory, 10, true);
     const release = await hold(keys[7], {});
     const waiting = engineOn(store).acquireAll(keys, optionsOf({}));

@@ -44,7 +44,7 @@ function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
   });
 }
 
-describe('the check at start, of the version', () => {
+describe('the version check at the start', () => {
   const usual = ['maxmemory_policy:noeviction', 'cluster_enabled:0', 'role:master', 'connected_slaves:0'];
 
   it.each(['6.2.0', '6.10.1', '7.0.15', '8.2.1'])('accepts Redis %s', async (version) => {

@@ -12,23 +12,23 @@ const run = (last: Partial<SteadySample>): SteadySample[] => [
 ];
 
 describe('F54: a steady run', () => {
-  it('has no findings where nothing changes after the first minute', () => {
+  it('has no findings if nothing changes after the first minute', () => {
     expect(problemsIn(run({}), rest)).toEqual([]);
   });
 
-  it('may be slower while others use the machine, but holds must not cost more', () => {
+  it('may be slower on a busy machine, but holds must not cost more', () => {
     expect(problemsIn(run({ rate: 700, cpuPerHold: 51 }), rest)).toEqual([]);
     expect(problemsIn(run({ rate: 700, cpuPerHold: 71 }), rest)).toEqual([
       'the last minute made 70 % of the holds of the second, each for 142 % of the processor time',
     ]);
   });
 
-  it('finds what grows in the processes', () => {
+  it('finds growth in the processes', () => {
     expect(problemsIn(run({ heap: 75e6 }), rest)).toEqual(['the heaps grew by 15.0 MB']);
     expect(problemsIn(run({ timers: 4_000 }), rest)).toEqual(['timers grew from 15 to 4000']);
   });
 
-  it('finds what grows in the store, under load and after it', () => {
+  it('finds growth in the store, under load and after it', () => {
     expect(problemsIn(run({ entries: 9_000 }), rest)).toEqual([
       'what the store keeps under load grew from 150 to 9000 entries',
     ]);
@@ -37,12 +37,12 @@ describe('F54: a steady run', () => {
     ]);
   });
 
-  it('finds writes while nobody uses a lock', () => {
+  it('finds writes while no lock is in use', () => {
     expect(problemsIn(run({}), { ...rest, writesAtRest: 351 })).toEqual(['351 writes at rest']);
   });
 
   it.each([['--no-faults'], ['--seed', '1'], ['--plant', 'all'], ['--cycles']])(
-    'can’t be chosen with %s',
+    'can’t be combined with %s',
     (...others) => {
       expect(() => readOptions(['--steady', ...others])).toThrow('--steady has no faults and no seed');
     },

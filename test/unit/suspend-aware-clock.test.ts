@@ -5,11 +5,11 @@ import type { MonotonicMs, WallClockMs } from '../../lib/index.js';
 const HOUR = 3_600_000;
 const EPOCH = 1_800_000_000_000;
 
-describe('the cautious clock', () => {
+describe('SuspendAwareClock', () => {
   let time: number;
   let ahead: number;
   let jumps: number;
-  /** Called before each reading of a clock, which is where an interruption can fall. */
+  /** Called before each reading of a clock, where an interruption can happen. */
   let interrupt: () => void;
   let cautious: SuspendAwareClock;
 
@@ -33,12 +33,12 @@ describe('the cautious clock', () => {
     cautious = new SuspendAwareClock(clock, () => (jumps += 1));
   });
 
-  it('F30: goes with the monotonic clock while the wall clock does', () => {
+  it('F30: follows the monotonic clock while the wall clock does', () => {
     for (; time < 100_000; time += 7.3) expect(cautious.read()).toBe(time);
     expect(jumps).toBe(0);
   });
 
-  it('F30: counts each jump ahead of the wall clock, and none back', () => {
+  it('F30: counts each forward jump of the wall clock, and no backward one', () => {
     ahead += HOUR;
     expect(cautious.read()).toBe(time + HOUR);
     time += 10;
@@ -50,7 +50,7 @@ describe('the cautious clock', () => {
     expect(jumps).toBe(2);
   });
 
-  it('F30: counts a wall clock that gains by little and little', () => {
+  it('F30: counts a wall clock that gains gradually', () => {
     for (; time < 1_001_000; time += 100) {
       ahead += 1;
       cautious.read();
@@ -59,11 +59,11 @@ describe('the cautious clock', () => {
     expect(cautious.read()).toBeLessThanOrEqual(time + 10_000);
   });
 
-  it('F30: an interruption between two readings is no jump, and none back that would count as one ahead later', () => {
+  it('F30: an interruption between two readings is neither a forward nor a backward jump', () => {
     for (let round = 0; round < 100; round++) {
       let readings = 0;
       const interruptedAt = round % 5;
-      // Set back now and then, which is looked at in the same moment.
+      // The wall clock is set back now and then, at the time of a reading.
       if (round % 7 === 0) ahead -= 1_000;
       interrupt = () => (time += readings++ === interruptedAt ? 300 : 0);
       cautious.read(at(round % 2 === 0 ? time : time - 50));
@@ -73,7 +73,7 @@ describe('the cautious clock', () => {
     expect(jumps).toBe(0);
   });
 
-  it('F30: knows which earlier times were before a jump was found', () => {
+  it('F30: converts earlier times by the jumps detected since', () => {
     ahead += 1_000;
     cautious.read();
     time = 2_000;
@@ -85,7 +85,7 @@ describe('the cautious clock', () => {
     expect(cautious.at(at(2_500))).toBe(8_500);
   });
 
-  it('F30: takes an earlier time for older than it was rather than for younger when there were many jumps', () => {
+  it('F30: after many jumps an earlier time counts as older than it was, never as younger', () => {
     for (let jump = 1; jump <= 100; jump++) {
       time += 100;
       ahead += 1_000;

@@ -24,7 +24,7 @@ it('a timer that is set late because the process was blocked fires in the advanc
   expect(rang).toBe(true);
 });
 
-it('no timer fires before the time to which the clock was advanced', async () => {
+it('no timer fires before its time is reached', async () => {
   const clock = new TestClock(true);
   let rang = false;
   clock.timers.set(() => (rang = true), 201, true);

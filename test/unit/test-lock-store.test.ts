@@ -134,7 +134,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     expect(await locks.isLocked('a')).toBe(false);
   });
 
-  it('does not hold for another process what the code under test holds', async () => {
+  it('can not hold for another process a lock that the code under test holds', async () => {
     const store = new TestLockStore({ frozen });
     const lock = await (await start(store)).get(LockService).acquire('k');
     await expect(store.hold('k')).rejects.toBeInstanceOf(LockTimeoutError);
@@ -142,7 +142,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await (await store.hold('k')).release();
   });
 
-  it('takes a lock away during the work', async () => {
+  it('can lose a lock during the work', async () => {
     const store = new TestLockStore({ frozen });
     const payments = (await start(store)).get(Payments);
     payments.confirm = async () => {
@@ -154,11 +154,11 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     expect(error).toMatchObject({ reason: 'taken' });
   });
 
-  it('throws if there is nothing to lose', async () => {
+  it('throws if there is no lock to lose', async () => {
     await expect(new TestLockStore({ frozen }).lose('k')).rejects.toThrow(/nobody holds the lock "k"/);
   });
 
-  it('is unavailable at once, whatever the waitTime, and available again', async () => {
+  it('is unavailable at once, for any waitTime, and available again', async () => {
     const store = new TestLockStore({ frozen });
     const payments = (await start(store)).get(Payments);
     store.setUnavailable();
@@ -242,7 +242,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await (await next).release();
   });
 
-  it("falls back on this process with onUnavailable: 'local'", async () => {
+  it("falls back to local locks with onUnavailable: 'local'", async () => {
     const store = new TestLockStore({ frozen });
     const module = await Test.createTestingModule({
       imports: [DistributedLockModule.forRoot({ store, onUnavailable: 'local', shutdownTimeout: 0 })],
@@ -260,7 +260,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
 });
 
 describe('TestLockStore', () => {
-  it('stands still when it is frozen, to the millisecond', async () => {
+  it('does not advance when it is frozen, to the millisecond', async () => {
     const store = new TestLockStore({ frozen: true });
     const lock = await store.hold('k', { leaseTime: 1_000 });
     const left = lock.remaining;

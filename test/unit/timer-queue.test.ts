@@ -16,7 +16,7 @@ describe('TimerQueue', () => {
     jest.useRealTimers();
   });
 
-  it('fires each timer in its turn, on one native timer', () => {
+  it('fires the timers in order, with one native timer', () => {
     const timers = new TimerQueue(clock, true);
     const fired: number[] = [];
     for (const due of [30, 10, 20]) {
@@ -30,7 +30,7 @@ describe('TimerQueue', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('does not fire what was cleared, and fires what was moved at its new time', () => {
+  it('does not fire a cleared timer, and fires a moved one at its new time', () => {
     const timers = new TimerQueue(clock, true);
     const fired: string[] = [];
     const cleared = new CallbackTimer(() => fired.push('cleared'));
@@ -45,7 +45,7 @@ describe('TimerQueue', () => {
     expect(fired).toEqual(['moved']);
   });
 
-  it('B14: has few different delays, since Node keeps a list for each, however often a near timer comes before a far one', () => {
+  it('B14: uses few different delays, since Node keeps a list for each, even with many near timers before a far one', () => {
     const delays = new Set<number>();
     let now = 0;
     let native: { readonly fire: () => void; readonly at: number } | undefined;
@@ -66,14 +66,14 @@ describe('TimerQueue', () => {
       const near = new CallbackTimer(() => undefined);
       timers.set(near, (now + 5) as MonotonicMs);
       timers.clear(near);
-      // The native timer fires in vain, and is set for the far one.
+      // The native timer fires early, and is set for the far one.
       now = native?.at ?? now;
       native?.fire();
     }
     expect(delays.size).toBeLessThan(20);
   });
 
-  it('fires a far timer at its time, though its native timer is early', () => {
+  it('fires a far timer at its time, although its native timer fires early', () => {
     const timers = new TimerQueue(clock, true);
     const fired = jest.fn();
     timers.set(new CallbackTimer(fired), later(clock.monotonic(), 599_999));
@@ -94,7 +94,7 @@ describe('TimerQueue', () => {
   it.each([
     [true, ['input', 'timer']],
     [false, ['timer', 'input']],
-  ])('fires after what arrived meanwhile was read, if it is to: %p', (readsInputFirst, order) => {
+  ])('fires after pending input was read, with readsInputFirst: %p', (readsInputFirst, order) => {
     const timers = new TimerQueue(clock, true, readsInputFirst);
     const seen: string[] = [];
     timers.after(10, () => seen.push('timer'));
@@ -103,7 +103,7 @@ describe('TimerQueue', () => {
     expect(seen).toEqual(order);
   });
 
-  it('drops its timers when it is closed, and ends what waits within a limit', async () => {
+  it('drops its timers and ends limited waits when it is closed', async () => {
     const timers = new TimerQueue(clock, true);
     const fired: string[] = [];
     timers.after(10, () => fired.push('dropped'));
@@ -118,7 +118,7 @@ describe('TimerQueue', () => {
   });
 });
 
-it('a timer queue on which nobody waits keeps no process alive, and serves the next who waits', async () => {
+it('an empty timer queue keeps no process alive, and serves later timers', async () => {
   const countNative = (): number =>
     process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
   const before = countNative();
@@ -137,6 +137,6 @@ it('a timer queue on which nobody waits keeps no process alive, and serves the n
     expect(countNative()).toBe(before + 1);
   });
   expect(performance.now() - waited).toBeGreaterThanOrEqual(40);
-  // A timer of what ran before in this process may have come to its end meanwhile.
+  // A timer from an earlier test may have fired meanwhile.
   expect(countNative()).toBeLessThanOrEqual(before);
 });

@@ -9,12 +9,12 @@ import {
 import { LockApp } from '../support/lock-app.js';
 import { rejectionOf } from '../support/until.js';
 
-/** Takes so many requests back before it serves one. */
-function takesBack(count: number): LockStore {
+/** A store that cancels the first `count` requests. */
+function cancelling(count: number): LockStore {
   const memory = new MemoryLockStore();
   let left = count;
   return {
-    name: 'a store that takes requests back',
+    name: 'a store that cancels requests',
     open: (client): LockStoreSession => {
       const session = memory.open(client);
       const acquire = session.acquire.bind(session);
@@ -27,7 +27,7 @@ function takesBack(count: number): LockStore {
   };
 }
 
-describe('a single try whose request the store takes back', () => {
+describe('a single attempt whose request the store cancels', () => {
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
@@ -37,15 +37,15 @@ describe('a single try whose request the store takes back', () => {
     return app;
   }
 
-  it('B11: is made once more', async () => {
-    const { locks } = await start(takesBack(1));
+  it('B11: is repeated once', async () => {
+    const { locks } = await start(cancelling(1));
     const handle = await locks.tryAcquire('key');
     expect(handle?.isHeld).toBe(true);
     expect(await handle?.release()).toBe('released');
   });
 
-  it('B11: fails as of a store that could not be asked, not of a lock that is held', async () => {
-    const { locks, ...app } = await start(takesBack(Infinity));
+  it('B11: fails with "unavailable", not with "held"', async () => {
+    const { locks, ...app } = await start(cancelling(Infinity));
     expect(await rejectionOf(locks.tryAcquire('key'))).toBeInstanceOf(LockUnavailableError);
     const retry = { maxAttempts: 2 };
     expect(await rejectionOf(locks.acquire('key', { waitTime: 500, retry }))).toBeInstanceOf(

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { Turns } from '../../lib/stores/port/turns.js';
 
-it('work for one name runs one after the other, also after a failure, and leaves nothing behind', async () => {
+it('work for one name runs sequentially, also after a failure, and leaves nothing behind', async () => {
   const turns = new Turns<string>();
   const begun: string[] = [];
   let fail: (error: Error) => void = () => undefined;

@@ -20,15 +20,15 @@ const HOUR = 3_600_000;
 
 const noAnswer = new LockStoreError('no answer', { inDoubt: true, retryable: true });
 
-/** A store in memory that can be held up, can fail, and keeps the renewals it was asked for. */
+/** A memory store that can fail, and records renewals and releases. */
 class WatchedStore implements LockStore {
   readonly name = 'a watched store';
   readonly renewals: RenewRequest[] = [];
   readonly releases: string[] = [];
-  /** Of releases, after they were carried out. */
+  /** The number of releases whose reply will be lost. */
   lostReplies = 0;
   failure: LockStoreError | undefined;
-  /** What happens while an answer to a request is on its way. */
+  /** Called while a reply is under way. */
   onItsWay: () => void = () => undefined;
   session!: LockStoreSession; // set when the engine opens it
   private readonly memory = new MemoryLockStore();
@@ -120,7 +120,7 @@ describe('a jump of the wall clock', () => {
     jest.useRealTimers();
   });
 
-  it('F30: ahead: a hold is not sure until a renewal, which goes out at once, confirms it', async () => {
+  it('F30: forward: a hold is not sure until a renewal, which is sent at once, confirms it', async () => {
     const hold = await engine.acquire('key', options);
     await jest.advanceTimersByTimeAsync(1_000);
     ahead += HOUR;
@@ -129,7 +129,7 @@ describe('a jump of the wall clock', () => {
     expect(store.renewals).toMatchObject([{ key: 'key', lease: 30_000 }]);
     expectSure(hold);
     expect(hold.remaining).toBeGreaterThan(29_600);
-    // The watchdog goes on as ever.
+    // The watchdog continues as usual.
     await jest.advanceTimersByTimeAsync(100_000);
     expect(store.renewals).toHaveLength(11);
     expectSure(hold);
@@ -138,7 +138,7 @@ describe('a jump of the wall clock', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('F30: back: nothing changes, and a jump ahead is found after it', async () => {
+  it('F30: backward: nothing changes, and a later forward jump is detected', async () => {
     const hold = await engine.acquire('key', options);
     ahead -= HOUR;
     expectSure(hold);
@@ -147,7 +147,7 @@ describe('a jump of the wall clock', () => {
     expectUnsure(hold);
   });
 
-  it('F30: a watchdog’s timer finds it where nobody asks, and asks for all holds', async () => {
+  it('F30: a timer of the watchdog detects it without any call, and confirms all holds', async () => {
     const first = await engine.acquire('first', options);
     await jest.advanceTimersByTimeAsync(5_000);
     const second = await engine.acquire('second', options);
@@ -158,7 +158,7 @@ describe('a jump of the wall clock', () => {
     for (const hold of [first, second, third]) expectSure(hold);
   });
 
-  it('F30: the deadline of one lease finds it for another', async () => {
+  it('F30: the deadline of one lease detects it for another', async () => {
     await engine.acquire('short', { ...options, leaseTime: 1_000 });
     await engine.acquire('long', { ...options, leaseTime: 50_000 });
     ahead += HOUR;
@@ -186,7 +186,7 @@ describe('a jump of the wall clock', () => {
     store.onItsWay = () => {
       ahead += HOUR;
     };
-    // Neither on the first one nor on that of the second try.
+    // Neither on the first grant nor on that of the second attempt.
     await expect(engine.acquire('key', options)).rejects.toThrow(LockUnavailableError);
     expect(await engine.context.session.inspect('key')).toBeNull();
     store.onItsWay = () => {
@@ -211,7 +211,7 @@ describe('a jump of the wall clock', () => {
     expect(store.renewals).toEqual([]);
   });
 
-  it('F30: what surely lasts longer than a small jump stays sure, for so much less; the store is asked', async () => {
+  it('F30: a lease longer than a small jump stays sure for the rest, and is confirmed by the store', async () => {
     const hold = await engine.acquire('key', options);
     ahead += 10_000;
     expectSure(hold);
@@ -219,7 +219,7 @@ describe('a jump of the wall clock', () => {
     await answered();
     expect(store.renewals).toHaveLength(1);
     expect(hold.remaining).toBeGreaterThan(29_600);
-    // As a clock that is slewed does.
+    // Like a clock that is slewed.
     ahead += 100;
     expectSure(hold);
     await answered();
@@ -234,7 +234,7 @@ describe('a jump of the wall clock', () => {
     expectSure(hold);
   });
 
-  it('F30: with a leaseTime the question does not lengthen it', async () => {
+  it('F30: the confirmation does not lengthen a lease with a leaseTime', async () => {
     const hold = await engine.acquire('key', { ...options, leaseTime: 60_000 });
     await jest.advanceTimersByTimeAsync(10_000);
     ahead += 30_000;
@@ -242,7 +242,7 @@ describe('a jump of the wall clock', () => {
     await answered();
     expect(store.renewals).toMatchObject([{ lease: 20_000 }]);
     await jest.advanceTimersByTimeAsync(20_000);
-    // Asked again when it may be over: it was not suspended.
+    // Confirmed again when the lease may have expired: the machine was not suspended.
     expectUnsure(hold);
     await answered();
     expect(store.renewals).toMatchObject([{ lease: 20_000 }, { lease: 1 }]);
@@ -254,16 +254,16 @@ describe('a jump of the wall clock', () => {
     expect(store.renewals).toHaveLength(2);
   });
 
-  it('F30: a lease that the store has in its very last moments is not sure for longer than these', async () => {
+  it('F30: a lease that is confirmed in its last moments is sure only for these', async () => {
     const hold = await engine.acquire('key', { ...options, leaseTime: 60_000 });
-    // As if the machine had been suspended: what is left is less than the margin for the speed of clocks.
+    // As if the machine had been suspended: the rest is shorter than the margin for clock drift.
     ahead = 59_700;
     expectUnsure(hold);
     await answered();
     expect(hold.remaining).toBeLessThan(300);
   });
 
-  it('F30: while the store does not answer it stays unsure until the deadline, then it is lost', async () => {
+  it('F30: while the store does not reply a hold stays unsure until its deadline, then it is lost', async () => {
     const hold = await engine.acquire('key', options);
     store.failure = noAnswer;
     ahead += HOUR;
@@ -277,7 +277,7 @@ describe('a jump of the wall clock', () => {
     expect(hold.signal.aborted).toBe(true);
   });
 
-  it('F30: it is confirmed when the store answers again', async () => {
+  it('F30: a hold is confirmed when the store replies again', async () => {
     const hold = await engine.acquire('key', { ...options, leaseTime: 60_000 });
     store.failure = noAnswer;
     ahead += HOUR;
@@ -288,7 +288,7 @@ describe('a jump of the wall clock', () => {
     expectSure(hold);
   });
 
-  it('F30: it is lost as soon as the store says so', async () => {
+  it('F30: a hold is lost as soon as the store reports it', async () => {
     const holds = [
       await engine.acquire('a', options),
       await engine.acquire('b', { ...options, leaseTime: 60_000 }),
@@ -306,7 +306,7 @@ describe('a jump of the wall clock', () => {
     for (const hold of holds) expect(() => hold.assertHeld()).toThrow('the store no longer has it');
   });
 
-  it('F30, P20: it goes back to the store, and not to the next caller', async () => {
+  it('F30, P20: a hold is released to the store, and not handed over', async () => {
     const hold = await engine.acquire('key', options);
     const waiting = engine.acquire('key', { ...options, waitTime: 5_000 });
     ahead += HOUR;
@@ -318,7 +318,7 @@ describe('a jump of the wall clock', () => {
     expectSure(await waiting);
   });
 
-  it('F30: a release tells whether it was still there', async () => {
+  it('F30: a release reports whether the hold still existed', async () => {
     const hold = await engine.acquire('key', options);
     await store.session.release({ key: 'key', owner: hold.lease.owner, inDoubt: false });
     ahead += HOUR;
@@ -326,7 +326,7 @@ describe('a jump of the wall clock', () => {
     expect(await hold.release()).toBe('expired');
   });
 
-  it('F30, P33: a release in doubt that finds nothing does not claim that it was there', async () => {
+  it('F30, P33: a release in doubt that finds nothing does not report that the hold existed', async () => {
     for (const jump of [0, HOUR]) {
       const hold = await engine.acquire('key', options);
       await store.session.release({ key: 'key', owner: hold.lease.owner, inDoubt: false });
@@ -359,7 +359,7 @@ describe('a jump of the wall clock', () => {
     await closed;
   });
 
-  it('F30, B50: re-entry waits for the answer', async () => {
+  it('F30, B50: re-entry waits for the confirmation', async () => {
     const hold = await engine.acquire('key', options);
     await runInScope(hold, async () => {
       ahead += HOUR;
@@ -381,14 +381,14 @@ describe('a jump of the wall clock', () => {
     });
   });
 
-  it('F30: extend() confirms it', async () => {
+  it('F30: extend() confirms a hold', async () => {
     const hold = await engine.acquire('key', options);
     ahead += HOUR;
     await hold.extend(1_000);
     expectSure(hold);
   });
 
-  it('F30: after extend() by hours a renewal confirms no more than is left on either clock', async () => {
+  it('F30: after extend() by hours a renewal confirms at most the rest by either clock', async () => {
     const hold = await engine.acquire('key', options);
     await hold.extend(2 * HOUR);
     ahead += 1.5 * HOUR;

@@ -16,7 +16,7 @@ const clock: Clock = {
   wall: () => Date.now() as WallClockMs,
 };
 
-/** A store in memory that keeps the renewal requests it gets. */
+/** A memory store that records renewal requests. */
 class WatchedStore implements LockStore {
   readonly name = 'a watched store';
   readonly renewals: (readonly RenewRequest[])[] = [];
@@ -81,7 +81,7 @@ describe('the watchdog', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('B20: renews from a third of the lease on, for as long as the hold lives', async () => {
+  it('B20: renews after each third of the lease, until the hold ends', async () => {
     const hold = await engine.acquire('key', options);
     await jest.advanceTimersByTimeAsync(9_900);
     expect(store.renewals).toHaveLength(0);
@@ -106,7 +106,7 @@ describe('the watchdog', () => {
     expect(store.renewals).toHaveLength(0);
   });
 
-  it('B20: renews what the store keeps for less than it lasts, and relies on no more', async () => {
+  it('B20: renews leases that the store keeps for less than their time, and relies only on that', async () => {
     store.longestUnrenewed = 6_000;
     const [fixed, watched] = await Promise.all([
       engine.acquire('fixed', { ...options, leaseTime: 60_000 }),
@@ -129,7 +129,7 @@ describe('the watchdog', () => {
     expect(watched.isHeld).toBe(false);
   });
 
-  it('B23: a long leaseTime ends with the contact to a store that keeps it for less', async () => {
+  it('B23: a long leaseTime is lost without contact to a store that keeps leases for less', async () => {
     store.longestUnrenewed = 6_000;
     const hold = await engine.acquire('key', { ...options, leaseTime: 60_000 });
     await jest.advanceTimersByTimeAsync(10_000);
@@ -139,7 +139,7 @@ describe('the watchdog', () => {
     expect(hold.lostError).toMatchObject({ reason: 'unreachable' });
   });
 
-  it('B20: a leaseTime that is extended beyond what the store keeps is renewed until then', async () => {
+  it('B20: a leaseTime extended beyond what the store keeps is renewed until its end', async () => {
     store.longestUnrenewed = 6_000;
     const hold = await engine.acquire('key', { ...options, leaseTime: 1_000 });
     await jest.advanceTimersByTimeAsync(500);
@@ -150,7 +150,7 @@ describe('the watchdog', () => {
     expect(hold.isHeld).toBe(false);
   });
 
-  it('B22: a hold that could not be renewed takes no other of its batch along', async () => {
+  it('B22: a failed renewal affects no other hold of its batch', async () => {
     const failure = new LockStoreError('half of it is away', { inDoubt: true, retryable: true });
     store.failing = (key) => (key === 'bad' ? failure : undefined);
     const [good, bad] = await Promise.all([engine.acquire('good', options), engine.acquire('bad', options)]);

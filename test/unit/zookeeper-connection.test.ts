@@ -8,7 +8,7 @@ describe('a connection to ZooKeeper', () => {
   let connection: ZooKeeperConnection | undefined;
   afterEach(() => connection?.close(false));
 
-  it('that can’t even be begun is told, ends no process, and is tried again', async () => {
+  it('that can’t even start is reported, ends no process, and is retried', async () => {
     let tries = 0;
     const tls: ConnectionOptions = {
       get servername(): string {
@@ -28,7 +28,7 @@ describe('a connection to ZooKeeper', () => {
       const error = await rejectionOf(opened.open());
       expect(error).toMatchObject({ inDoubt: false, retryable: true });
       expect((error as Error).message).toContain('the certificate is away');
-      await until('it is tried again and again', () => tries > 3);
+      await until('it is retried', () => tries > 3);
     });
     expect(uncaught).toEqual([]);
   });

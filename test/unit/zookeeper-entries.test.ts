@@ -15,11 +15,11 @@ const request: AcquireRequest = {
 
 const NAME = 'x-a:1-0000000001';
 
-/** An entry of this client at the head of a queue, in a ZooKeeper that replies to a write when the test says so. */
+/** An entry of this client at the head of a queue, whose writes get a reply when the test calls `answer`. */
 class Scene {
   readonly deleted: string[] = [];
   answer: (stat: object) => void = () => {
-    throw new Error('nothing was written');
+    throw new Error('there is no write');
   };
   private now = 1_000 as MonotonicMs;
   private due: CallbackTimer | undefined;
@@ -50,7 +50,7 @@ class Scene {
   readonly acquirer = new LockAcquirer(this.nodes, this.own, this.timers);
   readonly holds = new HoldRequests(this.nodes, this.own);
 
-  /** Time passes, and whatever is due then happens. */
+  /** Advances the time, and fires a timer that is due. */
   async pass(ms: number): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     this.now = (this.now + ms) as MonotonicMs;
@@ -64,12 +64,12 @@ class Scene {
 
 const written = { mzxid: 7, mtime: 1, version: 2 };
 
-describe('an entry of ZooKeeper that expires while it is written that it holds the lock', () => {
-  it('is not deleted when that grants the lock to whoever waited', async () => {
+describe('an entry of ZooKeeper that expires during a write', () => {
+  it('is not deleted when the write grants the lock to its waiter', async () => {
     const scene = new Scene();
     scene.own.touch(scene.entry);
     const asked = scene.acquirer.acquire(request);
-    // As of a process that stood still.
+    // Like a process that was stalled.
     await scene.pass(4_000);
     scene.answer({ stat: written });
     expect(await asked).toMatchObject({ outcome: 'granted', token: 7 * 128 });
@@ -79,7 +79,7 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
     expect(scene.deleted).toEqual([scene.entry.path]);
   });
 
-  it('is not deleted when that renews the lease', async () => {
+  it('is not deleted when the write renews the lease', async () => {
     const scene = new Scene();
     scene.own.startHold(scene.entry, 6, 1, 1_500, false);
     const renewed = scene.holds.renew([{ key: 'key', owner, lease: 1_500 }]);
@@ -90,7 +90,7 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
     expect(scene.deleted).toEqual([]);
   });
 
-  it('is not deleted when that reserves tokens', async () => {
+  it('is not deleted when the write reserves tokens', async () => {
     const scene = new Scene();
     scene.own.startHold(scene.entry, 6, 1, 1_500, false);
     const reserved = scene.holds.reserve({ key: 'key', owner, lease: 1_500, tokens: 1 });
@@ -101,7 +101,7 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
     expect(scene.deleted).toEqual([]);
   });
 
-  it('is not deleted when a pushed grant is claimed', async () => {
+  it('is not deleted when the write claims a pushed grant', async () => {
     const scene = new Scene();
     scene.own.startHold(scene.entry, 6, 1, 1_500, true);
     const asked = scene.acquirer.acquire(request);
@@ -112,7 +112,7 @@ describe('an entry of ZooKeeper that expires while it is written that it holds t
     expect(scene.deleted).toEqual([]);
   });
 
-  it('is deleted soon when the write has failed', async () => {
+  it('is deleted shortly after the write has failed', async () => {
     const scene = new Scene();
     scene.own.touch(scene.entry);
     const asked = scene.acquirer.acquire(request);

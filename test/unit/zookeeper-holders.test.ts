@@ -7,8 +7,8 @@ import type { LockNodes } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
 import { OwnEntries } from '../../lib/stores/zookeeper/locks/own-entries.js';
 import { within } from '../support/until.js';
 
-describe('a look at the holders of a lock in ZooKeeper', () => {
-  it('ends when the session is closed, also in its pauses', async () => {
+describe('reading the holders of a lock in ZooKeeper', () => {
+  it('ends when the session is closed, even in a pause', async () => {
     const client = { now: () => performance.now() as MonotonicMs };
     const session = new SessionTimers(client);
     let reads = 0;
@@ -18,7 +18,7 @@ describe('a look at the holders of a lock in ZooKeeper', () => {
       read: () => {
         reads += 1;
         if (reads > 1) return Promise.reject(new Error('closed'));
-        // In the pause that follows.
+        // During the next pause.
         setImmediate(() => {
           session.close();
         });
@@ -27,9 +27,9 @@ describe('a look at the holders of a lock in ZooKeeper', () => {
     } as unknown as LockNodes;
     const { timers } = session;
     const acquirer = new LockAcquirer(nodes, new OwnEntries(nodes, timers), timers);
-    // It conflicts with the one that holds all of the lock.
+    // It conflicts with the exclusive holder.
     const request = { key: 'key', owner: 'b:1', limit: 2, wait: false, contended: true } as AcquireRequest;
-    await expect(within(5_000, 'an answer', acquirer.acquire(request))).rejects.toThrow('closed');
+    await expect(within(5_000, 'a reply', acquirer.acquire(request))).rejects.toThrow('closed');
     expect(reads).toBe(2);
   });
 });

@@ -10,21 +10,21 @@ import {
 } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { pingInterval } from '../../lib/stores/zookeeper/connection/zookeeper-socket.js';
 
-/** What is said of options that can't work. */
-function refusalOf(options: unknown): string {
+/** The error for options that can't work. */
+function messageOf(options: unknown): string {
   try {
     zookeeperStore(options as Parameters<typeof zookeeperStore>[0]);
   } catch (error) {
     if (error instanceof LockOptionsError) return error.message;
     throw error;
   }
-  throw new Error('not refused');
+  throw new Error('not rejected');
 }
 
 const hosts = 'zk1:2181';
 
 describe('options of zookeeperStore', () => {
-  it('keep nodes for everybody only where nothing says who the application is', () => {
+  it('create nodes open to everyone only if the application has no identity', () => {
     const auth = { user: 'shop', password: 's3cr3t' };
     const secureContext = createSecureContext();
     const schemeOf = (options: object): string => resolveZooKeeperOptions({ hosts, ...options }).acl.scheme;
@@ -33,18 +33,18 @@ describe('options of zookeeperStore', () => {
     expect([{ auth }, { auth, tls: { secureContext } }, { tls: cert }].map(schemeOf)).toEqual(
       Array.from({ length: 3 }, () => 'auth'),
     );
-    expect(refusalOf({ hosts, tls: { secureContext } })).toMatch(/secureContext .*Give ca, cert and key/);
+    expect(messageOf({ hosts, tls: { secureContext } })).toMatch(/secureContext .*Give ca, cert and key/);
   });
 
   it.each([
     ['zk1,zk2:2191, zk3', 'zk1:2181,zk2:2191,zk3:2181'],
     [['10.0.0.1', '[fd00::1]:2190'], '10.0.0.1:2181,[fd00::1]:2190'],
-  ])('names the servers %j without secrets', (given, named) => {
+  ])('describe the servers %j without secrets', (given, named) => {
     const auth = { user: 'shop', password: 's3cr3t' };
     expect(zookeeperStore({ hosts: given, auth, tls: false }).name).toBe(`ZooKeeper at ${named}`);
   });
 
-  it('takes the port of TLS', () => {
+  it('use the TLS port', () => {
     expect(zookeeperStore({ hosts: 'zk1', tls: true }).name).toBe('ZooKeeper at zk1:2281');
   });
 
@@ -78,34 +78,34 @@ describe('options of zookeeperStore', () => {
     [{ hosts, tls: { cert: '-----BEGIN CERTIFICATE-----\ns3cr3t' } }, /tls can't be used/],
     [{ hosts, tls: { key: '-----BEGIN PRIVATE KEY-----\ns3cr3t' } }, /tls can't be used/],
     [{ hosts, chroot: '/locks' }, /unknown option "chroot"/],
-  ])('refuses %j and says what to write', (options, message) => {
-    const refusal = refusalOf(options);
-    expect(refusal).toMatch(message);
-    expect(refusal).not.toContain('s3cr3t');
+  ])('reject %j with a remedy', (options, message) => {
+    const shown = messageOf(options);
+    expect(shown).toMatch(message);
+    expect(shown).not.toContain('s3cr3t');
   });
 
   const leases = [300, 1_000, 5_000, 9_000, 30_000, 60_000, 3_600_000];
 
-  it.each(leases)('asks for a session that keeps a lease of %d ms without contact', (lease) => {
+  it.each(leases)('request a session that keeps a lease of %d ms without contact', (lease) => {
     for (const tick of [20, 200, 2_000]) {
       const timeout = timeoutForLease(lease, tick);
       expect(longestLease({ timeout, tick })).toBeGreaterThanOrEqual(lease);
     }
   });
 
-  it('ends the longest lease before the leader can end the session, also by a clock that is slower', () => {
+  it('end the longest lease before the leader can end the session, even by a slower clock', () => {
     for (const tick of [50, 200, 2_000, 6_000]) {
-      // Servers agree to two ticks at least, and to twenty at most.
+      // Servers grant between two and twenty ticks.
       for (const ticks of [2, 2.5, 5, 20]) {
         const timeout = tick * ticks;
-        // The leader may have heard of it half a tick and a ping before the last answer.
+        // The last contact of the leader may be half a tick and a ping before the last reply.
         const leaderCountsFor = timeout - tick / 2 - pingInterval(timeout);
         expect(longestLease({ timeout, tick }) * 1.02).toBeLessThan(leaderCountsFor);
       }
     }
   });
 
-  it.each(leases)('has the locks of a dead process gone within 1.5 times a lease of %d ms', (lease) => {
+  it.each(leases)('free the locks of a dead process within 1.5 times a lease of %d ms', (lease) => {
     const tick = lease / 5;
     expect(goneAfter({ timeout: timeoutForLease(lease, tick), tick })).toBeLessThanOrEqual(lease * 1.5 + 2);
   });

@@ -14,18 +14,18 @@ import { rejectionOf, within } from '../support/until.js';
 
 const STAT = Buffer.alloc(68);
 
-/** An answer without an error, as a server writes it. */
+/** A reply without an error, as a server writes it. */
 const answer = (xid: number): JuteWriter => new JuteWriter().int(xid).long(7).int(0);
 
-describe('a connection to a server that speaks ZooKeeper badly', () => {
+describe('a connection to a server with protocol errors', () => {
   let server: Server | undefined;
   let client: ZooKeeperSocket | undefined;
   afterEach(() => {
-    client?.cut('the test is over');
+    client?.cut('the test has ended');
     server?.close();
   });
 
-  /** A connection that is open, to a server that answers the first request with these frames. */
+  /** An open connection to a server that replies to the first request with these frames. */
   async function connected(
     ...frames: readonly Buffer[]
   ): Promise<{ socket: ZooKeeperSocket; ended: Promise<Error> }> {
@@ -57,7 +57,7 @@ describe('a connection to a server that speaks ZooKeeper badly', () => {
     return { socket, ended: end };
   }
 
-  it('reads the answers to its requests in their order', async () => {
+  it('reads the replies to its requests in order', async () => {
     const children = answer(2).int(2).text('a').text('b').raw(STAT);
     const { socket } = await connected(answer(1).raw(STAT).frame(), children.frame());
     const [stat, { names }] = await Promise.all([
@@ -68,7 +68,7 @@ describe('a connection to a server that speaks ZooKeeper badly', () => {
     expect(names).toEqual(['a', 'b']);
   });
 
-  it('ends when an answer is not the one that is due, and believes nothing that follows', async () => {
+  it('ends when a reply belongs to another request, and ignores later ones', async () => {
     const { socket, ended } = await connected(answer(2).raw(STAT).frame(), answer(1).raw(STAT).frame());
     const requests = [socket.request(exists('/a')), socket.request(exists('/b'))].map(rejectionOf);
     expect((await within(5_000, 'the end', ended)).message).toMatch(/answers another request/);
@@ -80,10 +80,10 @@ describe('a connection to a server that speaks ZooKeeper badly', () => {
 
   it.each([
     ['ends too early', answer(1).int(0).raw(STAT.subarray(0, 67))],
-    ['has data that is shorter than it says', answer(1).int(100).raw(STAT)],
+    ['has data shorter than its length', answer(1).int(100).raw(STAT)],
     ['has data of a negative length', answer(1).int(-2).raw(STAT)],
     ['has no data', answer(1)],
-  ])('ends when an answer %s', async (_, frame) => {
+  ])('ends when a reply %s', async (_, frame) => {
     const { socket, ended } = await connected(frame.frame());
     const refused = rejectionOf(socket.request(getData('/a', false)));
     expect((await within(5_000, 'the end', ended)).message).toMatch(/could not be read/);
@@ -91,7 +91,7 @@ describe('a connection to a server that speaks ZooKeeper badly', () => {
   });
 });
 
-describe('an answer in jute', () => {
+describe('a reply in jute', () => {
   const of = (write: (to: JuteWriter) => JuteWriter): JuteReader =>
     new JuteReader(write(new JuteWriter()).frame().subarray(4));
 
@@ -121,12 +121,12 @@ describe('an answer in jute', () => {
     ['a number', (from) => from.int(), 0, 0, 0],
     ['a long number', (from) => from.long(), 0, 0, 0, 0, 0, 0, 0],
     ['an id', (from) => from.id(), 1, 2, 3, 4],
-    ['a truth value', (from) => from.bool()],
-    ['a text', (from) => from.text(), 0, 0, 0, 2, 65],
+    ['a boolean', (from) => from.bool()],
+    ['a string', (from) => from.text(), 0, 0, 0, 2, 65],
     ['bytes', (from) => from.bytes(), 0, 0, 0, 1],
     ['bytes of a negative length', (from) => from.bytes(), 255, 255, 255, 254],
     ['a list', (from) => from.list(() => from.int()), 127, 255, 255, 255, 0, 0, 0, 1],
-  ])('is refused where it ends in %s', (_, read, ...rest) => {
+  ])('is rejected if it ends in %s', (_, read, ...rest) => {
     expect(() => read(new JuteReader(Buffer.from(rest)))).toThrow(/ends too early|length can't be/);
   });
 });

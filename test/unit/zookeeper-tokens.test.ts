@@ -14,7 +14,7 @@ import { rejectionOf } from '../support/until.js';
 const TYPE = { getData: 4, setData: 5, create: 15 };
 const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
 
-/** A ZooKeeper that knows nothing but what tokens are counted from. */
+/** A ZooKeeper with only the node of the token base. */
 class OnlyBase {
   base: string | undefined;
 
@@ -39,7 +39,7 @@ class OnlyBase {
 const session = (id: string) => ({ id, password: Buffer.alloc(16), timeout: 40_000 });
 
 describe('tokens of ZooKeeper', () => {
-  it('grow on for a client that has seen some, when the data is lost of servers that have elected often', async () => {
+  it('grow for a client that has seen larger ones, when servers after many elections have lost their data', async () => {
     const nodes = new ClientNodes(new LockPaths('/l'), 'client', acl, () => undefined);
     const servers = new OnlyBase();
     await nodes.prepare(servers.request, session('1'));
@@ -47,11 +47,11 @@ describe('tokens of ZooKeeper', () => {
     const last = nodes.tokenOf(100 * 2 ** 32 + 7);
     servers.base = undefined;
     await nodes.prepare(servers.request, session('2'));
-    // Each transaction has 128.
+    // Each transaction has 128 tokens.
     expect(nodes.tokenOf(0)).toBeGreaterThanOrEqual(last + 128);
   });
 
-  it('F53: are raised where an older state was restored, so that all clients count from there', async () => {
+  it('F53: are raised for all clients when an older state was restored', async () => {
     const [seeing, other] = [1, 2].map(
       (id) => new ClientNodes(new LockPaths('/l'), String(id), acl, () => undefined),
     );
@@ -65,7 +65,7 @@ describe('tokens of ZooKeeper', () => {
   });
 
   it.each(['', 'what', '1e3', '-5', '99999999999999999'])(
-    'are not counted from what is no number that can be counted from: %j',
+    'are not derived from an invalid base: %j',
     async (base) => {
       const nodes = new ClientNodes(new LockPaths('/l'), 'client', acl, () => undefined);
       const servers = new OnlyBase();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { versionOf } from '../../lib/stores/zookeeper/connection/start-check.js';
 
-/** The version of a server that answers so, and then closes the connection. */
+/** The version of a server that sends this reply, and then closes the connection. */
 async function versionIn(answer: string): Promise<string | undefined> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);

@@ -9,20 +9,20 @@ import { RedisScene } from '../../faults/redis-scene.js';
 const built = fileURLToPath(new URL('../../../dist/esm/index.js', import.meta.url));
 
 /**
- * A store in which the lock `k` is held under token 17, and in which something happens as soon as somebody has looked at
- * it. At the end it says who holds the lock.
+ * A store in which the lock `k` is held under token 17, and changes right after the first inspection. When it closes,
+ it prints the token of the current hold.
  *
- * @param then what happens after the first look: the hold ends, or it ends and another one begins
+ * @param then the change: the hold ends (`free`), or another hold follows it (`taken`)
  */
 function configOf(then: 'free' | 'taken'): string {
   return `
 import { MemoryLockStore } from ${JSON.stringify(built)};
 
 const locks = new MemoryLockStore();
-const nobody = () => undefined;
-const other = locks.open({ id: 'other', watchdogTimeout: 30_000, now: () => performance.now(), granted: nobody,
-  heldByOthers: nobody, heldBack: nobody, resumes: () => true, broken: nobody, pollNow: nobody, reconnected: nobody,
-  degraded: nobody, warn: nobody });
+const ignore = () => undefined;
+const other = locks.open({ id: 'other', watchdogTimeout: 30_000, now: () => performance.now(), granted: ignore,
+  heldByOthers: ignore, heldBack: ignore, resumes: () => true, broken: ignore, pollNow: ignore, reconnected: ignore,
+  degraded: ignore, warn: ignore });
 const take = async (owner, token) => {
   await other.acquire({ key: 'k', owner, lease: 60_000, claimLease: 2_000, wait: false, callers: 1, tokens: 1,
     contended: false, limit: 1, label: undefined });
@@ -56,7 +56,7 @@ export default {
 `;
 }
 
-describe('O21, O25: break, when the hold ends after the first look', () => {
+describe('O21, O25: break, when the hold ends after the first inspection', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'break-race-'));
@@ -87,7 +87,7 @@ describe('O21, O25: break, when the hold ends after the first look', () => {
     });
   });
 
-  it('says that the lock was released', async () => {
+  it('reports that the lock was released', async () => {
     const { code, stdout, stderr } = await breakIt('free');
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'held under none\n' });
     expect(stdout).toBe('k was given back just now; there was nothing to break.\n');
@@ -97,7 +97,7 @@ describe('O21, O25: break, when the hold ends after the first look', () => {
 describe('O21, O25: break, one of several holds', () => {
   const scene = new RedisScene();
 
-  it('breaks one of them, and says that the others stay', async () => {
+  it('breaks one of them, and reports that the others remain', async () => {
     const app = await scene.app();
     const key = scene.key();
     const [one, two] = [

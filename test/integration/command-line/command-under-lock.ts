@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { RedisScene } from '../../faults/redis-scene.js';
 import { CommandLine, type CommandLineSettings } from '../../support/command-line.js';
 
-/** Runs `script` on a plain Node, without a shell. */
+/** Arguments that run `script` with Node, without a shell. */
 export const node = (script: string, ...args: string[]): string[] => [
   '--',
   process.execPath,
@@ -13,17 +13,17 @@ export const node = (script: string, ...args: string[]): string[] => [
   ...args,
 ];
 
-/** Says that it runs, and goes on until somebody ends it; not for ever, should the test fail. */
+/** Prints its process id, and runs until it is killed, or for two minutes if the test fails. */
 export const UNTIL_ENDED =
   "console.log('pid', process.pid, '.'); setTimeout(() => process.exit(99), 120_000);";
 
-/** Says which signals it gets; ends by itself after the last. */
+/** Prints the signals that it receives, and exits after TERM. */
 export const SIGNALS = `
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'])
     process.on(signal, () => { console.log(signal); if (signal === 'SIGTERM') process.exit(3); });
   console.log('ready'); setTimeout(() => process.exit(99), 120_000);`;
 
-/** A command under a lock of the scene's server, ended with the test. */
+/** Runs a command under a lock of the scene's server; it ends with the test. */
 export function lockIn(
   scene: RedisScene,
   args: readonly string[],
@@ -34,7 +34,7 @@ export function lockIn(
   );
 }
 
-/** A file of options with a short lease, for what goes wrong. Whoever is alive renews it also on a busy machine. */
+/** A configuration file with a short lease, which a busy machine can still renew. */
 export async function shortLease(
   scene: RedisScene,
   redis = scene.url,

@@ -26,7 +26,7 @@ interface Report {
   readonly code: number | null;
 }
 
-/** The expected warning for servers of the tests, which keep nothing on disk. */
+/** The expected warning for test servers, which have no persistence. */
 const USUAL = ['persistence'];
 
 async function doctor(...args: string[]): Promise<Report> {
@@ -36,7 +36,7 @@ async function doctor(...args: string[]): Promise<Report> {
 }
 
 /** Warnings and problems, by check. */
-function notWell({ findings }: Report): Record<string, string> {
+function findingsByCheck({ findings }: Report): Record<string, string> {
   const bad = findings.filter(({ level }) => level !== 'ok');
   return Object.fromEntries(bad.map(({ check, level, text }) => [check, `${level}: ${text}`]));
 }
@@ -59,7 +59,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   it('finds no problem in a good server, and leaves nothing behind', async () => {
     await withServer({ appendonly: 'yes', appendfsync: 'always' }, async (server) => {
       const report = await doctor('--redis', server.url);
-      expect(notWell(report)).toEqual({});
+      expect(findingsByCheck(report)).toEqual({});
       expect(report).toMatchObject({ ok: true, code: 0 });
       const checks = report.findings.map(({ check }) => check);
       expect(checks).toEqual([
@@ -79,7 +79,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     });
   });
 
-  it('prints the findings for people', async () => {
+  it('prints the findings as text', async () => {
     const { code, stdout, stderr } = await runHere(['doctor', '--redis', scene.url]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
@@ -96,8 +96,8 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   it('finds an eviction policy that can remove locks', async () => {
     await withServer({ 'maxmemory-policy': 'allkeys-lru' }, async ({ url }) => {
       const report = await doctor('--redis', url);
-      expect(Object.keys(notWell(report)).sort()).toEqual(['eviction', ...USUAL]);
-      expect(notWell(report)['eviction']).toMatch(
+      expect(Object.keys(findingsByCheck(report)).sort()).toEqual(['eviction', ...USUAL]);
+      expect(findingsByCheck(report)['eviction']).toMatch(
         /^problem: .*allkeys-lru.*Set maxmemory-policy to noeviction/,
       );
       expect(report).toMatchObject({ ok: false, code: 1 });
@@ -111,22 +111,22 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   ])('finds how much a restart forgets: %j', async (settings, message) => {
     await withServer(settings, async ({ url }) => {
       const report = await doctor('--redis', url);
-      expect(Object.keys(notWell(report))).toEqual(USUAL);
-      expect(notWell(report)['persistence']).toMatch(/^warning: /);
-      expect(notWell(report)['persistence']).toMatch(message);
+      expect(Object.keys(findingsByCheck(report))).toEqual(USUAL);
+      expect(findingsByCheck(report)['persistence']).toMatch(/^warning: /);
+      expect(findingsByCheck(report)['persistence']).toMatch(message);
       expect(report).toMatchObject({ ok: true, code: 0 });
     });
   });
 
-  it('finds a server that is nearly full, and one that is', async () => {
+  it('finds a server whose memory is nearly full, and one whose memory is full', async () => {
     const used = Number(/used_memory:(\d+)/.exec(await scene.client.info('memory'))?.[1]);
     try {
       await scene.client.config('SET', 'maxmemory', String(Math.round(used * 1.05)));
-      expect(notWell(await doctor('--redis', scene.url))['memory']).toMatch(
+      expect(findingsByCheck(await doctor('--redis', scene.url))['memory']).toMatch(
         / % of maxmemory is used.*Raise maxmemory/,
       );
       await scene.client.config('SET', 'maxmemory', '100000');
-      const full = notWell(await doctor('--redis', scene.url));
+      const full = findingsByCheck(await doctor('--redis', scene.url));
       expect(full['memory']).toMatch(/^problem: /);
       expect(full['lock']).toMatch(/^problem: .*OOM/);
     } finally {
@@ -138,10 +138,10 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     const { host, port } = scene.server;
     await withServer({ replicaof: `${host} ${port}` }, async ({ url }) => {
       const report = await doctor('--redis', url);
-      expect(notWell(report)['role']).toMatch(
+      expect(findingsByCheck(report)['role']).toMatch(
         /^problem: .*is a replica, where no lock can be taken.*address of its primary/,
       );
-      expect(notWell(report)['lock']).toMatch(/^problem: no lock can be taken: .*READONLY/);
+      expect(findingsByCheck(report)['lock']).toMatch(/^problem: no lock can be taken: .*READONLY/);
       expect(report).toMatchObject({ ok: false, code: 1 });
     });
   });
@@ -150,7 +150,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     const old = await pretending(scene.server.port, 'redis_version:7.', 'redis_version:5.');
     try {
       const report = await doctor('--redis', old.url);
-      expect(notWell(report)['version']).toMatch(
+      expect(findingsByCheck(report)['version']).toMatch(
         /^problem: .*version 5\.\d+\.\d+; locks need Redis 6\.2.*Upgrade/,
       );
     } finally {
@@ -159,14 +159,16 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   });
 
   it.each(['+subscribe', '+zadd', '~lock:*', '+info'])(
-    'finds that the user lacks %s and says which rules it needs',
+    'finds that the user lacks %s, with the required rules',
     async (missing) => {
       const used = { cluster: false, sharded: false, replicas: false, database: false };
       const rules = aclRules('lock:', used).filter((rule) => rule !== missing);
       const redis = await scene.server.addUser('lacking', 'geheim', [...rules, '+scan']);
       const report = await doctor('--redis', redis);
       expect(report).toMatchObject({ ok: false, code: 1 });
-      expect(notWell(report)['rights']).toMatch(/^problem: The user "lacking" .*ACL SETUSER lacking /);
+      expect(findingsByCheck(report)['rights']).toMatch(
+        /^problem: The user "lacking" .*ACL SETUSER lacking /,
+      );
       expect(JSON.stringify(report)).not.toContain('geheim');
     },
   );
@@ -175,14 +177,14 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     const used = { cluster: false, sharded: false, replicas: false, database: false };
     const redis = await scene.server.addUser('exact', 'geheim', aclRules('lock:', used));
     const report = await doctor('--redis', redis);
-    expect(Object.keys(notWell(report)).sort()).toEqual(['listing', ...USUAL]);
-    expect(notWell(report)['listing']).toMatch(/^warning: .*ACL SETUSER exact \+scan$/);
+    expect(Object.keys(findingsByCheck(report)).sort()).toEqual(['listing', ...USUAL]);
+    expect(findingsByCheck(report)['listing']).toMatch(/^warning: .*ACL SETUSER exact \+scan$/);
     expect(report.code).toBe(0);
   });
 
   it('finds a missing database', async () => {
     const report = await doctor('--redis', `${scene.url}/99`);
-    expect(notWell(report)['database']).toMatch(
+    expect(findingsByCheck(report)['database']).toMatch(
       /^problem: Redis does not have the database .*Choose a database/,
     );
     expect(report.code).toBe(1);
@@ -194,12 +196,12 @@ describe('O25: nestjs-distributed-lock doctor', () => {
   ])('finds that messages do not arrive without %s', async (command, check) => {
     await withServer({ 'rename-command': [command, ''] }, async ({ url }) => {
       const report = await doctor('--redis', url);
-      expect(notWell(report)[check]).toMatch(/^problem: .*not by a message\. .*once a second/);
+      expect(findingsByCheck(report)[check]).toMatch(/^problem: .*not by a message\. .*once a second/);
       expect(report.code).toBe(1);
     });
   });
 
-  it('finds why it is unable to connect', async () => {
+  it('finds the cause of a failed connection', async () => {
     const { port } = scene.server;
     const proxy = await scene.proxy();
     await proxy.refuse();
@@ -210,7 +212,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     ];
     for (const [url, message] of cases) {
       const report = await doctor('--redis', url);
-      expect(notWell(report)['connection']).toMatch(message);
+      expect(findingsByCheck(report)['connection']).toMatch(message);
       expect(report.code).toBe(1);
       expect(JSON.stringify(report)).not.toContain('geheim');
     }
@@ -221,7 +223,9 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     try {
       server.stop();
       const report = await doctor('--redis', server.url);
-      expect(notWell(report)['connection']).toMatch(/^problem: .*Nothing answers|^problem: .*no answer/);
+      expect(findingsByCheck(report)['connection']).toMatch(
+        /^problem: .*Nothing answers|^problem: .*no answer/,
+      );
     } finally {
       await server.close();
     }
@@ -232,7 +236,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     try {
       server.setClock(90_000);
       const report = await doctor('--redis', server.url);
-      expect(notWell(report)['clock']).toMatch(
+      expect(findingsByCheck(report)['clock']).toMatch(
         /^warning: (89|90)\.\d+ s ahead of this machine's.*Synchronise/,
       );
       expect(report.code).toBe(0);
@@ -246,7 +250,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     try {
       const args = fleet.urls.flatMap((url) => ['--redis', url]);
       const well = await doctor(...args);
-      expect(Object.keys(notWell(well))).toEqual(USUAL);
+      expect(Object.keys(findingsByCheck(well))).toEqual(USUAL);
       expect(new Set(well.findings.map(({ server }) => server)).size).toBe(4);
       const held = await CommandLine.run(['lock', 'k', ...args, '--hold-at-least=10m', '--', 'true']);
       expect(held).toMatchObject({ code: 0, stderr: '' });
@@ -266,10 +270,10 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     const cluster = await RedisCluster.start({ replicasEach: 0 });
     try {
       const report = await doctor('--cluster', '--redis', `redis://127.0.0.1:${cluster.nodes[0]!.port}`);
-      expect(Object.keys(notWell(report))).toEqual(USUAL);
+      expect(Object.keys(findingsByCheck(report))).toEqual(USUAL);
       expect(new Set(report.findings.map(({ server }) => server)).size).toBe(4);
       const single = await doctor('--redis', `redis://127.0.0.1:${cluster.nodes[0]!.port}`);
-      expect(notWell(single)['role']).toMatch(/is part of a Redis Cluster/);
+      expect(findingsByCheck(single)['role']).toMatch(/is part of a Redis Cluster/);
     } finally {
       await cluster.close();
     }
@@ -280,9 +284,9 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     try {
       const args = group.sentinels.flatMap(({ host, port }) => ['--redis', `redis://${host}:${port}`]);
       const report = await doctor(...args, '--sentinel', group.name);
-      expect(Object.keys(notWell(report))).toEqual(USUAL);
+      expect(Object.keys(findingsByCheck(report))).toEqual(USUAL);
       const unknown = await doctor(...args, '--sentinel', 'nobody');
-      expect(notWell(unknown)['connection']).toMatch(/name of the primary/);
+      expect(findingsByCheck(unknown)['connection']).toMatch(/name of the primary/);
     } finally {
       await group.close();
     }
@@ -292,19 +296,19 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
     scene.until({ kill: () => rm(folder, { recursive: true }) });
     const config = join(folder, 'store.mjs');
-    // The only store of the package that needs no server.
+    // The only store of the package without a server.
     const memory = new URL('../../../dist/cjs/stores/memory/memory-lock-store.js', import.meta.url).href;
     await writeFile(
       config,
       `import { MemoryLockStore } from '${memory}'; export default { store: new MemoryLockStore() };`,
     );
     const report = await doctor('--config', config);
-    expect(notWell(report)).toEqual({});
+    expect(findingsByCheck(report)).toEqual({});
     expect(report.findings.map(({ check }) => check)).toEqual(['connection', 'latency', 'lock', 'pub/sub']);
   });
 });
 
-/** A proxy that replaces text in a server's replies by other text of the same length. */
+/** A proxy that replaces text in a server's replies with text of the same length. */
 async function pretending(
   port: number,
   what: string,

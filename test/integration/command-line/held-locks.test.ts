@@ -105,7 +105,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     );
   });
 
-  it('says that no lock is held, and exits with 0', async () => {
+  it('reports that no lock is held, and exits with 0', async () => {
     expect(await runHere(['list', '--redis', scene.url])).toEqual({
       code: 0,
       signal: null,
@@ -236,7 +236,7 @@ describe('O25: nestjs-distributed-lock break', () => {
     );
   });
 
-  it('says that a lock is already free', async () => {
+  it('reports that a lock is already free', async () => {
     const ended = await runHere(['break', 'nobody', '--token=5', '--yes', '--redis', scene.url, '--json']);
     expect(ended).toMatchObject({ code: 1, stdout: '{"broken":false,"reason":"free","lock":null}\n' });
   });
@@ -256,7 +256,7 @@ describe('O25: nestjs-distributed-lock break', () => {
   });
 });
 
-describe('O25: nestjs-distributed-lock, whatever the command', () => {
+describe('O25: nestjs-distributed-lock, with any command', () => {
   const scene = new RedisScene();
   const looks = [
     ['list'],

@@ -35,7 +35,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(after.token).toBeGreaterThan(Number(seen.LOCK_TOKEN));
   });
 
-  it('hides the address of the store, which may contain a password, from the command unless told otherwise', async () => {
+  it('hides the address of the store, which may contain a password, from the command by default', async () => {
     const show = node("console.log('LOCK_REDIS_URL' in process.env, process.env.LOCK_REDIS_URL)");
     expect(await lock([scene.key(), ...show]).ended()).toMatchObject({
       code: 0,
@@ -43,14 +43,14 @@ describe('O26: nestjs-distributed-lock lock', () => {
     });
     const passed = await lock([scene.key(), '--pass-redis-url', ...show]).ended();
     expect(passed).toMatchObject({ code: 0, stdout: `true ${scene.url}\n` });
-    // Even if the locks are elsewhere.
+    // Even if the locks are in another store.
     const elsewhere = lockIn(scene, [scene.key(), '--redis', scene.url, ...show], {
       env: { LOCK_REDIS_URL: 'redis://:secret@nowhere' },
     });
     expect(await elsewhere.ended()).toMatchObject({ code: 0, stdout: 'false undefined\n' });
   });
 
-  it('accepts a key that begins with a dash, after a -- of its own', async () => {
+  it('accepts a key that begins with a dash after --', async () => {
     const child = lock([
       '--',
       '-dash',
@@ -114,7 +114,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(await app.locks.isLocked(key)).toBe(true);
     await running.kill('SIGTERM');
     const ended = await running.ended();
-    // USR1 does not start Node's debugger, either.
+    // USR1 does not start Node's debugger.
     expect(ended).toMatchObject({ code: 3, stderr: '' });
     expect(ended.stdout).toBe('ready\nSIGHUP\nSIGINT\nSIGUSR1\nSIGUSR2\nSIGTERM\n');
     expect(await app.locks.isLocked(key)).toBe(false);
@@ -158,7 +158,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(await app.locks.isLocked(key)).toBe(false);
   });
 
-  it('admits as many holders as the limit says, and any number of readers', async () => {
+  it('admits as many holders as the limit, and any number of readers', async () => {
     const app = await scene.app();
     const key = scene.key();
     const two = [1, 2].map(() => lock([key, '--limit', '2', ...node(UNTIL_ENDED)]));

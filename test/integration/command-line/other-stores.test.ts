@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CommandLine } from '../../support/command-line.js';
 
-/** Has no optional ability of a store. */
+/** A store without the optional methods of the port. */
 const BARE = (memory: string): string => `
   import { MemoryLockStore } from '${memory}';
   const store = new MemoryLockStore();
@@ -26,7 +26,7 @@ describe('O25: the command line with a store without optional abilities', () => 
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it.each([['list'], ['watch']])('%s says so, and what to use instead', async (command) => {
+  it.each([['list'], ['watch']])('%s reports the missing ability, with an alternative', async (command) => {
     const ended = await CommandLine.run([command, '--config', config]);
     expect(ended).toMatchObject({ code: 64, stdout: '' });
     expect(ended.stderr).toMatch(

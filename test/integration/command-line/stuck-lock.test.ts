@@ -14,7 +14,7 @@ describe('O25: a lock held by a stopped process', () => {
     const key = 'nightly:invoices';
     const stuck = await WorkerProcess.start({ redis: scene.url });
     scene.until(stuck);
-    // Too long to wait for its end.
+    // Too long to wait for the lease to expire.
     const token = await stuck.do('acquire', { key, options: { leaseTime: 60 * MINUTE } });
     for (let index = 0; index < 20; index += 1) await stuck.do('acquire', { key: `other:${String(index)}` });
     stuck.stop();
@@ -26,7 +26,7 @@ describe('O25: a lock held by a stopped process', () => {
     const command = (...args: string[]): ReturnType<typeof CommandLine.run> => CommandLine.run(args);
     const place = ['--redis', scene.url, '--key-prefix', 'lock:'];
 
-    // Which lock, and whose: the oldest hold with waiters.
+    // Step 1 of the runbook: the oldest hold with waiters.
     const { stdout: table } = await command('list', ...place);
     const rows = table.trimEnd().split('\n').slice(1);
     const waitedFor = rows.filter((row) => !row.endsWith(' 0'));

@@ -7,7 +7,7 @@ import { CommandLine } from '../../support/command-line.js';
 const hasScript = process.platform === 'linux' && existsSync('/usr/bin/script');
 
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
-/** `exec`: a shell that waits for the command would get the terminal's INT as well and exit by it. */
+/** With `exec`: a shell that waits for the command would also receive the terminal's INT, and exit. */
 const atTerminal = (command: readonly string[]): readonly string[] => [
   '/usr/bin/script',
   '-qec',

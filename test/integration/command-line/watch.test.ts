@@ -3,7 +3,7 @@ import { RedisScene } from '../../faults/redis-scene.js';
 import { CommandLine } from '../../support/command-line.js';
 import { until } from '../../support/until.js';
 
-interface Told {
+interface Change {
   readonly at: string;
   readonly event: string;
   readonly key?: string;
@@ -20,11 +20,11 @@ describe('O25: nestjs-distributed-lock watch', () => {
     scene.until(
       CommandLine.start(['watch', ...args, '--interval', '100ms'], { env: { LOCK_REDIS_URL: scene.url } }),
     );
-  const told = ({ stdout }: CommandLine): Told[] =>
+  const changesIn = ({ stdout }: CommandLine): Change[] =>
     stdout
       .split('\n')
       .slice(0, -1)
-      .map((line) => JSON.parse(line) as Told);
+      .map((line) => JSON.parse(line) as Change);
 
   it('reports changes of a lock, one document per line', async () => {
     const app = await scene.app();
@@ -42,9 +42,9 @@ describe('O25: nestjs-distributed-lock watch', () => {
     await next.release();
     await until(
       'it is free again',
-      () => told(watching).filter(({ event }) => event === 'free').length === 2,
+      () => changesIn(watching).filter(({ event }) => event === 'free').length === 2,
     );
-    const events = told(watching);
+    const events = changesIn(watching);
     expect(events.map(({ event }) => event)).toEqual(['free', 'held', 'waiting', 'passed', 'free']);
     expect(events.every((event) => event.key === key && !Number.isNaN(Date.parse(event.at)))).toBe(true);
     expect(events[1]?.lock?.holders).toMatchObject([{ token: first.token }]);
@@ -84,7 +84,7 @@ describe('O25: nestjs-distributed-lock watch', () => {
     await watching.wrote(/"event":"unavailable"/);
     await proxy.accept();
     await watching.wrote(/"event":"available"/);
-    expect(told(watching).map(({ event }) => event)).toEqual(['free', 'unavailable', 'available']);
+    expect(changesIn(watching).map(({ event }) => event)).toEqual(['free', 'unavailable', 'available']);
   });
 
   it('exits with 0 when its output is closed', async () => {

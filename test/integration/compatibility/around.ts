@@ -34,7 +34,7 @@ class Shout implements PipeTransform {
   }
 }
 
-/** Notes on the receipt whether the lock is held after the handler. */
+/** Records on the receipt whether the lock is held after the handler. */
 @Injectable()
 class Stamp implements NestInterceptor<Receipt, Receipt> {
   constructor(private readonly locks: LockService) {}

@@ -11,7 +11,7 @@ import { elapse, until, within } from '../../support/until.js';
 const JOBS = 40;
 const WORK = 20;
 
-/** Every job takes locks that the others want, too, the second one when it has been at work for a while. */
+/** Every job acquires contended locks, the second one after some work. */
 @Processor('orders', { concurrency: 8 })
 class Orders extends WorkerHost {
   constructor(private readonly locks: LockService) {
@@ -77,35 +77,32 @@ describe('shutdown with workers of queues', () => {
     },
   };
 
-  it.each(Object.keys(places))(
-    'B60: no job fails that is at work or begins during it, of a module %s',
-    async (place) => {
-      await queue.addBulk(Array.from({ length: JOBS }, (_, data) => ({ name: 'order', data })));
-      const leaving = await start(places[place]!());
-      await until('some are done', async () => (await queue.getCompletedCount()) >= 4);
-      await within(15_000, 'the end', leaving.close());
-      const reasons = (await queue.getFailed()).map(({ failedReason }) => failedReason);
-      expect(reasons).toEqual([]);
-      expect(await queue.getJobCounts('completed', 'waiting', 'active')).toMatchObject({ active: 0 });
-      const left = await queue.getWaitingCount();
-      expect(left).toBeGreaterThan(0);
+  it.each(Object.keys(places))('B60: no running or starting job fails, of a module %s', async (place) => {
+    await queue.addBulk(Array.from({ length: JOBS }, (_, data) => ({ name: 'order', data })));
+    const leaving = await start(places[place]!());
+    await until('some are done', async () => (await queue.getCompletedCount()) >= 4);
+    await within(15_000, 'the end', leaving.close());
+    const reasons = (await queue.getFailed()).map(({ failedReason }) => failedReason);
+    expect(reasons).toEqual([]);
+    expect(await queue.getJobCounts('completed', 'waiting', 'active')).toMatchObject({ active: 0 });
+    const left = await queue.getWaitingCount();
+    expect(left).toBeGreaterThan(0);
 
-      await start(places[place]!());
-      await until('all are done', async () => (await queue.getCompletedCount()) === JOBS, {
-        deadline: 20_000,
-      });
-      expect(await queue.getFailedCount()).toBe(0);
-    },
-  );
+    await start(places[place]!());
+    await until('all are done', async () => (await queue.getCompletedCount()) === JOBS, {
+      deadline: 20_000,
+    });
+    expect(await queue.getFailedCount()).toBe(0);
+  });
 
-  /** Fails at once where its lock is held. */
+  /** Fails at once if its lock is held. */
   @Processor('orders')
   class Impatient extends WorkerHost {
     @Locked({ key: 'held', waitTime: 0 })
     async process(): Promise<void> {}
   }
 
-  it('a job that did not get its lock has failed for good, unless it was added with attempts', async () => {
+  it('a job that did not acquire its lock has failed permanently, unless it was added with attempts', async () => {
     const app = await start({ imports: [locks(), ...bull()], providers: [Impatient] });
     const held = await app.get(LockService).acquire('held');
     const once = await queue.add('once', 0);

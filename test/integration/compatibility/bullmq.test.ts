@@ -67,16 +67,16 @@ describe('@Locked on queue processors', () => {
     const finished = new Map(names.map((name) => [name, new QueueEvents(name, { connection })]));
     await Promise.all([...finished.values()].map((events) => events.waitUntilReady()));
 
-    /** The result of a job; of one that failed what its worker was told, and what its queue says. */
+    /** The result of a job, or its errors in the worker and in the queue. */
     const run = async (name: QueueName, buyer: string): Promise<unknown> => {
-      const told = new Promise<Error>((resolve) => {
+      const failure = new Promise<Error>((resolve) => {
         app.nest.get<WorkerHost>(QUEUES[name]).worker.once('failed', (_, error) => resolve(error));
       });
       const job = await app.nest.get<Queue>(getQueueToken(name)).add('order', buyer);
       try {
         return await job.waitUntilFinished(finished.get(name)!);
       } catch (error) {
-        return { worker: await told, queue: (error as Error).message };
+        return { worker: await failure, queue: (error as Error).message };
       }
     };
     return {

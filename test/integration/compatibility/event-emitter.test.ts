@@ -77,14 +77,14 @@ describe('@Locked on event listeners', () => {
     const apps = new HttpApps();
     afterEach(() => apps.close());
 
-    it('B50: a listener is part of the work that emits its event, and waits for no lock of it', async () => {
+    it('B50: a listener runs in the scope of the work that emits its event, and re-enters its locks', async () => {
       const app = await apps.start(parts());
       const emitter = app.nest.get(EventEmitter2);
       const sold = await app.locks.withLock(KEY, () => emitter.emitAsync('hurry', 'ann'));
       expect(sold).toEqual([{ buyer: 'ann', left: 9, locked: true }]);
     });
 
-    it('B35: an error of a listener that nobody waits for is logged by Nest, and the lock is free', async () => {
+    it('B35: an error of a listener that is not awaited is logged by Nest, and the lock is free', async () => {
       const app = await apps.start(parts());
       const released = app.next('released', KEY);
       app.nest.get(EventEmitter2).emit('fail.silently', 'ann');

@@ -10,7 +10,7 @@ import { HttpApps, type HttpApp } from '../nest/http-app.js';
 import { Visitor } from '../nest/visitor.js';
 import { KEY } from './stock.js';
 
-/** What the tests of client-gone and handler-streams see on Express. */
+/** The behaviour that client-gone.test.ts and handler-streams.test.ts test on Express. */
 describe('clients of locked handlers on Fastify', () => {
   const apps = new HttpApps();
   let server: RedisServer;
@@ -27,43 +27,46 @@ describe('clients of locked handlers on Fastify', () => {
       undefined,
       new FastifyAdapter(),
     );
-  const complaints = ({ log }: HttpApp) =>
+  const problemsIn = ({ log }: HttpApp) =>
     log.lines.filter(({ level }) => level === 'error' || level === 'warn');
   const isFree = (app: HttpApp): Promise<true> =>
     until('it is free', async () => !(await app.locks.isLocked(KEY)));
 
-  it.each(['plain', 'events'])('B33: one who leaves while he waits takes no lock (%s)', async (path) => {
-    let runs = 0;
-    @Controller()
-    class Things {
-      @Get('plain')
-      @Locked({ key: KEY, waitTime: 30_000 })
-      async plain(): Promise<string> {
-        runs += 1;
-        return Promise.resolve('value');
-      }
+  it.each(['plain', 'events'])(
+    'B33: a client that disconnects while it waits acquires no lock (%s)',
+    async (path) => {
+      let runs = 0;
+      @Controller()
+      class Things {
+        @Get('plain')
+        @Locked({ key: KEY, waitTime: 30_000 })
+        async plain(): Promise<string> {
+          runs += 1;
+          return Promise.resolve('value');
+        }
 
-      @Sse('events')
-      @Locked({ key: KEY, waitTime: 30_000 })
-      events(): Observable<MessageEvent> {
-        runs += 1;
-        return NEVER;
+        @Sse('events')
+        @Locked({ key: KEY, waitTime: 30_000 })
+        events(): Observable<MessageEvent> {
+          runs += 1;
+          return NEVER;
+        }
       }
-    }
-    const app = await start(Things);
-    await using holder = await app.locks.acquire(KEY);
-    const queued = app.next('queued', KEY);
-    const client = new Visitor(app.url(`/${path}`));
-    await within(5_000, 'the wait', queued);
-    await client.leave();
-    await until('nobody waits', async () => (await app.locks.inspect(KEY))?.waiting === 0);
-    await holder.release();
-    await app.locks.withLock(KEY, { waitTime: 2_000 }, () => undefined);
-    expect(runs).toBe(0);
-    expect(complaints(app)).toEqual([]);
-  });
+      const app = await start(Things);
+      await using holder = await app.locks.acquire(KEY);
+      const queued = app.next('queued', KEY);
+      const client = new Visitor(app.url(`/${path}`));
+      await within(5_000, 'the wait', queued);
+      await client.leave();
+      await until('no request waits', async () => (await app.locks.inspect(KEY))?.waiting === 0);
+      await holder.release();
+      await app.locks.withLock(KEY, { waitTime: 2_000 }, () => undefined);
+      expect(runs).toBe(0);
+      expect(problemsIn(app)).toEqual([]);
+    },
+  );
 
-  it('B33: the lock is kept over the work of one who has left, and given back when it ends', async () => {
+  it('B33: the lock is kept until the work ends, even if the client has disconnected', async () => {
     const work = new Gate();
     @Controller()
     class Things {
@@ -78,7 +81,7 @@ describe('clients of locked handlers on Fastify', () => {
     const client = new Visitor(app.url('/'));
     await within(5_000, 'the work', work.reached);
     await client.leave();
-    // Its connection is closed by the time that another request has been answered.
+    // The server has noticed the closed connection when it has answered another request.
     await app.get('/none');
     expect(await app.locks.isLocked(KEY)).toBe(true);
     const released = app.next('released', KEY);
@@ -87,7 +90,7 @@ describe('clients of locked handlers on Fastify', () => {
     await isFree(app);
   });
 
-  it('B33: one who leaves an Observable ends it and its lock', async () => {
+  it('B33: a client that disconnects unsubscribes from its Observable, and the lock is released', async () => {
     const begun = new Gate();
     const stopped = new Gate();
     @Controller()
@@ -108,10 +111,10 @@ describe('clients of locked handlers on Fastify', () => {
     await client.leave();
     await within(5_000, 'the end of the stream', stopped.reached);
     await isFree(app);
-    expect(complaints(app)).toEqual([]);
+    expect(problemsIn(app)).toEqual([]);
   });
 
-  it('B33: server-sent events have the lock until their client leaves', async () => {
+  it('B33: server-sent events hold the lock until their client disconnects', async () => {
     const stopped = new Gate();
     @Controller()
     class Things {
@@ -133,7 +136,7 @@ describe('clients of locked handlers on Fastify', () => {
     await isFree(app);
   });
 
-  it('B33: server-sent events that end release the lock before the answer is complete', async () => {
+  it('B33: server-sent events that end release the lock before the response is complete', async () => {
     @Controller()
     class Things {
       @Sse('good')
@@ -151,7 +154,7 @@ describe('clients of locked handlers on Fastify', () => {
     const app = await start(Things);
     for (const [path, text] of [
       ['/good', /data: only/],
-      // Nest answers so if it has begun the stream, and else as it answers any error.
+      // An error event if Nest has already started the stream, else the usual error response.
       ['/bad', /event: error|"statusCode":500/],
     ] as const) {
       const client = new Visitor(app.url(path));

@@ -56,7 +56,7 @@ class Things {
   }
 }
 
-/** As applications write it for all their transports. */
+/** A typical catch-all filter for all transports of an application. */
 @Catch()
 class CatchAll implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): unknown {
@@ -104,7 +104,7 @@ describe('lock errors over GraphQL', () => {
     ['no filter of the application', ['locked', 'guarded'], []],
     ['a catch-all filter', ['locked'], [new CatchAll()]],
   ])('with %s', (_, fields, filters) => {
-    it.each(fields)('a busy lock is told by its code, and not by its key (%s)', async (field) => {
+    it.each(fields)('the error of a busy lock has its code, and not its key (%s)', async (field) => {
       const app = await start(...filters);
       await using _holder = await app.locks.acquire(KEY);
       const { text, errors } = await ask(app, field);
@@ -117,7 +117,7 @@ describe('lock errors over GraphQL', () => {
       expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
     });
 
-    it('a queue that is full is told by its code, and not by its key', async () => {
+    it('the error of a full queue has its code, and not its key', async () => {
       const app = await start(...filters);
       await using _holder = await app.locks.acquire(KEY);
       const { text, errors } = await ask(app, 'crowded');
@@ -130,7 +130,7 @@ describe('lock errors over GraphQL', () => {
       expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
     });
 
-    it('a fault of the application is told by its code only', async () => {
+    it('an application error has only its code', async () => {
       const app = await start(...filters);
       const { text, errors } = await ask(app, 'lost');
       expect(errors?.[0]).toMatchObject({
@@ -147,7 +147,7 @@ describe('lock errors over GraphQL', () => {
     expect((await ask(app, 'guarded')).errors?.[0]?.message).toContain(KEY);
   });
 
-  it('a filter for lock errors answers as it wishes', async () => {
+  it('a filter for lock errors decides the reply', async () => {
     const app = await start(new Own(), new CatchAll(), new Own());
     await using _holder = await app.locks.acquire(KEY);
     expect((await ask(app, 'locked')).errors?.[0]?.message).toBe('own answer to LOCK_TIMEOUT');

@@ -91,7 +91,7 @@ const FIELDS = '{ buyer left locked stamped }';
 
 describe('@Locked on GraphQL resolvers', () => {
   let server: RedisServer;
-  /** What the resolvers of the application threw, newest last. */
+  /** Errors thrown by the resolvers, the newest last. */
   let thrown: unknown[];
 
   beforeAll(async () => {
@@ -118,7 +118,7 @@ describe('@Locked on GraphQL resolvers', () => {
       ],
       providers: [Orders],
     });
-    // The first query loads and compiles so much that a busy machine takes longer than a pushed grant waits to be claimed.
+    // The first query loads and compiles so much code that a busy machine may miss the claim lease of a pushed grant.
     await ask(app, '{ __typename }');
     return app;
   };
@@ -147,7 +147,7 @@ describe('@Locked on GraphQL resolvers', () => {
 
   pipelineRules(start, {
     sold: { buyer: 'bob', left: 9, locked: true, stamped: null },
-    // The key is for the application, which finds it on the error; its clients are told what to do.
+    // Clients receive a remedy; the application finds the key on the error.
     busy: [
       {
         message: 'The resource is in use by another request. Try again later.',

@@ -90,8 +90,8 @@ class Web {
   }
 }
 
-/** What a caller is told: the answer, or the error that came instead of it. */
-const told = (client: ClientProxy, pattern: string, buyer: string): Promise<unknown> =>
+/** The reply or the error that a caller receives. */
+const replyTo = (client: ClientProxy, pattern: string, buyer: string): Promise<unknown> =>
   lastValueFrom(client.send<unknown>(pattern, buyer)).catch((error: unknown) => ({ error }));
 
 const busy = {
@@ -142,10 +142,10 @@ describe('@Locked on message handlers over TCP', () => {
       locks,
       stock: service.get(Stock, { strict: false }),
       take: (buyer) => lastValueFrom(client.send<Receipt>('take', buyer)),
-      hurry: (buyer) => told(client, 'hurry', buyer),
-      fail: () => told(client, 'fail', 'ann'),
-      decorated: (where, buyer) => told(client, where, buyer),
-      denied: (where) => told(client, `denied-${where}`, 'ann'),
+      hurry: (buyer) => replyTo(client, 'hurry', buyer),
+      fail: () => replyTo(client, 'fail', 'ann'),
+      decorated: (where, buyer) => replyTo(client, where, buyer),
+      denied: (where) => replyTo(client, `denied-${where}`, 'ann'),
       close,
     };
   };
@@ -158,10 +158,10 @@ describe('@Locked on message handlers over TCP', () => {
     denied: { error: { status: 'error', message: 'Forbidden resource' } },
   });
 
-  it('B41: callers are told when as many wait as may', async () => {
+  it('B41: callers receive an error when the queue is full', async () => {
     const { client, locks, close } = await startService(Orders, { rpc: { showKeys: false } });
     try {
-      expect(await locks.withLock(KEY, () => told(client, 'crowd', 'ann'))).toEqual({
+      expect(await locks.withLock(KEY, () => replyTo(client, 'crowd', 'ann'))).toEqual({
         error: {
           status: 'error',
           message: 'Too many requests wait for the resource. Try again later.',
@@ -173,10 +173,10 @@ describe('@Locked on message handlers over TCP', () => {
     }
   });
 
-  it('B41: callers get the key and the whole message, unless rpc.showKeys is false', async () => {
+  it('B41: callers receive the key and the whole message, unless rpc.showKeys is false', async () => {
     const { client, locks, close } = await startService(Orders);
     try {
-      expect(await locks.withLock(KEY, () => told(client, 'hurry', 'ann'))).toEqual({
+      expect(await locks.withLock(KEY, () => replyTo(client, 'hurry', 'ann'))).toEqual({
         error: {
           status: 'error',
           message: expect.stringContaining(`"${KEY}" is held by others`),
@@ -189,7 +189,7 @@ describe('@Locked on message handlers over TCP', () => {
     }
   });
 
-  it('B33: a handler that answers with a stream has the lock until it ends', async () => {
+  it('B33: a handler that returns a stream holds the lock until the stream ends', async () => {
     const source = new Subject<string>();
     const begun = new Gate();
     @Controller()
@@ -205,13 +205,13 @@ describe('@Locked on message handlers over TCP', () => {
     }
     const { client, locks, close } = await startService(Feed);
     try {
-      const heard = lastValueFrom(client.send<string>('follow', '').pipe(toArray()));
+      const values = lastValueFrom(client.send<string>('follow', '').pipe(toArray()));
       await within(5_000, 'the subscription', begun.reached);
       source.next('first');
       expect(await locks.isLocked(KEY)).toBe(true);
       source.next('second');
       source.complete();
-      expect(await within(5_000, 'the end of the stream', heard)).toEqual(['first', 'second']);
+      expect(await within(5_000, 'the end of the stream', values)).toEqual(['first', 'second']);
       expect(await locks.isLocked(KEY)).toBe(false);
     } finally {
       await close();
@@ -255,9 +255,9 @@ describe('@Locked on message handlers over TCP', () => {
       },
     );
 
-    it('B41: callers get the error of a busy lock with inheritAppConfig, which hands global filters on', async () => {
+    it('B41: callers receive the error of a busy lock with inheritAppConfig, which inherits global filters', async () => {
       const { app, client } = await startHybrid(true);
-      expect(await app.locks.withLock(KEY, () => told(client, 'hurry', 'ann'))).toMatchObject({
+      expect(await app.locks.withLock(KEY, () => replyTo(client, 'hurry', 'ann'))).toMatchObject({
         error: { status: 'error', code: 'LOCK_TIMEOUT', keys: [KEY] },
       });
     });

@@ -14,7 +14,7 @@ const EVERY_SECOND = '* * * * * *';
 describe('@Locked on scheduled jobs', () => {
   const apps = new HttpApps();
   let server: RedisServer;
-  /** What jobs wait at that are to take long. */
+  /** Long jobs wait at this gate. */
   let work: Gate;
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('@Locked on scheduled jobs', () => {
   });
   afterAll(() => server.close());
 
-  /** An application with these jobs; others like it share nothing with it but Redis. */
+  /** An application with these jobs, which shares only Redis with others. */
   const start = (jobs: Type): Promise<HttpApp> =>
     apps.start({
       imports: [DistributedLockModule.forRoot({ redis: server.url }), ScheduleModule.forRoot()],
@@ -51,7 +51,7 @@ describe('@Locked on scheduled jobs', () => {
       @Cron(EVERY_SECOND, { name: 'report' })
       @Locked({
         key(this: Jobs) {
-          // Each is to run once.
+          // Each application runs the job once.
           void this.registry.getCronJob('report').stop();
           return KEY;
         },
@@ -70,7 +70,7 @@ describe('@Locked on scheduled jobs', () => {
     await until('it is free', async () => !(await first!.locks.isLocked(KEY)));
   });
 
-  it('B36, B32: with onBusy skip one of ten applications does the job', async () => {
+  it('B36, B32: with onBusy skip one of ten applications runs the job', async () => {
     const decided: string[] = [];
     let runs = 0;
     @Injectable()
@@ -99,12 +99,12 @@ describe('@Locked on scheduled jobs', () => {
       }
     }
     await startTen(Jobs);
-    await until('all have tried', () => decided.length === 10);
+    await until('all have made an attempt', () => decided.length === 10);
     expect(decided.filter((type) => type === 'granted')).toHaveLength(1);
     expect(runs).toBe(1);
   });
 
-  it('B30, B36: ticks that come while the job is at work pass it over', async () => {
+  it('B30, B36: ticks during a run of the job are skipped', async () => {
     let ticks = 0;
     let runs = 0;
     @Injectable()

@@ -38,7 +38,7 @@ class RequestTill {
   }
 }
 
-/** Nest makes one for each request. */
+/** Nest creates one instance for each request. */
 @Controller({ scope: Scope.REQUEST })
 class Orders {
   static made = 0;
@@ -150,13 +150,13 @@ describe('@Locked outside of the default scope', () => {
     const sale = (take: (buyer: string) => Promise<Receipt>): Promise<void> =>
       expectOrderlySale({ locks: app.locks, stock: app.nest.get(Stock, { strict: false }) }, take);
 
-    it('B30: ten of request scope exclude each other, and each knows its request', async () => {
+    it('B30: ten request-scoped instances exclude each other, and each has its own request', async () => {
       const before = Orders.made;
       await sale(async (buyer) => (await app.get(`/till/${buyer}`)).body as Receipt);
       expect(Orders.made).toBe(before + 10);
     });
 
-    it('B30: ten of transient scope exclude each other', async () => {
+    it('B30: ten transient instances exclude each other', async () => {
       const tills = await Promise.all(BUYERS.map(() => app.nest.resolve(TransientTill)));
       expect(new Set(tills).size).toBe(10);
       await sale((buyer) => tills[BUYERS.indexOf(buyer)]!.take(buyer));

@@ -23,7 +23,7 @@ import { Gate } from '../nest/gate.js';
 import { HttpApps } from '../nest/http-app.js';
 import { KEY } from './stock.js';
 
-describe('shutdown with what uses locks', () => {
+describe('shutdown with requests, messages and jobs', () => {
   const apps = new HttpApps();
   let server: RedisServer;
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe('shutdown with what uses locks', () => {
       @Locked({ key: (name: string) => name })
       async decorated(@Param('name') name: string): Promise<string> {
         await work.pass();
-        // Asked for when shutdown has begun.
+        // Acquired after shutdown has begun.
         return this.locks.withLock('inner', () => `${name} done`);
       }
 
@@ -60,7 +60,7 @@ describe('shutdown with what uses locks', () => {
       }
     }
 
-    it('B60: those that hold a lock or wait for one are answered, over connections that are kept, too', async () => {
+    it('B60: those that hold a lock or wait for one are answered, also over keep-alive connections', async () => {
       work = new Gate();
       const app = await apps.start({ imports: [locksOf()], controllers: [Web] }, undefined, adapterOf());
       const agent = new Agent({ keepAlive: true });
@@ -81,7 +81,7 @@ describe('shutdown with what uses locks', () => {
         work.open();
         expect(await running).toBe('200 k done');
         expect(await waiting).toBe('200 k done');
-        // Fastify waits for clients to close theirs.
+        // Fastify waits until clients close their connections.
         agent.destroy();
         await within(10_000, 'the end', closed);
         expect(await rejectionOf(app.locks.acquire('k'))).toBeInstanceOf(LockClosedError);
@@ -90,7 +90,7 @@ describe('shutdown with what uses locks', () => {
       }
     });
 
-    it('B60: one that waits without limit is refused when shutdownTimeout is over', async () => {
+    it('B60: one with an infinite waitTime is rejected when shutdownTimeout ends', async () => {
       const rival = await apps.start({ imports: [locksOf()] });
       const held = await rival.locks.acquire('held');
       const app = await apps.start({ imports: [locksOf(100)], controllers: [Web] }, undefined, adapterOf());
@@ -106,7 +106,7 @@ describe('shutdown with what uses locks', () => {
     });
   });
 
-  it('B60: messages over TCP that wait for their lock are handled, though Nest does not wait for them', async () => {
+  it('B60: messages over TCP that wait for their lock are handled, although Nest does not wait for them', async () => {
     const work = new Gate();
     const handled: string[] = [];
     @Controller()
@@ -141,7 +141,7 @@ describe('shutdown with what uses locks', () => {
     let queued = 0;
     locks.events.subscribe(({ type }) => (queued += type === 'queued' ? 1 : 0));
     const buyers = ['ann', 'bob', 'cid'];
-    // Nest 12 ends the connections, so that callers hear of no answer.
+    // Nest 12 closes the connections, so callers receive no reply.
     for (const buyer of buyers) client.send('take', buyer).subscribe({ error: () => undefined });
     await until('two wait', () => queued === buyers.length - 1);
     const closed = service.close();
@@ -152,7 +152,7 @@ describe('shutdown with what uses locks', () => {
     expect(log.matching('not given out any more')).toEqual([]);
   });
 
-  it('B60: scheduled jobs that are at work or wait for their lock end in peace', async () => {
+  it('B60: scheduled jobs that run or wait for their lock end normally', async () => {
     const work = new Gate();
     const done: string[] = [];
     @Injectable()
@@ -172,7 +172,7 @@ describe('shutdown with what uses locks', () => {
     app.locks.events.subscribe(({ type, ...event }) => {
       if (type === 'queued' && 'key' in event && event.key === KEY) queued += 1;
     });
-    await until('others wait', () => queued >= 3);
+    await until('other runs wait', () => queued >= 3);
     const closed = app.close();
     work.open();
     await within(10_000, 'the end', closed);

@@ -2,20 +2,20 @@ import { Injectable, Module } from '@nestjs/common';
 import { LockService } from '../../../lib/index.js';
 import { ExclusionWitness } from '../../support/exclusion-witness.js';
 
-/** The key that every handler of these applications is locked with. */
+/** The lock key of every handler of these applications. */
 export const KEY = 'stock';
 
-/** What a buyer gets. */
+/** The result of a purchase. */
 export interface Receipt {
   readonly buyer: string;
   readonly left: number;
-  /** Whether the code that sold it knew of its lock. */
+  /** Whether the selling code was in the scope of its lock. */
   readonly locked: boolean;
-  /** Whether the lock was still held when an interceptor inside it saw the receipt; only where there is one. */
+  /** Whether the lock was still held in the interceptor inside it. Undefined without an interceptor. */
   readonly stamped?: boolean;
 }
 
-/** Goods that are sold honestly racily: a buyer who is not alone in here overwrites somebody's purchase. */
+/** Intentionally racy: simultaneous buyers overwrite each other's purchases. */
 @Injectable()
 export class Stock {
   left = 10;
@@ -27,7 +27,7 @@ export class Stock {
     this.inside.enter();
     try {
       const seen = this.left;
-      // Round trips that give everybody else the time to come in between.
+      // Round trips, so that other buyers have time to interfere.
       for (let look = 0; look < 3; look++) await this.locks.isLocked(KEY);
       this.left = seen - 1;
     } finally {

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-unsafe-argument -- what getHttpServer() gives; written as in applications. */
+/* eslint-disable @typescript-eslint/no-unsafe-argument -- getHttpServer() returns any; written as in applications. */
 import { Controller, Injectable, Module, Param, Post } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -13,7 +13,7 @@ import {
   MemoryLockStore,
 } from '../../../lib/index.js';
 
-// What follows up to the tests is somebody's application.
+// A user's application, up to the tests.
 
 @Injectable()
 class Bank {
@@ -96,7 +96,7 @@ describe('tests of an application with locks', () => {
     await expect(payments.refund('7')).rejects.toBeInstanceOf(LockLostError);
   });
 
-  it('take the whole application, with its locks in memory', async () => {
+  it('use the whole application, with its locks in memory', async () => {
     module = await Test.createTestingModule({ imports: [AppModule] })
       .overrideModule(locksModule)
       .useModule(DistributedLockModule.forRoot({ store: 'memory' }))
@@ -111,8 +111,8 @@ describe('tests of an application with locks', () => {
     await app.close();
   });
 
-  it('take the whole application, with a fake: Redis is away', async () => {
-    const away = () => Promise.reject(new LockUnavailableError('Redis is away'));
+  it('use the whole application, with a fake: Redis is unreachable', async () => {
+    const away = () => Promise.reject(new LockUnavailableError('Redis is unreachable'));
     module = await Test.createTestingModule({ imports: [AppModule] })
       .overrideModule(locksModule)
       .useModule(DistributedLockModule.forRoot({ store: 'memory' }))
@@ -127,7 +127,7 @@ describe('tests of an application with locks', () => {
     await app.close();
   });
 
-  it('take one service, with a fake and without the module', async () => {
+  it('use one service, with a fake and without the module', async () => {
     const keys: string[] = [];
     const locks = {
       withLock: async (key: string, _options: object, work: (lock: object) => unknown) => {

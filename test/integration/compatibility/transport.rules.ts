@@ -3,28 +3,28 @@ import type { LockService } from '../../../lib/index.js';
 import { until } from '../../support/until.js';
 import { KEY, type Receipt, type Stock } from './stock.js';
 
-/** One application with locked handlers, as its clients see it. */
+/** A client of an application with locked handlers. */
 export interface Client {
   readonly locks: LockService;
   readonly stock: Stock;
   /** Waits for the lock and buys. */
   take(buyer: string): Promise<Receipt>;
-  /** Buys if the lock is free, and resolves to whatever the client is told. */
+  /** Buys if the lock is free; resolves to the client's reply or error. */
   hurry(buyer: string): Promise<unknown>;
-  /** A locked handler that fails, and whatever the client is told. */
+  /** Calls a locked handler that fails; resolves to the client's error. */
   fail(): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** One whose handlers Nest calls through its pipeline of guards, interceptors and pipes. */
+/** A client of handlers that Nest calls through its pipeline of guards, interceptors and pipes. */
 export interface PipelineClient extends Client {
   /** A locked handler with a guard, an interceptor, a pipe and metadata, above or below `@Locked`. */
   decorated(where: 'above' | 'below', buyer: string): Promise<unknown>;
-  /** The same with a guard that says no. */
+  /** The same with a guard that denies the call. */
   denied(where: 'above' | 'below'): Promise<unknown>;
 }
 
-/** What clients of one kind of application are told. */
+/** The expected replies and errors of one transport. */
 export interface Answers {
   readonly sold: unknown;
   readonly busy: unknown;
@@ -38,7 +38,7 @@ export interface PipelineAnswers extends Answers {
 
 export const BUYERS = Array.from({ length: 10 }, (_, index) => `buyer-${index}`);
 
-/** All buy at once: one at a time, each with a receipt of his own, nobody lost, the lock free in the end. */
+/** All buy at once. Expects one purchase at a time, one receipt for each buyer, no lost update and a free lock. */
 export async function expectOrderlySale(
   { locks, stock }: Pick<Client, 'locks' | 'stock'>,
   take: (buyer: string) => Promise<Receipt>,
@@ -48,11 +48,11 @@ export async function expectOrderlySale(
   expect(receipts.map(({ buyer }) => buyer)).toEqual(BUYERS);
   expect(receipts.map(({ left }) => left).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(receipts.filter(({ locked }) => !locked)).toEqual([]);
-  // At once, but for a machine that had no time to spare, where it was seen to take a moment.
+  // Usually at once; a busy machine may need a moment.
   await until('the lock is free', async () => !(await locks.isLocked(KEY)));
 }
 
-/** What `@Locked` promises wherever its method is called from. */
+/** The promises of `@Locked` on every transport. */
 export function transportRules(start: () => Promise<Client>, answers: Answers): void {
   let client: Client;
   beforeEach(async () => {
@@ -64,7 +64,7 @@ export function transportRules(start: () => Promise<Client>, answers: Answers): 
     await expectOrderlySale(client, (buyer) => client.take(buyer));
   });
 
-  it('B36, B41: a busy lock is told in the way of the transport, and the handler is not called', async () => {
+  it('B36, B41: a busy lock is reported in the form of the transport, and the handler is not called', async () => {
     await using holder = await client.locks.acquire(KEY);
     expect(await client.hurry('ann')).toEqual(answers.busy);
     expect(client.stock.left).toBe(10);
@@ -74,13 +74,13 @@ export function transportRules(start: () => Promise<Client>, answers: Answers): 
     expect(client.stock.left).toBe(9);
   });
 
-  it('B35: an error of the handler passes as it is, and the lock is free', async () => {
+  it('B35: an error of the handler passes unchanged, and the lock is free', async () => {
     expect(await client.fail()).toEqual(answers.failed);
     expect(await client.locks.isLocked(KEY)).toBe(false);
   });
 }
 
-/** What it promises beside that where Nest has a pipeline. */
+/** Additional promises on transports with a pipeline. */
 export function pipelineRules(start: () => Promise<PipelineClient>, answers: PipelineAnswers): void {
   transportRules(start, answers);
 

@@ -86,7 +86,7 @@ class Orders {
   }
 }
 
-/** What `WsAdapter` of `@nestjs/platform-ws` does, as far as it is needed here. */
+/** A minimal `WsAdapter` of `@nestjs/platform-ws`. */
 class PlainAdapter extends AbstractWsAdapter {
   create(): WebSocketServer {
     return new WebSocketServer({ server: this.httpServer as Server });
@@ -108,7 +108,7 @@ class PlainAdapter extends AbstractWsAdapter {
 const connect = (app: HttpApp): Socket =>
   io(app.url('/').href, { transports: ['websocket'], forceNew: true, reconnection: false });
 
-/** Sends a message over a connection of its own; what is acknowledged, or told as an exception. */
+/** Sends a message over its own connection; resolves to the acknowledgement or the exception event. */
 async function send(app: HttpApp, event: string, buyer: string): Promise<unknown> {
   const socket = connect(app);
   try {
@@ -162,7 +162,7 @@ describe('@Locked on a gateway', () => {
     denied: { exception: expect.objectContaining({ status: 'error', message: 'Forbidden resource' }) },
   });
 
-  describe('whose client', () => {
+  describe('in one application', () => {
     const apps = new HttpApps();
     const sockets: Socket[] = [];
     afterEach(async () => {
@@ -180,7 +180,7 @@ describe('@Locked on a gateway', () => {
       return { app, socket };
     };
 
-    it('B41: comes when as many wait as may is told so', async () => {
+    it('B41: a client receives an error when the queue is full', async () => {
       const { app } = await open(Orders);
       await using _holder = await app.locks.acquire(KEY);
       expect(await send(app, 'crowd', 'ann')).toEqual({
@@ -192,20 +192,20 @@ describe('@Locked on a gateway', () => {
       });
     });
 
-    it('B33: leaves while it waits gives up its place, and the handler never runs', async () => {
+    it('B33: a client that disconnects while it waits leaves the queue, and the handler never runs', async () => {
       const { app, socket } = await open(Orders);
       await app.locks.withLock(KEY, async () => {
         const queued = app.next('queued', KEY);
         socket.emit('take', 'ann');
         await within(5_000, 'the wait', queued);
         socket.disconnect();
-        await until('nobody waits', async () => (await app.locks.inspect(KEY))?.waiting === 0);
+        await until('no request waits', async () => (await app.locks.inspect(KEY))?.waiting === 0);
       });
       await app.locks.withLock(KEY, { waitTime: 2_000 }, () => undefined);
       expect(app.nest.get(Stock, { strict: false }).left).toBe(10);
     });
 
-    it('B33: leaves during the work does not end it, and the lock is kept until it has ended', async () => {
+    it('B33: a client that disconnects during the work does not end it, and the lock is kept until it ends', async () => {
       const work = new Gate();
       const gone = new Gate();
       @WebSocketGateway()
@@ -232,7 +232,7 @@ describe('@Locked on a gateway', () => {
       await within(5_000, 'the release', released);
     });
 
-    it('B33: hears a stream has the lock until he leaves', async () => {
+    it('B33: a stream holds the lock until its client disconnects', async () => {
       const stopped = new Gate();
       @WebSocketGateway()
       class Feed {
@@ -258,7 +258,7 @@ describe('@Locked on a gateway', () => {
     });
 
     it.each(['the gateway', 'the handler'])(
-      "B41: a filter of the user's on %s gets the lock error itself, first",
+      "B41: a user's filter on %s receives the lock error itself, first",
       async (where) => {
         const caught: unknown[] = [];
         @Catch()
@@ -280,13 +280,13 @@ describe('@Locked on a gateway', () => {
           }
         }
         const { app } = await open(Filtered);
-        const told = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
-        expect(told).toEqual({ exception: { own: true } });
+        const reply = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
+        expect(reply).toEqual({ exception: { own: true } });
         expect(caught).toEqual([expect.any(LockTimeoutError)]);
       },
     );
 
-    it('B41: a filter of other errors leaves those of locks alone, and two applications share a gateway', async () => {
+    it('B41: a filter of other errors does not affect lock errors, and two applications share a gateway', async () => {
       @Catch(WsException)
       class Other implements ExceptionFilter {
         catch(): void {}
@@ -301,12 +301,12 @@ describe('@Locked on a gateway', () => {
         }
       }
       for (const { app } of [await open(Filtered), await open(Filtered)]) {
-        const told = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
-        expect(told).toMatchObject({ exception: { status: 'error', code: 'LOCK_TIMEOUT' } });
+        const reply = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
+        expect(reply).toMatchObject({ exception: { status: 'error', code: 'LOCK_TIMEOUT' } });
       }
     });
 
-    it('B41: speaks plain WebSocket gets the same answer, as a message', async () => {
+    it('B41: a client of plain WebSocket receives the same error, as a message', async () => {
       const app = await HttpApp.start(
         {
           imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
@@ -348,8 +348,8 @@ describe('@Locked on a gateway', () => {
         imports: [DistributedLockModule.forRoot({ redis: server.url, http: false })],
         providers: [Plain],
       });
-      const told = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
-      expect(told).toMatchObject({ exception: { message: 'Internal server error' } });
+      const reply = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
+      expect(reply).toMatchObject({ exception: { message: 'Internal server error' } });
     });
   });
 });

@@ -38,7 +38,7 @@ describe('O20: access to the lock dashboard', () => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
 
-  it('is required: without it the application does not start, and the error says what to write', () => {
+  it('is required: without it the application does not start, and the error names the remedy', () => {
     for (const options of [undefined, {}, { guards: [] }, { allowBreak: true }]) {
       const start = () => LockDashboardModule.forRoot(options as LockDashboardOptions);
       expect(start).toThrow(LockOptionsError);
@@ -75,7 +75,7 @@ describe('O20: access to the lock dashboard', () => {
     );
   });
 
-  it('two imports serve a page for viewing and another for breaking', async () => {
+  it('two imports serve one page for viewing and another for breaking', async () => {
     const page = await pages.start({
       dashboard: { access: 'open' },
       parts: { imports: [LockDashboardModule.forRoot({ ...guarded, path: 'operators/locks' })] },
@@ -165,7 +165,7 @@ describe('O20: access to the lock dashboard', () => {
     expect(hold.isHeld).toBe(false);
   });
 
-  it('serves no page for workers, whose locks other pages show', async () => {
+  it('serves no page in workers, whose locks other pages show', async () => {
     const module = await Test.createTestingModule({
       imports: [DistributedLockModule.forRoot({ store: 'memory' }), LockDashboardModule.forWorker()],
     }).compile();

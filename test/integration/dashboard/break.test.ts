@@ -39,7 +39,7 @@ describe('O21: breaking locks on the page', () => {
   it.each([
     ['Express', undefined],
     ['Fastify', new FastifyAdapter()],
-  ])('hands the lock to the next waiter; log and event name the user (%s)', async (_, adapter) => {
+  ])('passes the lock to the next waiter; log and event name the user (%s)', async (_, adapter) => {
     const page = await pages.start({
       dashboard: { guards: [SignedIn], allowBreak: true },
       ...(adapter && { adapter }),
@@ -63,7 +63,7 @@ describe('O21: breaking locks on the page', () => {
     await following.release();
   });
 
-  it('names the user as the application says', async () => {
+  it('names the user by the function of the application', async () => {
     const user = (request: unknown): string =>
       (request as { headers: Record<string, string> }).headers['x-who'] ?? '';
     const page = await pages.start({ dashboard: { ...allowed, user } });
@@ -120,8 +120,8 @@ describe('O21: breaking locks on the page', () => {
   });
 
   it.each([
-    ['another one', 'Somebody else holds the lock by now'],
-    ['nobody', 'The lock is free already'],
+    ['another caller', 'Somebody else holds the lock by now'],
+    ['no caller', 'The lock is free already'],
   ])('does not break a lock that %s holds by then', async (who, message) => {
     const inner = new MemoryLockStore();
     let meanwhile = (): Promise<void> => Promise.resolve();
@@ -146,7 +146,7 @@ describe('O21: breaking locks on the page', () => {
     meanwhile = async () => {
       meanwhile = () => Promise.resolve();
       await shown.release();
-      if (who === 'another one') later = await locks.acquire('a');
+      if (who === 'another caller') later = await locks.acquire('a');
     };
     const { status, text } = await page.break({ key: 'a', instance: null, token: shown.token });
     expect(status).toBe(409);
@@ -157,7 +157,7 @@ describe('O21: breaking locks on the page', () => {
 
   it.each([
     ['a reader', { mode: 'shared' }],
-    ['one of a semaphore', { limit: 3 }],
+    ['a permit', { limit: 3 }],
   ] as [string, LockOptions][])('breaks one hold of several: %s', async (_, options) => {
     const store = new MemoryLockStore();
     const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
@@ -184,7 +184,7 @@ describe('O21: breaking locks on the page', () => {
     // The other process publishes its holds while there is a visitor.
     await other.overview();
     await until(
-      'it has told',
+      'it has published',
       async () => {
         const { processes } = await page.overview();
         return processes.some(({ held }) => held.some(({ token }) => token === second.token));

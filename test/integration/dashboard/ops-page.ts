@@ -5,7 +5,7 @@ import type { Overview, ShownList, ShownLock } from '../../../lib/dashboard/wire
 import { DistributedLockModule, type DistributedLockOptions } from '../../../lib/index.js';
 import { HttpApps, type Answer, type HttpApp } from '../nest/http-app.js';
 
-/** An application with the page, seen from a visitor. */
+/** An application with the dashboard, seen by a visitor. */
 export class OpsPage {
   constructor(
     readonly app: HttpApp,
@@ -48,7 +48,7 @@ export interface OpsSetting {
   readonly parts?: ModuleMetadata;
   readonly prepare?: (nest: INestApplication) => void;
   readonly adapter?: AbstractHttpAdapter;
-  /** Where it is then. */
+  /** The path of the page. */
   readonly at?: string;
 }
 

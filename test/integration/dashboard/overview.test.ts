@@ -57,7 +57,7 @@ describe('O20: the overview of the lock dashboard', () => {
 
   it('shows every process with the module: its holds, waiters and health', async () => {
     const page = await pages.start({ locks: redis() });
-    await page.overview(); // somebody looks from now on
+    await page.overview(); // the first visit
     const [seller, buyer] = [await worker(), await worker()];
     const hold = await seller.acquire('stock:pear', { label: 'order 7', name: 'checkout' });
     const readers = await seller.acquire('prices', { mode: 'shared', leaseTime: 60_000 });
@@ -66,11 +66,11 @@ describe('O20: the overview of the lock dashboard', () => {
     await queued;
     const client = seller.status().clientId;
     const { processes, notes, series } = await until(
-      'all is told',
+      'all is published',
       async () => {
         const overview = await page.overview();
-        const told = overview.processes.flatMap(({ held, busiest }) => [...held, ...busiest]);
-        return told.length === 3 && overview;
+        const published = overview.processes.flatMap(({ held, busiest }) => [...held, ...busiest]);
+        return published.length === 3 && overview;
       },
       { every: 100, deadline: 30_000 },
     );
@@ -123,7 +123,7 @@ describe('O20: the overview of the lock dashboard', () => {
     await locks.forceRelease('b', { by: 'the test' });
     await loss;
     const { processes } = await until(
-      'it is told',
+      'it is published',
       async () => {
         const overview = await page.overview();
         return overview.processes.some(({ lost: losses }) => losses.length > 0) && overview;
@@ -139,7 +139,7 @@ describe('O20: the overview of the lock dashboard', () => {
     expect(own?.health.recentLosses).toBe(1);
   });
 
-  it('shows keys and labels as text, whatever they contain', async () => {
+  it('shows keys and labels as text, with any characters', async () => {
     const page = await pages.start({ locks: redis() });
     const holds = await Promise.all(
       HOSTILE.map((key) => page.app.locks.acquire(key, { label: 'x'.repeat(20) })),
@@ -160,12 +160,12 @@ describe('O20: the overview of the lock dashboard', () => {
       if (args.some((word) => word.includes('@:board'))) written.push((args[0] ?? '').toLowerCase());
     });
     await worker();
-    await until('it has asked', () => written.includes('exists'));
+    await until('it has checked', () => written.includes('exists'));
     expect(new Set(written)).toEqual(new Set(['exists']));
     // After a visit, everything that was written expires.
     await page.overview();
     await worker();
-    await until('it has told', () => written.includes('zadd'));
+    await until('it has published', () => written.includes('zadd'));
     const client = server.client();
     const names = (await client.keys('*')).filter((name) => name.includes('@:board'));
     expect(names.length).toBeGreaterThanOrEqual(3);
@@ -185,7 +185,7 @@ describe('O20: the overview of the lock dashboard', () => {
     watching.close();
   });
 
-  it('shows only this process, and says so, if the store does not share snapshots', async () => {
+  it('shows only this process, with a note, if the store does not share snapshots', async () => {
     const store = new MemoryLockStore();
     const page = await pages.start({
       locks: {
@@ -204,13 +204,13 @@ describe('O20: the overview of the lock dashboard', () => {
     expect(text).toContain('this store does not tell which locks it has');
   });
 
-  it('continues while the store is unreachable, and says so', async () => {
+  it('continues while the store is unreachable, with a note', async () => {
     const away = await RedisServer.start();
     const page = await pages.start({ locks: { redis: away.url, shutdownTimeout: 0 } });
     await page.overview();
     await away.close();
     const { notes, processes } = await until(
-      'it is noticed',
+      'it is reported',
       async () => {
         const overview = await page.overview();
         return overview.notes.length > 0 && overview;
@@ -233,16 +233,16 @@ describe('O20: the overview of the lock dashboard', () => {
 
   it('omits a process that has shut down', async () => {
     const page = await pages.start({ locks: redis() });
-    await page.overview(); // somebody looks from now on
+    await page.overview(); // the first visit
     const ended = await worker();
     const { clientId } = ended.status();
     const observer = await worker();
     const board = boardOf(observer);
-    const isTold = async (): Promise<boolean> =>
+    const isPublished = async (): Promise<boolean> =>
       (await board?.read())?.some((text) => text.includes(clientId)) === true;
-    await until('it is told', isTold);
+    await until('it is published', isPublished);
     await workers.shift()?.close();
-    expect(await isTold()).toBe(false);
+    expect(await isPublished()).toBe(false);
   });
 
   it('stops its requests when the application shuts down', async () => {
@@ -252,7 +252,7 @@ describe('O20: the overview of the lock dashboard', () => {
   });
 });
 
-/** What a store has to have, and nothing more. */
+/** A store without the optional methods of the port. */
 function bare(
   store: MemoryLockStore,
   client: Parameters<MemoryLockStore['open']>[0],

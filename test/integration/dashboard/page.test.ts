@@ -36,7 +36,7 @@ describe.each([
     return pages.start({ ...setting, ...(adapter && { adapter }) });
   };
 
-  it('is HTML that loads its script and its style from its own path, and nothing else', async () => {
+  it('is HTML that loads only its own script and style', async () => {
     const page = await start();
     const { status, headers, text } = await page.get();
     expect(status).toBe(200);
@@ -107,7 +107,7 @@ describe.each([
 });
 
 describe('O22: the files of the page', () => {
-  it('take at most 20 kB on the wire, all together', () => {
+  it('take at most 20 kB on the wire in total', () => {
     const sizes = [pageScript, pageStyle].map((text) => gzipSync(text).length);
     expect(pageScript).toContain('page');
     expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(20_000 - 1_000);

@@ -40,7 +40,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     const hold = await other.app.locks.acquire('a');
     await page.overview();
     await until(
-      'the other process tells',
+      'the other process publishes',
       async () => {
         await other.overview();
         const { processes, notes } = await page.overview();
@@ -56,13 +56,13 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     expect(await refused()).toEqual([]);
   });
 
-  it('says which right is missing with the rules of locks alone, and no lock is affected', async () => {
+  it('reports the missing right with the rules of locks alone, and no lock is affected', async () => {
     const [page, other] = await start(aclRules('lock:', used));
     await other.overview();
     await page.app.locks.acquire('mine');
     // Snapshots are read only if there are any.
     const { notes, processes } = await until(
-      'somebody has told something',
+      'a process has published',
       async () => {
         const overview = await page.overview();
         return overview.notes.length > 0 && overview;
@@ -94,7 +94,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     expect([...new Set(await refused())].sort()).toEqual(['mget', 'scan']);
   });
 
-  it('rejects a listing with an error that says so, without an event of an unavailable store', async () => {
+  it('rejects a listing with an error about the right, without an unavailable event', async () => {
     const [page] = await start(aclRules('lock:', used));
     const { locks } = page.app;
     const events: string[] = [];

@@ -8,7 +8,7 @@ import {
 import { until } from '../../support/until.js';
 import { OpsPages } from './ops-page.js';
 
-/** Handles one request after the other, like a connection. Records how many come before a request of a lock. */
+/** Handles requests sequentially, like a connection, and records how many are ahead of a lock request. */
 class OneAfterTheOther implements LockStore {
   readonly name = 'one after the other';
   /** The number of requests ahead of each attempt and each renewal. */
@@ -69,7 +69,7 @@ describe('F56: visitors of the page', () => {
   it('delay renewals and attempts by only a few requests, even with a thousand lists and locks', async () => {
     const { store, page } = await start(200);
     const statuses = new Set<string>();
-    // As many at once as fit into the server's backlog.
+    // As many requests at once as fit into the server's backlog.
     const visitors = Promise.all(
       Array.from({ length: 100 }, async (_, visitor) => {
         for (let number = visitor; number < 1_000; number += 100) {
@@ -80,7 +80,7 @@ describe('F56: visitors of the page', () => {
         }
       }),
     );
-    await until('a list is made', () => store.lists > 0);
+    await until('a list is under way', () => store.lists > 0);
     const mine = await page.app.locks.acquire('mine');
     await mine.extend(60_000);
     await visitors;
@@ -93,7 +93,7 @@ describe('F56: visitors of the page', () => {
     expect(page.app.locks.status()).toMatchObject({ holds: 201, recentLosses: 0 });
   });
 
-  it('share the answer to the same request', async () => {
+  it('share the response to the same request', async () => {
     const { store, page } = await start(50);
     const before = store.inspections;
     const answers = await Promise.all(Array.from({ length: 20 }, () => page.get('?data=list')));

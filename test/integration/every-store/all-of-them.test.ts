@@ -3,11 +3,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { operatedStores } from './operated-stores.js';
 
-/** Folders of `lib/stores` without servers of their own. */
+/** Folders of `lib/stores` that need no server. */
 const WITHOUT_SERVERS = ['fallback', 'memory', 'ordered', 'port'];
 
-describe('what is seen of a store by who operates it', () => {
-  it('is tried with every store that has servers, in a file of its own', () => {
+describe('operating a store', () => {
+  it('is tested with every store that has servers, each in its own file', () => {
     const folders = readdirSync(fileURLToPath(new URL('../../../lib/stores/', import.meta.url)));
     const stores = folders.filter((name) => !WITHOUT_SERVERS.includes(name));
     expect(Object.keys(operatedStores)).toEqual(expect.arrayContaining(stores));

@@ -14,7 +14,7 @@ interface Told {
   readonly lock: { readonly holders: readonly { readonly token: number | null }[] } | null;
 }
 
-/** What the program of the command line does with a store, by a file of options. */
+/** The command line with each store, by a configuration file. */
 export function commandLineRules(store: () => OperatedStore): void {
   describe('O25, O26: the command line, with --config', () => {
     const apps: LockApp[] = [];
@@ -47,13 +47,13 @@ export function commandLineRules(store: () => OperatedStore): void {
       programs.push(program);
       return program;
     };
-    /** In this process where the options need nothing of the built package, and the command no signals. */
+    /** Runs in this process if the options need no built package, and the command no signals. */
     const run = (command: string, ...args: string[]): Promise<Ended> =>
       'module' in store().reach && command !== 'watch' && command !== 'lock'
         ? runHere([command, '--config', config, ...args])
         : start(command, ...args).ended();
 
-    it('list and show tell who holds a lock, and who waits for it', async () => {
+    it('list and show report the holder and the waiters of a lock', async () => {
       const { reach } = store();
       const isBound = 'factory' in reach && reach.factory !== 'postgresStore';
       const [holder, waiter] = [await app(), await app()];
@@ -106,7 +106,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       expect(free).toMatchObject({ code: 1, stdout: `${key}:free is free\n`, stderr: '' });
     });
 
-    it('watch tells what happens to a lock', async () => {
+    it('watch reports the changes of a lock', async () => {
       const [one, other] = [await app(), await app()];
       const key = `watched:${randomUUID()}`;
       const watching = start('watch', key, '--json', '--interval', '100ms');
@@ -120,16 +120,16 @@ export function commandLineRules(store: () => OperatedStore): void {
       await watching.wrote(/"event":"passed"/);
       await next.release();
       await watching.wrote(/"event":"free"[^]*"event":"free"/);
-      const told = watching.stdout
+      const changes = watching.stdout
         .split('\n')
         .slice(0, -1)
         .map((line) => JSON.parse(line) as Told);
-      const tokens = told.map(({ event, lock }) => `${event} ${lock?.holders[0]?.token ?? 'none'}`);
-      // In ZooKeeper the next in line holds the lock before it has said so, and under which token.
+      const tokens = changes.map(({ event, lock }) => `${event} ${lock?.holders[0]?.token ?? 'none'}`);
+      // In ZooKeeper the next waiter holds the lock before it has written its token.
       expect(tokens.filter((one) => one !== 'passed none')).toEqual(
         expect.arrayContaining(['free none', `held ${first.token}`, `waiting ${first.token}`]),
       );
-      const events = told.map(({ event }) => event);
+      const events = changes.map(({ event }) => event);
       expect(events.filter((event, index) => event !== events[index - 1])).toEqual([
         'free',
         'held',
@@ -142,7 +142,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       }
     });
 
-    it('break ends the hold with that token, once, and who waits gets the lock', async () => {
+    it('break ends the hold with that token, once, and the waiter acquires the lock', async () => {
       const [stuck, other] = [await app(), await app()];
       const key = `stuck:${randomUUID()}`;
       const held = await stuck.locks.acquire(key);
@@ -154,7 +154,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       expect(broken.stdout).toContain(`${key} was broken.`);
       const next = await waiting;
       expect(next.token).toBeGreaterThan(held.token);
-      await until('its holder knows', () => !held.isHeld, { deadline: 60_000 });
+      await until('the loss is detected', () => !held.isHeld, { deadline: 60_000 });
       const again = await run('break', ...command);
       expect(again.code).toBe(1);
       expect(again.stdout).toContain(`is not held under token ${held.token}, so nothing was broken`);
@@ -193,7 +193,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       expect(await locks.isLocked(key)).toBe(false);
     });
 
-    it('doctor finds nothing that keeps locks from working', async () => {
+    it('doctor finds no problem', async () => {
       const { code, stdout, stderr } = await run('doctor', '--json');
       const { ok, findings } = JSON.parse(stdout) as {
         ok: boolean;
@@ -201,7 +201,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       };
       expect(findings.filter(({ level }) => level === 'problem')).toEqual([]);
       expect({ code, stderr, ok }).toEqual({ code: 0, stderr: '', ok: true });
-      // A store may warn of something besides.
+      // A store may have other warnings.
       const ofServers = ['version', 'role', 'rights', 'eviction', 'persistence', 'clock'];
       expect(findings.map(({ check }) => check)).toEqual(
         expect.arrayContaining([
@@ -214,7 +214,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       );
     });
 
-    it('exits with 69 where no server is, and shows no password', async () => {
+    it('exits with 69 if the server is unreachable, and shows no password', async () => {
       config = await fileWith(store().nowhere);
       try {
         const commands = [

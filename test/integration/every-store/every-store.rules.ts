@@ -3,7 +3,7 @@ import { commandLineRules } from './command-line.rules.js';
 import { healthRules } from './health.rules.js';
 import type { OperatedStore } from './operated-store.js';
 
-/** What whoever operates a store sees of it, the same with each. */
+/** Health checks and the command line, which are the same with every store. */
 export function everyStoreRules(name: string, start: () => Promise<OperatedStore>): void {
   describe(`operating ${name}`, () => {
     let started: OperatedStore | undefined;

@@ -5,7 +5,7 @@ import type { HttpApp } from '../nest/http-app.js';
 import { PROBE, ReadyApps } from '../nest/readiness.js';
 import { optionsOf, type OperatedStore } from './operated-store.js';
 
-/** What readiness says of a store that comes and goes. */
+/** Readiness while the servers of a store stop and return. */
 export function healthRules(store: () => OperatedStore): void {
   describe('O15: readiness', () => {
     const ready = new ReadyApps();
@@ -18,7 +18,7 @@ export function healthRules(store: () => OperatedStore): void {
         unreachableFor: 0,
         probeTimeout: PROBE,
       });
-    const isWell = async (app: HttpApp): Promise<void> => {
+    const isUp = async (app: HttpApp): Promise<void> => {
       const { locks } = await ready.answered(app, 200);
       expect(locks).toMatchObject({ status: 'up', reasons: [], reachable: true, local: false });
     };
@@ -29,16 +29,16 @@ export function healthRules(store: () => OperatedStore): void {
       return locks.reasons;
     };
 
-    it('is 503 while the servers stand still, and 200 when they go on', async () => {
+    it('is 503 while the servers are paused, and 200 when they continue', async () => {
       const app = await start();
-      await isWell(app);
+      await isUp(app);
       const { store: name } = (await ready.ask(app)).locks;
       expect(name).toBe(app.locks.status().store.name);
       await store().stop();
       try {
         await isDown(app);
         expect(await plain(app)).toMatchObject({ locks: { status: 'down', reachable: false } });
-        // Who is more patient goes on to serve, and says why it may not work.
+        // A check with a longer unreachableFor stays up, with the reason.
         const patient = await ready.ask(app, 'patient');
         expect(patient).toMatchObject({
           status: 200,
@@ -49,13 +49,13 @@ export function healthRules(store: () => OperatedStore): void {
       } finally {
         await store().resume();
       }
-      await isWell(app);
+      await isUp(app);
       expect(await plain(app)).toMatchObject({ locks: { status: 'up' } });
     });
 
-    it('is 503 when the servers were killed, also of who starts then, and 200 when they are there again', async () => {
+    it('is 503 when the servers were killed, also in an application started then, and 200 when they are back', async () => {
       const before = await start();
-      await isWell(before);
+      await isUp(before);
       await store().kill();
       const apps = [before];
       try {
@@ -65,17 +65,17 @@ export function healthRules(store: () => OperatedStore): void {
       } finally {
         await store().restart();
       }
-      for (const app of apps) await isWell(app);
+      for (const app of apps) await isUp(app);
     });
 
-    it('is 200 while some of several servers are gone, 503 while those who are left can not decide', async () => {
+    it('is 200 while a minority of the servers is down, and 503 without a majority', async () => {
       const { members } = store();
       if (members === undefined) return;
       const app = await start();
-      await isWell(app);
+      await isUp(app);
       try {
         await members.loseSome();
-        await isWell(app);
+        await isUp(app);
         if (members.loseMost === undefined) return;
         await members.loseMost();
         await isDown(app);
@@ -84,7 +84,7 @@ export function healthRules(store: () => OperatedStore): void {
       } finally {
         await members.regain();
       }
-      await isWell(app);
+      await isUp(app);
     });
   });
 }

@@ -3,7 +3,7 @@ import { etcdStore } from '../../../lib/stores/etcd/index.js';
 import { postgresStore } from '../../../lib/stores/postgres/index.js';
 import { zookeeperStore } from '../../../lib/stores/zookeeper/index.js';
 
-/** The functions that make stores, and the entries of the package that have them. */
+/** The functions that create stores, and their entry points of the package. */
 const FACTORIES = {
   postgresStore: { make: postgresStore, entry: 'stores/postgres' },
   etcdStore: { make: etcdStore, entry: 'stores/etcd' },
@@ -12,7 +12,7 @@ const FACTORIES = {
 
 type FactoryName = keyof typeof FACTORIES;
 
-/** How a process reaches a store, as plain data: options of the module, or of the function that makes the store. */
+/** How a process reaches a store, as plain data: options of the module or of a store function. */
 export type Reach =
   | { readonly module: DistributedLockOptions }
   | {
@@ -22,31 +22,31 @@ export type Reach =
       };
     }[FactoryName];
 
-/** Members of a store that decide together, or stand in for each other. */
+/** The servers of a replicated store. */
 export interface Members {
-  /** So few go that the others do without them. */
+  /** Stops so few servers that the others can continue. */
   loseSome(): Promise<unknown>;
-  /** So many go that the others can't decide; left out where one of them is enough. */
+  /** Stops so many servers that the others can't decide. Undefined if one server is enough. */
   readonly loseMost?: () => Promise<unknown>;
-  /** What is said then. */
+  /** The expected reason after `loseMost`. */
   readonly withoutMost?: RegExp;
-  /** All are there again. */
+  /** Starts all servers again. */
   regain(): Promise<unknown>;
 }
 
-/** A store on real servers of the test's own, which somebody has to operate. */
+/** A store on real servers that the test controls. */
 export interface OperatedStore {
   readonly reach: Reach;
-  /** The same, with a password in it, where nobody listens. */
+  /** The same with a password, at an address without a server. */
   readonly nowhere: Reach;
-  /** Whether `doctor` looks at each of the servers. */
+  /** Whether `doctor` examines each of the servers. */
   readonly isExamined: boolean;
-  /** All servers stand still: connections stay open, nothing is answered. */
+  /** Pauses all servers: connections stay open, without replies. */
   stop(): Promise<unknown>;
   resume(): Promise<unknown>;
-  /** All servers are gone. */
+  /** Kills all servers. */
   kill(): Promise<unknown>;
-  /** They are there again. */
+  /** Starts them again. */
   restart(): Promise<unknown>;
   readonly members?: Members;
   close(): Promise<unknown>;
@@ -65,7 +65,7 @@ export function optionsOf(reach: Reach): DistributedLockOptions {
   }
 }
 
-/** A module for `--config` of the command line, which uses the package as it is built. */
+/** A module for `--config` of the command line, which uses the built package. */
 export function configOf(reach: Reach): string {
   if ('module' in reach) return `export default ${JSON.stringify(reach.module)};`;
   const { factory, given } = reach;

@@ -8,7 +8,7 @@ import { ServerFleet } from '../../support/server-fleet.js';
 import { ZooKeeperCluster } from '../../support/zookeeper-cluster.js';
 import type { OperatedStore } from './operated-store.js';
 
-/** Every store that needs servers, and every way in which those of Redis stand together. */
+/** Every store with servers, and every topology of Redis. */
 export const operatedStores = {
   redis,
   sentinel,
@@ -19,7 +19,7 @@ export const operatedStores = {
   zookeeper,
 } satisfies Record<string, () => Promise<OperatedStore>>;
 
-/** Must not be shown by anything. */
+/** Must not appear in any output. */
 const password = 'geheim';
 
 const each = <T>(servers: readonly T[], act: (server: T) => unknown): Promise<unknown> =>

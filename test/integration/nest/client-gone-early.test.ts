@@ -36,7 +36,7 @@ import { Visitor } from './visitor.js';
 
 const KEY = 'k';
 
-/** Where the request is held up, until the test lets it go on. */
+/** Blocks the request until the test opens it. */
 let gate = new Gate();
 let served = 0;
 
@@ -64,7 +64,7 @@ class SlowInterceptor implements NestInterceptor {
   }
 }
 
-/** What Express gives, and Fastify as `raw`. */
+/** The request of Express, and `raw` of Fastify. */
 interface Request extends AsyncIterable<Buffer> {
   readonly raw?: AsyncIterable<Buffer>;
 }
@@ -139,7 +139,7 @@ const ADAPTERS: Readonly<Record<string, () => AbstractHttpAdapter>> = {
   Express: () => new ExpressAdapter(),
   Fastify: () => {
     const adapter = new FastifyAdapter();
-    // Left to the handler, as for uploads.
+    // The handler reads the body, as for uploads.
     adapter.getInstance().addContentTypeParser('application/octet-stream', (_request, _payload, done) => {
       done(null);
     });
@@ -147,105 +147,108 @@ const ADAPTERS: Readonly<Record<string, () => AbstractHttpAdapter>> = {
   },
 };
 
-describe.each(Object.keys(ADAPTERS))('a client that may have gone before the lock, on %s', (adapter) => {
-  const apps = new HttpApps();
-  const events: LockEvent['type'][] = [];
+describe.each(Object.keys(ADAPTERS))(
+  'a client that may disconnect before the lock is requested, on %s',
+  (adapter) => {
+    const apps = new HttpApps();
+    const events: LockEvent['type'][] = [];
 
-  beforeEach(() => {
-    gate = new Gate();
-    served = 0;
-    events.length = 0;
-  });
-  afterEach(() => apps.close());
-
-  const start = async (): Promise<HttpApp> => {
-    const app = await apps.start({ imports: [AppModule] }, undefined, ADAPTERS[adapter]?.());
-    app.locks.events.subscribe(({ type }) => events.push(type));
-    return app;
-  };
-  /** Until the server knows that a client has gone, and what was under way then has had its turn. */
-  const settle = async (app: HttpApp): Promise<void> => {
-    await app.get('/none');
-    await app.get('/none');
-  };
-
-  it.each(['guard', 'interceptor', 'middleware', 'pipe'])(
-    'who leaves while a slow %s runs neither waits for the lock nor has the handler run',
-    async (place) => {
-      const app = await start();
-      const client = new Visitor(app.url(`/${place}`));
-      await within(5_000, 'the request', gate.reached);
-      await client.leave();
-      await settle(app);
-      gate.open();
-      await settle(app);
-      // A pipe runs so late that the call for the lock is made, and ends with the signal at once.
-      expect([served, events.filter((type) => type !== 'aborted')]).toEqual([0, []]);
-
-      // Nor where others hold it.
-      await using _holder = await app.locks.acquire(KEY);
+    beforeEach(() => {
       gate = new Gate();
-      const second = new Visitor(app.url(`/${place}`));
-      await within(5_000, 'the second request', gate.reached);
-      await second.leave();
-      await settle(app);
-      gate.open();
-      await settle(app);
-      expect([served, events.filter((type) => type !== 'aborted')]).toEqual([0, ['granted']]);
-      expect(app.log.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
-    },
-  );
+      served = 0;
+      events.length = 0;
+    });
+    afterEach(() => apps.close());
 
-  it('who waits for the answer gets it: each of several requests of one connection, bodies read to the end', async () => {
-    const app = await start();
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const post = (path: string, type: string, chunks: readonly string[]): Promise<string> =>
-      new Promise((resolve, reject) => {
-        const headers = { 'content-type': type };
-        const sent = request(app.url(path), { method: 'POST', agent, headers }, (response) => {
-          let text = '';
-          response.setEncoding('utf8');
-          response.on('data', (chunk: string) => (text += chunk));
-          response.on('end', () => resolve(text));
+    const start = async (): Promise<HttpApp> => {
+      const app = await apps.start({ imports: [AppModule] }, undefined, ADAPTERS[adapter]?.());
+      app.locks.events.subscribe(({ type }) => events.push(type));
+      return app;
+    };
+    /** Waits until the server has noticed a disconnected client, and pending callbacks have run. */
+    const settle = async (app: HttpApp): Promise<void> => {
+      await app.get('/none');
+      await app.get('/none');
+    };
+
+    it.each(['guard', 'interceptor', 'middleware', 'pipe'])(
+      'that disconnects while a slow %s runs neither waits for the lock nor runs its handler',
+      async (place) => {
+        const app = await start();
+        const client = new Visitor(app.url(`/${place}`));
+        await within(5_000, 'the request', gate.reached);
+        await client.leave();
+        await settle(app);
+        gate.open();
+        await settle(app);
+        // A pipe runs after the call for the lock has started; the signal aborts that call at once.
+        expect([served, events.filter((type) => type !== 'aborted')]).toEqual([0, []]);
+
+        // The same while another caller holds the lock.
+        await using _holder = await app.locks.acquire(KEY);
+        gate = new Gate();
+        const second = new Visitor(app.url(`/${place}`));
+        await within(5_000, 'the second request', gate.reached);
+        await second.leave();
+        await settle(app);
+        gate.open();
+        await settle(app);
+        expect([served, events.filter((type) => type !== 'aborted')]).toEqual([0, ['granted']]);
+        expect(app.log.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+      },
+    );
+
+    it('that stays connected gets its response, also for several requests with bodies on one connection', async () => {
+      const app = await start();
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const post = (path: string, type: string, chunks: readonly string[]): Promise<string> =>
+        new Promise((resolve, reject) => {
+          const headers = { 'content-type': type };
+          const sent = request(app.url(path), { method: 'POST', agent, headers }, (response) => {
+            let text = '';
+            response.setEncoding('utf8');
+            response.on('data', (chunk: string) => (text += chunk));
+            response.on('end', () => resolve(text));
+          });
+          sent.on('error', reject);
+          for (const chunk of chunks) sent.write(chunk);
+          sent.end();
         });
-        sent.on('error', reject);
-        for (const chunk of chunks) sent.write(chunk);
-        sent.end();
-      });
-    try {
-      for (let round = 0; round < 3; round++) {
-        for (const [path, type, chunks, text] of [
-          ['/body', 'application/json', ['{"text":', '"json"}'], 'json'],
-          ['/stream', 'application/octet-stream', ['first ', 'second'], 'first second'],
-        ] as const) {
-          gate = new Gate();
-          const answer = post(path, type, chunks);
-          await within(5_000, 'the request', gate.reached);
-          // The request has been read to its end by the time that another one has been answered.
-          await settle(app);
-          gate.open();
-          expect(await within(5_000, 'the answer', answer)).toBe(`served ${text}`);
+      try {
+        for (let round = 0; round < 3; round++) {
+          for (const [path, type, chunks, text] of [
+            ['/body', 'application/json', ['{"text":', '"json"}'], 'json'],
+            ['/stream', 'application/octet-stream', ['first ', 'second'], 'first second'],
+          ] as const) {
+            gate = new Gate();
+            const answer = post(path, type, chunks);
+            await within(5_000, 'the request', gate.reached);
+            // The request has been read completely when another one has been answered.
+            await settle(app);
+            gate.open();
+            expect(await within(5_000, 'the answer', answer)).toBe(`served ${text}`);
+          }
         }
+      } finally {
+        agent.destroy();
       }
-    } finally {
-      agent.destroy();
-    }
-  });
+    });
 
-  it('who waited for the lock behind others gets it', async () => {
-    const app = await start();
-    const holder = await app.locks.acquire(KEY);
-    const answer = app.get('/guard');
-    await within(5_000, 'the request', gate.reached);
-    gate.open();
-    await until('it waits', () => events.includes('queued'));
-    await holder.release();
-    expect((await answer).text).toBe('served ');
-  });
-});
+    it('that stays connected while it waits for the lock acquires it', async () => {
+      const app = await start();
+      const holder = await app.locks.acquire(KEY);
+      const answer = app.get('/guard');
+      await within(5_000, 'the request', gate.reached);
+      gate.open();
+      await until('it waits', () => events.includes('queued'));
+      await holder.release();
+      expect((await answer).text).toBe('served ');
+    });
+  },
+);
 
 describe('a stream of HTTP/2', () => {
-  it('that its client has reset has no client any more, one that is open or answered has not lost it', async () => {
+  it('has no client after a reset, and still has one while it is open or answered', async () => {
     const seen: boolean[] = [];
     const server = createServer((_, response) => {
       const connection = new ClientConnection(response);
@@ -281,10 +284,10 @@ describe('a stream of HTTP/2', () => {
 });
 
 describe('a request without a connection', () => {
-  /** As those who call an application without a server make it. */
+  /** A response like that of tools that call an application without a server. */
   const call = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
 
-  it('has no client that could go', () => {
+  it('has no client that could disconnect', () => {
     for (const response of [call(), { raw: call() }]) {
       expect(new ClientConnection(response).isGone).toBe(false);
     }

@@ -12,7 +12,7 @@ import { GatedStore } from './gated-store.js';
 import { HttpApps } from './http-app.js';
 import { Visitor } from './visitor.js';
 
-describe('the lock of a handler whose client has gone', () => {
+describe('the lock of a handler whose client has disconnected', () => {
   const apps = new HttpApps();
   let server: RedisServer;
   let witness: Redis;
@@ -27,7 +27,7 @@ describe('the lock of a handler whose client has gone', () => {
   });
   afterAll(() => server.close());
 
-  it('B33: is kept over the work of a handler whose client has gone, and given back when it ends', async () => {
+  it('B33: is kept until the work of the handler ends', async () => {
     const work = new Gate();
     @Controller()
     class Things {
@@ -45,7 +45,7 @@ describe('the lock of a handler whose client has gone', () => {
     const client = new Visitor(app.url('/'));
     await work.reached;
     await client.leave();
-    // Its connection is closed by the time that another request has been answered.
+    // The server has noticed the closed connection when it has answered another request.
     await app.get('/none');
     expect(await witness.exists('lock:k')).toBe(1);
     const released = app.next('released', 'k');
@@ -54,7 +54,7 @@ describe('the lock of a handler whose client has gone', () => {
     await (await app.locks.acquire('k', { waitTime: 2_000 })).release();
   });
 
-  it('B33: a client that goes away while it waits gives up its place, and its handler never runs', async () => {
+  it('B33: a client that disconnects while it waits leaves the queue, and its handler never runs', async () => {
     let runs = 0;
     @Controller()
     class Things {
@@ -76,14 +76,14 @@ describe('the lock of a handler whose client has gone', () => {
     const waiting = async (): Promise<number | undefined> => (await app.locks.inspect('k'))?.waiting;
     expect(await waiting()).toBe(1);
     await client.leave();
-    await until('nobody waits', async () => (await waiting()) === 0);
+    await until('no request waits', async () => (await waiting()) === 0);
     await holder.release();
     await (await app.locks.acquire('k', { waitTime: 2_000 })).release();
     expect(runs).toBe(0);
     expect(app.log.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
   });
 
-  it('B33: a grant that arrives after the client has gone is given back', async () => {
+  it('B33: a grant that arrives after the client has disconnected is released', async () => {
     let runs = 0;
     @Controller()
     class Things {
@@ -111,7 +111,7 @@ describe('the lock of a handler whose client has gone', () => {
     expect(runs).toBe(0);
   });
 
-  describe('whatever Nest itself stops', () => {
+  describe('even if Nest stops nothing itself', () => {
     const work = { gate: new Gate() };
     @Controller()
     class Things {
@@ -136,10 +136,10 @@ describe('the lock of a handler whose client has gone', () => {
       }
     }
 
-    /** The interceptor around a handler, and the response whose connection the test closes. */
+    /** Calls a handler through the interceptor, with a response whose connection the test closes. */
     const call = (things: Things, name: 'stream' | 'later') => {
       const response = Object.assign(new EventEmitter(), { writableFinished: false });
-      // As much of it as the interceptor asks for.
+      // Only the methods that the interceptor uses.
       const context = {
         getType: () => 'http',
         getHandler: () => Things.prototype[name],
@@ -180,7 +180,7 @@ describe('the lock of a handler whose client has gone', () => {
       expect(response.listenerCount('close')).toBe(0);
     });
 
-    it('B33: a stream that is made after the client has gone is not subscribed', async () => {
+    it('B33: a stream that is created after the client has disconnected is not subscribed', async () => {
       const { app, things } = await start();
       work.gate = new Gate();
       const { response, ended } = call(things, 'later');
@@ -193,7 +193,7 @@ describe('the lock of a handler whose client has gone', () => {
       expect(await app.locks.isLocked('k')).toBe(false);
     });
 
-    it('B33: a response that is complete closes its connection without consequences', async () => {
+    it('B33: the connection of a complete response closes without effect', async () => {
       const { app, things } = await start();
       const { response, values } = call(things, 'stream');
       await until('it has begun', () => values.length > 0);

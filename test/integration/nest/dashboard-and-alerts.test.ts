@@ -9,10 +9,10 @@ import {
 import type { Scrape } from '../../support/scrape.js';
 import { MeasuredShop } from './measured-shop.js';
 
-/** Labels that Prometheus gives what it scrapes. */
+/** Labels that Prometheus adds to scraped series. */
 const OF_SCRAPES = ['instance', 'job', 'le'];
 
-/** What a query names that no scrape has: metrics, labels, and values that labels are compared with. */
+/** Metrics, labels and label values of a query that no scrape has. */
 function unknownIn({ expr, where }: Query, scrape: Scrape): string[] {
   const unknown: string[] = [];
   const selectors = [...expr.matchAll(/\b(distributed_lock\w*)(?:\{([^}]*)\})?/g)];
@@ -42,19 +42,19 @@ function unknownIn({ expr, where }: Query, scrape: Scrape): string[] {
   return unknown;
 }
 
-/** O12: what an operator imports fits what an application serves. */
+/** O12: the files that operators import match the metrics that applications serve. */
 describe('O12: dashboard and alert rules', () => {
   let shop: MeasuredShop;
   let scrape: Scrape;
   const everything = (): Query[] => [...panelQueries(), ...variableQueries(), ...alertQueries()];
   beforeAll(async () => {
     shop = await MeasuredShop.open();
-    await shop.liveThroughAll();
+    await shop.causeEveryEvent();
     scrape = await shop.scrape();
   });
   afterAll(() => shop.close());
 
-  it('name nothing that a scrape does not have', () => {
+  it('name only metrics and labels of a scrape', () => {
     const queries = everything();
     expect(queries.length).toBeGreaterThan(20);
     expect(queries.flatMap((query) => unknownIn(query, scrape))).toEqual([]);
@@ -67,7 +67,7 @@ describe('O12: dashboard and alert rules', () => {
     expect([...scrape.types.keys()].filter((name) => !text.includes(name))).toEqual([]);
   });
 
-  it('have panels whose legends name labels of their queries, and that do not lie on each other', () => {
+  it('have panels that do not overlap, with legends that name labels of their queries', () => {
     const cells = new Set<string>();
     for (const { title, targets, gridPos } of panels()) {
       for (const { expr, legendFormat } of targets) {
@@ -94,7 +94,7 @@ describe('O12: dashboard and alert rules', () => {
     ['distributed_lock_losses_total{reason="stolen"}', 'reason="stolen" of distributed_lock_losses_total'],
     ['sum by (key) (distributed_lock_active)', 'label key'],
     ['up', 'no metric'],
-  ])('would be found to be wrong: %s', (expr, complaint) => {
+  ])('are checked for this mistake: %s', (expr, complaint) => {
     expect(unknownIn({ where: 'test', expr }, scrape)[0]).toBe(`test: ${complaint}`);
   });
 });

@@ -95,7 +95,7 @@ describe('lock errors of several module instances over HTTP', () => {
     return await app.get(path);
   };
 
-  it('busyStatus of one is not that of the others', async () => {
+  it('busyStatus of one instance does not apply to the others', async () => {
     const app = await start({ busyStatus: 409 }, { busyStatus: 429 });
     expect((await whileHeld(app, '/plain')).status).toBe(409);
     expect((await whileHeld(app, '/billing')).status).toBe(429);
@@ -103,7 +103,7 @@ describe('lock errors of several module instances over HTTP', () => {
     expect((await app.get('/own')).status).toBe(503);
   });
 
-  it('http: false of one leaves its errors to the application, and those only', async () => {
+  it('http: false of one instance leaves only its own errors to the application', async () => {
     const app = await start({}, false);
     expect((await whileHeld(app, '/plain')).status).toBe(423);
     for (const path of ['/billing', '/nested', '/lost', '/bad', '/bad-key']) {
@@ -114,7 +114,7 @@ describe('lock errors of several module instances over HTTP', () => {
     expect((await app.get('/own')).status).toBe(503);
   });
 
-  it('http: false of the one without a name leaves named ones alone', async () => {
+  it('http: false of the unnamed instance does not affect named ones', async () => {
     const app = await start(false, {});
     expect((await whileHeld(app, '/plain')).body).toEqual({
       statusCode: 500,
@@ -128,7 +128,7 @@ describe('lock errors of several module instances over HTTP', () => {
   });
 
   it.each(['useGlobalFilters', 'APP_FILTER'])(
-    'http: false gives filters of the application the error itself (%s)',
+    'http: false passes filters of the application the error itself (%s)',
     async (way) => {
       const seen: unknown[] = [];
       @Catch()

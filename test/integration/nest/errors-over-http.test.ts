@@ -26,7 +26,7 @@ import {
 import { freePort } from '../../support/free-port.js';
 import { HttpApps, type Answer, type HttpApp } from './http-app.js';
 
-/** What these tests use of a response of Express. */
+/** The part of Express's response that these tests use. */
 interface Response {
   status(code: number): this;
   json(body: object): this;
@@ -137,7 +137,7 @@ describe('lock errors over HTTP', () => {
   const keepsKey = ({ text, headers }: Answer): boolean =>
     ![text, ...headers.values()].some((part) => part.includes('ann') || part.includes(KEY));
 
-  it('B41: a lock that is held is a 423 with Retry-After, without the key', async () => {
+  it('B41: a held lock is a 423 with Retry-After, without the key', async () => {
     const app = await start();
     const answer = await whileHeld(app, '/busy');
     expect(answer.status).toBe(423);
@@ -150,11 +150,11 @@ describe('lock errors over HTTP', () => {
     });
     expect(keepsKey(answer)).toBe(true);
     expect((await app.get('/busy')).text).toBe('served');
-    // A busy lock is daily life, not an error of the application.
+    // A busy lock is normal operation, not an error of the application.
     expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('B41: a queue that is full is a 429 with Retry-After, without the key', async () => {
+  it('B41: a full queue is a 429 with Retry-After, without the key', async () => {
     const app = await start();
     const answer = await app.get('/queue-full');
     expect(answer.status).toBe(429);
@@ -168,7 +168,7 @@ describe('lock errors over HTTP', () => {
     expect(keepsKey(answer)).toBe(true);
   });
 
-  it('B41: a store that is down is a 503 with Retry-After, without the key', async () => {
+  it('B41: an unreachable store is a 503 with Retry-After, without the key', async () => {
     const app = await apps.start({
       imports: [DistributedLockModule.forRoot({ redis: `redis://127.0.0.1:${await freePort()}` })],
       controllers: [Things],
@@ -192,7 +192,7 @@ describe('lock errors over HTTP', () => {
     ['/bad-key', 'LOCK_OPTIONS'],
     ['/lost', 'LOCK_LOST'],
     ['/not-held', 'LOCK_NOT_HELD'],
-  ])('B41: %s is a 500 that tells nothing but its code, and is logged', async (path, code) => {
+  ])('B41: %s is a 500 with only its code, and is logged', async (path, code) => {
     const app = await start();
     const answer = await app.get(path);
     expect(answer.body).toEqual({
@@ -226,7 +226,7 @@ describe('lock errors over HTTP', () => {
     expect((await app.get('/bad-key')).status).toBe(500);
   });
 
-  it('B41, B40: http: false leaves the errors to the application, which knows them by class', async () => {
+  it('B41, B40: http: false leaves the errors to the application, which recognises them by class', async () => {
     const seen: unknown[] = [];
     @Catch()
     class All implements ExceptionFilter {
@@ -253,7 +253,7 @@ describe('lock errors over HTTP', () => {
     expect(filtered.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it("B41: a filter of the user's on the controller or the handler wins", async () => {
+  it("B41: a user's filter on the controller or the handler takes precedence", async () => {
     const app = await start();
     const answer = await whileHeld(app, '/own');
     expect(answer.status).toBe(418);
@@ -261,7 +261,7 @@ describe('lock errors over HTTP', () => {
     expect((await whileHeld(app, '/busy')).status).toBe(423);
   });
 
-  it('B41: errors that are not of locks are answered as ever', async () => {
+  it('B41: other errors are answered as usual', async () => {
     const app = await start();
     expect((await app.get('/none')).status).toBe(404);
   });

@@ -38,7 +38,7 @@ import { HttpApps, type Answer, type HttpApp } from './http-app.js';
 
 const KEY = 'customer:ann@example.com';
 
-/** As applications write it: what is no HttpException is a fault of their own. */
+/** A typical catch-all filter: an error that is no HttpException is a 500. */
 @Catch()
 class CatchAll implements ExceptionFilter {
   constructor(private readonly adapterHost: HttpAdapterHost) {}
@@ -197,7 +197,7 @@ const REGISTRATIONS: Readonly<
     parts: { imports: [locks(), ThingsModule] },
     filters: ({ httpAdapter }) => [new LoggingFilter(httpAdapter)],
   }),
-  'one that asks for getStatus()': () => ({
+  'one that calls getStatus()': () => ({
     parts: { imports: [locks(), ThingsModule] },
     filters: (host) => [replying(host, (error) => error.getStatus?.())],
   }),
@@ -217,7 +217,7 @@ const REGISTRATIONS: Readonly<
     parts: { imports: [locks(), ThingsModule] },
     filters: (host) => [replying(host, (error) => error.getStatus?.(), HttpException)],
   }),
-  'one that answers later': () => ({
+  'one that replies asynchronously': () => ({
     parts: { imports: [locks(), ThingsModule] },
     filters: (host) => [
       {
@@ -237,7 +237,7 @@ class LoggingFilter extends BaseExceptionFilter {
   }
 }
 
-/** What filters look for on an error that they know nothing of. */
+/** Properties that filters read from unknown errors. */
 interface Unknown extends Error {
   getStatus?(): number;
   readonly status?: number;
@@ -354,7 +354,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
     expectNoKey(answer);
   });
 
-  it('a catch-all filter that knows lock errors finds one, with what it carries', async () => {
+  it('a catch-all filter that knows lock errors receives one with its fields', async () => {
     const seen: unknown[] = [];
     @Catch()
     class Knowing extends BaseExceptionFilter {
@@ -376,7 +376,7 @@ describe.each(Object.keys(ADAPTERS))('lock errors and filters of the application
     ['LockTimeoutError', LockTimeoutError],
     ['LockError', LockError as unknown as Type<LockError>],
   ])(
-    'a filter for %s answers as it wishes, wherever it is registered, and finds the key in keys',
+    'a filter for %s decides the reply, wherever it is registered, and finds the key in keys',
     async (_, type) => {
       const seen: LockError[] = [];
       @Catch(type)

@@ -1,14 +1,14 @@
-/** A point that code waits at until the test lets it go on. */
+/** A point at which code waits until the test opens it. */
 export class Gate {
-  /** Resolves when somebody has come to the gate. */
+  /** Resolves when code has reached the gate. */
   readonly reached: Promise<void>;
   private readonly opened: Promise<void>;
   private arrive: () => void = () => undefined;
-  private letGo: () => void = () => undefined;
+  private proceed: () => void = () => undefined;
 
   constructor() {
     this.reached = new Promise((resolve) => (this.arrive = resolve));
-    this.opened = new Promise((resolve) => (this.letGo = resolve));
+    this.opened = new Promise((resolve) => (this.proceed = resolve));
   }
 
   pass(): Promise<void> {
@@ -17,6 +17,6 @@ export class Gate {
   }
 
   open(): void {
-    this.letGo();
+    this.proceed();
   }
 }

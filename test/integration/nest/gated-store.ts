@@ -7,7 +7,7 @@ import {
 } from '../../../lib/index.js';
 import type { Gate } from './gate.js';
 
-/** Locks in memory whose answers a test can hold back, to look at what happens before they come. */
+/** A memory store whose requests and replies a test can delay. */
 export class GatedStore implements LockStore {
   readonly name = 'memory behind gates';
   beforeAsk: Gate | undefined;
@@ -16,7 +16,7 @@ export class GatedStore implements LockStore {
   private readonly memory = new MemoryLockStore();
   private session: LockStoreSession | undefined;
 
-  /** Has no holder of the key any more, and tells nobody. */
+  /** Removes the holders of the key without a notification. */
   async lose(key: string): Promise<void> {
     const holders = (await this.session?.inspect(key))?.holders ?? [];
     for (const { owner } of holders)

@@ -55,7 +55,7 @@ class BillingStock {
 
 const locks = () => DistributedLockModule.forRoot({ store: 'memory' });
 
-describe('@Locked on objects that a factory or useValue gives', () => {
+describe('@Locked on objects from a factory or useValue', () => {
   const apps = new HttpApps();
   afterEach(() => apps.close());
 
@@ -105,7 +105,7 @@ describe('@Locked on objects that a factory or useValue gives', () => {
     expect(Object.getOwnPropertySymbols(Object.assign({}, stock))).toEqual([]);
   });
 
-  it('works in the scope of a request, and for what is transient', async () => {
+  it('works for request-scoped and transient objects', async () => {
     const made: Stock[] = [];
     const make = (): Stock => {
       made.push(new Stock());
@@ -158,7 +158,7 @@ describe('@Locked on objects that a factory or useValue gives', () => {
     expect(app.nest.get(Eager, { strict: false }).outcome).toBe('taken ');
   });
 
-  it('uses the instance that the method names, and the service that a test puts in its place', async () => {
+  it('uses the instance that the method names, and the service with which a test overrides it', async () => {
     const app = await apps.start({
       imports: [locks(), DistributedLockModule.forRoot({ name: 'billing', store: 'memory' })],
       providers: [
@@ -190,7 +190,7 @@ describe('@Locked on objects that a factory or useValue gives', () => {
     await module.close();
   });
 
-  it('one object in two applications, one after the other, uses the locks of the one that runs', async () => {
+  it('one object in two consecutive applications uses the locks of the current one', async () => {
     for (const shared of [new Stock(), Object.freeze(new Stock())]) {
       const first = await start({ provide: 'STOCK', useValue: shared });
       await expectLocked(first, shared);
@@ -199,7 +199,7 @@ describe('@Locked on objects that a factory or useValue gives', () => {
     }
   });
 
-  it('without the instance that the method names the application does not start, and says why', async () => {
+  it('without the instance that the method names the application does not start, with the reason', async () => {
     const error = await failureOf({ provide: 'STOCK', useFactory: () => new BillingStock() });
     expect(error).toBeInstanceOf(LockOptionsError);
     expect(error.message).toContain('@Locked on BillingStock.bill');
@@ -207,7 +207,7 @@ describe('@Locked on objects that a factory or useValue gives', () => {
     expect(error.message).toContain("forRoot({ name: 'billing', … })");
   });
 
-  it('in the scope of a request, that is the error of the request', async () => {
+  it('a request-scoped object without its instance fails the request', async () => {
     @Controller()
     class Things {
       constructor(@Inject('STOCK') private readonly stock: BillingStock) {}
@@ -225,7 +225,7 @@ describe('@Locked on objects that a factory or useValue gives', () => {
     expect(app.log.matching("forRoot({ name: 'billing', … })").length).toBeGreaterThan(0);
   });
 
-  it('what is made later: by moduleRef.create() it works, with new it says what to do', async () => {
+  it('an object from moduleRef.create() works, and one made with new fails with a remedy', async () => {
     const app = await start();
     const stock = await app.nest.get(ModuleRef).create(Stock);
     await expectLocked(app, stock);
@@ -234,7 +234,7 @@ describe('@Locked on objects that a factory or useValue gives', () => {
     expect((error as Error).message).toContain('this object has no LockService');
   });
 
-  it('leaves alone what has no locked methods, however odd', async () => {
+  it('does not touch objects without locked methods, even proxies that throw', async () => {
     const angry = new Proxy(
       {},
       {

@@ -26,7 +26,7 @@ describe('the lock of a handler', () => {
   const apps = new HttpApps();
   let server: RedisServer;
   let witness: Redis;
-  /** What the second connection saw of the lock, in order. */
+  /** States of the lock that a second connection observed, in order. */
   let seen: string[];
 
   const look = async (where: string): Promise<void> => {
@@ -75,7 +75,7 @@ describe('the lock of a handler', () => {
     }
   }
 
-  it('B33: is taken after guards and pipes, kept through the interceptors inside, given back before the answer', async () => {
+  it('B33: is acquired after guards and pipes, kept through inner interceptors, released before the response', async () => {
     seen = [];
     @Controller()
     class Things {
@@ -130,7 +130,7 @@ describe('the lock of a handler', () => {
     ['a value', 'value', 200],
     ['an error', 'error', 404],
   ])(
-    'B33, P22: the answer of %s comes after its release was sent, and does not wait for the reply',
+    'B33, P22: the response of %s follows the sending of its release, and does not wait for the reply',
     async (_, path, status) => {
       const store = new GatedStore();
       const app = await apps.start({
@@ -147,7 +147,7 @@ describe('the lock of a handler', () => {
     },
   );
 
-  it("B27, P22: with onLost 'throw' the answer waits for the reply, and tells of a loss that only the store knows of", async () => {
+  it("B27, P22: with onLost 'throw' the response waits for the reply, and reports a loss that only the store has recorded", async () => {
     const store = new GatedStore();
     const app = await apps.start({
       imports: [DistributedLockModule.forRoot({ store })],
@@ -159,7 +159,7 @@ describe('the lock of a handler', () => {
       store.beforeRelease = release;
       const answer = app.get('/watched');
       await within(5_000, 'the release', release.reached);
-      // A request after it gets its answer, so the first one would have come by now.
+      // A later request is answered, so the first response would have arrived by now.
       expect((await app.get('/none')).status).toBe(404);
       expect(await stateOf(answer)).toBe('pending');
       if (isLast) await store.lose('k');
@@ -168,7 +168,7 @@ describe('the lock of a handler', () => {
     }
   });
 
-  it('B33: an interceptor that fails after the handler gets the lock released too', async () => {
+  it('B33: is released when an interceptor fails after the handler', async () => {
     @Injectable()
     class Failing implements NestInterceptor {
       intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -199,7 +199,7 @@ describe('the lock of a handler', () => {
     expect(seen).toEqual(['interceptor: held', 'answer: free']);
   });
 
-  it('B33: a handler that a guard or a pipe refuses takes no lock', async () => {
+  it('B33: is not acquired when a guard or a pipe rejects the request', async () => {
     @Injectable()
     class Deny implements CanActivate {
       canActivate(): boolean {

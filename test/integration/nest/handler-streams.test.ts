@@ -28,7 +28,7 @@ describe('a locked stream of a handler', () => {
   });
   afterAll(() => server.close());
 
-  it('B33: is locked over the whole Observable that a request is answered with', async () => {
+  it('B33: is locked until the Observable of the response completes', async () => {
     const source = new Subject<string>();
     const begun = new Gate();
     @Controller()
@@ -53,7 +53,7 @@ describe('a locked stream of a handler', () => {
     expect(await isHeld('k')).toBe(false);
   });
 
-  it('B33: the client of an Observable goes away: it is unsubscribed and its lock released', async () => {
+  it('B33: is unsubscribed and its lock released when the client disconnects', async () => {
     const begun = new Gate();
     const stopped = new Gate();
     @Controller()
@@ -79,7 +79,7 @@ describe('a locked stream of a handler', () => {
     expect(app.log.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
   });
 
-  it('B33: the client goes away while the handler makes its Observable: it is never subscribed', async () => {
+  it('B33: is never subscribed if the client disconnects while the handler creates the Observable', async () => {
     const making = new Gate();
     let subscribed = false;
     @Controller()
@@ -105,7 +105,7 @@ describe('a locked stream of a handler', () => {
     expect(subscribed).toBe(false);
   });
 
-  it('B33: the client of server-sent events leaves while the handler prepares them: kept until that has ended', async () => {
+  it('B33: keeps the lock until the handler ends if the client of server-sent events disconnects meanwhile', async () => {
     const preparing = new Gate();
     let subscribed = false;
     @Controller()
@@ -132,7 +132,7 @@ describe('a locked stream of a handler', () => {
     expect(subscribed).toBe(false);
   });
 
-  it('B33: server-sent events are locked until their client leaves', async () => {
+  it('B33: server-sent events are locked until their client disconnects', async () => {
     let stopped = false;
     @Controller()
     class Things {
@@ -158,7 +158,7 @@ describe('a locked stream of a handler', () => {
     expect(stopped).toBe(true);
   });
 
-  it('B41: the key is in no error by which server-sent events end', async () => {
+  it('B41: no error of server-sent events contains the key', async () => {
     @Controller()
     class Things {
       constructor(private readonly locks: LockService) {}
@@ -190,7 +190,7 @@ describe('a locked stream of a handler', () => {
     }
   });
 
-  it('B33: server-sent events that end release the lock before the answer is complete', async () => {
+  it('B33: server-sent events that end release the lock before the response is complete', async () => {
     @Controller()
     class Things {
       @Sse('good')
@@ -213,7 +213,7 @@ describe('a locked stream of a handler', () => {
     }
   });
 
-  it('B33, B36: a client of server-sent events that leaves while it waits takes no lock', async () => {
+  it('B33, B36: a client of server-sent events that disconnects while it waits acquires no lock', async () => {
     let runs = 0;
     @Controller()
     class Things {
@@ -230,7 +230,7 @@ describe('a locked stream of a handler', () => {
     const client = new Visitor(app.url('/'));
     await queued;
     await client.leave();
-    await until('nobody waits', async () => (await app.locks.inspect('k'))?.waiting === 0);
+    await until('no request waits', async () => (await app.locks.inspect('k'))?.waiting === 0);
     await holder.release();
     expect(runs).toBe(0);
   });
@@ -248,7 +248,7 @@ describe('a locked stream of a handler', () => {
     const holder = await app.locks.acquire('k');
     const client = new Visitor(app.url('/'));
     await within(5_000, 'the end', client.gone);
-    // An event without data, which clients of event streams pass over.
+    // An event without data, which clients of event streams ignore.
     expect(client.text).not.toMatch(/^(data|event):/m);
     await holder.release();
   });

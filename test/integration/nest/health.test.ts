@@ -39,7 +39,7 @@ describe('O15: readiness over HTTP', () => {
   it.each([
     ['Express', () => undefined],
     ['Fastify', () => new FastifyAdapter()],
-  ])('200 while Redis answers, on %s', async (_, adapter) => {
+  ])('200 while Redis replies, on %s', async (_, adapter) => {
     const app = await ready.start({ redis: proxy.url }, adapter());
     const handle = await app.locks.acquire('order:secret');
     expect(await answered(app, 200)).toEqual({
@@ -58,16 +58,16 @@ describe('O15: readiness over HTTP', () => {
     await handle.release();
   });
 
-  it('503 while Redis is stopped, and 200 when it goes on; the answer comes before the request would time out', async () => {
+  it('503 while Redis is paused, before the pending request times out, and 200 when it continues', async () => {
     const app = await start();
     await answered(app, 200);
     redis.stop();
     try {
       const { status, locks } = await ask(app);
       expect({ status, locks }).toMatchObject({ status: 503, locks: { status: 'down', reachable: false } });
-      // What was asked has not failed yet.
+      // The pending request has not failed yet.
       expect(locks.reasons).toEqual([expect.stringMatching(/has been out of reach for .* s: it is silent$/)]);
-      // Who is more patient goes on to serve, and says why it may not work.
+      // A check with a longer unreachableFor stays up, with the reason.
       const patient = await ask(app, 'patient');
       expect(patient).toMatchObject({ status: 200, whole: 'ok', locks: { status: 'up', reachable: false } });
       expect(patient.locks.reasons).toEqual([expect.stringContaining('did not answer')]);
@@ -77,7 +77,7 @@ describe('O15: readiness over HTTP', () => {
     expect((await answered(app, 200)).locks).toMatchObject({ status: 'up', reasons: [], reachable: true });
   });
 
-  it('503 while Redis is cut off, and 200 when it can be reached again', async () => {
+  it('503 while Redis is disconnected, and 200 when it is reachable again', async () => {
     const app = await start();
     await answered(app, 200);
     await proxy.refuse();
@@ -88,13 +88,13 @@ describe('O15: readiness over HTTP', () => {
     await answered(app, 200);
   });
 
-  it("with onUnavailable: 'local' it stays ready while Redis is away, also without a call for a lock, and says so", async () => {
+  it("with onUnavailable: 'local' it stays ready while Redis is unreachable, with a reason, even without calls for locks", async () => {
     const app = await start({ redis: proxy.url, onUnavailable: 'local' });
     await answered(app, 200);
     await proxy.refuse();
     proxy.cut();
     const local = await until(
-      'it says that locks are local',
+      'it reports local locks',
       async () => {
         const answer = await ask(app, 'patient');
         return answer.locks['local'] === true ? answer : undefined;
@@ -105,26 +105,26 @@ describe('O15: readiness over HTTP', () => {
     expect(local.locks.reasons).toEqual([
       expect.stringMatching(/^locks are taken in this process only, since Redis .* is out of reach$/),
     ]);
-    // Not down, however strict it is.
+    // Not down, even with the strict check.
     expect(await ask(app)).toMatchObject({ status: 200, locks: { status: 'degraded' } });
     const handle = await app.locks.acquire('order:secret');
     expect(handle.degraded).toBe(true);
     await handle.release();
     expect(await ask(app)).toMatchObject({ status: 200, locks: { status: 'degraded', reachable: false } });
     await proxy.accept();
-    await until('it is as before', async () => (await ask(app)).locks['status'] === 'up', {
+    await until('it is up again', async () => (await ask(app)).locks['status'] === 'up', {
       deadline: 30_000,
     });
   });
 
-  it('a loss is told for a while, without the key', async () => {
-    // Who does not listen for messages finds out by the next renewal.
+  it('a loss is reported for some time, without the key', async () => {
+    // A client without a subscription detects it at the next renewal.
     const app = await start({ redis: proxy.url, watchdogTimeout: 3_000 });
     const handle = await app.locks.acquire('order:secret');
     await app.locks.forceRelease('order:secret');
     await until('it is lost', () => !handle.isHeld, { deadline: 30_000 });
     await until(
-      'it says so, and nothing else',
+      'it reports the loss, and nothing else',
       async () => {
         const { status, locks } = await ask(app, 'patient');
         expect([status, locks['status']]).toEqual([200, 'up']);
@@ -145,7 +145,7 @@ describe('O15: readiness over HTTP', () => {
     });
   });
 
-  it('of a module instance with a name it is made by a factory', async () => {
+  it('a factory creates it for a named module instance', async () => {
     const app = await apps.start({
       imports: [DistributedLockModule.forRoot({ name: 'billing', store: 'memory' }), TerminusModule],
       controllers: [Readiness],

@@ -9,11 +9,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed body, or the text where it is not JSON. */
+  /** The parsed body, or the text if it is not JSON. */
   readonly body: unknown;
 }
 
-/** A Nest application, on Express unless told otherwise, that listens on a loopback port of its own, with its log kept. */
+/** A Nest application with a recorded log, by default on Express, which listens on its own loopback port. */
 export class HttpApp {
   private closing: Promise<void> | undefined;
 
@@ -65,7 +65,7 @@ export class HttpApp {
     return this.get(path, { method: 'POST', headers, body: JSON.stringify(body) });
   }
 
-  /** Resolves with the next event of that type and key; call it before the act that causes it. */
+  /** Resolves with the next event of that type and key; call it before the action that causes the event. */
   next(type: LockEvent['type'], key: string): Promise<LockEvent> {
     return new Promise((resolve) => {
       const subscription = this.locks.events.subscribe((event) => {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockService, MemoryLockStore } from '../../../lib/index.js';
 import { HttpApps } from './http-app.js';
 
-/** What a library of repositories could look like: the concrete classes inherit the locked methods. */
+/** A library of repositories, whose concrete classes inherit the locked methods. */
 abstract class Repository {
   constructor(protected readonly locks: LockService) {}
 
@@ -38,7 +38,7 @@ class AuditedOrders extends Orders {
 
   @Locked({ key: (id: string) => `orders:${id}`, waitTime: 0 })
   async saveTwice(id: string): Promise<string[]> {
-    // The same key as the inherited method takes.
+    // The same key as that of the inherited method.
     return super.save(id);
   }
 }
@@ -111,7 +111,7 @@ describe('inheritance and several applications', () => {
     expect(await app.nest.get(Orders).save('7')).toEqual(['base 7 orders:7']);
   });
 
-  it('B30: an overriding method has its own lock, and its super call takes the inherited one', async () => {
+  it('B30: an overriding method has its own lock, and its super call acquires the inherited one', async () => {
     const app = await apps.start({ imports: imports(), providers: [AuditedOrders, UnlockedOrders] });
     expect(await app.nest.get(AuditedOrders).save('7')).toEqual(['audited audit:7', 'base 7 orders:7']);
     expect(await app.nest.get(AuditedOrders).saveTwice('7')).toEqual(['base 7 orders:7']);
@@ -158,7 +158,7 @@ describe('inheritance and several applications', () => {
     expect(await first.nest.get(Orders).save('7')).toEqual(['base 7 orders:7']);
   });
 
-  it('B51: a hold of one application is none of another one in the same call', async () => {
+  it('B51: a hold of one application is no hold of another application in the same call', async () => {
     const store = new MemoryLockStore();
     const start = () => apps.start({ imports: [DistributedLockModule.forRoot({ store })] });
     const [first, second] = [await start(), await start()];

@@ -100,7 +100,7 @@ class Orders {
   @Get('stream/:a/:b')
   @Locked({ key: (a: string, b: string) => [`order:${b}`, `order:${a}`] })
   stream(@Param('a') _a: string, @Param('b') b: string): Observable<unknown> {
-    // When it is subscribed to, the method has returned.
+    // It is subscribed after the method has returned.
     return defer(() =>
       this.locks.withLock(`order:${b}`, { waitTime: 0 }, ({ keys }) => [keys, this.locks.current()?.keys]),
     );
@@ -147,7 +147,7 @@ describe('@Locked with several keys', () => {
   };
   const locked = (): Promise<number> => witness.exists(...KEYS.map((key) => `lock:${key}`));
 
-  it('B12, B31: all that the key function gives are held during the call, and re-entered inside', async () => {
+  it('B12, B31: all keys of the key function are held during the call, and re-entered inside', async () => {
     await begin();
     merging.gate = new Gate();
     const merged = merging.merge(second, first);
@@ -181,7 +181,7 @@ describe('@Locked with several keys', () => {
     expect(await locked()).toBe(0);
   });
 
-  it('B36: onBusy is not for a store that is away', async () => {
+  it('B36: onBusy does not apply to an unreachable store', async () => {
     await begin(`redis://127.0.0.1:${String(await freePort())}`);
     expect(await rejectionOf(merging.skipping(first, second))).toBeInstanceOf(LockUnavailableError);
     expect(await rejectionOf(merging.replaced(first, second))).toBeInstanceOf(LockUnavailableError);
@@ -236,7 +236,7 @@ describe('@Locked with several keys', () => {
     expect(await locked()).toBe(0);
   });
 
-  it('B31: keys that are none are refused, naming class and method, and nothing is locked or run', async () => {
+  it('B31: invalid keys are rejected, naming class and method, and nothing is locked or run', async () => {
     await begin();
     const cases: [unknown, string][] = [
       [[], '@Locked on Merging.odd: the array of keys must not be empty'],
@@ -256,7 +256,7 @@ describe('@Locked with several keys', () => {
     expect(await witness.keys('*')).toEqual([]);
   });
 
-  it('B38: bad arrays of keys are refused when the class is defined', () => {
+  it('B38: bad arrays of keys are rejected when the class is defined', () => {
     for (const key of [[], ['a', ''], [7]]) {
       expect(() => {
         class Bad {

@@ -68,7 +68,7 @@ describe('the key of a locked method', () => {
     return { app, shop: app.nest.get(Shop), granted };
   };
 
-  it("B31: the key function has the method's arguments, and its instance as this", async () => {
+  it("B31: the key function receives the method's arguments, and its instance as this", async () => {
     const { shop } = await start();
     const order = { sku: 'a' };
     expect(await shop.own(order, 3)).toBe('shop:a:3');
@@ -86,9 +86,9 @@ describe('the key of a locked method', () => {
     ['a number', 7],
     ['an object', {}],
     ['a promise', Promise.resolve('k')],
-    ['half a character', 'k\ud83d'],
+    ['a lone surrogate', 'k\ud83d'],
     ['a long key', 'k'.repeat(1025)],
-  ])('B31: %s is refused with the names of class and method, nothing is locked or run', async (_, key) => {
+  ])('B31: %s is rejected with the names of class and method, nothing is locked or run', async (_, key) => {
     const { shop, granted } = await start();
     const error = await rejectionOf(shop.odd(key));
     expect(error).toBeInstanceOf(LockOptionsError);

@@ -12,12 +12,12 @@ import { ExclusionWitness } from '../../support/exclusion-witness.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { rejectionOf, until, within } from '../../support/until.js';
 
-/** Where work stays until it is let go. */
+/** Blocks work until the test opens it. */
 class Workshop {
   readonly witness = new ExclusionWitness();
-  private letGo: () => void = () => undefined;
+  private proceed: () => void = () => undefined;
   private readonly open = new Promise<void>((resolve) => {
-    this.letGo = resolve;
+    this.proceed = resolve;
   });
 
   async work(): Promise<void> {
@@ -27,7 +27,7 @@ class Workshop {
   }
 
   close(): void {
-    this.letGo();
+    this.proceed();
   }
 }
 
@@ -62,7 +62,7 @@ class Maps {
   }
 }
 
-describe('@Locked with shares', () => {
+describe('@Locked with read locks and semaphores', () => {
   let server: RedisServer;
   let apps: TestingModule[] = [];
 
@@ -96,7 +96,7 @@ describe('@Locked with shares', () => {
     return [first, second, locks];
   }
 
-  it('B38, P25: readers are inside together, and a writer alone, over processes', async () => {
+  it('B38, P25: readers of several processes run together, and a writer runs alone', async () => {
     const [first, second, locks] = await start();
     const readers = [first, second, first].map((maps) => maps.render('north'));
     await until('all readers are inside', () => first.workshop.witness.most === 3);
@@ -105,7 +105,7 @@ describe('@Locked with shares', () => {
     expect(await locks.inspect('map:north')).toMatchObject({
       mode: 'shared',
       limit: Infinity,
-      // One for each process, whose readers live on one share.
+      // One read lock for each process, which its readers use together.
       holders: [{ label: 'render' }, { label: 'render' }],
       waiters: [{ mode: 'exclusive', label: 'update' }],
     });
@@ -114,7 +114,7 @@ describe('@Locked with shares', () => {
     expect(await within(10_000, 'the writer', writer)).toBe('north');
   });
 
-  it('B36, B38: a semaphore that is full is busy, and one with another limit is told so', async () => {
+  it('B36, B38: a full semaphore is busy, and a call with another limit is rejected', async () => {
     const [first, second] = await start();
     const booked = [first.book(), second.book()];
     await until('both are inside', () => first.workshop.witness.most === 2);
@@ -128,7 +128,7 @@ describe('@Locked with shares', () => {
     expect(await Promise.all(booked)).toEqual(['booked', 'booked']);
   });
 
-  it('B55: a method that wants all of what its caller shares is refused at once', async () => {
+  it('B55: a method that needs an exclusive lock inside a read lock of its caller is rejected at once', async () => {
     const [first] = await start();
     expect(await rejectionOf(first.renderAndUpdate())).toBeInstanceOf(LockUpgradeError);
   });

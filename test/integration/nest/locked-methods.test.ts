@@ -113,7 +113,7 @@ describe('a locked method', () => {
     expect(await shop.refusing()).toBe('done');
   });
 
-  it("B36: onBusy 'skip' and a function give the result without calling the method", async () => {
+  it("B36: onBusy 'skip' and a function decide the result without calling the method", async () => {
     const { app, shop } = await start();
     const holder = await app.locks.acquire('busy');
     expect(await shop.skipping()).toBeUndefined();
@@ -134,7 +134,7 @@ describe('a locked method', () => {
     expect(await shop.nested()).toBe('done');
   });
 
-  it('B36: a store that is down is not "busy"', async () => {
+  it('B36: an unreachable store is not "busy"', async () => {
     const app = await apps.start({
       imports: [DistributedLockModule.forRoot({ redis: `redis://127.0.0.1:${await freePort()}` })],
       providers: [Shop],
@@ -184,7 +184,7 @@ describe('a locked method', () => {
     const reason = new Error('no longer needed');
     stop.abort(reason);
     expect(await waiting).toBe(reason);
-    await until('nobody waits', async () => (await app.locks.inspect('busy'))?.waiting === 0);
+    await until('no call waits', async () => (await app.locks.inspect('busy'))?.waiting === 0);
     await holder.release();
   });
 
@@ -215,7 +215,7 @@ describe('a locked method', () => {
     expect(await rejectionOf(hasty.nest.get(Trying).work())).toBeInstanceOf(LockOptionsError);
   });
 
-  it('B35: an error of the method passes through as it is, after the release', async () => {
+  it('B35: an error of the method passes through unchanged, after the release', async () => {
     const { shop } = await start();
     for (const method of ['failing', 'thrown'] as const) {
       const error = new NotFoundException();
@@ -224,7 +224,7 @@ describe('a locked method', () => {
     }
   });
 
-  it('B38: bad options are refused when the class is defined, with its name and the bound', () => {
+  it('B38: bad options are rejected when the class is defined, with its name and the bound', () => {
     const define =
       (options: object): (() => void) =>
       () => {

@@ -58,7 +58,7 @@ describe('@Locked with maxWaiting', () => {
     });
 
   it.each(['skip', 'instead'] as const)(
-    'onBusy is for locks that are held, not for a queue that is full: %s',
+    'onBusy applies to held locks, not to a full queue: %s',
     async (method) => {
       const app = await start();
       const orders = app.nest.get(Orders);
@@ -73,7 +73,7 @@ describe('@Locked with maxWaiting', () => {
     },
   );
 
-  it('B41: a handler that nobody may wait for answers 429 with Retry-After, and does not run', async () => {
+  it('B41: a handler with maxWaiting 0 responds with 429 and Retry-After, and does not run', async () => {
     const app = await start();
     const holder = await app.locks.acquire(KEY);
     const waiting = app.get('/one');
@@ -89,11 +89,11 @@ describe('@Locked with maxWaiting', () => {
     await holder.release();
     expect((await waiting).text).toBe('served');
     expect(app.nest.get(Orders).called).toEqual(['one']);
-    // Overload that is dealt with is daily life, not an error of the application.
+    // Limited overload is normal operation, not an error of the application.
     expect(app.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('a method overrides what the module says', async () => {
+  it('a method overrides the value of the module', async () => {
     const app = await start(0);
     const holder = await app.locks.acquire(KEY);
     expect((await app.get('/module')).status).toBe(429);

@@ -25,7 +25,7 @@ class Metrics {
   }
 }
 
-/** An application whose locks Prometheus measures, with a Redis of its own. */
+/** An application with Prometheus metrics for its locks, and its own Redis. */
 export class MeasuredShop {
   private constructor(
     readonly redis: RedisServer,
@@ -60,8 +60,8 @@ export class MeasuredShop {
     return new Scrape(text);
   }
 
-  /** Has everything happen that there is a metric for: calls of every outcome, waits, losses, failing renewals. */
-  async liveThroughAll(): Promise<void> {
+  /** Causes every event that has a metric: calls of every outcome, waits, losses, failing renewals. */
+  async causeEveryEvent(): Promise<void> {
     const { locks, redis } = this;
     await this.billing.withLock('invoice:secret', () => undefined);
     await this.billing.acquire('invoice:secret', { name: 'invoice' });
@@ -80,7 +80,7 @@ export class MeasuredShop {
     const abort = new AbortController();
     const aborted = rejectionOf(locks.acquire('order:secret', { name, signal: abort.signal }));
     await until('it waits, too', () => locks.waiting().length === 2);
-    // Anybody may abort with anything, which would make a series of its own.
+    // Abort reasons are arbitrary, and must not become series.
     abort.abort(Object.assign(new Error('of a secret'), { name: 'secret' }));
     await aborted;
     await holder.release();

@@ -133,7 +133,7 @@ describe('decorators around @Locked', () => {
     },
   );
 
-  it('B32: name, length, types, symbol keyed metadata and own properties of the method stay', () => {
+  it('B32: name, length, types, symbol-keyed metadata and own properties of the method stay', () => {
     const mark = Symbol('mark');
     const Tag: MethodDecorator = (target, name, descriptor) => {
       Reflect.defineMetadata(mark, 'on the function', descriptor.value as object);
@@ -174,7 +174,7 @@ describe('decorators around @Locked', () => {
     expect({ ...after, value: undefined }).toEqual({ ...before, value: undefined });
   });
 
-  it('B32: a decorator above finds the metadata that those below wrote', () => {
+  it('B32: a decorator above @Locked finds the metadata of those below', () => {
     let found: unknown;
     const Look: MethodDecorator = (_target, _name, descriptor) => {
       found = Reflect.getMetadata('role', descriptor.value as object);

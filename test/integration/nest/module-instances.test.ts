@@ -44,7 +44,7 @@ describe('instances of DistributedLockModule', () => {
   });
   afterAll(() => server.close());
 
-  it('each say at start whose locks are where: with name and prefix', async () => {
+  it('log at the start where their locks are, with name and prefix', async () => {
     const log = new LogRecorder();
     const redis = server.url;
     const imports = [
@@ -60,7 +60,7 @@ describe('instances of DistributedLockModule', () => {
     ]);
   });
 
-  /** Why an application with these imports does not start. */
+  /** The error that an application with these imports fails to start with. */
   const failureOf = async (...imports: (DynamicModule | typeof FeatureModule)[]): Promise<Error> => {
     const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
     return (await rejectionOf(start)) as Error;
@@ -80,7 +80,7 @@ describe('instances of DistributedLockModule', () => {
     expect(await importing.nest.get(Counter, { strict: false }).count()).toBe('counted');
   });
 
-  it('B3: several instances live in one application, each with its store, injected and used by name', async () => {
+  it('B3: one application has several instances, each with its store, injected and used by name', async () => {
     @Injectable()
     class Both {
       constructor(

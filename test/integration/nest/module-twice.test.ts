@@ -30,7 +30,7 @@ describe('DistributedLockModule, imported more than once', () => {
     return (await rejectionOf(start)) as Error;
   };
 
-  it('without a name: the application does not start, and says what to write', async () => {
+  it('without a name: the application does not start, with a remedy', async () => {
     const error = await failureOf(inMemory(), feature(inMemory()));
     expect(error).toBeInstanceOf(LockOptionsError);
     expect(error.message).toMatch(/imported twice without a name: into RootTestModule and OrdersModule\./);
@@ -38,7 +38,7 @@ describe('DistributedLockModule, imported more than once', () => {
     expect(error.message).toContain("forRoot({ name: '…', … })");
   });
 
-  it('without a name: nor where forRootAsync and isGlobal: false make them', async () => {
+  it('without a name: the same with forRootAsync and isGlobal: false', async () => {
     const fromFactory = DistributedLockModule.forRootAsync({
       isGlobal: false,
       useFactory: () => ({ store: 'memory' }),
@@ -46,18 +46,18 @@ describe('DistributedLockModule, imported more than once', () => {
     expect(await failureOf(inMemory(), feature(fromFactory))).toBeInstanceOf(LockOptionsError);
   });
 
-  it('with the same name: likewise', async () => {
+  it('with the same name: the application does not start', async () => {
     const error = await failureOf(inMemory(), inMemory('billing'), feature(inMemory('billing')));
     expect(error).toBeInstanceOf(LockOptionsError);
     expect(error.message).toContain("imported twice with the name 'billing'");
   });
 
-  it('with different names: they live side by side', async () => {
+  it('with different names: both work', async () => {
     const app = await apps.start({ imports: [inMemory(), inMemory('billing'), feature(inMemory('shop'))] });
     expect(await app.locks.withLock('k', (lock) => lock.isHeld)).toBe(true);
   });
 
-  it('what one call of forRoot gave is one module, wherever it is imported', async () => {
+  it('the result of one forRoot() is one module, wherever it is imported', async () => {
     const locks = inMemory();
     const app = await apps.start({ imports: [locks, feature(locks)] });
     const orders = app.nest.get(Orders, { strict: false });
@@ -72,7 +72,7 @@ describe('DistributedLockModule, imported more than once', () => {
     expect(first.locks).not.toBe(second.locks);
   });
 
-  it('in a module that is loaded later: that load fails, and the application goes on', async () => {
+  it('in a module that is loaded later: that load fails, and the application continues', async () => {
     const app = await apps.start({ imports: [inMemory()] });
     const loader = app.nest.get(LazyModuleLoader);
     const error = await rejectionOf(loader.load(() => feature(inMemory())));
@@ -81,7 +81,7 @@ describe('DistributedLockModule, imported more than once', () => {
     await loader.load(() => feature(inMemory('later')));
   });
 
-  it('a test that overrides the module has one', async () => {
+  it('a test that overrides the module has one instance', async () => {
     const locks = DistributedLockModule.forRoot({ redis: 'redis://redis.internal:6379' });
     const module = await Test.createTestingModule({ imports: [locks, feature(locks)] })
       .overrideModule(locks)

@@ -47,7 +47,7 @@ describe('DistributedLockModule', () => {
   });
   afterAll(() => server.close());
 
-  /** Why an application with these imports does not start. */
+  /** The error that an application with these imports fails to start with. */
   const failureOf = async (...imports: (DynamicModule | typeof FeatureModule)[]): Promise<Error> => {
     const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
     return (await rejectionOf(start)) as Error;
@@ -58,7 +58,7 @@ describe('DistributedLockModule', () => {
     ['ioredis options', () => ({ redis: { host: server.host, port: server.port } })],
     ['memory', () => ({ store: 'memory' })],
     ['a LockStore', () => ({ store: new MemoryLockStore() })],
-  ])('B1: takes %s', async (_, options) => {
+  ])('B1: accepts %s', async (_, options) => {
     const app = await apps.start({
       imports: [DistributedLockModule.forRoot(options()), FeatureModule],
     });
@@ -66,7 +66,7 @@ describe('DistributedLockModule', () => {
     expect(await app.locks.withLock('k', (lock) => lock.isHeld)).toBe(true);
   });
 
-  it('B1: keyPrefix is what names in Redis start with', async () => {
+  it('B1: names in Redis start with keyPrefix', async () => {
     const app = await apps.start({
       imports: [DistributedLockModule.forRoot({ redis: server.url, keyPrefix: 'shop:' })],
     });
@@ -92,7 +92,7 @@ describe('DistributedLockModule', () => {
     expect((await failureOf(empty)).message).toContain('options must be an object; got undefined');
   });
 
-  it('B6, F16: the application starts without Redis, says so, and its locks work when it comes', async () => {
+  it('B6, F16: the application starts without Redis, logs it, and its locks work when Redis is reachable', async () => {
     const proxy = await TcpProxy.before(server.port);
     await proxy.refuse();
     try {
@@ -116,7 +116,7 @@ describe('DistributedLockModule', () => {
     }
   });
 
-  it('B6: the log says once that the store is gone, and once that it is back', async () => {
+  it('B6: the log reports once that the store is unreachable, and once that it is back', async () => {
     const proxy = await TcpProxy.before(server.port);
     try {
       const app = await apps.start({ imports: [DistributedLockModule.forRoot({ redis: proxy.url })] });
@@ -147,7 +147,7 @@ describe('DistributedLockModule', () => {
     expect(await witness.keys('*')).toEqual([]);
   });
 
-  it('an application that can not be built leaves no connection open', async () => {
+  it('an application that fails to start leaves no connection open', async () => {
     const before = await witness.client('LIST');
     class Missing {}
     @Injectable()
@@ -161,7 +161,7 @@ describe('DistributedLockModule', () => {
     expect(connections(await witness.client('LIST'))).toBe(connections(before));
   });
 
-  it('locks can be taken without init(), as in a testing module that is only compiled', async () => {
+  it('locks work without init(), as in a testing module that is only compiled', async () => {
     const module = await Test.createTestingModule({
       imports: [DistributedLockModule.forRoot({ redis: server.url })],
     })
@@ -171,7 +171,7 @@ describe('DistributedLockModule', () => {
     await module.close();
   });
 
-  it('the trace of an error leads to the code that asked, and JSON shows its message and no internals', async () => {
+  it('the stack of an error contains the calling code, and its JSON has the message and no internals', async () => {
     const app = await apps.start({ imports: [DistributedLockModule.forRoot({ store: 'memory' })] });
     await app.locks.withLock('k', async (lock) => {
       expect(Object.keys(JSON.parse(JSON.stringify(lock)) as object)).toContain('token');
@@ -197,7 +197,7 @@ describe('DistributedLockModule', () => {
     expect(JSON.stringify(app.log.lines)).not.toContain('s3cret');
   });
 
-  it('B37: without the module the start fails with what to import', async () => {
+  it('B37: without the module the start fails, and the error names the import', async () => {
     expect((await failureOf(FeatureModule)).message).toContain('LockService');
     @Injectable()
     class Undeclared {
@@ -224,7 +224,7 @@ describe('DistributedLockModule', () => {
     expect(named.message).toContain("DistributedLockModule.forRoot({ name: 'billing', … })");
   });
 
-  it('B37: an object made with new says so at its first call', async () => {
+  it('B37: an object made with new fails at its first call, with the reason', async () => {
     const orphan = new Counter(undefined as unknown as LockService);
     const error = await rejectionOf(orphan.count());
     expect(error).toBeInstanceOf(LockOptionsError);

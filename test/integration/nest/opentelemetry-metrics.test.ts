@@ -54,7 +54,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     return app;
   };
 
-  /** The value of the only series with these attributes; of a histogram, how many were recorded. */
+  /** The value of the only series with these attributes, or the count of a histogram. */
   const valueOf = (metric: MetricData | undefined, attributes: Record<string, string>): unknown => {
     const points: readonly { readonly attributes: object; readonly value: unknown }[] =
       metric?.dataPoints ?? [];
@@ -144,7 +144,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     await inBilling.release();
   });
 
-  it('are there where the SDK is set up between the making and the start of the application', async () => {
+  it('work if the SDK is set up between the creation and the start of the application', async () => {
     const app = await compile({});
     telemetry.begin();
     await app.init();
@@ -152,7 +152,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     expect((await telemetry.metrics())['distributed_lock.hold.duration']?.dataPoints).toHaveLength(1);
   });
 
-  it('go to a provider that is given, and to no other', async () => {
+  it('go only to the given provider', async () => {
     const other = new Telemetry();
     telemetry.begin();
     const app = await compile({ meterProvider: other.meters });
@@ -170,7 +170,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     expect((await telemetry.metrics())['distributed_lock.active']).toBeUndefined();
   });
 
-  it('there are none with metrics: false', async () => {
+  it('do not exist with metrics: false', async () => {
     telemetry.begin();
     const app = await compile({ metrics: false });
     await app.init();
@@ -178,7 +178,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     expect(await telemetry.metrics()).toEqual({});
   });
 
-  it('imported twice: the start fails, since everything would count twice', async () => {
+  it('fail the start if they are imported twice, since everything would count twice', async () => {
     telemetry.begin();
     const app = await compile({}, { spans: 'none' });
     const error = await rejectionOf(app.init());
@@ -194,7 +194,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     [{ tracerProvider: metrics }, 'tracerProvider must be a TracerProvider; got an object'],
     [{ span: 'all' }, 'unknown option "span"'],
     [null, 'options must be an object; got null'],
-  ])('refuses the options %#', (options, message) => {
+  ])('reject the options %#', (options, message) => {
     expect(() => LockOpenTelemetryModule.forRoot(options as LockOpenTelemetryOptions)).toThrow(
       `LockOpenTelemetryModule.forRoot(): ${message}`,
     );

@@ -93,7 +93,7 @@ describe('O11: spans of OpenTelemetry', () => {
     locks = app.locks;
   };
 
-  it('a request whose locks are free has a span for the work under each, active around it, inside that of the caller', async () => {
+  it('a request with free locks has a span for the work under each, active around it, inside that of the caller', async () => {
     await start();
     expect((await app.get('/order')).text).toBe('secret');
     const names = ['lock hold shelf', 'lock hold Stock.take', 'lock hold Orders.order'];
@@ -118,7 +118,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(order.status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  it('a call that waits has a span, beside the one of its work, from the call to the grant', async () => {
+  it('a call that waits has a span from the call to the grant, in addition to that of its work', async () => {
     await start();
     const holder = await store.hold('stock:secret');
     const taking = telemetry.inSpan('job', () => app.nest.get(Stock).take('secret'));
@@ -140,7 +140,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(telemetry.named('lock acquire shelf')).toEqual([]);
   });
 
-  it('a call that tries again instead of standing in line has waited, too', async () => {
+  it('a call with retry has the span of a wait, too', async () => {
     await start();
     const holder = await store.hold('k');
     const taking = telemetry.inSpan('job', () =>
@@ -152,7 +152,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(telemetry.span('lock acquire poll').events.map(({ name }) => name)).toEqual(['queued']);
   });
 
-  it('of calls at the same time only those that wait have one', async () => {
+  it('among simultaneous calls only those that wait have a span', async () => {
     await start();
     const holder = await store.hold('busy');
     const waiting = locks.acquire(['a', 'busy'], { name: 'several' });
@@ -181,7 +181,7 @@ describe('O11: spans of OpenTelemetry', () => {
     await holder.release();
   });
 
-  it('a call that fails has a span that says so, without the key', async () => {
+  it('a call that fails has a span with the error, without the key', async () => {
     await start();
     const holder = await store.hold('secret');
     await rejectionOf(locks.acquire('secret', { waitTime: 0, label: 'for a secret' }));
@@ -200,7 +200,7 @@ describe('O11: spans of OpenTelemetry', () => {
     await holder.release();
   });
 
-  it('an error of the work is that of its span', async () => {
+  it('an error of the work is the error of its span', async () => {
     await start();
     await rejectionOf(
       locks.withLock('k', () => {
@@ -214,7 +214,7 @@ describe('O11: spans of OpenTelemetry', () => {
     ]);
   });
 
-  it('has keys and messages with recordKeys: true', async () => {
+  it('spans have keys and messages with recordKeys: true', async () => {
     await start({ recordKeys: true });
     const holder = await store.hold('b');
     await rejectionOf(locks.acquire(['b', 'a'], { waitTime: 0 }));
@@ -233,7 +233,7 @@ describe('O11: spans of OpenTelemetry', () => {
     ]);
   });
 
-  it("with spans: 'none' there are none, and with a tracerProvider they go there", async () => {
+  it("with spans: 'none' there are no spans, and with a tracerProvider they go there", async () => {
     await start({ spans: 'none' });
     await locks.withLock('k', () => undefined);
     expect(telemetry.spans).toEqual([]);
@@ -245,7 +245,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect([telemetry.spans.length, other.spans.length]).toEqual([0, 1]);
   });
 
-  it('a failed renewal and the loss are events of the work, and of work inside it that has the same lock', async () => {
+  it('a failed renewal and the loss are events of the span of the work, and of re-entering work inside it', async () => {
     await start();
     const told: string[] = [];
     await locks.withLock('k', { name: 'outer' }, async (outer) => {
@@ -262,7 +262,7 @@ describe('O11: spans of OpenTelemetry', () => {
       });
     });
     expect(told).toEqual(['lost']);
-    // Both have the one hold, which has the name that the first call gave it.
+    // Both use one hold, which has the name of the first call.
     const spans = telemetry.named('lock hold outer');
     expect(spans.map(({ name }) => name)).toEqual(telemetry.spans.map(({ name }) => name));
     expect(spans).toHaveLength(2);
@@ -276,7 +276,7 @@ describe('O11: spans of OpenTelemetry', () => {
     }
   });
 
-  it('of several module instances each span says whose lock it is, and hears of no other', async () => {
+  it('with several module instances each span names its own, and has no events of others', async () => {
     await start();
     const billing = app.nest.get<LockService>(getLockServiceToken('billing'));
     await billing.withLock('k', { name: 'invoice' }, async (inner) => {
@@ -294,7 +294,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(invoice.attributes['distributed_lock.module']).toBe('billing');
   });
 
-  it('the span of a stream of a service lasts until its end, and is around what makes it', async () => {
+  it('the span of a stream of a service lasts until its end, and covers its creation', async () => {
     await start();
     const stock = app.nest.get(Stock);
     await telemetry.inSpan('job', () => lastValueFrom(stock.levels('secret')));
@@ -303,7 +303,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(parentOf(span)).toBe(idOf(telemetry.span('job')));
   });
 
-  it('work by handle.run() has one; a hold without work has none', async () => {
+  it('work by handle.run() has a span; a hold without work has none', async () => {
     await start();
     const handle: LockHandle = await locks.acquire('k');
     expect(telemetry.spans).toEqual([]);
@@ -315,7 +315,7 @@ describe('O11: spans of OpenTelemetry', () => {
     await handle.release();
   });
 
-  it('leaves the context that another subscriber gives the work', async () => {
+  it('spans keep the context that another subscriber sets for the work', async () => {
     await start();
     const channel = tracingChannel<unknown, HoldTrace>('nestjs-distributed-lock:hold');
     const steps: string[] = [];
@@ -338,7 +338,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(steps).toEqual(['before', 'with', 'after']);
   });
 
-  it('ends with the application', async () => {
+  it('spans end with the application', async () => {
     await start();
     await app.close();
     const { start: hold, asyncEnd } = tracingChannel('nestjs-distributed-lock:hold');

@@ -11,7 +11,7 @@ import { MeasuredShop } from './measured-shop.js';
 
 const OF_KINDS = ['mode', 'module', 'name'];
 
-/** O10, O12: what each metric is, and the labels that tell its series apart. */
+/** O10, O12: the type of each metric, and the labels of its series. */
 const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   distributed_lock_acquire_duration_seconds: ['histogram', ['error_type', ...OF_KINDS, 'outcome']],
   distributed_lock_hold_duration_seconds: ['histogram', [...OF_KINDS, 'outcome']],
@@ -26,17 +26,17 @@ const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
 };
 
 describe('O10, O12: metrics for Prometheus', () => {
-  describe('of an application that has lived through everything', () => {
+  describe('of an application with every event', () => {
     let shop: MeasuredShop;
     let scrape: Scrape;
     beforeAll(async () => {
       shop = await MeasuredShop.open();
-      await shop.liveThroughAll();
+      await shop.causeEveryEvent();
       scrape = await shop.scrape();
     });
     afterAll(() => shop.close());
 
-    it('are these, with these labels', () => {
+    it('have these types and labels', () => {
       expect(Object.fromEntries(scrape.types)).toEqual(
         Object.fromEntries(Object.entries(TABLE).map(([name, [type]]) => [name, type])),
       );
@@ -45,7 +45,7 @@ describe('O10, O12: metrics for Prometheus', () => {
       }
     });
 
-    it('count the calls by their outcome, with the class of the error that the caller got', () => {
+    it('count the calls by outcome, with the class of the error', () => {
       const calls = (outcome: string, error?: string): number | undefined =>
         scrape.value('distributed_lock_acquire_duration_seconds_count', {
           name: 'checkout',
@@ -101,7 +101,7 @@ describe('O10, O12: metrics for Prometheus', () => {
       expect(scrape.value(holds, { name: 'catalog', mode: 'shared', outcome: 'released' })).toBe(1);
       const losses = 'distributed_lock_losses_total';
       expect(scrape.value(losses, { name: 'invoice', reason: 'taken' })).toBe(1);
-      // A counter that is there from the first hold on can be seen to rise.
+      // The counter exists from the first hold on, so that an increase is visible.
       expect(scrape.value(losses, { name: 'invoice', reason: 'expired' })).toBe(0);
       expect(scrape.value('distributed_lock_renewal_failures_total', { name: 'checkout' })).toBeGreaterThan(
         0,
@@ -109,12 +109,12 @@ describe('O10, O12: metrics for Prometheus', () => {
       expect(scrape.value('distributed_lock_renewal_failures_total', { name: 'catalog' })).toBe(0);
     });
 
-    it('tell what is held and waited for', () => {
+    it('report holds and waiters', () => {
       expect(scrape.value('distributed_lock_active', { name: 'invoice', module: 'billing' })).toBe(1);
       expect(scrape.value('distributed_lock_waiting', { name: 'default', module: 'billing' })).toBe(0);
     });
 
-    it('tell how the module instances are, the default one without a label', () => {
+    it('report the health of module instances, the default one without a label', () => {
       const plain = scrape.samples.filter(
         ({ name, labels }) => name === 'distributed_lock_degraded' && !('module' in labels),
       );
@@ -125,7 +125,7 @@ describe('O10, O12: metrics for Prometheus', () => {
       expect(margin).toBeLessThanOrEqual(30);
     });
 
-    it('time the requests to the store, those without a reply, too', () => {
+    it('measure the requests to the store, including those without a reply', () => {
       const requests = 'distributed_lock_store_request_duration_seconds_count';
       const ofRedis = (operation: string, error?: string): number =>
         scrape.samples
@@ -143,7 +143,7 @@ describe('O10, O12: metrics for Prometheus', () => {
       expect(ofRedis('renew', 'LockStoreError') + ofRedis('acquire', 'LockStoreError')).toBeGreaterThan(0);
     });
 
-    it('have no key, no label of a hold and no reason of a caller in them', () => {
+    it('contain no key, no label of a hold and no abort reason', () => {
       expect(scrape.text).not.toContain('secret');
     });
   });
@@ -162,7 +162,7 @@ describe('O10, O12: metrics for Prometheus', () => {
   };
   const scrapeOf = async (register: Registry): Promise<Scrape> => new Scrape(await register.metrics());
 
-  it('what is over counts 0, and does not vanish', async () => {
+  it('keep ended series with the value 0', async () => {
     const register = new Registry();
     const { app, locks } = await start({ register });
     const holder = await locks.acquire('k', { name: 'import' });
@@ -190,7 +190,7 @@ describe('O10, O12: metrics for Prometheus', () => {
     expect((await scrapeOf(defaultRegister)).samples).toEqual([]);
   });
 
-  it('end with the application, which may be made again with the same registry', async () => {
+  it('end with the application, which can be created again with the same registry', async () => {
     const register = new Registry();
     for (const time of [1, 2]) {
       const { app, locks } = await start({ register });
@@ -200,7 +200,7 @@ describe('O10, O12: metrics for Prometheus', () => {
       await app.close();
       expect(register.getMetricsAsArray()).toEqual([]);
     }
-    // Nobody measures any more, so that nothing is done for it.
+    // Without subscribers the engine does no work for events.
     expect(channel('nestjs-distributed-lock:event').hasSubscribers).toBe(false);
     expect(channel('nestjs-distributed-lock:request').hasSubscribers).toBe(false);
     expect(tracingChannel('nestjs-distributed-lock:acquire').asyncEnd.hasSubscribers).toBe(false);
@@ -216,7 +216,7 @@ describe('O10, O12: metrics for Prometheus', () => {
     await app.close();
   });
 
-  it('go to a registry of OpenMetrics, too', async () => {
+  it('go to a registry of OpenMetrics', async () => {
     const register = new Registry<OpenMetricsContentType>();
     register.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     const { app, locks } = await start({ register });
@@ -225,7 +225,7 @@ describe('O10, O12: metrics for Prometheus', () => {
     await app.close();
   });
 
-  it('imported twice for one registry: the start fails, and says what to do', async () => {
+  it('fail the start with a remedy if they are imported twice for one registry', async () => {
     const register = new Registry();
     const error = await rejectionOf(start({ register }, { register }));
     expect(error).toBeInstanceOf(LockOptionsError);
@@ -239,13 +239,13 @@ describe('O10, O12: metrics for Prometheus', () => {
     [{ register: {} }, 'register must be a Registry of prom-client; got an object'],
     [{ registry: new Registry() }, 'unknown option "registry"'],
     ['default', 'options must be an object'],
-  ])('refuses the options %#', (options, message) => {
+  ])('reject the options %#', (options, message) => {
     expect(() => LockPrometheusModule.forRoot(options as LockPrometheusOptions)).toThrow(
       new RegExp(`^LockPrometheusModule\\.forRoot\\(\\): ${message}`),
     );
   });
 
-  it('the class without options: the error says what to import', async () => {
+  it('fail with a remedy if the class itself is imported', async () => {
     const compiling = Test.createTestingModule({
       imports: [DistributedLockModule.forRoot({ store: 'memory' }), LockPrometheusModule],
     }).compile();

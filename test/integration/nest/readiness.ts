@@ -6,7 +6,7 @@ import { DistributedLockModule, type DistributedLockOptions } from '../../../lib
 import { until } from '../../support/until.js';
 import { HttpApps, type HttpApp } from './http-app.js';
 
-/** What a request waits for the probe at most, ms. */
+/** The longest time that a request waits for the probe, ms. */
 export const PROBE = 300;
 
 @Controller('ready')
@@ -16,7 +16,7 @@ export class Readiness {
     private readonly locks: LockHealthIndicator,
   ) {}
 
-  /** Down as soon as the store does not answer. */
+  /** Down as soon as the store does not reply. */
   @Get('strict')
   @HealthCheck()
   strict(): Promise<HealthCheckResult> {
@@ -30,7 +30,7 @@ export class Readiness {
     ]);
   }
 
-  /** As terminus 11 needs it. */
+  /** In the form that terminus 11 needs. */
   @Get('patient')
   @HealthCheck()
   patient(): Promise<HealthCheckResult> {
@@ -42,12 +42,12 @@ export class Readiness {
 
 export interface ReadyAnswer {
   readonly status: number;
-  /** What is said of everything. */
+  /** The overall status. */
   readonly whole: string;
   readonly locks: Readonly<Record<string, unknown>> & { readonly reasons: readonly string[] };
 }
 
-/** Applications that are asked whether they are ready, as Kubernetes does. */
+/** Applications with readiness checks, as Kubernetes requests them. */
 export class ReadyApps {
   private readonly apps = new HttpApps();
 
@@ -69,10 +69,10 @@ export class ReadyApps {
     return { status, whole, locks: details.locks };
   }
 
-  /** The first answer with that status. */
+  /** The first response with that status. */
   answered(app: HttpApp, status: number, path?: string): Promise<ReadyAnswer> {
     return until(
-      `it answers ${String(status)}`,
+      `it responds with ${String(status)}`,
       async () => {
         const answer = await this.ask(app, path);
         return answer.status === status ? answer : undefined;

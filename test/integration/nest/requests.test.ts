@@ -29,7 +29,7 @@ class Stock {
 
   constructor(private readonly locks: LockService) {}
 
-  // Honestly racy: whoever is not alone in here loses an update.
+  // Intentionally racy: simultaneous calls lose updates.
   @Locked({ key: (sku: string) => `stock:${sku}`, waitTime: 0 })
   async take(sku: string, amount: number): Promise<number> {
     inside.enter();
@@ -51,7 +51,7 @@ class Receipt implements NestInterceptor {
 
   intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
     return next.handle().pipe(
-      // After the handler, and of the same key: would wait for itself if the lock were not its own.
+      // After the handler, with the same key: it would wait for itself if it did not re-enter.
       mergeMap(async (remaining: unknown) => ({ remaining, receipt: await this.stock.take('a', 0) })),
     );
   }
@@ -126,7 +126,7 @@ describe('requests', () => {
     expect(inside.most).toBe(1);
     const remaining = answers.map(({ body }) => (body as { remaining: number }).remaining);
     expect(remaining.sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    // Nobody came in between a handler and the interceptor around it.
+    // No other request ran between a handler and its interceptor.
     for (const { body } of answers)
       expect(body).toHaveProperty('receipt', (body as { remaining: number }).remaining);
     expect(await witness.exists('lock:stock:a')).toBe(0);
@@ -151,7 +151,7 @@ describe('requests', () => {
     expect((await app.get('/branches')).body).toEqual(['a in', 'a out', 'b in', 'b out']);
   });
 
-  it('B53: what a request leaves running does not own its lock any more', async () => {
+  it('B53: work that outlives its request no longer owns the lock', async () => {
     const left = new Gate();
     let outcome: Promise<unknown> = Promise.resolve();
     @Controller()
@@ -178,7 +178,7 @@ describe('requests', () => {
     await holder.release();
   });
 
-  it('B60: requests that hold a lock, wait for one or begin to ask end in peace while the application closes', async () => {
+  it('B60: requests that hold, wait for or request a lock end normally while the application closes', async () => {
     const app = await start(10_000);
     work = new Gate();
     const running = app.get('/slow/k');
@@ -204,7 +204,7 @@ describe('requests', () => {
     const running = app.get('/slow/k');
     await work.reached;
     const closed = app.close();
-    await until('the lock is given up', () => app.log.matching('was lost').length > 0);
+    await until('shutdownTimeout has ended', () => app.log.matching('was lost').length > 0);
     expect(await witness.pttl('lock:k')).toBeGreaterThan(0);
     work.open();
     expect((await running).text).toBe('k done');

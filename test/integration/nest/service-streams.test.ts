@@ -97,7 +97,7 @@ describe('a locked stream of a service', () => {
       return of('not refused');
     }
 
-    // Its declared type is not a class, so there is no metadata that tells of an Observable.
+    // Its declared type is not a class, so the metadata does not show an Observable.
     @Locked({ key: 'said', returns: 'observable' })
     said(): Observable<string> | Observable<number> {
       return defer(() => of(this.locks.current('said')?.isHeld === true ? 'locked' : 'not locked'));
@@ -153,7 +153,7 @@ describe('a locked stream of a service', () => {
       await within(5_000, 'the end', ended);
       const last = { completes: 'complete', fails: 'broken', 'is unsubscribed': 'enough' }[how];
       expect(seen).toEqual(['a locked', last]);
-      // A subscriber that left waits for nothing; others hear of the end when the lock is free.
+      // Unsubscribing does not wait for the release; a stream completes or fails after it.
       if (how === 'is unsubscribed') {
         await within(5_000, 'the release', released);
         await until('it is free', async () => !(await isHeld('feed:a')));
@@ -163,7 +163,7 @@ describe('a locked stream of a service', () => {
     },
   );
 
-  it('B34: each subscription takes the lock for itself, and calls the method for itself', async () => {
+  it('B34: each subscription acquires the lock and calls the method separately', async () => {
     await begin();
     const stream = feeds.follow('a');
     const first = firstValueFrom(stream.pipe(toArray()));
@@ -180,14 +180,14 @@ describe('a locked stream of a service', () => {
     expect(await second).toEqual(['a locked']);
   });
 
-  it('B34: a subscription that is ended while it waits leaves the queue and calls nothing', async () => {
+  it('B34: unsubscribing during the wait leaves the queue and calls nothing', async () => {
     await begin();
     const holder = await app.locks.acquire('feed:a');
     const queued = app.next('queued', 'feed:a');
     const subscription = feeds.follow('a').subscribe();
     await within(5_000, 'it to wait', queued);
     subscription.unsubscribe();
-    await until('nobody waits', async () => (await app.locks.inspect('feed:a'))?.waiting === 0);
+    await until('no subscription waits', async () => (await app.locks.inspect('feed:a'))?.waiting === 0);
     await holder.release();
     expect(sources).toHaveLength(0);
   });
@@ -218,7 +218,7 @@ describe('a locked stream of a service', () => {
     await until('it is free', async () => !(await isHeld('restless')));
   });
 
-  it("B34: returns: 'observable' says it where the compiler's metadata does not", async () => {
+  it("B34: returns: 'observable' replaces missing compiler metadata", async () => {
     await begin();
     const stream = feeds.said();
     expect(stream).toBeInstanceOf(Observable);
@@ -226,7 +226,7 @@ describe('a locked stream of a service', () => {
     expect(await isHeld('said')).toBe(false);
   });
 
-  it('B34: an Observable that nothing told of is refused with what to write', async () => {
+  it('B34: an undeclared Observable is rejected with a remedy', async () => {
     await begin();
     const error = await rejectionOf(feeds.unsaid() as unknown as Promise<unknown>);
     expect(error).toBeInstanceOf(LockOptionsError);

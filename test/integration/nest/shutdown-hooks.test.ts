@@ -30,9 +30,9 @@ const memory = (
   extras: { isGlobal?: boolean; name?: string; shutdownTimeout?: number } = {},
 ): DynamicModule => DistributedLockModule.forRoot({ store: 'memory', ...extras });
 
-describe('hooks of shutdown', () => {
-  describe('B60: those of every provider can take locks', () => {
-    /** A module whose provider takes a lock in each hook. Modules of one test write in one list. */
+describe('shutdown hooks', () => {
+  describe('B60: those of every provider can acquire locks', () => {
+    /** A module whose provider acquires a lock in each hook. Modules of one test share the list. */
     const userOf = (name: string, done: string[], parts: DynamicModule[] = [], isGlobal = false): Type => {
       @Injectable()
       class User implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown {
@@ -151,7 +151,7 @@ describe('hooks of shutdown', () => {
     });
   });
 
-  it('B60: work that nobody waits for may end, and calls that come after everything has stopped are refused', async () => {
+  it('B60: work that is not awaited may end, and calls after everything has stopped are rejected', async () => {
     const app = await NestFactory.createApplicationContext(memory(), { logger: false, abortOnError: false });
     const locks = app.get(LockService);
     const work = new Gate();
@@ -174,16 +174,16 @@ describe('hooks of shutdown', () => {
     class Root implements OnModuleDestroy {
       constructor(private readonly locks: LockService) {}
 
-      // Waits for as long as the lock is held, which is not longer than shutdownTimeout.
+      // Waits until the lock is lost, at the end of shutdownTimeout.
       async onModuleDestroy(): Promise<void> {
         const lock = await this.locks.acquire('k');
         await new Promise((resolve) => lock.signal.addEventListener('abort', resolve));
         expect(lock.signal.reason).toBeInstanceOf(LockLostError);
         seen.push('lost');
-        // Who waits without limit would keep the application from closing.
+        // An infinite wait would keep the application from closing.
         const error = await rejectionOf(this.locks.acquire('k', { waitTime: Infinity }));
         expect(error).toBeInstanceOf(LockClosedError);
-        // What is free is given out until everything has stopped.
+        // Free locks are granted until everything has stopped.
         await this.locks.withLock('another', { waitTime: Infinity }, () => seen.push('granted'));
       }
     }
@@ -192,7 +192,7 @@ describe('hooks of shutdown', () => {
     expect(seen).toEqual(['lost', 'granted']);
   });
 
-  it('B60: a wait without limit ends when shutdownTimeout is over', async () => {
+  it('B60: an infinite wait ends when shutdownTimeout ends', async () => {
     const rival = new Gate();
     const seen: unknown[] = [];
     @Module({ imports: [memory({ shutdownTimeout: 50 })] })
@@ -221,14 +221,14 @@ describe('hooks of shutdown', () => {
     for (const error of seen) expect(error).toBeInstanceOf(LockClosedError);
   });
 
-  it('B60: a call of @Locked is let come to its end, and may use another instance of the module', async () => {
+  it('B60: a call of @Locked may end, and may use another instance of the module', async () => {
     const work = new Gate();
     const done: string[] = [];
     @Injectable()
     class Jobs {
       constructor(private readonly locks: LockService) {}
 
-      // Like a job of a scheduler: nothing waits for it.
+      // Like a scheduled job, which is not awaited.
       @Locked({ key: 'k', instance: 'billing' })
       async run(name: string): Promise<void> {
         await work.pass();
@@ -255,7 +255,7 @@ describe('hooks of shutdown', () => {
     expect(await rejectionOf(billing.acquire('k'))).toBeInstanceOf(LockClosedError);
   });
 
-  it('B60: a call of @Locked that waits without limit is refused when everything else has stopped', async () => {
+  it('B60: a call of @Locked with an infinite wait is rejected when everything else has stopped', async () => {
     @Injectable()
     class Leader {
       @Locked({ key: 'leader', waitTime: Infinity })
@@ -282,7 +282,7 @@ describe('hooks of shutdown', () => {
     const held = [await locks.acquire('reports', { label: 'nightly run' }), await locks.acquire('invoices')];
     const since = held.map(({ acquiredAt }) => new Date(acquiredAt).toISOString());
     const closed = module.close();
-    await until('it is said', () => log.matching('Shutdown waits').length > 0);
+    await until('it is logged', () => log.matching('Shutdown waits').length > 0);
     expect(log.matching('Shutdown waits')).toEqual([
       expect.stringMatching(
         `^Shutdown waits for locks that are in use: "reports" \\(nightly run, since ${since[0]}\\), ` +
@@ -293,7 +293,7 @@ describe('hooks of shutdown', () => {
     await within(5_000, 'the end', closed);
   });
 
-  it('B60: closing twice at once and once more is one shutdown', async () => {
+  it('B60: closing three times is one shutdown', async () => {
     const app = await NestFactory.createApplicationContext(memory(), { logger: false, abortOnError: false });
     const lock = await app.get(LockService).acquire('k');
     const closed = Promise.all([app.close(), app.close()]);
@@ -339,7 +339,7 @@ describe('hooks of shutdown', () => {
       },
     );
 
-    it('F51: leaves nothing open when it is closed, though a hook took a lock', async () => {
+    it('F51: leaves nothing open when it is closed, although a hook acquired a lock', async () => {
       @Global()
       @Module({})
       class Takes {

@@ -15,7 +15,7 @@ class Reader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
 }
 
-/** What an application sets up of OpenTelemetry, with everything kept in memory; it is global, as it is there. */
+/** A global set-up of OpenTelemetry that keeps everything in memory. */
 export class Telemetry {
   private readonly exporter = new InMemorySpanExporter();
   private readonly reader = new Reader();
@@ -34,7 +34,7 @@ export class Telemetry {
     metrics.disable();
   }
 
-  /** Spans that have ended, in that order. */
+  /** Ended spans, in the order of their ends. */
   get spans(): readonly ReadableSpan[] {
     return this.exporter.getFinishedSpans();
   }
@@ -47,7 +47,7 @@ export class Telemetry {
     return this.spans.filter((span) => span.name === name);
   }
 
-  /** The only one. */
+  /** The only span with that name. */
   span(name: string): ReadableSpan {
     const [span, ...others] = this.named(name);
     if (span === undefined || others.length > 0) {
@@ -58,7 +58,7 @@ export class Telemetry {
     return span;
   }
 
-  /** Runs work as a request does that somebody traces. */
+  /** Runs work like a traced request. */
   async inSpan<T>(name: string, work: (span: Span) => Promise<T>): Promise<T> {
     return await this.tracers.getTracer('test').startActiveSpan(name, async (span) => {
       try {
@@ -76,7 +76,7 @@ export class Telemetry {
   }
 }
 
-/** An application whose every request has a span, as instrumentation of HTTP makes it. */
+/** An application with a span for every request, like HTTP instrumentation. */
 export function startTraced(telemetry: Telemetry, parts: ModuleMetadata): Promise<HttpApp> {
   return HttpApp.start(parts, (nest) => {
     nest.use((request: { url: string }, _: unknown, next: () => void) => {

@@ -5,13 +5,13 @@ import { HttpApps } from './http-app.js';
 
 const KEY = 'account:1';
 
-/** What decorators of transactions do: the method runs between begin and commit. */
+/** A transaction decorator: the method runs between begin and commit. */
 function Transactional(): MethodDecorator {
   return (_target, _name, descriptor: PropertyDescriptor) => {
     const method = descriptor.value as (...args: unknown[]) => Promise<unknown>;
     descriptor.value = async function (this: { locks: LockService; commits: boolean[] }, ...args: unknown[]) {
       const result = await method.apply(this, args);
-      // Here it commits; whoever gets the lock before sees what was there before.
+      // The commit. A caller that acquires the lock before it sees stale data.
       this.commits.push(await this.locks.isLocked(KEY));
       return result;
     };
@@ -67,7 +67,7 @@ describe('@Locked and a decorator that commits after the method', () => {
     expect(accounts.commits).toEqual([true]);
   });
 
-  it('above it on a handler, too', async () => {
+  it('above it on a handler, the lock is held until the commit', async () => {
     const app = await start();
     expect((await app.get('/')).text).toBe('booked');
     expect(app.nest.get(AccountsController).commits).toEqual([true]);

@@ -17,7 +17,7 @@ describe("the user's own client", () => {
     witness = server.client();
   });
   afterEach(async () => {
-    // To disconnect what has ended sets a timer of ioredis, which nothing clears.
+    // Disconnecting an ended client sets a timer of ioredis that is never cleared.
     if (client.status !== 'end') client.disconnect();
     await apps.close();
     await witness.flushall();
@@ -31,7 +31,7 @@ describe("the user's own client", () => {
   const start = (redis: Redis, keyPrefix?: string) =>
     apps.start({ imports: [DistributedLockModule.forRoot({ redis, keyPrefix })] });
 
-  it('B4: is not reconfigured, gets no listeners, no commands and no traffic, and lives on after the application', async () => {
+  it('B4: is not reconfigured, gets no listeners, no commands and no traffic, and outlives the application', async () => {
     client = new Redis(server.port, server.host, { connectionName: 'mine', db: 1 });
     await client.set('mine', 'before');
     const ownId = String(await client.client('ID'));
@@ -61,11 +61,13 @@ describe("the user's own client", () => {
     await app.close();
 
     await witness.echo('the end of it');
-    await until('the monitor has seen all', () => monitored.some(({ args }) => args[1] === 'the end of it'));
+    await until('the monitor has seen all commands', () =>
+      monitored.some(({ args }) => args[1] === 'the end of it'),
+    );
     expect(monitored.filter(({ source }) => source === address)).toEqual([]);
     expect(monitored.filter(({ args }) => /^evalsha$/i.test(args[0] ?? ''))).not.toEqual([]);
     expect(look()).toEqual(before);
-    await until('only the connections of before are left', async () => {
+    await until('only the earlier connections are left', async () => {
       const now = await clientIds();
       return now.filter((id) => !others.includes(id)).length === 0;
     });
@@ -74,7 +76,7 @@ describe("the user's own client", () => {
     monitor.close();
   });
 
-  it('B4: its database and its own keyPrefix are kept by the duplicates', async () => {
+  it('B4: the duplicates keep its database and its own keyPrefix', async () => {
     client = new Redis(server.port, server.host, { keyPrefix: 'app:', db: 2 });
     const app = await start(client, 'locks:');
     const handle = await app.locks.acquire('k');

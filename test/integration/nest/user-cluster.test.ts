@@ -39,7 +39,7 @@ describe("the user's own client of several servers", () => {
   const start = (redis: Cluster | Redis, keyPrefix?: string) =>
     apps.start({ imports: [DistributedLockModule.forRoot({ redis, keyPrefix })] });
 
-  /** Two calls of one key, so that one waits. */
+  /** Makes two calls for one key, so that one waits. */
   async function use(redis: Cluster | Redis): Promise<void> {
     const [one, two] = [await start(redis), await start(redis)];
     for (const key of ['a', 'b', 'c', 'd']) {
@@ -54,7 +54,7 @@ describe("the user's own client of several servers", () => {
     await two.close();
   }
 
-  it('B4: a Cluster is not touched, and lives on after the application', async () => {
+  it('B4: a Cluster is not touched, and outlives the application', async () => {
     const mine = new Cluster([...cluster.nodes], { slotsRefreshInterval: 60_000 });
     client = mine;
     await mine.set('mine', 'before');
@@ -64,7 +64,7 @@ describe("the user's own client of several servers", () => {
     expect(await mine.get('mine')).toBe('before');
   });
 
-  it('B4: the keyPrefix of a Cluster is kept by the duplicates', async () => {
+  it('B4: the duplicates keep the keyPrefix of a Cluster', async () => {
     const mine = new Cluster([...cluster.nodes], { keyPrefix: 'app:' });
     client = mine;
     const app = await start(mine, 'locks:');
@@ -81,7 +81,7 @@ describe("the user's own client of several servers", () => {
     expect(mine.status).toBe('wait');
   });
 
-  it('B4: a client of Sentinel is not touched, and lives on after the application', async () => {
+  it('B4: a client of Sentinel is not touched, and outlives the application', async () => {
     const mine = new Redis({ sentinels: [...group.sentinels], name: group.name });
     client = mine;
     await mine.set('mine', 'before');

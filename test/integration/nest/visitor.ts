@@ -1,9 +1,9 @@
 import { request, type ClientRequest } from 'node:http';
 
-/** A client that reads an answer while it comes, and can go away in the middle. */
+/** A client that reads a response as it arrives, and can disconnect before its end. */
 export class Visitor {
   text = '';
-  /** Resolves when the answer is complete, or when the connection is closed before. */
+  /** Resolves when the response is complete or the connection is closed. */
   readonly gone: Promise<void>;
   private readonly request: ClientRequest;
   private readonly listeners = new Set<() => void>();
@@ -25,7 +25,7 @@ export class Visitor {
     this.request.end();
   }
 
-  /** Resolves when what has come contains `text`. */
+  /** Resolves when the received text contains `text`. */
   reads(text: string): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {

@@ -1,4 +1,4 @@
-/** What the compiler has to accept. Compiled by locked-types.test.ts, never run. */
+/** Code that must compile. Compiled by locked-types.test.ts, never run. */
 import { Injectable } from '@nestjs/common';
 import { EMPTY, type Observable } from 'rxjs';
 import {
@@ -63,7 +63,7 @@ export class Accepted {
     return Promise.resolve(`${order.sku} ${amount}`);
   }
 
-  // A key function may ask for less than the method gets.
+  // A key function may take fewer parameters than the method.
   @Locked({ key: (order: Order) => order.sku })
   async wider(order: PaidOrder): Promise<PaidOrder> {
     return Promise.resolve(order);

@@ -1,4 +1,4 @@
-/** Options of the module that the compiler has to refuse. Compiled by locked-types.test.ts, never run. */
+/** Module options that must not compile. Compiled by locked-types.test.ts, never run. */
 import { DistributedLockModule } from '../../../lib/index.js';
 
 declare const fromEnvironment: string | undefined;

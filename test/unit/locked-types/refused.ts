@@ -1,4 +1,4 @@
-/** What the compiler has to refuse. Compiled by locked-types.test.ts, never run. */
+/** Code that must not compile. Compiled by locked-types.test.ts, never run. */
 import { Injectable } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { Locked, type LockService } from '../../../lib/index.js';
@@ -19,13 +19,13 @@ export class Refused {
     return 'not locked';
   }
 
-  // @ts-expect-error returns nothing that could be waited for
+  // @ts-expect-error returns nothing awaitable
   @Locked('k')
   nothing(): void {
     // never run
   }
 
-  // @ts-expect-error returns a promise only now and then
+  // @ts-expect-error returns a promise only sometimes
   @Locked('k')
   sometimes(): Promise<string> | string {
     return 'not locked';
@@ -49,7 +49,7 @@ export class Refused {
     return Promise.resolve(`${order.sku} ${amount}`);
   }
 
-  // @ts-expect-error asks for more than the method gets
+  // @ts-expect-error a narrower type than that of the parameter
   @Locked({ key: (order: PaidOrder) => order.sku })
   async narrower(order: Order): Promise<Order> {
     return Promise.resolve(order);
@@ -133,13 +133,13 @@ export class Refused {
     return Promise.resolve('a string');
   }
 
-  // @ts-expect-error the function gives nothing
+  // @ts-expect-error the function returns nothing
   @Locked({ key: 'k', onBusy: () => undefined })
   async noResult(): Promise<string> {
     return Promise.resolve('a string');
   }
 
-  // @ts-expect-error nobody reads it
+  // @ts-expect-error the method returns no value
   @Locked({ key: 'k', onBusy: () => 5 })
   async resultOfNothing(): Promise<void> {
     return Promise.resolve();
@@ -151,7 +151,7 @@ export class Refused {
     throw new Error('never run');
   }
 
-  // @ts-expect-error no such way to be busy
+  // @ts-expect-error no such value of onBusy
   @Locked({ key: 'k', onBusy: 'ignore' })
   async unknownBusy(): Promise<void> {
     return Promise.resolve();
@@ -190,7 +190,7 @@ export class Refused {
     return Promise.resolve();
   }
 
-  // @ts-expect-error how many may wait is a number
+  // @ts-expect-error maxWaiting is a number
   @Locked({ key: 'k', maxWaiting: '20' })
   async textForNumber(): Promise<void> {
     return Promise.resolve();
@@ -202,7 +202,7 @@ export class Refused {
     return Promise.resolve();
   }
 
-  // @ts-expect-error a backoff is made by fixed or exponential
+  // @ts-expect-error a backoff is created by fixed or exponential
   @Locked({ key: 'k', retry: { backoff: { pauseAfter: () => 5 } } })
   async ownBackoff(): Promise<void> {
     return Promise.resolve();
@@ -220,13 +220,13 @@ export class Refused {
     return Promise.resolve();
   }
 
-  // @ts-expect-error who tries again by itself stands in no queue
+  // @ts-expect-error a call with retry has no queue position
   @Locked({ key: 'k', fair: true, retry: {} })
   async fairRetry(): Promise<void> {
     return Promise.resolve();
   }
 
-  // @ts-expect-error the same of calls by hand
+  // @ts-expect-error the same for a call of the service
   combinations = async (locks: LockService) => locks.acquire('k', { mode: 'exclusive', limit: 1 });
 
   // @ts-expect-error a getter can't be locked

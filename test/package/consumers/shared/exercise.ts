@@ -13,7 +13,7 @@ export interface Exercise {
 
 const TIMES = 10;
 
-/** Uses locks in every way that a service has, and tells what came of it. */
+/** Uses every method of the service, and returns the results. */
 export async function exercise(app: INestApplicationContext): Promise<Exercise> {
   const stock = app.get(Stock);
   const locks = app.get(LockService);

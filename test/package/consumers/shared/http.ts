@@ -4,13 +4,13 @@ import { LockService } from 'nestjs-distributed-lock';
 interface Answers {
   readonly free: number;
   readonly held: number;
-  /** Of the page of locks. */
+  /** Status of the lock dashboard. */
   readonly page: number;
-  /** The keys that it shows as held. */
+  /** The held keys that the dashboard shows. */
   readonly shown: readonly string[];
 }
 
-/** Status of a request to a locked handler while its lock is free, and while somebody else has it, as the page then shows. */
+/** Requests a locked handler while its lock is free and while it is held, and the dashboard in the second case. */
 export async function requestTwice(app: INestApplication): Promise<Answers> {
   await app.listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as { port: number };
@@ -30,7 +30,7 @@ export async function requestTwice(app: INestApplication): Promise<Answers> {
     free: free.status,
     held: held.status,
     page: page.status,
-    // What an application before this one has told of itself may still be there.
+    // The snapshot of an earlier application may not have expired yet.
     shown: processes
       .filter(({ pid }) => pid === process.pid)
       .flatMap((each) => each.held.map(({ key }) => key)),

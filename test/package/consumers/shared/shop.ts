@@ -2,7 +2,7 @@ import { Controller, Get, Inject, Injectable, Module, Param, type DynamicModule 
 import { DistributedLockModule, LockService, Locked } from 'nestjs-distributed-lock';
 import { LockDashboardModule } from 'nestjs-distributed-lock/dashboard';
 
-/** Honestly racy: whoever is not alone in here loses an update. */
+/** Intentionally racy: simultaneous calls lose updates. */
 class Counter {
   value = 0;
 
@@ -24,7 +24,7 @@ export class Stock {
   @Locked({ key: (sku: string) => `stock:${sku}`, waitTime: 10_000 })
   async take(sku: string): Promise<string> {
     await this.byDecorator.increment();
-    // The same key again, inside its own scope: would wait for itself if scopes were not shared.
+    // The same key inside its own scope: it would wait for itself if the builds did not share scopes.
     return this.locks.withLock(`stock:${sku}`, { waitTime: 0 }, () => `took ${sku}`);
   }
 

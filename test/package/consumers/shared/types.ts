@@ -1,4 +1,4 @@
-/** Compiled, never run: what the compiler has to accept and to refuse in an application. */
+/** Compiled, never run: code of an application that must compile, and lines that must not. */
 import {
   DistributedLockModule,
   LockError,
@@ -16,7 +16,7 @@ export async function results(locks: LockService): Promise<number> {
     return Promise.resolve(lock.key);
   });
   const maybe: LockHandle | null = await locks.tryAcquire('key', { leaseTime: 1_000 });
-  // @ts-expect-error tryAcquire may not have got it
+  // @ts-expect-error tryAcquire may return null
   await locks.tryAcquire('key').then((lock) => lock.token);
   // @ts-expect-error a duration is a number of milliseconds
   await locks.acquire('key', { waitTime: '5s' });
@@ -66,7 +66,7 @@ export class Decorated {
     return Promise.resolve(id);
   }
 
-  // @ts-expect-error the key function takes what the method takes
+  // @ts-expect-error the key function takes the parameters of the method
   @Locked({ key: (id: string) => id.trim() })
   async differs(id: number): Promise<number> {
     return Promise.resolve(id);

@@ -22,7 +22,7 @@ class LockReporter {
   }
 }
 
-describe('with the modern fake timers of Jest, and all that they fake', () => {
+describe('with Jest’s modern fake timers, which fake everything', () => {
   let module: TestingModule;
 
   beforeEach(async () => {
@@ -64,7 +64,7 @@ describe('with the modern fake timers of Jest, and all that they fake', () => {
     await lock.release();
   });
 
-  it('a lock is handed on without the time being moved', async () => {
+  it('a lock is handed over without advancing the time', async () => {
     const locks = module.get(LockService);
     const lock = await locks.acquire('k');
     const next = locks.acquire('k');

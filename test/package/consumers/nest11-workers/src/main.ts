@@ -78,7 +78,7 @@ class Cleaner implements OnApplicationShutdown {
 })
 class WorkModule {}
 
-// The module is in the middle, so that global modules come before it and after it.
+// The lock module is in the middle, with global modules before and after it.
 @Module({
   imports: [
     ScheduleModule.forRoot(),
@@ -109,7 +109,7 @@ async function main(): Promise<void> {
   });
 
   while ((await queue.getCompletedCount()) < 4) await elapse(5);
-  // All of them want one lock, and most of them wait for it when shutdown begins.
+  // All of them need one lock, and most of them wait for it when shutdown begins.
   const locks = app.get(LockService);
   let queued = 0;
   const everybodyIsThere = new Promise<void>((resolve) => {

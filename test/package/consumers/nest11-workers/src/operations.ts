@@ -1,4 +1,4 @@
-/** Health checks with terminus 11, metrics and spans, while the Redis of REDIS_PID is stopped and goes on. */
+/** Health checks with terminus 11, metrics and spans, while the Redis of REDIS_PID is paused and continues. */
 import 'reflect-metadata';
 import { Controller, Get, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -37,7 +37,7 @@ class Operations {
 @Module({
   imports: [
     TerminusModule.forRoot({ logger: false }),
-    // A loss is found out by the next renewal.
+    // The next renewal detects a loss.
     DistributedLockModule.forRoot({ redis: process.env['REDIS_URL'] ?? '', watchdogTimeout: 900 }),
     LockPrometheusModule.forRoot(),
     LockOpenTelemetryModule.forRoot({ spans: 'all' }),

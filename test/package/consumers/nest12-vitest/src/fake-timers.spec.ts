@@ -23,7 +23,7 @@ class LockReporter {
   }
 }
 
-describe('with the fake timers of Vitest, performance among them', () => {
+describe('with Vitest’s fake timers, including performance', () => {
   let module: TestingModule;
 
   beforeEach(async () => {
@@ -67,7 +67,7 @@ describe('with the fake timers of Vitest, performance among them', () => {
     await lock.release();
   });
 
-  it('a lock is handed on without the time being moved', async () => {
+  it('a lock is handed over without advancing the time', async () => {
     const locks = module.get(LockService);
     const lock = await locks.acquire('k');
     const next = locks.acquire('k');
