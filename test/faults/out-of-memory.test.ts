@@ -5,7 +5,7 @@ import { next, until, within } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
 
-/** The ways to ask for a lock, which run different scripts. */
+/** Ways to acquire a lock that run different scripts. */
 const ways: readonly LockOptions[] = [
   {},
   { label: 'report' },
@@ -27,7 +27,7 @@ describe('F6: a Redis that is out of memory', () => {
     }
   };
 
-  /** What comes of asking for a lock. */
+  /** The outcome of an acquire, as text. */
   const outcome = (asking: Promise<LockHandle | null>): Promise<string> =>
     asking.then(
       (handle) => (handle === null ? 'held' : 'granted'),
@@ -35,7 +35,7 @@ describe('F6: a Redis that is out of memory', () => {
         error instanceof LockUnavailableError && error.message.includes('OOM') ? 'refused' : String(error),
     );
 
-  it.each(ways)('always rejects a request for a free lock: %j', async (options) => {
+  it.each(ways)('rejects every request for a free lock: %j', async (options) => {
     const app = await scene.app();
     await outOfMemory(async () => {
       const waits = Array.from({ length: 5 }, () =>
@@ -78,7 +78,7 @@ describe('F6: a Redis that is out of memory', () => {
     },
   );
 
-  it.each(ways)('renews, extends and releases, and tells who holds it: %j', async (options) => {
+  it.each(ways)('renews, extends, releases and inspects a held lock: %j', async (options) => {
     const app = await scene.app({ watchdogTimeout: 6_000 });
     const [watched, other] = [scene.key(), scene.key()];
     const handles = [await app.locks.acquire(watched, options), await app.locks.acquire(other, options)];
@@ -95,7 +95,7 @@ describe('F6: a Redis that is out of memory', () => {
     await scene.nothingLeft();
   });
 
-  it('passes a lock on to who waited for it already', async () => {
+  it('passes a lock on to a caller that already waited', async () => {
     const [holder, waiter] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const held = await holder.locks.acquire(key);
@@ -123,8 +123,8 @@ describe('F6: a Redis that is out of memory', () => {
     expect(await scene.client.get('lock:@:fence')).toBe(before);
   });
 
-  it('lets those who wait in one process follow each other', async () => {
-    // For 50 ms a lock passes inside the process, which must not be over because the machine is busy.
+  it('hands a lock over to waiters of the same process', async () => {
+    // A lock passes inside the process for 50 ms, which must not end because the machine is busy.
     const stopTime = await VirtualTime.start([scene.server]);
     try {
       const [app, key] = [await scene.app(), scene.key()];
