@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { end, spawnTied } from '../lifeline.mjs';
 import { monotonic } from '../monotonic.mjs';
-import { renewPlace } from './etcd-membership.mjs';
+import { replaceMember } from './etcd-membership.mjs';
 import { freePort } from './free-port.mjs';
 import { load } from './module-options.mjs';
 
 const PREFIX = 'distributed-lock/';
 const TOKENS_PER_REVISION = 128;
 
-/** An etcd of three members, on free ports of the loopback interface. It keeps what it has written. */
+/** An etcd cluster of three members on free ports of the loopback interface, with persistent data. */
 export class EtcdUnderTest {
   pushes = 'watch events';
   #program;
@@ -18,7 +18,7 @@ export class EtcdUnderTest {
   #build;
   #members = [];
   #library;
-  /** As the documentation recommends it; runs with faults compact at random. */
+  /** Compacts as the documentation recommends; runs with faults compact at random instead. */
   #compacts = false;
 
   constructor(program, directory, build) {
@@ -42,7 +42,7 @@ export class EtcdUnderTest {
     await this.#look();
   }
 
-  /** Of the member that is reached by proxies. */
+  /** The port of the member behind the proxies. */
   get port() {
     return this.#members[0].port;
   }
@@ -57,7 +57,7 @@ export class EtcdUnderTest {
       .join(',');
   }
 
-  /** Nobody has got a larger fencing token so far. */
+  /** No larger fencing token has been issued so far. */
   async fence() {
     const { revision, reply } = await this.#look(`${PREFIX}base`);
     return Number(reply.entries[0]?.value ?? 0) + (revision + 1) * TOKENS_PER_REVISION - 1;
@@ -76,13 +76,13 @@ export class EtcdUnderTest {
     return true;
   }
 
-  /** Each write has a revision. */
+  /** Each write has its own revision. */
   async census() {
     const { revision, reply } = await this.#look(PREFIX, `${PREFIX.slice(0, -1)}0`);
     return { entries: reply.count, writes: revision, bytes: undefined };
   }
 
-  /** What is done to the cluster: weight, name, act. */
+  /** The faults of the cluster as `[weight, name, act]`. */
   faults(means) {
     const { random, note } = means;
     return [
@@ -130,45 +130,47 @@ export class EtcdUnderTest {
     for (const member of members) this.#launch(member);
   }
 
-  /** It loses its data, and so its place in the cluster, and gets another one. */
+  /** The member loses its data, and joins the cluster again as a new one. */
   async #empty({ random, note, record }, name, member) {
     const others = this.#members.filter((other) => other !== member);
-    // Two have to agree without it, and know what it knew.
+    // The other two must agree without it, so they must be up to date.
     await this.#serving(this.#members);
     const untilServed = await this.#outageWithout([member], record);
     note(name, { members: [member.name] });
     await end(member.process);
     untilServed();
     rmSync(this.#dataOf(member), { recursive: true, force: true });
-    await renewPlace(peerUrlOf(member), others);
+    await replaceMember(peerUrlOf(member), others);
     await elapse(random.between(0, 1_500));
     this.#launch(member, 'existing');
-    // It is no member of a majority before it has everything again.
+    // It does not count towards a majority before it is up to date.
     await this.#serving([member]);
   }
 
   /**
-   * What is called when those serve no more: it writes down for how long nobody is served, if those lead or the others are no
-   * majority. Nothing waits for the end of that.
+   * The returned function is called when these members have failed. It records how long the cluster is unavailable, if the
+   * leader or a majority has failed, without waiting for the end.
    */
   async #outageWithout(members, record) {
-    const goesOn = members.length === 1 && members[0] !== (await this.#leader());
+    const staysAvailable = members.length === 1 && members[0] !== (await this.#leader());
     const from = monotonic();
     return () => {
-      if (goesOn) return;
-      again(() => Promise.any(this.#members.map((member) => this.#askAt(member, ...this.#latest)))).then(
+      if (staysAvailable) return;
+      withRetries(() =>
+        Promise.any(this.#members.map((member) => this.#askAt(member, ...this.#latest))),
+      ).then(
         () => record({ e: 'away', from }),
         () => undefined,
       );
     };
   }
 
-  /** Resolves when each of them answers with what the cluster has agreed on last. */
+  /** Resolves when each of these members serves up-to-date reads. */
   async #serving(members) {
-    for (const member of members) await again(() => this.#askAt(member, ...this.#latest));
+    for (const member of members) await withRetries(() => this.#askAt(member, ...this.#latest));
   }
 
-  /** What a member answers only if it knows what the cluster has agreed on last. */
+  /** A linearizable read: only an up-to-date member answers it. */
   get #latest() {
     return [this.#library.methods.range, { do: 'range', key: 'x', end: undefined, serializable: false }];
   }
@@ -187,7 +189,7 @@ export class EtcdUnderTest {
     ).catch(() => undefined);
   }
 
-  /** That which leads, or any other if nobody does. */
+  /** The leader, or any member if there is none. */
   async #leader() {
     const { methods, fieldsOf } = this.#library;
     const leads = {
@@ -210,9 +212,11 @@ export class EtcdUnderTest {
     return this.#ask(this.#library.methods.range, { do: 'range', key, end: last, serializable: false });
   }
 
-  /** Any member, again and again. */
+  /** Asks one member after the other, with retries. */
   async #ask(method, request) {
-    return again((attempt) => this.#askAt(this.#members[attempt % this.#members.length], method, request));
+    return withRetries((attempt) =>
+      this.#askAt(this.#members[attempt % this.#members.length], method, request),
+    );
   }
 
   async #askAt({ port }, method, request) {
@@ -234,7 +238,7 @@ export class EtcdUnderTest {
     return join(this.#folderOf(member), 'data');
   }
 
-  /** @param {'new' | 'existing'} state of the cluster, when the member has no data */
+  /** @param {'new' | 'existing'} state of the cluster, for a member without data */
   #launch(member, state = 'new') {
     const { name, port } = member;
     const directory = this.#folderOf(member);
@@ -264,8 +268,8 @@ export class EtcdUnderTest {
 
 const peerUrlOf = ({ peerPort }) => `http://127.0.0.1:${peerPort}`;
 
-/** Until it works; the last failure is thrown. */
-async function again(work) {
+/** Retries until it succeeds; throws the last failure. */
+async function withRetries(work) {
   for (let attempt = 0; ; attempt++) {
     try {
       return await work(attempt);

@@ -10,7 +10,7 @@ import { load } from './module-options.mjs';
 const ROOT = '/distributed-locks';
 const TOKENS_PER_TRANSACTION = 128;
 
-/** A ZooKeeper of three members, on free ports of the loopback interface. It keeps what it has written. */
+/** A ZooKeeper ensemble of three members on free ports of the loopback interface, with persistent data. */
 export class ZooKeeperUnderTest {
   pushes = 'watch events';
   #libraries;
@@ -46,12 +46,12 @@ export class ZooKeeperUnderTest {
         event: () => undefined,
       },
     );
-    // It goes on trying by itself.
+    // It keeps trying to connect.
     await this.#connection.open().catch(() => undefined);
     await this.#names('/');
   }
 
-  /** Of the member that is reached by proxies. */
+  /** The port of the member behind the proxies. */
   get port() {
     return this.#members[0].port;
   }
@@ -66,13 +66,13 @@ export class ZooKeeperUnderTest {
       .join(',');
   }
 
-  /** Nobody has got a larger fencing token so far. */
+  /** No larger fencing token has been issued so far. */
   async fence() {
     const { create, getData, sync } = this.#operations;
     await this.#ask(() => sync('/'));
     const base = await this.#ask(() => getData(`${ROOT}/base`, false));
     if (base === undefined) return 0;
-    // A transaction of its own has the number after all others.
+    // A new transaction has a larger id than all others.
     const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
     const { path, stat } = await this.#ask(() => create(`${ROOT}/fence-`, Buffer.alloc(0), acl, 3));
     await this.#ask(() => this.#operations.remove(path));
@@ -83,7 +83,7 @@ export class ZooKeeperUnderTest {
     await Promise.resolve();
   }
 
-  /** Nodes of locks themselves go when nobody has used them for a minute or two. */
+  /** The parent nodes of locks are left out: the servers delete unused ones only after a minute or two. */
   async leftovers() {
     const locks = await this.#names(`${ROOT}/locks`);
     const places = await Promise.all(
@@ -98,7 +98,7 @@ export class ZooKeeperUnderTest {
     return true;
   }
 
-  /** Each write has a Zxid, counted anew by each leader. */
+  /** Each write has a Zxid; each leader starts counting again. */
   async census() {
     const answers = await Promise.all(this.#members.map(serverStats));
     const leader = answers.find((answer) => answer.includes('Mode: leader'));
@@ -109,7 +109,7 @@ export class ZooKeeperUnderTest {
     };
   }
 
-  /** What is done to the ensemble: weight, name, act. */
+  /** The faults of the ensemble as `[weight, name, act]`. */
   faults(means) {
     const { random } = means;
     const some = () => this.#members.slice(random.between(0, 1), 2 + random.between(0, 1));
@@ -142,7 +142,7 @@ export class ZooKeeperUnderTest {
     untilServed();
     await elapse(ms);
     for (const { process } of members) process.kill('SIGCONT');
-    await this.#led();
+    await this.#waitForLeader();
   }
 
   async #kill({ random, note, record }, name, members, isEmptied = false) {
@@ -150,31 +150,31 @@ export class ZooKeeperUnderTest {
     note(name, { members: members.map(({ id }) => id) });
     await Promise.all(members.map(({ process }) => end(process)));
     untilServed();
-    // Else two of three may have nothing of what was agreed.
+    // Otherwise two of three members may lack agreed data.
     if (isEmptied && (await this.#isLed(members))) {
       for (const member of members)
         rmSync(join(this.#folderOf(member), 'data'), { recursive: true, force: true });
     }
     await elapse(random.between(0, 1_500));
     for (const member of members) this.#launch(member);
-    // An emptied one is no member of a majority before it has everything again.
-    await this.#led(isEmptied ? this.#members.length : 2);
+    // An emptied member does not count towards a majority before it is up to date.
+    await this.#waitForLeader(isEmptied ? this.#members.length : 2);
   }
 
   /**
-   * What is called when those serve no more: it writes down for how long nobody is served, if those lead or the others are no
-   * majority. Nothing waits for the end of that.
+   * The returned function is called when these members have failed. It records how long the ensemble is unavailable, if the
+   * leader or a majority has failed, without waiting for the end.
    */
   async #outageWithout(members, record) {
-    const goesOn = members.length === 1 && members[0] !== (await this.#leader());
+    const staysAvailable = members.length === 1 && members[0] !== (await this.#leader());
     const from = monotonic();
     return () => {
-      if (!goesOn) void this.#led().then(() => record({ e: 'away', from }));
+      if (!staysAvailable) void this.#waitForLeader().then(() => record({ e: 'away', from }));
     };
   }
 
-  /** Else those who start and elect would be disturbed again and again, and nobody could say how long a lock may wait. */
-  async #led(least = 2) {
+  /** Waits for a leader. Otherwise faults could interrupt elections again and again, and a wait would have no bound. */
+  async #waitForLeader(least = 2) {
     for (;;) {
       const modes = await Promise.all(this.#members.map(modeOf));
       if (modes.includes('leader') && modes.filter(Boolean).length >= least) return;
@@ -182,13 +182,13 @@ export class ZooKeeperUnderTest {
     }
   }
 
-  /** Whether all but those serve. */
+  /** Whether all other members serve. */
   async #isLed(without) {
     const modes = await Promise.all(this.#members.filter((member) => !without.includes(member)).map(modeOf));
     return !modes.includes(undefined);
   }
 
-  /** That which leads, or any other if nobody does. */
+  /** The leader, or any member if there is none. */
   async #leader() {
     const modes = await Promise.all(this.#members.map(modeOf));
     return this.#members[Math.max(0, modes.indexOf('leader'))];
@@ -199,7 +199,7 @@ export class ZooKeeperUnderTest {
     return (await this.#ask(() => getChildren(path, false)))?.names ?? [];
   }
 
-  /** Again and again; undefined for what is not there. */
+  /** Retries; undefined for a missing node. */
   async #ask(operation) {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -249,12 +249,12 @@ export class ZooKeeperUnderTest {
   }
 }
 
-/** `leader`, `follower`, or undefined for a member that serves nobody. */
+/** `leader`, `follower`, or undefined for a member that does not serve. */
 async function modeOf(member) {
   return /^Mode: (\w+)/m.exec(await serverStats(member))?.[1];
 }
 
-/** What a member reports of itself; empty while it cannot be reached. */
+/** The status report of a member; empty while it is unreachable. */
 async function serverStats({ port }) {
   const socket = connect(port, '127.0.0.1');
   socket.setTimeout(1_000, () => socket.destroy());
