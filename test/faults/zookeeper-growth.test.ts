@@ -34,7 +34,7 @@ whereThereIsZooKeeper('ZooKeeper with keys that are used once', () => {
       await nodes.close();
     });
 
-    it('F54: a lock that other processes use meanwhile keeps its node, and one whose node is gone gets another', async () => {
+    it('F54: a lock that other processes use meanwhile keeps its node, and one whose node was deleted gets a new one', async () => {
       const nodes = await NodesOfLocks.open(scene.server.port);
       const [one, other] = [await scene.app(), await scene.app()];
       const key = scene.key();
@@ -47,7 +47,7 @@ whereThereIsZooKeeper('ZooKeeper with keys that are used once', () => {
           });
         }
         if (turn % 2 === 0)
-          await until('its node is gone', async () => !(await nodes.namesIn(LOCKS)).includes(key));
+          await until('its node is deleted', async () => !(await nodes.namesIn(LOCKS)).includes(key));
       }
       await nodes.close();
     });

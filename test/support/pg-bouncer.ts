@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 
-/** Where the program is; set by `npm run test:stores` where it can be had. */
+/** The path of PgBouncer; `npm run test:stores` sets it where it can be installed. */
 export const pgBouncerProgram = process.env['PGBOUNCER'];
 const libraries = process.env['PGBOUNCER_LIBRARIES'];
 
-/** It does not run as root. */
+/** PgBouncer does not run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-/** A PgBouncer that gives few connections to whoever has a transaction. */
+/** A PgBouncer with few connections and transaction pooling. */
 export class PgBouncer {
   private constructor(
     readonly port: number,
@@ -21,7 +21,7 @@ export class PgBouncer {
     private readonly directory: string,
   ) {}
 
-  /** @param target port of the PostgreSQL */
+  /** @param target the port of PostgreSQL */
   static async before(target: number): Promise<PgBouncer> {
     if (pgBouncerProgram === undefined) throw new Error('run it with `npm run test:stores`');
     const directory = await mkdtemp(join(tmpdir(), 'lock-pgbouncer-'));
@@ -47,7 +47,7 @@ export class PgBouncer {
       });
       child.once('error', reject);
       child.once('exit', () => {
-        reject(new Error(`PgBouncer ended at once:\n${output}`));
+        reject(new Error(`PgBouncer exited immediately:\n${output}`));
       });
     });
     return new PgBouncer(port, child, directory);

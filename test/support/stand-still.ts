@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { until } from './until.js';
 
 /**
- * SIGSTOP to a process whose threads do its work: on a busy machine they go on until its main thread gets a turn and
- * stops them all. Resolves when none of them does (elsewhere than on Linux: at once).
+ * Sends SIGSTOP to a multi-threaded process: on a busy machine its threads continue until the main thread runs and stops
+ * them all. Resolves when all have stopped (immediately, except on Linux).
  */
 export async function standStill(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   if (process.platform !== 'linux') return;
-  await until('all of it stands still', async () => {
+  await until('all its threads are stopped', async () => {
     const tasks = `/proc/${String(pid)}/task`;
-    // Those that end meanwhile are not there the next time.
+    // Threads that end meanwhile are missing the next time.
     const state = (task: string): Promise<string> =>
       readFile(join(tasks, task, 'stat'), 'utf8').catch(() => '');
     const states = (await readdir(tasks)).map(state);

@@ -87,7 +87,7 @@ export async function etcdGroup(): Promise<ServerGroup> {
     async emptyMember() {
       const leader = await cluster.leader();
       const [emptied] = cluster.members.filter((member) => member !== leader);
-      if (emptied === undefined) throw new Error('nobody follows');
+      if (emptied === undefined) throw new Error('there is no follower');
       await cluster.replaceEmpty(emptied);
       return emptied.port;
     },
