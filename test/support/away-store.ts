@@ -14,7 +14,7 @@ export type Fault = 'not sent' | 'no answer' | Error | undefined;
 
 /** A store in memory that a test can make unreachable. */
 export class AwayStore implements LockStore {
-  readonly name = 'a store with outages';
+  readonly name = 'a store that goes away';
   /** The number of requests of each kind. */
   readonly asked: Partial<Record<Kind, number>> = {};
   /** Owners that were cancelled or released while one of their requests was in doubt. */
@@ -80,13 +80,13 @@ export class AwayStore implements LockStore {
     this.asked[kind] = (this.asked[kind] ?? 0) + 1;
     const fault = this.fault(kind);
     if (fault instanceof Error) throw fault;
-    if (fault === 'not sent') throw outOfReach('the store is unreachable', false);
+    if (fault === 'not sent') throw outOfReach('nobody is there', false);
     const { gate } = this;
     const reply = await request();
     await gate;
     // A reply that was held back may get lost, too.
     if (fault === 'no answer' || (gate !== undefined && this.fault(kind) !== undefined)) {
-      throw outOfReach('the store does not reply', true);
+      throw outOfReach('nobody answers', true);
     }
     return reply;
   }
