@@ -223,7 +223,7 @@ async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFa
     options: () => ({ store }),
     port: () => store,
     // The nodes of locks themselves go within a minute or two after the last place in them.
-    leftovers: () => nodes.places(),
+    leftovers: () => nodes.entries(),
     clear: () => nodes.clear(),
     roundTrip: () => nodes.roundTrip(),
     settled: () => store.settled(),

@@ -18,13 +18,7 @@ import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
-import { RedisScene } from './redis-scene.js';
-
-/** Matches requests for this lock, whatever script they run. */
-const about =
-  (key: string) =>
-  (request: string): boolean =>
-    request.includes(`lock:${key}`);
+import { about, RedisScene } from './redis-scene.js';
 
 describe.each([0, 40])('faults at the worst moment, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });

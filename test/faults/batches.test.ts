@@ -7,9 +7,7 @@ import { CommandMonitor } from '../support/command-monitor.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { queuedIn } from '../support/lock-app.js';
 import { blockEventLoop, rejectionOf, until, within } from '../support/until.js';
-import { RedisScene } from './redis-scene.js';
-
-const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
+import { RedisScene, scripts } from './redis-scene.js';
 
 describe.each([0, 10])('batched requests, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });

@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { queuedIn } from '../support/lock-app.js';
 import { elapse, next } from '../support/until.js';
-import { RedisScene } from './redis-scene.js';
-
-const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
+import { RedisScene, scripts } from './redis-scene.js';
 
 describe('load on the server', () => {
   const scene = new RedisScene({ inVirtualTime: true });

@@ -50,12 +50,12 @@ whereThereIsEtcd('batches in etcd', () => {
       const tries = await Promise.all(
         Array.from({ length: 100 }, () => app.locks.tryAcquire(key, { limit: 40 })),
       );
-      const shares = tries.filter((one) => one !== null);
-      expect(shares).toHaveLength(39);
-      expect(new Set([first, ...shares].map(({ token }) => token)).size).toBe(40);
+      const permits = tries.filter((one) => one !== null);
+      expect(permits).toHaveLength(39);
+      expect(new Set([first, ...permits].map(({ token }) => token)).size).toBe(40);
       const known = (await other.locks.inspect(key))?.holders.map(({ token }) => token);
-      expect(known?.sort()).toEqual([first, ...shares].map(({ token }) => token).sort());
-      await Promise.all([first, ...shares].map((share) => share.release()));
+      expect(known?.sort()).toEqual([first, ...permits].map(({ token }) => token).sort());
+      await Promise.all([first, ...permits].map((permit) => permit.release()));
       await scene.nothingLeft();
     });
 

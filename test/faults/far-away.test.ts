@@ -214,11 +214,11 @@ describe('a distant Redis', () => {
     // The caller for whom the process requests more tokens.
     const waiting = deaf.locks.acquire(key, options).catch((error: unknown) => error as Error);
     void first.release();
-    const share = await within(20_000, 'the other process', rival);
+    const permit = await within(20_000, 'the other process', rival);
     // Before the process considers the connection broken.
     expect(proxy.connectionsAccepted).toBe(accepted);
     deliver();
-    await share.release();
+    await permit.release();
     await kept.release();
     const served = await within(20_000, 'the next caller', waiting);
     expect(served).not.toBeInstanceOf(Error);

@@ -6,9 +6,7 @@ import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
-import { RedisScene } from './redis-scene.js';
-
-const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
+import { RedisScene, scripts } from './redis-scene.js';
 
 describe('the cost of hand-over inside a process', () => {
   const scene = new RedisScene({ inVirtualTime: true });

@@ -38,7 +38,7 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
   /** Holds all permits of the key. */
   const occupy = async (key: string, holds: LockOptions): Promise<LockApp> => {
     const holder = await scene.app();
-    for (let share = 0; share < (holds.limit ?? 1); share++) await holder.locks.acquire(key, holds);
+    for (let permit = 0; permit < (holds.limit ?? 1); permit++) await holder.locks.acquire(key, holds);
     return holder;
   };
 

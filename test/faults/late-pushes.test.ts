@@ -52,7 +52,7 @@ describe.each([0, 10, 40])('pushed grants that arrive late, %d ms away', (delay)
     for (const wait of waits) wait.catch(() => undefined);
     await queuedIn(waiter, key);
     const [queue] = await scene.client.keys('lock:@:queue:*');
-    await until('the first caller’s place is in the queue', () => scene.client.exists(queue!));
+    await until('the first caller is queued', () => scene.client.exists(queue!));
 
     // Granted with a claim lease of 1 900 ms; the message is held back.
     const deliver = proxy.hold('replies', (connection) => connection.subscribes);

@@ -5,13 +5,7 @@ import { latenessOfAbort } from '../support/lateness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, stateOf, within } from '../support/until.js';
-import { RedisScene } from './redis-scene.js';
-
-/** Matches requests for this lock, whatever script they run. */
-const about =
-  (key: string) =>
-  (request: string): boolean =>
-    request.includes(`lock:${key}`);
+import { about, RedisScene } from './redis-scene.js';
 
 describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });

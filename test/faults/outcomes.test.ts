@@ -3,12 +3,7 @@ import { LockOptionsError, LockTimeoutError, LockUnavailableError } from '../../
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { queuedIn } from '../support/lock-app.js';
 import { rejectionOf, until, within } from '../support/until.js';
-import { RedisScene } from './redis-scene.js';
-
-const about =
-  (key: string) =>
-  (request: string): boolean =>
-    request.includes(`lock:${key}`);
+import { about, RedisScene } from './redis-scene.js';
 
 describe.each([0, 40])('outcomes of calls, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
@@ -84,18 +79,9 @@ describe.each([0, 40])('outcomes of calls, %d ms away', (delay) => {
 describe.each([0, 10])('F6: a server that is out of memory, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  const outOfMemory = async (action: () => Promise<void>): Promise<void> => {
-    await scene.client.config('SET', 'maxmemory', '1');
-    try {
-      await action();
-    } finally {
-      await scene.client.config('SET', 'maxmemory', '0');
-    }
-  };
-
   it('rejects an acquire with the reason', async () => {
     const app = await scene.app();
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       const error = await rejectionOf(app.locks.tryAcquire(scene.key()));
       expect(error).toBeInstanceOf(LockUnavailableError);
       expect(String((error as LockUnavailableError).cause)).toContain('OOM');
@@ -109,7 +95,7 @@ describe.each([0, 10])('F6: a server that is out of memory, %d ms away', (delay)
     const lost = proxy.loseReply(about(key));
     const handle = await within(4_000, 'the lock', app.locks.acquire(key));
     await lost;
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       await handle.release();
       await until('the lock is free', async () => (await scene.client.exists(`lock:${key}`)) === 0, {
         deadline: 2_000,
@@ -128,7 +114,7 @@ describe.each([0, 10])('F6: a server that is out of memory, %d ms away', (delay)
     const waiting = rejectionOf(app.locks.acquire(key, { signal: stop.signal, waitTime: 15_000 }));
     await lost;
     await queuedIn(app, key);
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       stop.abort();
       await waiting;
       // Silent waiters are forgotten only after three polls.

@@ -10,6 +10,16 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 
+/** Matches requests for this lock, whatever script they run. */
+export const about =
+  (key: string) =>
+  (request: string): boolean =>
+    request.includes(`lock:${key}`);
+
+/** The number of scripts in counts of commands. */
+export const scripts = (counts: Record<string, number>): number =>
+  (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
+
 interface AppSettings {
   readonly redis?: string;
   readonly watchdogTimeout?: number;
@@ -108,6 +118,16 @@ export class RedisScene {
 
   leftovers(): Promise<string[]> {
     return leftoversOf(this.client);
+  }
+
+  /** Runs `action` while the server is out of memory. */
+  async outOfMemory(action: () => Promise<void>): Promise<void> {
+    await this.client.config('SET', 'maxmemory', '1');
+    try {
+      await action();
+    } finally {
+      await this.client.config('SET', 'maxmemory', '0');
+    }
   }
 
   async nothingLeft(deadline = 5_000): Promise<void> {

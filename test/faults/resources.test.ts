@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import { growthIn, runCycles } from '../soak/cycles.mjs';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
-import { RedisScene } from './redis-scene.js';
+import { RedisScene, scripts } from './redis-scene.js';
 
 const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
 
@@ -22,8 +22,7 @@ describe('the cost of waiting', () => {
     await held.release();
     await Promise.all(served);
     const counts = await scene.commandCounts();
-    const scripts = (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
-    return (scripts + (counts['publish'] ?? 0)) / waiters;
+    return (scripts(counts) + (counts['publish'] ?? 0)) / waiters;
   }
 
   it.each([

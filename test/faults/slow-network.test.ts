@@ -40,8 +40,8 @@ describe('several keys over a slow network', () => {
   afterEach(() => stopTime?.());
 
   const keysOf = (count: number): string[] => {
-    const place = scene.key();
-    return Array.from({ length: count }, (_, index) => `{${place}}-${String(index).padStart(3, '0')}`);
+    const slot = scene.key();
+    return Array.from({ length: count }, (_, index) => `{${slot}}-${String(index).padStart(3, '0')}`);
   };
 
   const outcomeOf = async (

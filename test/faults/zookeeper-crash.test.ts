@@ -53,7 +53,7 @@ whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
         await holder.kill();
         const killedAt = performance.now();
         const isGone = async (): Promise<boolean> =>
-          !(await nodes.places()).some((place) => place.startsWith(held));
+          !(await nodes.entries()).some((entry) => entry.startsWith(held));
         await until('it is free', isGone, { deadline: 60_000, every: 20 });
         const after = performance.now() - killedAt;
         // For the log of measurements.
@@ -78,9 +78,9 @@ whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
       const waiting = waiter.locks.acquire(held, { limit, waitTime: 60_000 });
       await queuedIn(waiter, held);
       await holder.kill();
-      const share = await within(60_000, 'a share', waiting);
+      const permit = await within(60_000, 'a permit', waiting);
       expect(performance.now() - start).toBeLessThan(2_000 * 1.01 + BUSY);
-      for (const handle of [share, ...handles]) expect(await handle.release()).toBe('released');
+      for (const handle of [permit, ...handles]) expect(await handle.release()).toBe('released');
     });
 
     it('does not delay a writer for longer than its leaseTime, however many processes read', async () => {

@@ -70,9 +70,9 @@ export class EtcdCluster {
     const { members } = (await this.operate('cluster/member/list', {}, others)) as {
       members: readonly { readonly ID: string; readonly peerURLs: readonly string[] }[];
     };
-    const place = members.find(({ peerURLs }) => peerURLs.includes(emptied.peerUrl));
-    if (place === undefined) throw new Error('the server is not a member of the cluster');
-    await this.operate('cluster/member/remove', { ID: place.ID }, others);
+    const member = members.find(({ peerURLs }) => peerURLs.includes(emptied.peerUrl));
+    if (member === undefined) throw new Error('the server is not a member of the cluster');
+    await this.operate('cluster/member/remove', { ID: member.ID }, others);
     await this.operate('cluster/member/add', { peerURLs: [emptied.peerUrl] }, others);
     await emptied.restartEmpty('existing');
     await this.ready();

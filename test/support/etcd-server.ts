@@ -1,14 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Endpoint, channelCredentials } from '../../lib/stores/etcd/connection/endpoint.js';
 import { methods, MessageWriter, type Method } from '../../lib/stores/etcd/protocol.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
-import { hasExited } from './redis-process.js';
-import { standStill } from './stand-still.js';
+import { PersistentServer } from './server-process.js';
 import { createTlsFiles } from './tls-files.js';
 import { elapse, until } from './until.js';
 
@@ -41,14 +39,16 @@ export const compaction: Method<number, undefined> = {
 };
 
 /** An etcd server for a test: on free loopback ports, in its own folder, and without fsync. */
-export class EtcdServer {
+export class EtcdServer extends PersistentServer {
   private clients: Endpoint[] = [];
 
   private constructor(
-    private readonly directory: string,
+    directory: string,
     private readonly args: MemberArguments,
-    private process: ChildProcess,
-  ) {}
+    child: ChildProcess,
+  ) {
+    super(directory, child);
+  }
 
   /** A cluster of one member. */
   static async start({ flags = [], tls = false }: EtcdServerOptions = {}): Promise<EtcdServer> {
@@ -111,7 +111,7 @@ export class EtcdServer {
     await until(
       'etcd serves',
       async () => {
-        if (hasExited(this.process)) throw new Error('etcd exited immediately');
+        if (this.hasEnded) throw new Error('etcd exited immediately');
         const client = this.client();
         try {
           await client.open(1_000);
@@ -129,29 +129,6 @@ export class EtcdServer {
     return this;
   }
 
-  get hasEnded(): boolean {
-    return hasExited(this.process);
-  }
-
-  /** SIGKILL; written data survives. */
-  async kill(): Promise<void> {
-    if (hasExited(this.process)) return;
-    const exited = once(this.process, 'exit');
-    this.process.kill('SIGKILL');
-    await exited;
-  }
-
-  /** Connections stay open, and nothing is answered. */
-  async stop(): Promise<void> {
-    const { pid } = this.process;
-    if (pid !== undefined) await standStill(pid);
-  }
-
-  resume(): void {
-    this.process.kill('SIGCONT');
-  }
-
-  /** Restarts on the same ports, with its data. */
   async restart(): Promise<void> {
     await this.kill();
     this.process = launch(this.directory, this.args, 'new');
@@ -162,21 +139,6 @@ export class EtcdServer {
     await this.kill();
     await rm(join(this.directory, 'data'), { recursive: true, force: true });
     this.process = launch(this.directory, this.args, state);
-  }
-
-  /** Saves the current data for {@link restoreData}, and restarts. */
-  async saveData(): Promise<void> {
-    await this.kill();
-    await cp(join(this.directory, 'data'), join(this.directory, 'saved'), { recursive: true });
-    await this.restart();
-  }
-
-  /** Restarts with the data of {@link saveData}. */
-  async restoreData(): Promise<void> {
-    await this.kill();
-    await rm(join(this.directory, 'data'), { recursive: true });
-    await cp(join(this.directory, 'saved'), join(this.directory, 'data'), { recursive: true });
-    await this.restart();
   }
 
   async close(): Promise<void> {

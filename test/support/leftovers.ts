@@ -12,10 +12,10 @@ export async function leftoversOf(client: Redis | Cluster): Promise<string[]> {
 }
 
 async function described(client: Redis | Cluster, key: string): Promise<string> {
-  const [ttl, fields, places] = await Promise.all([
+  const [ttl, fields, entries] = await Promise.all([
     client.pttl(key),
     client.hgetall(key).catch(() => undefined),
     client.zrange(key, '0', '-1', 'WITHSCORES').catch(() => undefined),
   ]);
-  return `${key} (${ttl} ms left) ${JSON.stringify(fields ?? places)}`;
+  return `${key} (${ttl} ms left) ${JSON.stringify(fields ?? entries)}`;
 }

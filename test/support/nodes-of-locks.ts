@@ -35,12 +35,12 @@ export class NodesOfLocks {
   }
 
   /** The entries of holders and waiters in all locks. */
-  async places(): Promise<readonly string[]> {
+  async entries(): Promise<readonly string[]> {
     const locks = await this.namesIn(ROOT);
-    const places = await Promise.all(
+    const entries = await Promise.all(
       locks.map(async (lock) => (await this.namesIn(`${ROOT}/${lock}`)).map((name) => `${lock}/${name}`)),
     );
-    return places.flat();
+    return entries.flat();
   }
 
   /** The nodes of clients, which last as long as their sessions. */
@@ -51,8 +51,8 @@ export class NodesOfLocks {
   /** Ephemeral nodes are deleted with their session. */
   async clear(): Promise<void> {
     await this.connection.request(remove(`${CLIENTS}/watched`)).catch(() => undefined);
-    for (const place of await this.places()) {
-      await this.connection.request(remove(`${ROOT}/${place}`)).catch(() => undefined);
+    for (const entry of await this.entries()) {
+      await this.connection.request(remove(`${ROOT}/${entry}`)).catch(() => undefined);
     }
     for (const lock of await this.namesIn(ROOT)) {
       await this.connection.request(remove(`${ROOT}/${lock}`)).catch(() => undefined);

@@ -8,8 +8,8 @@ import pg from 'pg';
 import { postgresMigration } from '../../lib/stores/postgres/index.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
-import { hasExited } from './redis-process.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
+import { endProcess, hasExited, untilReady } from './server-process.js';
 import { createTlsFiles } from './tls-files.js';
 
 /** The folder with the programs of PostgreSQL; set by `npm run test:stores`. */
@@ -34,7 +34,7 @@ const libraries = process.env['POSTGRES_LIBRARIES'];
 const env = { ...process.env, ...(libraries !== undefined && { LD_LIBRARY_PATH: libraries }) };
 
 /** PostgreSQL does not run as root: it gets the user `nobody`. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+export const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 export interface PostgresServerOptions {
   /** Further settings for `-c`. */
@@ -153,7 +153,7 @@ export class PostgresServer {
 
   /** SIGQUIT: like a loss of power; committed data survives. */
   async kill(): Promise<void> {
-    await this.end('SIGQUIT');
+    await endProcess(this.process, 'SIGQUIT');
   }
 
   /** SIGKILL for all its processes, like the loss of the machine. */
@@ -174,7 +174,7 @@ export class PostgresServer {
 
   /** SIGINT: closes connections and shuts down. */
   async shutDown(): Promise<void> {
-    await this.end('SIGINT');
+    await endProcess(this.process, 'SIGINT');
   }
 
   /** Stops all processes: connections stay open, and nothing is answered. */
@@ -203,13 +203,6 @@ export class PostgresServer {
   private async speakLanguage(): Promise<void> {
     const client = await this.client();
     await client.query("ALTER DATABASE postgres SET lc_messages = 'C.UTF-8'");
-  }
-
-  private async end(signal: NodeJS.Signals): Promise<void> {
-    if (hasExited(this.process)) return;
-    const exited = once(this.process, 'exit');
-    this.process.kill(signal);
-    await exited;
   }
 
   private async signalAll(signal: NodeJS.Signals): Promise<void> {
@@ -267,16 +260,6 @@ async function launch(
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   guardAgainstOrphans(child, directory);
-  await new Promise<void>((resolve, reject) => {
-    let output = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      output = (output + chunk.toString()).slice(-10_000);
-      if (/ready to accept (read-only )?connections/.test(output)) resolve();
-    });
-    child.once('error', reject);
-    child.once('exit', () => {
-      reject(new Error(`PostgreSQL exited immediately:\n${output}`));
-    });
-  });
+  await untilReady('PostgreSQL', child, /ready to accept (read-only )?connections/);
   return child;
 }

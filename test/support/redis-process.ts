@@ -41,7 +41,3 @@ export async function launchRedis({ args, directory, env }: RedisLaunch): Promis
   });
   return child;
 }
-
-export function hasExited(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
-}

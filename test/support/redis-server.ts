@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
-import { hasExited, launchRedis, PortTaken } from './redis-process.js';
+import { launchRedis, PortTaken } from './redis-process.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
+import { endProcess, hasExited } from './server-process.js';
 import { createTlsFiles, type TlsFiles } from './tls-files.js';
 import { elapse } from './until.js';
 
@@ -150,10 +150,7 @@ export class RedisServer {
 
   /** SIGKILL: all data is lost, and connections are reset. */
   async kill(): Promise<void> {
-    if (hasExited(this.process)) return;
-    const exited = once(this.process, 'exit');
-    this.process.kill('SIGKILL');
-    await exited;
+    await endProcess(this.process);
   }
 
   /** SIGSTOP: connections stay open, and nothing is answered. */

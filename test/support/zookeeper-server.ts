@@ -1,14 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
-import { hasExited } from './redis-process.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
-import { standStill } from './stand-still.js';
+import { PersistentServer } from './server-process.js';
 import { until } from './until.js';
 
 /** The folder with the libraries of ZooKeeper's server; set by `npm run test:stores`. */
@@ -33,15 +31,17 @@ export interface Membership {
 }
 
 /** A ZooKeeper server for a test: on a free loopback port, in its own folder, and without fsync. */
-export class ZooKeeperServer {
+export class ZooKeeperServer extends PersistentServer {
   private constructor(
     readonly port: number,
-    private readonly directory: string,
+    directory: string,
     private readonly options: ZooKeeperServerOptions,
     private readonly membership: Membership | undefined,
     private readonly clock: ServerClock | undefined,
-    private process: ChildProcess,
-  ) {}
+    child: ChildProcess,
+  ) {
+    super(directory, child);
+  }
 
   static async start(
     options: ZooKeeperServerOptions = {},
@@ -61,12 +61,6 @@ export class ZooKeeperServer {
     return `127.0.0.1:${String(this.port)}`;
   }
 
-  mainProcess(): number {
-    const { pid } = this.process;
-    if (pid === undefined) throw new Error('ZooKeeper has not been started');
-    return pid;
-  }
-
   /** Stops the wall clock at this time, ms, until the next call; needs `clock: true`. */
   fixClock(wall: number): void {
     if (!this.clock) throw new Error('start the server with `clock: true` to set its clock');
@@ -78,7 +72,7 @@ export class ZooKeeperServer {
     await until(
       'ZooKeeper serves',
       async () => {
-        if (hasExited(this.process)) throw new Error('ZooKeeper exited immediately');
+        if (this.hasEnded) throw new Error('ZooKeeper exited immediately');
         return (await this.mode()) !== undefined;
       },
       { deadline: 60_000 },
@@ -97,26 +91,6 @@ export class ZooKeeperServer {
     return Number(/^Zxid: (0x[\da-f]+)/m.exec(answer)?.[1]);
   }
 
-  get hasEnded(): boolean {
-    return hasExited(this.process);
-  }
-
-  async kill(): Promise<void> {
-    if (hasExited(this.process)) return;
-    const exited = once(this.process, 'exit');
-    this.process.kill('SIGKILL');
-    await exited;
-  }
-
-  /** Connections stay open, and nothing is answered. */
-  async stop(): Promise<void> {
-    await standStill(this.mainProcess());
-  }
-
-  resume(): void {
-    process.kill(this.mainProcess(), 'SIGCONT');
-  }
-
   /**
    * Restarts on the same port, with its data.
    *
@@ -130,21 +104,6 @@ export class ZooKeeperServer {
     }
     this.process = launch(this.directory, this.options, this.clock);
     if (this.membership === undefined) await this.ready();
-  }
-
-  /** Saves the current data for {@link restoreData}, and restarts. */
-  async saveData(): Promise<void> {
-    await this.kill();
-    await cp(join(this.directory, 'data'), join(this.directory, 'saved'), { recursive: true });
-    await this.restart();
-  }
-
-  /** Restarts with the data of {@link saveData}. */
-  async restoreData(): Promise<void> {
-    await this.kill();
-    await rm(join(this.directory, 'data'), { recursive: true });
-    await cp(join(this.directory, 'saved'), join(this.directory, 'data'), { recursive: true });
-    await this.restart();
   }
 
   async close(): Promise<void> {

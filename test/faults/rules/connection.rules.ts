@@ -97,12 +97,12 @@ export function connectionRules(scene: StoreScene): void {
     const [holder, waiter] = [await scene.app(), await scene.app({ store })];
     const turn = async (): Promise<boolean> => {
       const [held, shared] = [scene.key(), scene.key()];
-      const shares = { limit: 2, waitTime: 15_000 };
-      const handles = [await holder.locks.acquire(held), await holder.locks.acquire(shared, shares)];
-      handles.push(await holder.locks.acquire(shared, { ...shares, fair: true }));
+      const permits = { limit: 2, waitTime: 15_000 };
+      const handles = [await holder.locks.acquire(held), await holder.locks.acquire(shared, permits)];
+      handles.push(await holder.locks.acquire(shared, { ...permits, fair: true }));
       const waiting = [
         waiter.locks.acquire(held, { waitTime: 15_000 }),
-        waiter.locks.acquire(shared, shares),
+        waiter.locks.acquire(shared, permits),
       ];
       await Promise.all([queuedIn(waiter, held), queuedIn(waiter, shared)]);
       await Promise.all(handles.map((handle) => handle.release()));

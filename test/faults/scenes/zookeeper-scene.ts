@@ -62,7 +62,7 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
   }
 
   async leftovers(): Promise<readonly string[]> {
-    return await this.look((nodes) => nodes.places());
+    return await this.look((nodes) => nodes.entries());
   }
 
   async deleteLocks(): Promise<void> {
