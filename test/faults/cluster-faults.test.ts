@@ -255,7 +255,7 @@ describe('faults of a Redis Cluster', () => {
       await proxy.accept();
       await (await within(5_000, 'the lock', waiting)).release();
       await scene.servers.migrateSlot(slotOf(key), await otherThan(slotOf(key)));
-      await (await within(1_000, 'the lock in its new slot owner', app.locks.acquire(key))).release();
+      await (await within(1_000, 'the lock on the new owner of its slot', app.locks.acquire(key))).release();
     } finally {
       await app.close();
       await proxy.close();

@@ -15,7 +15,7 @@ describe('a distant Redis', () => {
 
   describe.each([10, 40])('%d ms there and back', (delay) => {
     it.each(['a signal', 'waitTime'])(
-      'readers that give up together by %s send at most one queue request each position, and other callers are unaffected',
+      'readers that give up together by %s send at most one queue request for each position, and other callers are unaffected',
       async (how) => {
         const proxy = await scene.proxy();
         proxy.delay(delay);

@@ -21,7 +21,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
   describe('ZooKeeper whose nodes are deleted', () => {
     const scene = new ZooKeeperScene();
 
-    /** Deletes a node with its children; a path that ends in a prefix matches the nodes of all clients. */
+    /** Deletes a node with its children; a path that ends in "-" is a prefix of the nodes of all clients. */
     async function deleteAll(path: string): Promise<void> {
       const nodes = await NodesOfLocks.open(scene.server.port);
       const parent = path.slice(0, path.lastIndexOf('/'));

@@ -128,7 +128,7 @@ const commands = {
     loops.get(name).going = false;
   },
 
-  /** The locks acquired last are not used. */
+  /** Requests a lock, and exits in the same tick. */
   askAndExit({ key }) {
     setImmediate(async () => {
       await locks.withLock(key, () => undefined);

@@ -52,7 +52,7 @@ class Flow {
   private arriveLater(): void {
     const [first] = this.onTheWay;
     if (first === undefined) return;
-    // Timers ignore fractions of a millisecond, and would need another timer for them.
+    // Rounded up: timers drop fractions of a millisecond, so a second timer would be needed.
     this.timer = setTimeout(this.arrive, Math.max(0, Math.ceil(first.due - performance.now())));
   }
 

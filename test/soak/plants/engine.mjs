@@ -50,7 +50,7 @@ export const enginePlants = {
     ],
     run: {
       options: { faults: false, callers: 60, processes: 2, plain: true },
-      // A holder's process is queued behind the other one: one turn and a bit.
+      // A process that holds the lock is not queued before the other one: at most one turn and a bit.
       rules: { ...STRICT_RULES, turn: 45 },
     },
   },
