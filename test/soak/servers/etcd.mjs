@@ -2,26 +2,25 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { end, spawnTied } from '../lifeline.mjs';
-import { monotonic } from '../monotonic.mjs';
 import { replaceMember } from './etcd-membership.mjs';
 import { freePort } from './free-port.mjs';
+import { Members } from './members.mjs';
 import { load } from './module-options.mjs';
 
 const PREFIX = 'distributed-lock/';
 const TOKENS_PER_REVISION = 128;
 
 /** An etcd cluster of three members on free ports of the loopback interface, with persistent data. */
-export class EtcdUnderTest {
-  pushes = 'watch events';
+export class EtcdUnderTest extends Members {
   #program;
   #directory;
   #build;
-  #members = [];
   #library;
   /** Compacts as the documentation recommends; runs with faults compact at random instead. */
   #compacts = false;
 
   constructor(program, directory, build) {
+    super();
     this.#program = program;
     this.#directory = join(directory, 'etcd');
     this.#build = build;
@@ -36,25 +35,10 @@ export class EtcdUnderTest {
     const { methods, MessageWriter, fieldsOf } = await load(this.#build.entry, 'stores/etcd/protocol.js');
     this.#library = { Endpoint, channelCredentials, methods, MessageWriter, fieldsOf };
     for (const name of ['one', 'two', 'three']) {
-      this.#members.push({ name, port: await freePort(), peerPort: await freePort() });
+      this.members.push({ name, port: await freePort(), peerPort: await freePort() });
     }
-    for (const member of this.#members) this.#launch(member);
+    for (const member of this.members) this.launch(member);
     await this.#look();
-  }
-
-  /** The port of the member behind the proxies. */
-  get port() {
-    return this.#members[0].port;
-  }
-
-  get url() {
-    return this.urlAt(this.port);
-  }
-
-  urlAt(port) {
-    return [port, ...this.#members.slice(1).map((member) => member.port)]
-      .map((one) => `127.0.0.1:${one}`)
-      .join(',');
   }
 
   /** No larger fencing token has been issued so far. */
@@ -63,17 +47,9 @@ export class EtcdUnderTest {
     return Number(reply.entries[0]?.value ?? 0) + (revision + 1) * TOKENS_PER_REVISION - 1;
   }
 
-  async isWritable() {
-    await Promise.resolve();
-  }
-
   async leftovers() {
     const { reply } = await this.#look(`${PREFIX}l/`, `${PREFIX}l0`);
     return reply.entries.map(({ key }) => ({ name: key, ttl: -1 }));
-  }
-
-  isTransient() {
-    return true;
   }
 
   /** Each write has its own revision. */
@@ -82,87 +58,34 @@ export class EtcdUnderTest {
     return { entries: reply.count, writes: revision, bytes: undefined };
   }
 
-  /** The faults of the cluster as `[weight, name, act]`. */
   faults(means) {
-    const { random, note } = means;
-    return [
-      [6, 'member stopped', (name) => this.#stop(means, name, [random.pick(this.#members)])],
-      [5, 'leader stopped', async (name) => this.#stop(means, name, [await this.#leader()])],
-      [
-        3,
-        'majority stopped',
-        (name) =>
-          this.#stop(means, name, this.#members.slice(random.between(0, 1), 2 + random.between(0, 1))),
-      ],
-      [4, 'leader killed and started again', async (name) => this.#kill(means, name, [await this.#leader()])],
-      [3, 'member killed and started again', (name) => this.#kill(means, name, [random.pick(this.#members)])],
-      [
-        2,
-        'member killed, emptied and started again',
-        (name) => this.#empty(means, name, random.pick(this.#members)),
-      ],
-      [2, 'all killed and started again', (name) => this.#kill(means, name, this.#members)],
-      [3, 'history compacted', (name) => this.#compact(note, name)],
-    ];
+    return [...super.faults(means), [3, 'history compacted', (name) => this.#compact(means.note, name)]];
   }
 
   async close() {
-    await Promise.all(this.#members.map(({ process }) => end(process)));
+    await Promise.all(this.members.map(({ process }) => end(process)));
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  async #stop({ random, note, record }, name, members) {
-    const ms = random.between(20, 2_500);
-    const untilServed = await this.#outageWithout(members, record);
-    note(name, { ms, members: members.map((member) => member.name) });
-    for (const { process } of members) process.kill('SIGSTOP');
-    untilServed();
-    await elapse(ms);
-    for (const { process } of members) process.kill('SIGCONT');
-  }
-
-  async #kill({ random, note, record }, name, members) {
-    const untilServed = await this.#outageWithout(members, record);
-    note(name, { members: members.map((member) => member.name) });
-    await Promise.all(members.map(({ process }) => end(process)));
-    untilServed();
-    await elapse(random.between(0, 1_500));
-    for (const member of members) this.#launch(member);
-  }
-
   /** The member loses its data, and joins the cluster again as a new one. */
-  async #empty({ random, note, record }, name, member) {
-    const others = this.#members.filter((other) => other !== member);
+  async empty({ random, note, record }, name, member) {
+    const others = this.members.filter((other) => other !== member);
     // The other two must agree without it, so they must be up to date.
-    await this.#serving(this.#members);
-    const untilServed = await this.#outageWithout([member], record);
+    await this.#serving(this.members);
+    const untilServed = await this.outageWithout([member], record);
     note(name, { members: [member.name] });
     await end(member.process);
     untilServed();
     rmSync(this.#dataOf(member), { recursive: true, force: true });
     await replaceMember(peerUrlOf(member), others);
     await elapse(random.between(0, 1_500));
-    this.#launch(member, 'existing');
+    this.launch(member, 'existing');
     // It does not count towards a majority before it is up to date.
     await this.#serving([member]);
   }
 
-  /**
-   * The returned function is called when these members have failed. It records how long the cluster is unavailable, if the
-   * leader or a majority has failed, without waiting for the end.
-   */
-  async #outageWithout(members, record) {
-    const staysAvailable = members.length === 1 && members[0] !== (await this.#leader());
-    const from = monotonic();
-    return () => {
-      if (staysAvailable) return;
-      withRetries(() =>
-        Promise.any(this.#members.map((member) => this.#askAt(member, ...this.#latest))),
-      ).then(
-        () => record({ e: 'away', from }),
-        () => undefined,
-      );
-    };
+  async served() {
+    await withRetries(() => Promise.any(this.members.map((member) => this.#askAt(member, ...this.#latest))));
   }
 
   /** Resolves when each of these members serves up-to-date reads. */
@@ -189,8 +112,7 @@ export class EtcdUnderTest {
     ).catch(() => undefined);
   }
 
-  /** The leader, or any member if there is none. */
-  async #leader() {
+  async leader() {
     const { methods, fieldsOf } = this.#library;
     const leads = {
       ...methods.status,
@@ -203,9 +125,8 @@ export class EtcdUnderTest {
         return own === leader;
       },
     };
-    for (const member of this.#members)
-      if (await this.#askAt(member, leads).catch(() => false)) return member;
-    return this.#members[0];
+    for (const member of this.members) if (await this.#askAt(member, leads).catch(() => false)) return member;
+    return this.members[0];
   }
 
   #look(key = 'x', last = undefined) {
@@ -215,7 +136,7 @@ export class EtcdUnderTest {
   /** Asks one member after the other, with retries. */
   async #ask(method, request) {
     return withRetries((attempt) =>
-      this.#askAt(this.#members[attempt % this.#members.length], method, request),
+      this.#askAt(this.members[attempt % this.members.length], method, request),
     );
   }
 
@@ -239,7 +160,7 @@ export class EtcdUnderTest {
   }
 
   /** @param {'new' | 'existing'} state of the cluster, for a member without data */
-  #launch(member, state = 'new') {
+  launch(member, state = 'new') {
     const { name, port } = member;
     const directory = this.#folderOf(member);
     mkdirSync(directory, { recursive: true });
@@ -252,7 +173,7 @@ export class EtcdUnderTest {
       'advertise-client-urls': client,
       'listen-peer-urls': peer,
       'initial-advertise-peer-urls': peer,
-      'initial-cluster': this.#members.map((one) => `${one.name}=${peerUrlOf(one)}`).join(','),
+      'initial-cluster': this.members.map((one) => `${one.name}=${peerUrlOf(one)}`).join(','),
       'initial-cluster-state': state,
       'initial-cluster-token': this.#directory,
       'heartbeat-interval': '50',
