@@ -58,7 +58,7 @@ describe.each([0, 10, 40])('pushed grants that arrive late, %d ms away', (delay)
     const deliver = proxy.hold('replies', (connection) => connection.subscribes);
     await held.release();
     expect(await scene.client.hget(`lock:${key}`, 'unclaimed')).toBe('1');
-    // The request of the next caller, for 200 ms, is carried out, but its reply is lost; then this caller gives up as well.
+    // The next caller's request for 200 ms is carried out, but its reply is lost; then this caller gives up, too.
     const lost = proxy.loseReply((request) => request.includes(key));
     gone[0]?.abort('enough');
     await lost;

@@ -48,7 +48,7 @@ interface Started {
   readonly stopTime: (() => void) | undefined;
 }
 
-/** A Redis server for one test file, with applications connected directly or through a proxy. Applications are closed after each test. */
+/** A Redis server for one test file, with applications connected directly or through a proxy, closed after each test. */
 export class RedisScene {
   /** The round-trip delay, ms. */
   readonly delay: number;

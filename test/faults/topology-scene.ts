@@ -20,7 +20,7 @@ interface AppSettings {
   readonly replicas?: { readonly min: number };
 }
 
-/** Several Redis servers for one test file, with applications connected to them. Applications are closed after each test. */
+/** Several Redis servers for one test file, with applications that are closed after each test. */
 export class TopologyScene<T extends Topology> {
   private started: T | undefined;
   private readonly apps: LockApp[] = [];

@@ -1,4 +1,4 @@
-// Acquires and releases locks and gives up waits, as often as `cycles` and `abandoned` say, and sends samples of its memory.
+// Acquires and releases locks, gives up waits, and sends samples of its resources.
 // Runs with --expose-gc.
 import { timersSet } from './timer-census.mjs';
 import 'reflect-metadata';

@@ -41,7 +41,7 @@ const acts = {
   timedOut: async (caller) => {
     const other = (id + 1) % 2;
     const key = `long-${other}-${caller % LONG_HOLDS}`;
-    // A timeout before any reply is usual on a busy machine; the other process may not have acquired the lock yet, either.
+    // A timeout without a reply is usual on a busy machine; the other process may not hold the lock yet, either.
     const taken = await locks.tryAcquire(key, { waitTime: 20 }).catch(ignoreUnavailable);
     await taken?.release();
   },

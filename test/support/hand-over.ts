@@ -10,7 +10,7 @@ export interface LineUp {
   readonly waits: Promise<LockHandle>[];
 }
 
-/** A holder and waiters of the same process, to which the lock may pass without the store (P20). The waiters call `after` ms later. */
+/** A holder, and waiters of the same process (P20) that call `after` ms later. */
 export async function lineUp(
   app: LockApp,
   key: string,

@@ -4,7 +4,7 @@ import { LockStoreError, MemoryLockStore } from '../../lib/index.js';
 /** A quorum member in memory; a test controls its faults and its clock. Records all requests. */
 export class MemberUnderControl implements LockStore {
   readonly name: string;
-  /** `down`: unreachable. `refusing`: replies with errors. `silent`: ignores requests. `slow`: carries requests out, and replies on `answer()`. */
+  /** `refusing`: replies with errors. `silent`: ignores requests. `slow`: carries requests out, and replies on `answer()`. */
   condition: 'up' | 'down' | 'refusing' | 'silent' | 'slow' = 'up';
   /** The only kind of request with slow replies; all if undefined. */
   slowAt: string | undefined;
