@@ -36,7 +36,7 @@ const QUICK = [
   'test/unit/',
   'test/contract/memory.test.ts',
   'test/contract/redis.test.ts',
-  'test/faults/(commands|gathered|late-pushes|outcomes|re-entry|retry).test.ts',
+  'test/faults/(commands|batches|late-pushes|outcomes|re-entry|retry).test.ts',
 ];
 
 /**

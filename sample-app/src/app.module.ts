@@ -14,8 +14,8 @@ import { OrdersModule } from './orders/orders.module.js';
 import { Settings } from './settings/settings.js';
 import { SettingsModule } from './settings/settings.module.js';
 
-/** One line says where the locks are; everything else stays as it is. */
-function placeOfLocks(settings: Settings): DistributedLockOptions {
+/** Selects the store of locks; everything else is the same for all stores. */
+function lockStoreOptions(settings: Settings): DistributedLockOptions {
   switch (settings.lockStore) {
     case 'memory':
       return { store: 'memory' };
@@ -36,16 +36,16 @@ function placeOfLocks(settings: Settings): DistributedLockOptions {
     DistributedLockModule.forRootAsync({
       inject: [Settings],
       useFactory: (settings: Settings) => ({
-        ...placeOfLocks(settings),
+        ...lockStoreOptions(settings),
         waitTime: settings.lockWaitTime,
       }),
     }),
     LockPrometheusModule.forRoot(),
-    // The page of all locks, of all processes of the shop.
+    // The dashboard shows the locks of all processes of the shop.
     LockDashboardModule.forRoot({
       path: '/locks',
       guards: [LocalOnlyGuard],
-      // The guard goes by the address, which a site has too that gives its own name the address of this machine.
+      // The guard checks the client's address, which does not stop a website whose own name resolves to this machine.
       hosts: ['localhost', '127.0.0.1', '[::1]'],
       allowBreak: true,
     }),

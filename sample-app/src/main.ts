@@ -6,7 +6,7 @@ import { AppModule } from './app.module.js';
 import { Settings } from './settings/settings.js';
 
 const app = await NestFactory.create(AppModule);
-// SIGTERM lets the orders that hold a lock end before the process does.
+// On SIGTERM, orders that hold a lock end before the process does.
 app.enableShutdownHooks();
 
 const { port, host } = app.get(Settings);

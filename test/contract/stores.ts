@@ -223,7 +223,7 @@ async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFa
     options: () => ({ store }),
     port: () => store,
     // The server removes the node of a lock a minute or two after its last queue entry.
-    leftovers: () => nodes.places(),
+    leftovers: () => nodes.entries(),
     clear: () => nodes.clear(),
     roundTrip: () => nodes.roundTrip(),
     settled: () => store.settled(),

@@ -13,7 +13,7 @@ import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 
 const endings = new Endings();
 
-/** What a call fails with, and what the log says. */
+/** The message of a failed call; the log has the same advice. */
 const failureOf = async (options: DistributedLockOptions): Promise<string> => {
   const app = endings.app(await LockApp.start(options));
   const { message } = (await rejectionOf(app.locks.acquire('key', { waitTime: 0 }))) as Error;
@@ -22,14 +22,14 @@ const failureOf = async (options: DistributedLockOptions): Promise<string> => {
   return message;
 };
 
-describe('messages end with what to do about the cause: Redis', () => {
+describe('errors say how to fix the cause: Redis', () => {
   let server: RedisServer;
   beforeAll(async () => {
     server = await RedisServer.start();
   });
   afterAll(() => server.close());
 
-  it('a wrong password, and none', async () => {
+  it('a wrong password and a missing one', async () => {
     const url = new URL(await server.addUser('shop', 'right', ['~*', '&*', '+@all']));
     url.password = 'wrong';
     expect(await failureOf({ redis: url.href })).toMatch(
@@ -46,7 +46,7 @@ describe('messages end with what to do about the cause: Redis', () => {
     }
   });
 
-  it('rights that are missing', async () => {
+  it('missing rights', async () => {
     const url = await server.addUser('poor', 'right', ['~*', '&*', '+@all', '-evalsha', '-eval']);
     expect(await failureOf({ redis: url })).toMatch(
       /NOPERM.*Give the Redis user the rights that it lacks.*list them\.$/,
@@ -91,7 +91,7 @@ describe('messages end with what to do about the cause: Redis', () => {
   });
 });
 
-describe('messages end with what to do about the cause: etcd and ZooKeeper', () => {
+describe('errors say how to fix the cause: etcd and ZooKeeper', () => {
   it('a port without a listener', async () => {
     const host = `127.0.0.1:${String(await freePort())}`;
     for (const store of [etcdStore({ hosts: host }), zookeeperStore({ hosts: host })]) {
@@ -110,7 +110,7 @@ describe('messages end with what to do about the cause: etcd and ZooKeeper', () 
 });
 
 whereThereIsPostgres('advice with postgres', () => {
-  describe('messages end with what to do about the cause: PostgreSQL', () => {
+  describe('errors say how to fix the cause: PostgreSQL', () => {
     let server: PostgresServer;
     let admin: TestPgClient;
     beforeAll(async () => {
@@ -137,7 +137,7 @@ whereThereIsPostgres('advice with postgres', () => {
       expect(await failureAs('one')).toMatch(/too many connections.*Raise `max_connections`.*connections\.$/);
     });
 
-    it('a database that is read-only, or not there', async () => {
+    it('a database that is read-only or does not exist', async () => {
       await admin.query('ALTER ROLE shop SET default_transaction_read_only = on');
       await admin.query(
         'GRANT USAGE ON SCHEMA distributed_lock TO shop; GRANT ALL ON ALL TABLES IN SCHEMA distributed_lock TO shop; GRANT ALL ON ALL SEQUENCES IN SCHEMA distributed_lock TO shop',

@@ -18,18 +18,12 @@ import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
-import { RedisScene } from './redis-scene.js';
+import { about, RedisScene } from './redis-scene.js';
 
-/** A request that is about this lock, whatever script it runs. */
-const about =
-  (key: string) =>
-  (request: string): boolean =>
-    request.includes(`lock:${key}`);
-
-describe.each([0, 40])('unlucky moments, %d ms away', (delay) => {
+describe.each([0, 40])('faults at the worst moment, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  it('P14: connections that the server kills in the moment of a release cost a waiter at most one poll', async () => {
+  it('P14: connections that the server kills during a release delay a waiter by at most one poll', async () => {
     const [holder, app] = [await scene.app(), await scene.app()];
     for (let round = 0; round < (delay > 0 ? 4 : 12); round++) {
       const key = scene.key();
@@ -38,11 +32,11 @@ describe.each([0, 40])('unlucky moments, %d ms away', (delay) => {
       await queuedIn(app, key);
       const kind = round % 2 ? 'pubsub' : 'normal';
       const killing = scene.client.call('CLIENT', 'KILL', 'TYPE', kind, 'SKIPME', 'yes');
-      // Half of the rounds while the connections go, half when they have gone.
+      // Half of the rounds release while the connections are being killed, half afterwards.
       if (round % 4 < 2) await killing;
       const released = handle.release();
       await killing;
-      // One poll, and what a busy machine takes for new connections.
+      // One poll, and the time to reconnect on a busy machine.
       const next = await within(2_000, 'the next holder', waiting);
       expect(next.token).toBeGreaterThan(handle.token);
       await released;
@@ -51,7 +45,7 @@ describe.each([0, 40])('unlucky moments, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('B14, B60: an end in the middle of asks, pushes, releases and waits settles every call and leaves no lock', async () => {
+  it('B14, B60: a shutdown amid requests, pushes, releases and waits settles every call and leaves no lock', async () => {
     for (let round = 0; round < (delay > 0 ? 5 : 15); round++) {
       const [app, other] = [await scene.app(), await scene.app()];
       const keys = Array.from({ length: 5 }, () => scene.key());
@@ -85,7 +79,7 @@ describe.each([0, 40])('unlucky moments, %d ms away', (delay) => {
     const app = await scene.app();
     const key = scene.key();
     const before = await app.locks.withLock(key, (lock) => lock.token);
-    // As if that lock had been taken by a clock that was an hour ahead.
+    // As if the clock had been an hour ahead when that token was issued.
     const ahead = before + 3_600_000_000;
     await scene.client.set('lock:@:fence', String(ahead));
     for (let expected = ahead + 1; expected <= ahead + 3; expected++) {
@@ -94,17 +88,17 @@ describe.each([0, 40])('unlucky moments, %d ms away', (delay) => {
   });
 });
 
-/** A lock that the owner of a scope holds while a listener that is called meanwhile takes it too. */
+/** The owner of a scope holds a lock; a listener called meanwhile acquires the same lock. */
 class Audit {
   readonly witness = new ExclusionWitness();
-  /** What the listener takes to be its own hold; 'uncalled' until then. */
+  /** The key of the listener's current hold; 'uncalled' before it was called. */
   saw: string | undefined = 'uncalled';
   private listening: Promise<void> | undefined;
   private readonly called = new AbortController();
 
   constructor(private readonly locks: LockService) {}
 
-  /** Holds the lock until the listener has been called and has had the time to come in. */
+  /** Holds the lock until the listener was called and had time to enter. */
   async own(inside: () => unknown): Promise<void> {
     const called = new Promise((resolve) => this.called.signal.addEventListener('abort', resolve));
     await this.locks.withLock('audit', async () => {
@@ -136,7 +130,7 @@ describe('B51: a listener runs outside of every scope', () => {
     expect(audit.witness.most).toBe(1);
   };
 
-  it('that hears of an event from a timer which another caller has set', async () => {
+  it('for an event from a timer that another caller set', async () => {
     const app = await scene.app();
     const audit = new Audit(app.locks);
     const [early, late] = [scene.key(), scene.key()];
@@ -156,7 +150,7 @@ describe('B51: a listener runs outside of every scope', () => {
     expectExcluded(audit);
   });
 
-  it('of the signal of a hold whose deadline a timer of another scope finds', async () => {
+  it('for the signal of a hold whose expiry a timer of another scope detects', async () => {
     const app = await scene.app();
     const audit = new Audit(app.locks);
     const job = await app.locks.acquire(scene.key(), { leaseTime: 200 });
@@ -165,7 +159,7 @@ describe('B51: a listener runs outside of every scope', () => {
     expectExcluded(audit);
   });
 
-  it('of the signal of a hold that is broken through a connection which another scope has opened', async () => {
+  it('for the signal of a hold that is force-released over a connection opened in another scope', async () => {
     const [app, other] = [await scene.app(), await scene.app()];
     const audit = new Audit(app.locks);
     const [held, broken] = [scene.key(), scene.key()];
@@ -179,7 +173,7 @@ describe('B51: a listener runs outside of every scope', () => {
     expectExcluded(audit);
   });
 
-  it('B34: and so does the consumer of a locked stream', async () => {
+  it('B34: the consumer of a locked stream runs outside of every scope, too', async () => {
     @Injectable()
     class Feed {
       @Locked({ key: 'audit', waitTime: 5_000 })
@@ -228,16 +222,16 @@ describe('B51: a listener runs outside of every scope', () => {
   });
 });
 
-describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
+describe.each([0, 40])('a waiter that receives no notifications, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  /** The URL of a user who may do everything but use channels. */
+  /** The URL of a user with all rights except access to channels. */
   const deafUrl = async (): Promise<string> => {
     await scene.client.acl('SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels');
     return scene.url.replace('://', '://deaf:secret@');
   };
 
-  it('B13: does not starve while other processes hand the lock over', async () => {
+  it('B13: does not starve while other processes pass the lock to each other', async () => {
     const [one, two] = [await scene.app(), await scene.app()];
     const deaf = await scene.app({ redis: await deafUrl() });
     const key = scene.key();
@@ -248,7 +242,7 @@ describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
     const using = Promise.all([use(one.locks), use(two.locks)]);
     try {
       await until('the lock is in use', () => scene.client.exists(`lock:${key}`));
-      // One poll in which it is missed, one that shows it alive, one that finds the grant.
+      // One poll that misses the lock, one that marks the waiter alive, one that finds the grant.
       const handle = await deaf.locks.acquire(key, { waitTime: 6_000 });
       await handle.release();
     } finally {
@@ -258,7 +252,7 @@ describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F21: costs one claim lease when it dies after all', async () => {
+  it('F21: costs one claim lease when it dies', async () => {
     const [holder, second, third] = [await scene.app(), await scene.app(), await scene.app()];
     const deaf = scene.until(await WorkerProcess.start({ redis: await deafUrl() }));
     const key = scene.key();
@@ -268,8 +262,8 @@ describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
     const secondWaits = second.locks.acquire(key, { waitTime: 15_000 });
     await queuedIn(second, key);
     await handle.release();
-    const got = await within(1_000, 'the next that listens', secondWaits);
-    // Longer than a poll: it has asked again, and is not passed over any more.
+    const got = await within(1_000, 'the next waiter with a subscription', secondWaits);
+    // Longer than a poll: the deaf waiter has polled again and is no longer skipped.
     await elapse(1_200);
     await deaf.kill();
     const thirdWaits = third.locks.acquire(key, { waitTime: 15_000 });
@@ -282,7 +276,7 @@ describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('B11, P14: because its channel hangs learns that the lock is held, and served within a poll', async () => {
+  it('B11, P14: because its channel hangs times out on a held lock, and gets a released one within a poll', async () => {
     const holder = await scene.app();
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
@@ -302,10 +296,10 @@ describe.each([0, 40])('a waiter that hears nothing, %d ms away', (delay) => {
   });
 });
 
-describe.each([0, 10])('what a grant leaves behind, %d ms away', (delay) => {
+describe.each([0, 10])('state after a grant, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  it('P32: nothing to a late copy of its request, when the store had reported its loss', async () => {
+  it('P32: a late copy of its request acquires nothing once the loss was reported', async () => {
     const proxy = await scene.proxy();
     const [holder, breaker] = [await scene.app(), await scene.app()];
     const app = await scene.app({ redis: proxy.url });
@@ -322,18 +316,18 @@ describe.each([0, 10])('what a grant leaves behind, %d ms away', (delay) => {
     await queuedIn(app, key);
     await handle.release();
     const inDoubt = await waiting;
-    const told = next(app.locks.events, (event) => event.type === 'lost' && event.key === key);
+    const reported = next(app.locks.events, (event) => event.type === 'lost' && event.key === key);
     await breaker.locks.forceRelease(key);
-    await told;
+    await reported;
     expect(await inDoubt.release()).toBe('expired');
-    // What was sent because of the loss has been carried out when this has its answer.
+    // This reply comes after all requests that the loss caused.
     expect(await app.locks.isLocked(key)).toBe(false);
     await deliver(scene.server.port, late);
     expect(await scene.client.exists(`lock:${key}`)).toBe(0);
     await scene.nothingLeft();
   });
 
-  it('F50: no bookkeeping, when it was pushed', async () => {
+  it('F50: a pushed grant leaves no bookkeeping', async () => {
     const asking = jest.spyOn(PushedGrants.prototype, 'onAsk');
     const [holder, app] = [await scene.app(), await scene.app()];
     const key = scene.key();
@@ -358,7 +352,7 @@ describe.each([0, 10])('what a grant leaves behind, %d ms away', (delay) => {
   });
 });
 
-/** Sends bytes to the server as a slow network would, and waits for its answer. */
+/** Sends bytes as a slow network would deliver them, and waits for the reply. */
 async function deliver(port: number, bytes: string): Promise<void> {
   expect(bytes).not.toBe('');
   const socket = connect(port, '127.0.0.1');

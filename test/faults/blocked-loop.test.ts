@@ -14,24 +14,27 @@ describe('F22: an event loop that was blocked while a request was under way', ()
   const connections = async (): Promise<string | undefined> =>
     /total_connections_received:(\d+)/.exec(await scene.client.info('stats'))?.[1];
 
-  it.each(cases)('the answer has arrived: it is read, not cut off ($blocked ms)', async (each) => {
-    const { watchdogTimeout, blocked } = each;
-    const app = await scene.app({ watchdogTimeout });
-    const before = await connections();
-    const trying = app.locks.tryAcquire(scene.key());
-    await Promise.resolve();
-    blockEventLoop(blocked);
-    const handle = await trying;
-    expect(handle?.isHeld).toBe(true);
-    await handle?.release();
-    expect(app.events('unavailable')).toEqual([]);
-    expect(await connections()).toBe(before);
-    await scene.nothingLeft();
-  });
+  it.each(cases)(
+    'a reply that has arrived is read before the request times out ($blocked ms)',
+    async (each) => {
+      const { watchdogTimeout, blocked } = each;
+      const app = await scene.app({ watchdogTimeout });
+      const before = await connections();
+      const trying = app.locks.tryAcquire(scene.key());
+      await Promise.resolve();
+      blockEventLoop(blocked);
+      const handle = await trying;
+      expect(handle?.isHeld).toBe(true);
+      await handle?.release();
+      expect(app.events('unavailable')).toEqual([]);
+      expect(await connections()).toBe(before);
+      await scene.nothingLeft();
+    },
+  );
 
-  it.each(cases)('the answer is still under way: it is waited for ($blocked ms)', async (each) => {
+  it.each(cases)('a reply that is still under way is waited for ($blocked ms)', async (each) => {
     const { watchdogTimeout, blocked } = each;
-    // The proxy stands still as well.
+    // The proxy runs in this event loop, so it is blocked as well.
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url, watchdogTimeout });
     const before = proxy.connectionsAccepted;
@@ -46,7 +49,7 @@ describe('F22: an event loop that was blocked while a request was under way', ()
     await scene.nothingLeft();
   });
 
-  it('tries once more when its lease has expired by then', async () => {
+  it('an acquire is tried again when its lease has expired meanwhile', async () => {
     const app = await scene.app();
     const key = scene.key();
     const trying = app.locks.tryAcquire(key, { leaseTime: 1_500 });
@@ -58,7 +61,7 @@ describe('F22: an event loop that was blocked while a request was under way', ()
     await scene.nothingLeft();
   });
 
-  it('still cuts a connection that brings no answer', async () => {
+  it('a connection without a reply is still closed', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_200 });
     const restore = proxy.swallow('replies');
@@ -73,14 +76,14 @@ describe('F22: an event loop that was blocked while a request was under way', ()
     await scene.nothingLeft();
   });
 
-  it('cuts such a connection also where it is blocked again and again', async () => {
+  it('a connection without a reply is closed even if the event loop blocks repeatedly', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_200 });
     const restore = proxy.swallow('replies');
     const before = proxy.connectionsAccepted;
     const trying = app.locks.tryAcquire(scene.key()).catch((error: unknown) => error);
     await Promise.resolve();
-    // Longer than an answer may take, so that every timer is late.
+    // Longer than the command timeout, so that every timer is late.
     for (let blocked = 0; blocked < 10 && proxy.connectionsAccepted === before; blocked++) {
       blockEventLoop(300);
       await elapse(1);
@@ -97,13 +100,13 @@ describe('F22: an event loop that is blocked while a connection is being made', 
   const scene = new RedisScene();
   const CONNECT_TIMEOUT = 300;
 
-  /** Blocks it when this process has asked for its next connection, and not heard of it. */
+  /** Blocks the event loop after the next connection attempt has started and before its result is read. */
   const blockWhileConnecting = (): Promise<void> =>
     new Promise((resolve) => {
       const asked = (): void => {
         unsubscribe('net.client.socket', asked);
         void (async () => {
-          // What asks for it, and what sets its time, comes first.
+          // The code that connects and sets the timeout runs first.
           for (let tick = 0; tick < 20; tick++) await new Promise<void>((next) => process.nextTick(next));
           blockEventLoop(2 * CONNECT_TIMEOUT);
           resolve();
@@ -117,7 +120,7 @@ describe('F22: an event loop that is blocked while a connection is being made', 
     return LockApp.start({ redis: { host, port, connectTimeout: CONNECT_TIMEOUT }, shutdownTimeout: 50 });
   };
 
-  it('at the start: the connection is there all the same', async () => {
+  it('at the start, the connection succeeds all the same', async () => {
     const blocked = blockWhileConnecting();
     const app = await start();
     await blocked;
@@ -128,7 +131,7 @@ describe('F22: an event loop that is blocked while a connection is being made', 
     await app.close();
   });
 
-  it('later: a connection that is made anew needs one attempt', async () => {
+  it('a reconnect needs one attempt', async () => {
     const proxy = await scene.proxy();
     const app = await LockApp.start({
       redis: { host: '127.0.0.1', port: proxy.port, connectTimeout: CONNECT_TIMEOUT },

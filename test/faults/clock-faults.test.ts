@@ -30,14 +30,14 @@ describe('faults of the client’s wall clock', () => {
     const options = leaseTime === undefined ? {} : { leaseTime };
     const kind = leaseTime === undefined ? 'a hold' : 'a hold with a leaseTime';
 
-    it(`F30: +1 h: ${kind} is kept, and sure again as soon as a renewal has confirmed it`, async () => {
+    it(`F30: +1 h: ${kind} is kept, and isHeld is true again once a renewal confirms it`, async () => {
       const [holder, other] = [await worker(), await scene.app()];
       const key = scene.key();
       await holder.do('acquire', { key, options });
       const left = await scene.client.pttl(`lock:${key}`);
       holder.setClock(HOUR);
       expect(await look(holder, key)).toMatchObject(unsure);
-      await until('it is sure again', async () => (await look(holder, key)).isHeld, { deadline: 2_000 });
+      await until('isHeld is true again', async () => (await look(holder, key)).isHeld, { deadline: 2_000 });
       expect(await look(holder, key)).toMatchObject(sure);
       expect(seen(holder, 'renewed')).toBe(1);
       expect(await other.locks.tryAcquire(key)).toBeNull();
@@ -65,11 +65,11 @@ describe('faults of the client’s wall clock', () => {
       expect(seen(holder, 'renewed') + seen(holder, 'lost')).toBe(0);
     });
 
-    it(`F30: +1 h: ${kind} whose lease has expired is lost right after`, async () => {
+    it(`F30: +1 h: ${kind} whose lease has expired is lost immediately`, async () => {
       const holder = await worker();
       const key = scene.key();
       await holder.do('acquire', { key, options });
-      // What a suspension of an hour comes to.
+      // Like a suspension of one hour.
       await scene.client.del(`lock:${key}`);
       holder.setClock(HOUR);
       expect(await look(holder, key)).toMatchObject(unsure);
@@ -81,7 +81,7 @@ describe('faults of the client’s wall clock', () => {
     });
   }
 
-  it('F30: +1 h and no answer from Redis: not sure until the deadline, then lost', async () => {
+  it('F30: +1 h and no reply from Redis: isHeld is false, and the hold is lost at its deadline', async () => {
     const watchdogTimeout = 2_000;
     const holder = await worker({ watchdogTimeout });
     const key = scene.key();
@@ -106,7 +106,7 @@ describe('faults of the client’s wall clock', () => {
     await scene.nothingLeft();
   });
 
-  it('F30: +1 h and no answer from Redis for less than the lease: kept', async () => {
+  it('F30: +1 h and no reply from Redis for less than the lease: the hold is kept', async () => {
     const holder = await worker({ watchdogTimeout: 6_000 });
     const key = scene.key();
     await holder.do('acquire', { key });
@@ -119,7 +119,7 @@ describe('faults of the client’s wall clock', () => {
     } finally {
       scene.server.resume();
     }
-    await until('it is sure again', async () => (await look(holder, key)).isHeld, { deadline: 3_000 });
+    await until('isHeld is true again', async () => (await look(holder, key)).isHeld, { deadline: 3_000 });
     expect(seen(holder, 'lost')).toBe(0);
     expect(await holder.do('release', { as: key })).toBe('released');
   });

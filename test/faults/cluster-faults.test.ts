@@ -19,7 +19,7 @@ describe('faults of a Redis Cluster', () => {
 
   const slotOf = (key: string): number => keySlot(`lock:${key}`);
 
-  /** A primary that does not have the slot. */
+  /** A primary that does not serve the slot. */
   async function otherThan(slot: number): Promise<RedisServer> {
     const owner = await scene.servers.primaryOf(slot);
     const other = (await scene.servers.primaries()).find((server) => server !== owner);
@@ -31,7 +31,7 @@ describe('faults of a Redis Cluster', () => {
     const app = await scene.app();
     const primaries = await scene.servers.primaries();
     const scriptsOf = async (keys: readonly string[]): Promise<number> => {
-      // So that every server knows the scripts.
+      // Load the scripts on every server.
       await app.locks.withLock(keys, () => undefined);
       const clients = primaries.map((server) => server.client());
       await Promise.all(clients.map((client) => client.config('RESETSTAT')));
@@ -45,7 +45,7 @@ describe('faults of a Redis Cluster', () => {
     const tag = scene.key();
     expect(await scriptsOf(['a', 'b', 'c'].map((end) => `{${tag}}${end}`))).toBe(1);
     const spread = [0, 5_461, 10_923].map((from) => {
-      // One of each third of the slots, and so of each server.
+      // One slot in each third of the range, so one on each server.
       for (;;) {
         const key = scene.key();
         if (slotOf(key) >= from && slotOf(key) < from + 5_461) return key;
@@ -55,7 +55,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('F5, P41: a slot that moves takes its lock and its waiters along', async () => {
+  it('F5, P41: a slot takes its lock and waiters along when it moves', async () => {
     const [holder, waiter] = [await scene.app({ watchdogTimeout: 1_500 }), await scene.app()];
     const key = scene.key();
     const held = await holder.locks.acquire(key);
@@ -72,7 +72,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('F5: a hold is renewed while its slot is on the way (ASK, TRYAGAIN), and everything goes on afterwards', async () => {
+  it('F5: a hold is renewed while its slot migrates (ASK, TRYAGAIN), and locks work afterwards', async () => {
     const [holder, waiter] = [await scene.app({ watchdogTimeout: 1_500 }), await scene.app()];
     const key = `{${scene.key()}}`;
     const held = await holder.locks.acquire(key);
@@ -83,7 +83,7 @@ describe('faults of a Redis Cluster', () => {
     // Longer than the lease: only the new server can have renewed it.
     await throughout(3_000, 'held', () => held.isHeld);
     expect(holder.events('lost')).toEqual([]);
-    // Neither server takes what needs more keys than are there.
+    // Neither server accepts a script with several keys while the slot is split.
     const refused = await rejectionOf(waiter.locks.acquire(`${key} beside it`, { waitTime: 500 }));
     expect(refused).toBeInstanceOf(LockUnavailableError);
     expect((refused as LockUnavailableError).message).toContain('TRYAGAIN');
@@ -95,7 +95,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('F5: the primary dies during hold and wait: the hold goes on at its replica, and so does the wait', async () => {
+  it('F5: the primary dies during a hold and a wait: the replica keeps the hold and serves the waiter', async () => {
     const [holder, waiter, other] = [
       await scene.app({ watchdogTimeout: 12_000 }),
       await scene.app(),
@@ -108,7 +108,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.servers.client().wait(1, 1_000);
     const dead = await scene.servers.killPrimaryOf(slotOf(key));
     const promoted = scene.servers.promotedAfter(dead);
-    // Slots of other servers are as good as ever.
+    // Other slots are unaffected.
     const elsewhere = await untilElsewhere(dead);
     await (await within(1_000, 'a lock of another server', other.locks.acquire(elsewhere))).release();
     await promoted;
@@ -153,7 +153,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('F5: a planned failover costs time only', async () => {
+  it('F5: a planned failover delays callers, and no hold is lost', async () => {
     const [holder, waiter] = [await scene.app({ watchdogTimeout: 3_000 }), await scene.app()];
     const key = scene.key();
     const held = await holder.locks.acquire(key);
@@ -210,7 +210,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('F21: ten queued processes that were killed cost not ten claim leases', async () => {
+  it('F21: ten killed waiters do not cost ten claim leases', async () => {
     const [holder, last] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
@@ -225,7 +225,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('B11: a held lock is a LockTimeoutError, in every slot', async () => {
+  it('B11: a held lock is a LockTimeoutError in every slot', async () => {
     const [holder, other] = [await scene.app(), await scene.app()];
     const keys = Array.from({ length: 30 }, () => scene.key());
     const held = await Promise.all(keys.map((key) => holder.locks.acquire(key)));
@@ -237,17 +237,17 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('P41: the map is read anew as before after a start without any node', async () => {
+  it('P41: the slot map is refreshed as usual after a start without any node', async () => {
     const [server] = await scene.servers.primaries();
     const proxy = await TcpProxy.before(server!.port);
     await proxy.refuse();
-    // The map is not read from time to time while the test runs.
+    // No periodic refresh during the test.
     const redis = { nodes: [proxy.url], options: { slotsRefreshInterval: 600_000 } };
     const app = await LockApp.start({ redis, shutdownTimeout: 50 });
     try {
       const key = scene.key();
       const waiting = app.locks.acquire(key, patient);
-      // Some of these come while no node is known at all.
+      // Some of these calls run while no node is known.
       await throughout(300, 'waiting', () => {
         app.locks.acquire(scene.key(), { waitTime: 0 }).catch(() => undefined);
         return true;
@@ -255,7 +255,7 @@ describe('faults of a Redis Cluster', () => {
       await proxy.accept();
       await (await within(5_000, 'the lock', waiting)).release();
       await scene.servers.migrateSlot(slotOf(key), await otherThan(slotOf(key)));
-      await (await within(1_000, 'the lock where it is now', app.locks.acquire(key))).release();
+      await (await within(1_000, 'the lock on the new owner of its slot', app.locks.acquire(key))).release();
     } finally {
       await app.close();
       await proxy.close();
@@ -263,12 +263,12 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  /** Names of locks that the server has. */
+  /** Keys whose slots the server serves. */
   async function keysAt(server: RedisServer, count: number): Promise<string[]> {
     const found: string[] = [];
     while (found.length < count) {
       const key = scene.key();
-      // Not in the slot that is moved.
+      // Not in the slot that is migrated.
       if (slotOf(key) !== 0 && (await scene.servers.primaryOf(slotOf(key))) === server) found.push(key);
     }
     return found;
@@ -288,7 +288,7 @@ describe('a Redis Cluster whose nodes are all replaced', () => {
     ({ nodes }) => ({ redis: { nodes } }),
   );
 
-  it('P41: the new ones are found by the addresses of the options', async () => {
+  it('P41: the new nodes are found by the configured addresses', async () => {
     const former = await RedisCluster.start({ replicasEach: 0 });
     const seeds = await Promise.all(
       [former, scene.servers].map(({ servers }) => TcpProxy.before(servers[0]!.port)),
@@ -313,7 +313,7 @@ describe('a Redis Cluster whose nodes are all replaced', () => {
 });
 
 describe('a Redis Cluster without sharded pub/sub', () => {
-  // As before Redis 7.
+  // Like Redis before 7.0.
   const scene = new TopologyScene(
     () => RedisCluster.start({ replicasEach: 0, settings: { 'rename-command': ['SSUBSCRIBE', ''] } }),
     ({ nodes }) => ({ redis: { nodes } }),
@@ -328,7 +328,7 @@ describe('a Redis Cluster without sharded pub/sub', () => {
       await queuedIn(waiter, key);
       await held.release();
       const got = await within(500, 'the pushed grant', waiting);
-      // Though its sender could not tell whether anybody heard.
+      // Although the sender could not tell whether anyone received it.
       expect((await holder.locks.inspect(key))?.token).toBe(got.token);
       await got.release();
     }
@@ -336,8 +336,8 @@ describe('a Redis Cluster without sharded pub/sub', () => {
   });
 });
 
-describe('a Redis Cluster whose only server does not say its address', () => {
-  it('P41: is an error that tells so, and is not asked again and again', async () => {
+describe('a Redis Cluster whose only server does not report its address', () => {
+  it('P41: is a clear error, without a busy loop of requests', async () => {
     const server = await RedisServer.start({ settings: { 'cluster-enabled': 'yes' } });
     try {
       const client = server.client();

@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { queuedIn } from '../support/lock-app.js';
 import { elapse, next } from '../support/until.js';
-import { RedisScene } from './redis-scene.js';
+import { RedisScene, scripts } from './redis-scene.js';
 
-const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
-
-describe('what the server has to do', () => {
+describe('load on the server', () => {
   const scene = new RedisScene({ inVirtualTime: true });
 
-  it('P1: a lock is one hash at its name, which has all that is known of its hold, and ends with it', async () => {
+  it('P1: a lock is one hash at its name with all data of its hold, and is deleted with it', async () => {
     const app = await scene.app();
     const key = scene.key();
     const handle = await app.locks.acquire(key, { label: 'import', leaseTime: 5_000 });
@@ -22,7 +20,7 @@ describe('what the server has to do', () => {
     await scene.nothingLeft();
   });
 
-  it('P7: a free lock is one script to take and one to give back, without pub/sub', async () => {
+  it('P7: a free lock takes one script to acquire and one to release, without pub/sub', async () => {
     const app = await scene.app();
     await app.locks.withLock(scene.key(), () => undefined);
     await scene.client.config('RESETSTAT');
@@ -35,7 +33,7 @@ describe('what the server has to do', () => {
     await scene.nothingLeft();
   });
 
-  it('B12: several free locks are one script to take, and no more than two to give back', async () => {
+  it('B12: several free locks take one script to acquire and at most two to release', async () => {
     const app = await scene.app();
     const keys = (): string[] => [scene.key(), scene.key(), scene.key(), scene.key()];
     await app.locks.withLock(keys(), () => undefined);
@@ -57,7 +55,7 @@ describe('what the server has to do', () => {
     });
   });
 
-  it('P10: what a hand-over costs does not grow with the number of waiters of the process', async () => {
+  it('P10: the cost of a hand-over does not grow with the number of waiters in the process', async () => {
     const cost = async (waiters: number): Promise<number> => {
       const [holder, app] = [await scene.app(), await scene.app()];
       const key = scene.key();
@@ -98,7 +96,7 @@ describe('what the server has to do', () => {
     await Promise.all(keys.map((key) => app.locks.tryAcquire(key, { waitTime: 500 })));
     await Promise.all(handles.map((handle) => handle.release()));
     await scene.nothingLeft();
-    // Only the fencing counter: no tombstone where nothing was in doubt.
+    // Only the fencing counter: there is no tombstone without doubt.
     expect((await scene.client.keys('*')).length).toBeLessThanOrEqual(1);
   });
 });

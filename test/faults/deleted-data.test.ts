@@ -9,7 +9,7 @@ const names = new KeyNames('lock:');
 describe('a Redis whose data is deleted', () => {
   const scene = new RedisScene();
 
-  /** What an operator deletes, and whether the hold goes with it. */
+  /** What an operator deletes, and whether the hold is lost by that. */
   const acts: readonly [string, boolean, (key: string) => Promise<unknown>][] = [
     ['everything', true, () => scene.client.flushall()],
     ['the lock', true, (key) => scene.client.del(names.of(key).lock)],

@@ -7,16 +7,16 @@ import { PortClient } from '../contract/port-client.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { EtcdScene } from './scenes/etcd-scene.js';
 
-/** What an operator deletes, and whether the locks go with it. */
+/** What an operator deletes, and whether the locks are lost by that. */
 const DELETIONS = [
   ['everything', '', '\u{10ffff}', true],
-  ['the base of tokens', 'base', 'base\0', false],
+  ['the token base', 'base', 'base\0', false],
   ['the locks', 'l/', 'l0', true],
   ['the mailboxes', 'm/', 'm0', false],
   ['the tombstones', 't/', 't0', false],
 ] as const;
 
-whereThereIsEtcd('data of etcd that somebody deletes', () => {
+whereThereIsEtcd('deleted data of etcd', () => {
   describe('deleted data of etcd', () => {
     const scene = new EtcdScene();
     const watchdogTimeout = 2_000;
@@ -34,7 +34,7 @@ whereThereIsEtcd('data of etcd that somebody deletes', () => {
       return answer.revision;
     };
 
-    describe.each([false, true])('with a connection that is cut meanwhile: %p', (isCut) => {
+    describe.each([false, true])('with a cut connection: %p', (isCut) => {
       it.each(DELETIONS)('F52: %s', async (_, start, end, goWithIt) => {
         const proxy = await scene.proxy();
         const holder = await scene.app({ port: proxy.port, watchdogTimeout });
@@ -62,7 +62,7 @@ whereThereIsEtcd('data of etcd that somebody deletes', () => {
         expect(performance.now() - before).toBeLessThan(1_000);
         expect([first.token, ...tokens]).toEqual([first.token, ...tokens].sort((one, two) => one - two));
         await lost;
-        // P33: a reply that is lost with the connection leaves it open until the release is carried out again.
+        // P33: a release whose reply is lost with the connection stays in doubt until it is carried out again.
         const outcomes = isCut ? ['released', 'unknown'] : ['released'];
         if (!goWithIt) expect(outcomes).toContain(await handle.release());
         const second = await within(10_000, 'the lock', waiting);
@@ -72,7 +72,7 @@ whereThereIsEtcd('data of etcd that somebody deletes', () => {
       });
     });
 
-    it('F52: acquiring again costs few proposals, and says nothing of other callers', async () => {
+    it('F52: acquiring again costs few proposals and reports no other callers', async () => {
       const app = await scene.app();
       await (await app.locks.acquire(scene.key())).release();
       await remove('', '\u{10ffff}');
@@ -84,7 +84,7 @@ whereThereIsEtcd('data of etcd that somebody deletes', () => {
       await handle?.release();
     });
 
-    it('F52: what is verified misses the base, and it is there again soon after', async () => {
+    it('F52: verification reports that the base is missing, and the base is restored', async () => {
       const port = await PortClient.open(scene.storeAt(scene.server.port));
       scene.endings.app(port);
       await port.verify();
@@ -93,7 +93,7 @@ whereThereIsEtcd('data of etcd that somebody deletes', () => {
       expect(await revision()).toBe(before);
       await remove('base', 'base\0');
       expect(String(await rejectionOf(port.verify()))).toContain('etcd has no key "distributed-lock/base"');
-      await until('it is there again', async () =>
+      await until('the base is restored', async () =>
         port.verify().then(
           () => true,
           () => false,
@@ -103,7 +103,7 @@ whereThereIsEtcd('data of etcd that somebody deletes', () => {
 
     it('F52, B16: a waiter that is served after another process created the base gets a larger token', async () => {
       const [one, two]: LockApp[] = [await scene.app(), await scene.app()];
-      if (one === undefined || two === undefined) throw new Error('two are needed');
+      if (one === undefined || two === undefined) throw new Error('two applications are needed');
       const key = scene.key();
       const handle = await one.locks.acquire(key);
       const waiting = two.locks.acquire(key, { waitTime: 30_000 });

@@ -14,7 +14,7 @@ whereThereIsEtcd('faults of etcd', () => {
     const scene = new EtcdScene();
     serverFaults(scene);
 
-    it('F14: etcd compacts its history while locks are waited for', async () => {
+    it('F14: waiters are served while etcd compacts its history', async () => {
       const [app, holder] = [await scene.app(), await scene.app()];
       const client = await scene.client();
       for (let round = 0; round < 10; round++) {
@@ -30,7 +30,7 @@ whereThereIsEtcd('faults of etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('a listing shows no names beside those of locks, whatever its cursor is', async () => {
+    it('a listing shows only lock names, whatever its cursor is', async () => {
       const [app, client] = [await scene.app(), await scene.client()];
       const secret = 'billing/customer-4711';
       const put = { do: 'put', key: secret, value: 'x', lease: 0 } as const;
@@ -52,7 +52,7 @@ whereThereIsEtcd('faults of etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('what is given up in doubt is, also when etcd has ended the lease of what keeps late requests out', async () => {
+    it('an acquire that was given up in doubt stays cancelled, even if the lease of its tombstone has expired in etcd', async () => {
       const port = await PortClient.open(scene.storeAt(scene.server.port));
       scene.endings.app(port);
       const client = await scene.client();

@@ -13,14 +13,14 @@ import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 
 const watchdogTimeout = 2_000;
 
-/** How many entries the log has that the members agree on, by the answer to a request for the status. */
+/** The length of the agreed raft log, from the reply to a status request. */
 function raftIndexIn(message: Buffer): number {
   for (const { number, int } of fieldsOf(message)) if (number === 5) return int;
-  throw new Error('etcd did not say how long its log is');
+  throw new Error('etcd did not report the length of its log');
 }
 
-whereThereIsEtcd('etcd without space', () => {
-  describe('etcd without space', () => {
+whereThereIsEtcd('etcd without disk space', () => {
+  describe('etcd without disk space', () => {
     const endings = new Endings();
     let server: EtcdServer;
     let client: Endpoint;
@@ -49,7 +49,7 @@ whereThereIsEtcd('etcd without space', () => {
         await next(one.locks.events, ({ type }) => type === 'renewed');
     };
 
-    it('F6: holds are renewed, also on a new connection, and released, and no lock is acquired', async () => {
+    it('F6: holds are renewed (also on a new connection) and released, and no lock is acquired', async () => {
       const proxy = await start();
       const [holder, other] = [await app(proxy.port), await app()];
       const handles: LockHandle[] = [];
@@ -70,7 +70,7 @@ whereThereIsEtcd('etcd without space', () => {
       expect(handles[2]?.isHeld).toBe(true);
     });
 
-    it('F6, F12: a release in doubt frees the lock all the same', async () => {
+    it('F6, F12: a release in doubt still frees the lock', async () => {
       await start();
       const port = await PortClient.open(etcdStore({ hosts: server.address }));
       endings.app(port);

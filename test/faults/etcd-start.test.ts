@@ -55,7 +55,7 @@ whereThereIsEtcd('the start with etcd', () => {
       nowhere: (port) => etcdStore({ hosts: `127.0.0.1:${String(port)}` }),
     });
 
-    it('tells what is known to be wrong with a version, and of no other', async () => {
+    it('warns about versions with known defects, and about no others', async () => {
       const { address } = await server();
       const { log } = await app({ hosts: address });
       const [, , minor = 0, patch = 0] = (
@@ -68,7 +68,7 @@ whereThereIsEtcd('the start with etcd', () => {
       );
     });
 
-    it('warns of a history that is never compacted, with the rights of locks alone, and of no compacted one', async () => {
+    it('warns about a history that is never compacted, with minimal rights, and not about a compacted one', async () => {
       const one = await server();
       const client = await addUsers(one);
       const change = { do: 'put', key: `${PREFIX}changed`, value: 'x', lease: 0 } as const;
@@ -97,7 +97,7 @@ whereThereIsEtcd('the start with etcd', () => {
       expect(await warned()).toEqual([]);
     });
 
-    it('shows who it is, and does so again when its token is over', async () => {
+    it('authenticates, and does so again when its token has expired', async () => {
       const one = await server({ flags: ['--auth-token-ttl=1'] });
       await protect(one);
       let asked = 0;
@@ -109,12 +109,12 @@ whereThereIsEtcd('the start with etcd', () => {
       const other = await app({ hosts: one.address, username: 'shop', password: PASSWORD });
       await shop.locks.withLock('used', () => undefined);
       const before = asked;
-      // A token that nobody uses for so long is over.
-      const isOver = async (): Promise<boolean> => {
+      // A token expires when it is unused for so long.
+      const hasExpired = async (): Promise<boolean> => {
         await shop.locks.withLock('used', { waitTime: 15_000 }, () => undefined);
         return asked > before;
       };
-      await until('it shows its password once more', isOver, { every: 2_500, deadline: 60_000 });
+      await until('it authenticates again', hasExpired, { every: 2_500, deadline: 60_000 });
       const handle = await other.locks.acquire('waited', { waitTime: 15_000 });
       const waiting = shop.locks.acquire('waited', { waitTime: 15_000 });
       await queuedIn(shop, 'waited');

@@ -9,11 +9,11 @@ import { EtcdScene } from './scenes/etcd-scene.js';
 
 const CROWD = 1_000;
 
-whereThereIsEtcd('turns in etcd', () => {
-  describe('turns in etcd', () => {
+whereThereIsEtcd('batches in etcd', () => {
+  describe('batches in etcd', () => {
     const scene = new EtcdScene();
 
-    /** How many changes there have been. */
+    /** The number of changes so far. */
     async function revision(): Promise<number> {
       const client = await scene.client();
       const nothing = { do: 'range', key: 'nothing', serializable: false } as const;
@@ -22,7 +22,7 @@ whereThereIsEtcd('turns in etcd', () => {
       return answer.revision;
     }
 
-    it('a thousand readers who begin in one moment take few transactions, and so does their end', async () => {
+    it('a thousand readers at once need few transactions, to acquire and to release', async () => {
       const app = await scene.app();
       const key = scene.key();
       const writer = await app.locks.withLock(key, ({ token }) => token);
@@ -43,19 +43,19 @@ whereThereIsEtcd('turns in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('a crowded semaphore grants exactly its permits, each with its own token', async () => {
+    it('a contended semaphore grants exactly its permits, each with its own token', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const key = scene.key();
       const first = await other.locks.acquire(key, { limit: 40 });
       const tries = await Promise.all(
         Array.from({ length: 100 }, () => app.locks.tryAcquire(key, { limit: 40 })),
       );
-      const shares = tries.filter((one) => one !== null);
-      expect(shares).toHaveLength(39);
-      expect(new Set([first, ...shares].map(({ token }) => token)).size).toBe(40);
+      const permits = tries.filter((one) => one !== null);
+      expect(permits).toHaveLength(39);
+      expect(new Set([first, ...permits].map(({ token }) => token)).size).toBe(40);
       const known = (await other.locks.inspect(key))?.holders.map(({ token }) => token);
-      expect(known?.sort()).toEqual([first, ...shares].map(({ token }) => token).sort());
-      await Promise.all([first, ...shares].map((share) => share.release()));
+      expect(known?.sort()).toEqual([first, ...permits].map(({ token }) => token).sort());
+      await Promise.all([first, ...permits].map((permit) => permit.release()));
       await scene.nothingLeft();
     });
 
@@ -66,26 +66,26 @@ whereThereIsEtcd('turns in etcd', () => {
       const handle = await holder.locks.acquire(key);
       const waiting = waiter.locks.acquire(key, { waitTime: 60_000 });
       await queuedIn(waiter, key);
-      // It hears of nothing, and changes nothing.
-      const letGo = proxy.hold('replies');
+      // The waiter receives no notifications, and so changes nothing.
+      const deliver = proxy.hold('replies');
       const before = await revision();
-      // With a lease of its own it does not go on with that of the first, nor with its tokens.
+      // A caller with its own leaseTime reuses neither the lease of the first nor its tokens.
       const next = holder.locks.acquire(key, { leaseTime: 60_000, waitTime: 60_000 });
       expect(await handle.release()).toBe('released');
       await queuedIn(holder, key);
       expect((await revision()) - before).toBe(1);
-      letGo();
+      deliver();
       await (await waiting).release();
       await (await next).release();
       await scene.nothingLeft();
     });
 
-    it('P22: a release that etcd does not answer keeps callers of its own key only', async () => {
+    it('P22: a release without a reply from etcd delays only callers of its own key', async () => {
       const [stuck, free] = [`stuck-${scene.key()}`, scene.key()];
       const real = scene.storeAt(scene.server.port);
       let held = 0;
-      let letGo = (): void => undefined;
-      const answered = new Promise<void>((resolve) => (letGo = resolve));
+      let deliver = (): void => undefined;
+      const answered = new Promise<void>((resolve) => (deliver = resolve));
       const open: LockStore['open'] = (client) => {
         const session = real.open(client);
         const { connection } = (session as unknown as { context: { connection: EtcdConnection } }).context;
@@ -121,7 +121,7 @@ whereThereIsEtcd('turns in etcd', () => {
         ),
       ).toBe('value');
       for (const work of works) expect(await stateOf(work)).toBe('pending');
-      letGo();
+      deliver();
       await Promise.all(works);
       await scene.nothingLeft();
     });
@@ -152,15 +152,15 @@ whereThereIsEtcd('turns in etcd', () => {
       await queuedIn(waiter, key);
       const attempts = proxy.connectionsAccepted;
       const asked = proxy.request((text) => text.includes(key));
-      const letGo = proxy.hold('replies');
+      const deliver = proxy.hold('replies');
       const next = holder.locks.acquire(key, { fair: true, waitTime: 60_000 });
       await asked;
       const released = handle.release();
       const second = await within(60_000, 'the lock', waiting);
-      // Whoever has no answer for too long opens another connection.
+      // A process that waits too long for a reply opens another connection.
       expect(proxy.connectionsAccepted).toBe(attempts);
       expect(proxy.connections.length).toBeGreaterThan(0);
-      letGo();
+      deliver();
       expect(await released).toBe('released');
       await second.release();
       await (await next).release();

@@ -31,7 +31,7 @@ whereThereIsEtcd('users of etcd', () => {
       const store = etcdStore({ hosts: address, username: 'shop', password });
       return endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
     };
-    /** A busy machine may lose its connection; what etcd answers counts. */
+    /** A busy machine may lose its connection; only a reply of etcd counts. */
     const look = async (locks: LockService, key: string): Promise<void> => {
       await until('it is looked at', async () => {
         try {
@@ -43,19 +43,19 @@ whereThereIsEtcd('users of etcd', () => {
         }
       });
     };
-    /** Many at a few locks, one after the other, and each is served. */
+    /** Many callers contend for a few locks, and each is served. */
     const work = async ({ locks }: LockApp, rounds: number): Promise<void> => {
       const callers = Array.from({ length: 12 }, async (_, caller) => {
         for (let round = 0; round < rounds; round++) {
           const key = `used-${String(caller % 4)}`;
-          // A request for one lock, too: older versions of etcd don't look who asks for several at once.
+          // Also a request for one key: older versions of etcd do not check the user of a range request.
           await locks.withLock(key, { waitTime: 60_000 }, () => look(locks, key));
         }
       });
       await Promise.all(callers);
     };
 
-    it('who asks while a new token is on its way waits for it, and the password is asked for once', async () => {
+    it('requests wait while a new token is being fetched, and the password is requested once', async () => {
       const one = await server();
       const root = await protect(one);
       let asked = 0;
@@ -74,13 +74,13 @@ whereThereIsEtcd('users of etcd', () => {
         answer = resolve;
       });
       const first = shop.locks.acquire('first', { waitTime: 60_000 });
-      await until('its token is refused', () => asked > before);
+      await until('its token is rejected', () => asked > before);
       const giveUp = new AbortController();
       const givenUp = shop.locks.acquire('held', { fair: true, waitTime: 60_000, signal: giveUp.signal });
       const gaveUp = rejectionOf(givenUp);
       const others = work(shop, 2);
       const released = held.release();
-      // Whatever they send by themselves is answered by then.
+      // By then their pending requests have been answered.
       const nothing = { do: 'range', key: 'nothing', serializable: false } as const;
       for (let asks = 0; asks < 20; asks++) await root.call(methods.range, nothing);
       giveUp.abort();
@@ -93,7 +93,7 @@ whereThereIsEtcd('users of etcd', () => {
       await shop.locks.withLock('held', { waitTime: 30_000 }, () => undefined);
     });
 
-    it('who works goes on when others are added, and what they may do changes, also with tokens of JWT', async () => {
+    it('callers continue while users are added and rights change, also with JWT tokens', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'lock-jwt-'));
       endings.until({ close: () => rm(folder, { recursive: true, force: true }) });
       const key = join(folder, 'key');
@@ -105,7 +105,7 @@ whereThereIsEtcd('users of etcd', () => {
       for (const name of ['anne', 'bob', 'carol']) {
         await Promise.all([work(shop, 4), work(other, 4), grantToNewcomer(root, name)]);
       }
-      // Of what is held and waited for meanwhile.
+      // While a lock is held and waited for.
       const handle = await other.locks.acquire('waited');
       await grantToNewcomer(root, 'dave');
       const waiting = shop.locks.acquire('waited', { waitTime: 60_000 });
@@ -115,7 +115,7 @@ whereThereIsEtcd('users of etcd', () => {
       await (await within(30_000, 'the lock', waiting)).release();
     });
 
-    it('who works goes on when users come into force', async () => {
+    it('callers continue while authentication is enabled', async () => {
       const one = await server();
       const root = await addUsers(one);
       const shop = await shopAt(one);

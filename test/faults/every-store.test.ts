@@ -5,11 +5,11 @@ import { groups } from './scenes/server-group.js';
 
 const folder = (path: string): string => join(import.meta.dirname, path);
 
-/** They have no server to themselves, or rules of their own: a server that may lose everything has other faults. */
+/** Stores without a server of their own, or with rules of their own: a server that may lose all data has other faults. */
 const OTHERS = ['fallback', 'memory', 'ordered', 'port', 'quorum', 'redis'];
 const stores = readdirSync(folder('../../lib/stores')).filter((name) => !OTHERS.includes(name));
 
-/** By the ending of a test file of each store: the rules that it has to run. */
+/** The rules that each test file of a store must run, by the ending of its name. */
 const RULES = {
   faults: 'serverFaults',
   exit: 'exitRules',
@@ -17,8 +17,8 @@ const RULES = {
   cluster: 'groupFaults',
 };
 
-describe('the rules for faults', () => {
-  it('are run over every store with a server that keeps what it has', () => {
+describe('the fault rules', () => {
+  it('run over every store with a persistent server', () => {
     expect(stores).not.toEqual([]);
     expect(Object.keys(groups).sort()).toEqual([...stores].sort());
     for (const store of stores) {
@@ -29,7 +29,7 @@ describe('the rules for faults', () => {
     }
   });
 
-  it('are all run', () => {
+  it('are all used', () => {
     const files = readdirSync(folder('rules')).filter((name) => name.endsWith('.rules.ts'));
     const all = files.flatMap((name) =>
       [...readFileSync(folder(`rules/${name}`), 'utf8').matchAll(/^export function (\w+)/gm)].map(

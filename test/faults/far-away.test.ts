@@ -4,25 +4,25 @@ import { queuedIn } from '../support/lock-app.js';
 import { blockEventLoop, elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
-/** Places of one process in the queue of a key at most. */
+/** The maximum number of queue positions that a process has for one key. */
 const MOST_PLACES = 64;
 const READERS = 1_000;
-/** How long they wait, ms. */
+/** How long the readers wait, ms. */
 const PATIENCE = 1_500;
 
-describe('a Redis that is far away', () => {
+describe('a distant Redis', () => {
   const scene = new RedisScene({ inVirtualTime: true });
 
   describe.each([10, 40])('%d ms there and back', (delay) => {
     it.each(['a signal', 'waitTime'])(
-      'readers that give up together by %s ask no more than had a place, and nobody else suffers',
+      'readers that give up together by %s send at most one queue request for each position, and other callers are unaffected',
       async (how) => {
         const proxy = await scene.proxy();
         proxy.delay(delay);
         const [far, near] = [await scene.app({ redis: proxy.url }), await scene.app()];
         const [key, other] = [scene.key(), scene.key()];
         const held = await near.locks.acquire(key);
-        // The connection for grants is there before, as in a process that has waited once.
+        // The connection for grants is already open, as in a process that has waited once.
         const blocking = await near.locks.acquire(other);
         const warm = far.locks.acquire(other, { waitTime: 20_000 });
         await queuedIn(far, other);
@@ -38,13 +38,13 @@ describe('a Redis that is far away', () => {
         );
         await queuedIn(far, key);
         if (how === 'a signal') leave.abort(new Error('enough'));
-        // So that the time of all is over when the first one looks.
+        // The waitTime of all readers has ended when the first timer fires.
         else blockEventLoop(PATIENCE);
         await within(20_000, 'all readers', Promise.all(readers));
         const later = rejectionOf(far.locks.acquire(key, { mode: 'shared', waitTime: 1_500 }));
         expect(await later).toBeInstanceOf(LockTimeoutError);
-        await until('nobody waits any more', async () => (await scene.leftovers()).length === 1);
-        // Each place is put into the queue once.
+        await until('no caller waits any more', async () => (await scene.leftovers()).length === 1);
+        // Each position is queued once.
         expect((await scene.commandCounts())['zadd']).toBeLessThanOrEqual(MOST_PLACES + 1);
         await held.release();
         await scene.nothingLeft();
@@ -53,14 +53,14 @@ describe('a Redis that is far away', () => {
   });
 
   it.each<[string, LockOptions]>([
-    ['all of a lock', {}],
+    ['the exclusive lock', {}],
     ['a reader', { mode: 'shared' }],
-  ])('%s that gives up before the first answer is put into no queue', async (_, options) => {
+  ])('%s that gives up before the first reply is not queued', async (_, options) => {
     const proxy = await scene.proxy();
     proxy.delay(40);
     const [far, near] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const [key, other] = [scene.key(), scene.key()];
-    // The connection for grants is there before.
+    // The connection for grants is already open.
     const blocking = await near.locks.acquire(other);
     const warm = far.locks.acquire(other, { waitTime: 20_000 });
     await queuedIn(far, other);
@@ -80,9 +80,9 @@ describe('a Redis that is far away', () => {
   });
 
   it.each<[string, LockOptions, LockOptions]>([
-    ['all of a lock', {}, {}],
+    ['the exclusive lock', {}, {}],
     ['a reader', {}, { mode: 'shared' }],
-    ['a share', { limit: 1 }, { limit: 2 }],
+    ['a permit', { limit: 1 }, { limit: 2 }],
   ])(
     'B10: %s that is cancelled before the first subscription is ready delays no caller',
     async (_, holds, asks) => {
@@ -93,17 +93,17 @@ describe('a Redis that is far away', () => {
       const rest = asks.limit === undefined ? undefined : await near.locks.acquire(key, asks);
       const blocking = await near.locks.acquire(other);
       const known = new Set(proxy.connections);
-      const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+      const deliver = proxy.hold('replies', (connection) => !known.has(connection));
       await scene.client.config('RESETSTAT');
       const leave = new AbortController();
       const failing = rejectionOf(far.locks.acquire(key, { ...asks, signal: leave.signal }));
       await until('the subscription is under way', () => proxy.connections.length > known.size);
       leave.abort(new Error('enough'));
       expect(await failing).toEqual(new Error('enough'));
-      // Somebody who goes on waiting asks behind it.
+      // A caller that still waits is queued after it.
       const waiting = far.locks.acquire(other, { waitTime: 20_000 });
       const queued = queuedIn(far, other);
-      letGo();
+      deliver();
       await queued;
       expect((await scene.commandCounts())['zadd']).toBe(1);
       await blocking.release();
@@ -114,21 +114,21 @@ describe('a Redis that is far away', () => {
     },
   );
 
-  it('P20: a lock that passed to the next caller of the process is not waited for when the first subscription is there', async () => {
+  it('P20: a caller that received the lock by hand-over does not queue when the first subscription is ready', async () => {
     const near = await scene.app();
     const other = scene.key();
     const blocking = await near.locks.acquire(other);
-    // A busy machine may be too slow for a lock to pass inside the process.
+    // On a busy machine a lock may pass too slowly to stay inside the process.
     for (let passed = 0, round = 0; passed === 0; round++) {
       expect(round).toBeLessThan(20);
       const proxy = await scene.proxy();
       const far = await scene.app({ redis: proxy.url });
       const key = scene.key();
       const first = await far.locks.acquire(key);
-      // So late in the hold that the process also stands in line in Redis.
+      // So late in the hold that the process also has a position in the queue of Redis.
       await elapse(55);
       const known = new Set(proxy.connections);
-      const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+      const deliver = proxy.hold('replies', (connection) => !known.has(connection));
       const reserved = next(far.locks.events, (event) => event.type === 'renewed' && event.key === key);
       const waiting = far.locks.acquire(key, { waitTime: 20_000 });
       await reserved;
@@ -138,12 +138,12 @@ describe('a Redis that is far away', () => {
         passed += 1;
         const further = far.locks.acquire(other, { waitTime: 20_000 });
         const queued = queuedIn(far, other);
-        letGo();
+        deliver();
         await queued;
         expect((await scene.commandCounts())['zadd']).toBe(1);
         await blocking.release();
         await (await further).release();
-      } else letGo();
+      } else deliver();
       await (await waiting).release();
     }
     await scene.nothingLeft();
@@ -151,8 +151,8 @@ describe('a Redis that is far away', () => {
 
   it.each<[string, LockOptions]>([
     ['a reader', { mode: 'shared' }],
-    ['a share', { limit: 3 }],
-    ['all of a lock', {}],
+    ['a permit', { limit: 3 }],
+    ['the exclusive lock', {}],
   ])(
     'B60: %s that is granted after its caller gave up is released while the application closes',
     async (_, options) => {
@@ -160,17 +160,17 @@ describe('a Redis that is far away', () => {
       const app = await scene.app({ redis: proxy.url });
       const key = scene.key();
       await app.locks.withLock(scene.key(), options, () => undefined);
-      // Its loss tells that the application no longer waits for work to end.
+      // The event `lost` shows that the application no longer waits for work to end.
       const held = await app.locks.acquire(scene.key(), { leaseTime: 1_000 });
       const given = next(app.locks.events, ({ type }) => type === 'lost');
-      const letGo = proxy.hold('replies');
+      const deliver = proxy.hold('replies');
       const error = await rejectionOf(app.locks.acquire(key, { ...options, waitTime: 20 }));
       expect(error).toBeInstanceOf(LockUnavailableError);
       const closed = app.close();
       await given;
       expect(await stateOf(closed)).toBe('pending');
       expect(held.isHeld).toBe(false);
-      letGo();
+      deliver();
       await closed;
       await scene.nothingLeft();
     },
@@ -178,17 +178,17 @@ describe('a Redis that is far away', () => {
 
   it.each<[string, string | string[], LockOptions]>([
     ['a reader', 'one', { mode: 'shared', waitTime: 20 }],
-    ['a share', 'one', { limit: 3, waitTime: 20 }],
-    ['all of a lock', 'one', { waitTime: 20 }],
+    ['a permit', 'one', { limit: 3, waitTime: 20 }],
+    ['the exclusive lock', 'one', { waitTime: 20 }],
     ['a single try', 'one', { waitTime: 0 }],
-    ['a try of several', 'one', { waitTime: 20, retry: {} }],
+    ['one try of a retrying call', 'one', { waitTime: 20, retry: {} }],
     ['several locks', ['one', 'two'], { waitTime: 0 }],
   ])(
-    'B60: %s that Redis grants when no answer comes any more is taken back before the application has closed',
+    'B60: %s that Redis grants while replies are lost is released before the application has closed',
     async (_, key, options) => {
       const proxy = await scene.proxy();
       const app = await scene.app({ redis: proxy.url });
-      // Redis knows the scripts.
+      // Load the scripts.
       await app.locks.withLock(key, options, () => undefined);
       proxy.hold('replies');
       const granted = until('Redis has granted it', async () => (await scene.leftovers()).length > 0);
@@ -200,7 +200,7 @@ describe('a Redis that is far away', () => {
     },
   );
 
-  it('P20: a permit whose next token does not arrive goes to a waiting process', async () => {
+  it('P20: a permit goes to a waiting process when its next token does not arrive', async () => {
     const proxy = await scene.proxy();
     const [deaf, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();
@@ -210,15 +210,15 @@ describe('a Redis that is far away', () => {
     const rival = other.locks.acquire(key, options);
     await queuedIn(other, key);
     const accepted = proxy.connectionsAccepted;
-    const letGo = proxy.hold('replies');
-    // For whom more tokens are asked for.
+    const deliver = proxy.hold('replies');
+    // The caller for whom the process requests more tokens.
     const waiting = deaf.locks.acquire(key, options).catch((error: unknown) => error as Error);
     void first.release();
-    const share = await within(20_000, 'the other process', rival);
-    // Before anybody came to the conclusion that the connection is broken.
+    const permit = await within(20_000, 'the other process', rival);
+    // Before the process considers the connection broken.
     expect(proxy.connectionsAccepted).toBe(accepted);
-    letGo();
-    await share.release();
+    deliver();
+    await permit.release();
     await kept.release();
     const served = await within(20_000, 'the next caller', waiting);
     expect(served).not.toBeInstanceOf(Error);

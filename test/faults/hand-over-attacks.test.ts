@@ -5,16 +5,16 @@ import type { MonotonicMs } from '../../lib/index.js';
 import { next, rejectionOf, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
-/** Nothing else of this process runs meanwhile. */
+/** Blocks the event loop. */
 function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;);
 }
 
-describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', (delay) => {
+describe.each([0, 10])('faults of hand-over and batched requests, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
 
   it('B22: a foreign value at the name of one lock does not prevent the renewal of other locks', async () => {
-    // The others have to survive a machine that is busy for seconds.
+    // The other locks must survive a machine that is busy for seconds.
     const app = await scene.app({ watchdogTimeout: 6_000 });
     const key = scene.key();
     const handles = await Promise.all(
@@ -32,11 +32,11 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
     await scene.nothingLeft();
   });
 
-  it('B11: a held lock is a time-out also for callers who waited while the event loop was blocked', async () => {
+  it('B11: a held lock is a timeout also for callers that waited while the event loop was blocked', async () => {
     const [holder, app] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
-    // The first wait of all also opens the subscription, which takes its time.
+    // The very first wait also opens the subscription, which takes time.
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockTimeoutError);
     for (let round = 0; round < 5; round++) {
       const failing = [0, 1, 2].map(() => rejectionOf(app.locks.acquire(key, { waitTime: 20 })));
@@ -75,7 +75,7 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
     expect(left).toBe(34);
   });
 
-  it('F7: a new grant to the same process ends the hold that the store has forgotten', async () => {
+  it('F7: a new grant to the same process ends a hold that the store no longer has', async () => {
     const app = await scene.app();
     const key = scene.key();
     const forgotten = await app.locks.acquire(key);
@@ -89,7 +89,7 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
     await scene.nothingLeft();
   });
 
-  it('P21: a try that follows a release finds the lock free, however much is asked in that tick', async () => {
+  it('P21: a try that follows a release finds the lock free, however many requests that tick makes', async () => {
     const app = await scene.app();
     const key = scene.key();
     for (let round = 0; round < 20; round++) {
@@ -108,7 +108,7 @@ describe.each([0, 10])('hand-over and gathered requests, attacked, %d ms away', 
     await scene.nothingLeft();
   });
 
-  it('B20: a lease that was extended dies with its hold, also if the extension is still under way', async () => {
+  it('B20: an extended lease ends with its hold, even if the extension is still under way', async () => {
     const app = await scene.app({ watchdogTimeout: 2_000 });
     const key = scene.key();
     const handle = await app.locks.acquire(key);

@@ -6,14 +6,12 @@ import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
-import { RedisScene } from './redis-scene.js';
+import { RedisScene, scripts } from './redis-scene.js';
 
-const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
-
-describe('what hand-over inside a process costs', () => {
+describe('the cost of hand-over inside a process', () => {
   const scene = new RedisScene({ inVirtualTime: true });
 
-  /** Commands of the server while so many callers of a process, which wait for one lock, are served. */
+  /** The commands that the server runs while this many callers of one process are served. */
   async function costOf(callers: number): Promise<Record<string, number>> {
     const app = await scene.app();
     const key = scene.key();
@@ -28,23 +26,23 @@ describe('what hand-over inside a process costs', () => {
     return scene.commandCounts();
   }
 
-  it('P20: 64 hand-overs cost the server next to nothing', async () => {
+  it('P20: 64 hand-overs cost the server at most six scripts', async () => {
     const cost = await costOf(64);
-    // The last release, and reservations: small ones at first, since one caller asks for few tokens.
+    // The last release, and reservations: small ones at first, since one caller needs few tokens.
     expect(scripts(cost)).toBeLessThanOrEqual(6);
     for (const name of ['publish', 'subscribe', 'zadd']) expect(cost[name] ?? 0).toBe(0);
     await scene.nothingLeft();
   });
 
-  it('P20: a thousand callers of one process cost a reservation for each 64, or two', async () => {
+  it('P20: a thousand callers of one process cost one or two reservations for each 64', async () => {
     const cost = await costOf(1_000);
     expect(scripts(cost)).toBeLessThanOrEqual(40);
-    // The lease rests while the store is asked whether others wait: it is given back at the end.
+    // The lease stays idle while the store is asked whether other processes wait; it is released at the end.
     expect(cost['del']).toBe(1);
     await scene.nothingLeft();
   });
 
-  it('P20, P7: short consecutive holds put no caller into the store’s queue', async () => {
+  it('P20, P7: short consecutive holds put no caller into the queue of the store', async () => {
     const app = await scene.app();
     const key = scene.key();
     await scene.client.config('RESETSTAT');
@@ -56,7 +54,7 @@ describe('what hand-over inside a process costs', () => {
   });
 });
 
-// Farther away most of the time in which a process may keep a lock from others is on the way.
+// With a longer delay, most of the time for which a process may keep a lock from others is spent on the way.
 describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
   const newKey = (): string => scene.key();
@@ -83,7 +81,7 @@ describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
     });
   }
 
-  it('F7, P20: a release that finds another holder ends local hand-over soon', async () => {
+  it('F7, P20: a release that finds another holder ends local hand-over', async () => {
     const [app, other] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
     const { key, first } = await handOver(app, other, { newKey, waiters: [{}, { waitTime: 1 }] });
     await scene.client.del(`lock:${key}`);
@@ -112,7 +110,7 @@ describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
       });
       scene.server.stop();
       try {
-        // Being handed over makes no lease longer: only a renewal that was answered does.
+        // A hand-over extends no lease: only a renewal with a reply does.
         const renewed = app.events('renewed', first.key).some(({ token }) => token === second.token);
         if (!renewed) expect(performance.now() + second.remaining).toBeLessThanOrEqual(deadline + 2);
         const lateness = await latenessOfAbort(second);
@@ -131,10 +129,10 @@ describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
   });
 });
 
-describe.each([0, 40])('callers behind a hold of their own process, %d ms away', (delay) => {
+describe.each([0, 40])('waiters behind a hold of their own process, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  /** A holder whose lock is lost without a word, while two callers wait behind it with a place in the queue. */
+  /** A holder that loses its lock without notice, while two callers wait behind it with a queue position. */
   async function lostAhead(signals: { next?: AbortSignal; last?: AbortSignal }) {
     const [app, other] = [await scene.app(), await scene.app()];
     const key = scene.key();
@@ -145,7 +143,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     await until('the process stands in the queue', async () => {
       return (await scene.client.keys('lock:@:queue:*')).length === 1;
     });
-    // Found out by the next request of the place, long before the next renewal.
+    // The next request for the position detects the loss, long before the next renewal.
     const lose = (): Promise<unknown> => scene.client.del(`lock:${key}`);
     return { app, other, key, first, next, last, lose };
   }
@@ -160,8 +158,8 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     expect(second.isHeld).toBe(true);
     expect(await other.locks.tryAcquire(key)).toBeNull();
     expect(await second.release()).toBe('released');
-    const told = app.seen.filter((event) => event.key === key).map(({ type }) => type);
-    expect(told.slice(-4)).toEqual(['lost', 'granted', 'aborted', 'released']);
+    const types = app.seen.filter((event) => event.key === key).map(({ type }) => type);
+    expect(types.slice(-4)).toEqual(['lost', 'granted', 'aborted', 'released']);
     await scene.nothingLeft();
   });
 
@@ -170,7 +168,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     const { first, next, last, lose } = await lostAhead({ next: abort.signal });
     first.signal.addEventListener('abort', () => abort.abort('enough'));
     await lose();
-    // It had the lock already.
+    // It had the lock already when its signal fired.
     const second = await within(5_000, 'the next in line', next);
     expect(second.isHeld).toBe(true);
     await second.release();
@@ -178,8 +176,8 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     await scene.nothingLeft();
   });
 
-  it('B17, P20: nothing is handed on from a lease whose deadline has passed', async () => {
-    // Requests have a sixth of it for their way there and back.
+  it('B17, P20: no hand-over from a lease whose deadline has passed', async () => {
+    // A sixth of it is allowed for a request and its reply.
     const app = await scene.app({ watchdogTimeout: 1_500 });
     const key = scene.key();
     const { first, waits } = await lineUp(app, key, [{ waitTime: 4_500 }]);
@@ -195,7 +193,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     await scene.nothingLeft();
   });
 
-  it('F20, P20: when a process is killed in a hold that was handed over, the lock is free after at most its lease', async () => {
+  it('F20, P20: when a process is killed during a handed-over hold, the lock is free after at most its lease', async () => {
     const watchdogTimeout = 1_500;
     const settings = { redis: scene.url, watchdogTimeout };
     const worker = scene.until(await WorkerProcess.start(settings));
@@ -225,7 +223,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     for (let round = 0; round < 6; round++) {
       const first = await app.locks.acquire(key, patient);
       section(first);
-      // The next request about the lock is the reservation for those who come now.
+      // The next request for this lock is the reservation for the callers below.
       const lost = proxy.loseReply((request) => request.includes(key));
       const served = Array.from({ length: 10 }, () => app.locks.withLock(key, patient, section));
       await lost;
@@ -238,7 +236,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     await scene.nothingLeft();
   });
 
-  it('B10, P20: callers who give up behind a hold of their own process leave nothing behind', async () => {
+  it('B10, P20: waiters that give up behind a hold of their own process leave nothing behind', async () => {
     const [app, other] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const held = await app.locks.acquire(key);
@@ -247,7 +245,7 @@ describe.each([0, 40])('callers behind a hold of their own process, %d ms away',
     await queuedIn(app, key);
     expect(await Promise.all(waits)).toEqual([null, null, null, null]);
     expect(performance.now() - start).toBeGreaterThanOrEqual(149);
-    await until('nobody waits', async () => (await other.locks.inspect(key))?.waiting === 0);
+    await until('no caller waits', async () => (await other.locks.inspect(key))?.waiting === 0);
     expect(held.isHeld).toBe(true);
     const freed = next(app.locks.events, ({ type }) => type === 'released');
     await held.release();

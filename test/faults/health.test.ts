@@ -11,7 +11,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { rejectionOf, until } from '../support/until.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 
-/** Without patience. */
+/** With no tolerance for unreachable stores. */
 const healthOf = async ({ locks }: LockApp): Promise<LockHealth<'up' | 'down'>> =>
   (await new LockHealthIndicator(locks).isHealthy('locks', { unreachableFor: 0, probeTimeout: 5_000 })).locks;
 
@@ -20,7 +20,7 @@ const isUp = async (app: LockApp): Promise<void> => {
   await (await app.locks.acquire('free')).release();
 };
 
-/** Health says why, without a call that failed before. */
+/** Health reports the cause, without a failed call before it. */
 const isDown = async (app: LockApp, why: RegExp): Promise<void> => {
   let health = await healthOf(app);
   await until(
@@ -51,7 +51,7 @@ describe('F57: health is down while Redis grants no lock', () => {
     return endings.app(app);
   };
 
-  it('since it has become a replica', async () => {
+  it('after it has become a replica', async () => {
     const client = server.client();
     const app = await start();
     await isUp(app);
@@ -64,7 +64,7 @@ describe('F57: health is down while Redis grants no lock', () => {
     await isUp(app);
   });
 
-  it('since its memory is full', async () => {
+  it('after its memory is full', async () => {
     const client = server.client();
     const app = await start();
     await isUp(app);
@@ -77,7 +77,7 @@ describe('F57: health is down while Redis grants no lock', () => {
     await isUp(app);
   });
 
-  it('since too few replicas are in its reach', async () => {
+  it('while it reaches too few replicas', async () => {
     const client = server.client();
     const app = await start();
     await client.config('SET', 'min-replicas-to-write', '1');
@@ -89,12 +89,12 @@ describe('F57: health is down while Redis grants no lock', () => {
     await isUp(app);
   });
 
-  it('since fewer replicas are connected than replicas.min', async () => {
+  it('while fewer replicas are connected than replicas.min', async () => {
     const app = await start({ replicas: { min: 1 } });
     await isDown(app, /has granted no lock for .*has 0 replicas connected, but replicas.min is 1/);
   });
 
-  it.each(['evalsha', 'hset', 'time'])('since its user may not use %s any more', async (command) => {
+  it.each(['evalsha', 'hset', 'time'])('after its user lost the right to use %s', async (command) => {
     const client = server.client();
     const rules = aclRules('lock:', { cluster: false, sharded: false, replicas: false, database: false });
     const url = await server.addUser('shop', 'secret', rules);
@@ -109,7 +109,7 @@ describe('F57: health is down while Redis grants no lock', () => {
     await isUp(app);
   });
 
-  it('since its password was changed, once the connection is lost', async () => {
+  it('after its password was changed, once the connection is lost', async () => {
     const client = server.client();
     const url = await server.addUser('rotated', 'before', ['~*', '&*', '+@all']);
     const app = await start({ redis: url });
@@ -121,7 +121,7 @@ describe('F57: health is down while Redis grants no lock', () => {
     await isUp(app);
   });
 
-  it('and no check writes anything while it grants locks', async () => {
+  it('and no check writes anything while Redis grants locks', async () => {
     const client = server.client();
     const app = await start();
     await isUp(app);
@@ -150,7 +150,7 @@ whereThereIsPostgres('health with postgres', () => {
     const start = async (connection = server.url): Promise<LockApp> =>
       endings.app(await LockApp.start({ store: postgresStore({ connection }) }));
 
-    it.each(['ask', 'grant_hold', 'run'])('since its function %s was dropped', async (name) => {
+    it.each(['ask', 'grant_hold', 'run'])('after its function %s was dropped', async (name) => {
       const app = await start();
       await isUp(app);
       await admin.query(`DO $$ BEGIN EXECUTE (SELECT string_agg(format('DROP FUNCTION %s CASCADE', oid::regprocedure), ';')
@@ -166,7 +166,7 @@ whereThereIsPostgres('health with postgres', () => {
       await isUp(app);
     });
 
-    it('since a table was dropped', async () => {
+    it('after a table was dropped', async () => {
       const app = await start();
       await admin.query('DROP TABLE distributed_lock.tombstones');
       try {
@@ -181,7 +181,7 @@ whereThereIsPostgres('health with postgres', () => {
       ['ALL TABLES IN SCHEMA distributed_lock', 'SELECT, INSERT, UPDATE, DELETE'],
       ['ALL FUNCTIONS IN SCHEMA distributed_lock', 'EXECUTE'],
       ['SCHEMA distributed_lock', 'USAGE'],
-    ])('since the user lost its rights to %s', async (what, rights) => {
+    ])('after the user lost its rights to %s', async (what, rights) => {
       await admin.query(`
         DROP ROLE IF EXISTS shop; CREATE ROLE shop LOGIN;
         REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA distributed_lock FROM PUBLIC;
@@ -206,7 +206,7 @@ whereThereIsPostgres('health with postgres', () => {
       }
     });
 
-    it('since the database is read-only', async () => {
+    it('while the database is read-only', async () => {
       const app = await start();
       await isUp(app);
       await admin.query('ALTER SYSTEM SET default_transaction_read_only = on');
@@ -223,10 +223,10 @@ whereThereIsPostgres('health with postgres', () => {
   });
 });
 
-/** As a store whose base, fence or disk is gone in a way that no read shows. */
-describe('F57: health is down while a store answers what reads, and grants nothing', () => {
+/** As a store whose token base, fence or disk is gone in a way that no read detects. */
+describe('F57: health is down while a store serves reads but grants nothing', () => {
   const endings = new Endings();
-  /** Whether its grants fail, and for which keys. */
+  /** Selects the keys whose grants fail. */
   let fails: ((key: string) => boolean) | undefined;
   let asked = 0;
 
@@ -247,7 +247,7 @@ describe('F57: health is down while a store answers what reads, and grants nothi
     };
   };
 
-  it('after a call that failed, until a lock is granted', async () => {
+  it('after a failed call, until a lock is granted', async () => {
     const app = endings.app(await LockApp.start({ store: store() }));
     await isUp(app);
     fails = () => true;
@@ -259,7 +259,7 @@ describe('F57: health is down while a store answers what reads, and grants nothi
       reasons: [expect.stringMatching(/has granted no lock for .* s: its base is gone/)],
     });
     expect(app.locks.status().store).toMatchObject({ reachable: true, failingSince: expect.any(Number) });
-    // Without a call: a process that is down gets none.
+    // Without a call of the application: a process that is down receives none.
     fails = undefined;
     expect(await healthOf(app)).toMatchObject({ status: 'up', reasons: [] });
     const before = asked;
@@ -268,7 +268,7 @@ describe('F57: health is down while a store answers what reads, and grants nothi
     expect(await app.locks.inspect('nestjs-distributed-lock:probe')).toBeNull();
   });
 
-  it('but not for calls of single keys that fail, nor for locks held elsewhere', async () => {
+  it('but not after failures of single keys, nor for locks held elsewhere', async () => {
     const app = endings.app(await LockApp.start({ store: store() }));
     fails = (key) => key === 'bad';
     await rejectionOf(app.locks.acquire('bad'));
@@ -280,7 +280,7 @@ describe('F57: health is down while a store answers what reads, and grants nothi
     await held.release();
   });
 
-  it('for as long as that lasts: degraded before unreachableFor, with the cause', async () => {
+  it('degraded before unreachableFor, with the cause', async () => {
     const app = endings.app(await LockApp.start({ store: store() }));
     fails = () => true;
     await rejectionOf(app.locks.acquire('key'));

@@ -3,7 +3,7 @@ import { queuedIn } from '../support/lock-app.js';
 import { until } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
-describe.each([0, 10, 40])('grants that are pushed late, %d ms away', (delay) => {
+describe.each([0, 10, 40])('pushed grants that arrive late, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
 
   it('P13: two late grants of one queue entry are both rejected, even one that arrives while the entry polls', async () => {
@@ -11,7 +11,7 @@ describe.each([0, 10, 40])('grants that are pushed late, %d ms away', (delay) =>
     const [holder, waiter] = [await scene.app(), await scene.app({ redis: proxy.url })];
     const key = scene.key();
     let held = await holder.locks.acquire(key);
-    // Short, and longer than it takes to ask for it.
+    // Short, but longer than the request for it takes.
     const leaseTime = 40 + 3 * delay;
     let early = false;
     const waiting = waiter.locks.acquire(key, { leaseTime, waitTime: 15_000 }).then((handle) => {
@@ -19,28 +19,28 @@ describe.each([0, 10, 40])('grants that are pushed late, %d ms away', (delay) =>
       return handle;
     });
     await queuedIn(waiter, key);
-    const letGo = proxy.hold('replies', (connection) => connection.subscribes);
+    const deliver = proxy.hold('replies', (connection) => connection.subscribes);
     const [queue] = await scene.client.keys('lock:@:queue:*');
     for (let round = 0; round < 2; round++) {
-      // The waiter's place is granted, the message is kept back, and the claim lease runs out.
+      // The entry is granted, the message is held back, and the claim lease expires.
       await held.release();
       held = await holder.locks.acquire(key);
       // Its next poll queues it again.
       await until('the waiter stands in the queue again', () => scene.client.exists(queue!));
     }
-    letGo();
+    deliver();
     await until(
       'the late messages have been read',
       async () => early || (await scene.client.exists(queue!)) === 1,
     );
-    // What was kept back is read in one go; a grant that is believed in is claimed at once.
+    // The held-back messages are read at once; an accepted grant would be claimed immediately.
     for (let turn = 0; turn < 50; turn++) await scene.client.ping();
     expect(early).toBe(false);
     await held.release();
     await (await waiting).release();
   });
 
-  it('P13, P32: a late grant is not believed in if a lost request may have made its lease shorter', async () => {
+  it('P13, P32: a late grant is rejected if a lost request may have shortened its lease', async () => {
     const proxy = await scene.proxy();
     const [holder, waiter] = [await scene.app(), await scene.app({ redis: proxy.url })];
     const key = scene.key();
@@ -52,13 +52,13 @@ describe.each([0, 10, 40])('grants that are pushed late, %d ms away', (delay) =>
     for (const wait of waits) wait.catch(() => undefined);
     await queuedIn(waiter, key);
     const [queue] = await scene.client.keys('lock:@:queue:*');
-    await until('the first caller’s place is in the queue', () => scene.client.exists(queue!));
+    await until('the first caller is queued', () => scene.client.exists(queue!));
 
-    // Granted with a claim lease of 1 900 ms; the message is kept back.
-    const letGo = proxy.hold('replies', (connection) => connection.subscribes);
+    // Granted with a claim lease of 1 900 ms; the message is held back.
+    const deliver = proxy.hold('replies', (connection) => connection.subscribes);
     await held.release();
     expect(await scene.client.hget(`lock:${key}`, 'unclaimed')).toBe('1');
-    // The next caller asks for 200 ms. That is carried out, but the answer is lost; then this caller gives up as well.
+    // The next caller's request for 200 ms is carried out, but its reply is lost; then this caller gives up, too.
     const lost = proxy.loseReply((request) => request.includes(key));
     gone[0]?.abort('enough');
     await lost;
@@ -72,8 +72,8 @@ describe.each([0, 10, 40])('grants that are pushed late, %d ms away', (delay) =>
       early = second.isHeld;
       return handle;
     });
-    letGo();
-    // What was kept back is read in one go; a grant that is believed in is there at once.
+    deliver();
+    // The held-back messages are read at once; an accepted grant would be effective immediately.
     for (let turn = 0; turn < 50; turn++) await scene.client.ping();
     expect(early).toBe(false);
     await proxy.accept();

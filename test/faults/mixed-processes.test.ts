@@ -6,11 +6,11 @@ import { elapse, within } from '../support/until.js';
 import { WorkerProcess, type ShareReport } from '../support/worker-process.js';
 import { RedisScene } from './redis-scene.js';
 
-/** What callers say about one key; Infinity for readers. */
+/** The limits that callers use for one key; Infinity for readers. */
 const LIMITS = [1, 3, 5, Infinity];
 const CALLERS = 40;
 
-/** That of callers who do not give up, ms. */
+/** The `waitTime` of callers that do not give up, ms. */
 const LONG = 30_000;
 
 interface Call extends ShareReport {
@@ -18,7 +18,7 @@ interface Call extends ShareReport {
   readonly waitTime: number;
 }
 
-/** Replays who came in and left when, as somebody saw it who stood outside of the processes. */
+/** Replays when callers entered and left, by a clock outside of their processes. */
 function witnessOf(calls: readonly Call[]): SharingWitness {
   const witness = new SharingWitness();
   const steps = calls.flatMap(({ limit, enteredAt, leftAt }) =>
@@ -36,15 +36,15 @@ function witnessOf(calls: readonly Call[]): SharingWitness {
   return witness;
 }
 
-/** How an error calls a limit. */
+/** The name of a limit in error messages. */
 function nameOf(limit: number): string {
   if (limit === Infinity) return "mode 'shared'";
   return limit === 1 ? "mode 'exclusive' (limit 1)" : `limit ${String(limit)}`;
 }
 
 /**
- * Whether a caller may have been told that it differs because the other one held the lock or waited for it: that one was
- * there at the time, and is named.
+ * Whether the other call justifies the conflict error: it held the lock or waited for it at that time, with a different
+ * limit, and the message names that limit.
  */
 function isReasonFor(other: Call, { limit, message, askedAt, endedAt }: Call): boolean {
   if (other.failure === 'LOCK_OPTIONS' || agree(other.limit, limit)) return false;
@@ -56,12 +56,12 @@ function isReasonFor(other: Call, { limit, message, askedAt, endedAt }: Call): b
   );
 }
 
-/** Those who failed though nothing that others did was a reason for it. */
+/** Calls that failed without a conflicting call. */
 function unfounded(calls: readonly Call[]): readonly Call[] {
   return calls.filter((call) => {
     if (call.failure === undefined) return false;
     if (call.failure === 'LOCK_OPTIONS') return !calls.some((other) => isReasonFor(other, call));
-    // Whoever is in a hurry may not hear from Redis in time.
+    // A caller with a short waitTime may time out before Redis replies.
     const isGivingUp = ['LOCK_TIMEOUT', 'LOCK_UNAVAILABLE'].includes(call.failure);
     return !isGivingUp || call.waitTime === LONG;
   });

@@ -5,13 +5,7 @@ import { latenessOfAbort } from '../support/lateness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, stateOf, within } from '../support/until.js';
-import { RedisScene } from './redis-scene.js';
-
-/** A request that is about this lock, whatever script it runs. */
-const about =
-  (key: string) =>
-  (request: string): boolean =>
-    request.includes(`lock:${key}`);
+import { about, RedisScene } from './redis-scene.js';
 
 describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
@@ -44,7 +38,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     expect(await failing).toBeInstanceOf(LockUnavailableError);
     expect(await other.locks.isLocked(key)).toBe(true);
     await proxy.accept();
-    // The ghost's lease would be 30 s.
+    // The ghost's lease would last for 30 s.
     const handle = await within(
       6_000,
       'the ghost to be cancelled',
@@ -69,7 +63,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F11, P31: an acquire that was never delivered and given up is never carried out', async () => {
+  it('F11, P31: an acquire that was never delivered and was given up is never carried out', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const key = scene.key();
@@ -79,19 +73,19 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
     await proxy.accept();
     await app.locks.withLock(scene.key(), { waitTime: 10_000 }, () => elapse(50));
-    // Comes back behind the release of that one.
+    // A late acquire would arrive behind the release of this lock.
     await app.locks.isLocked(key);
     expect(await scene.leftovers()).toEqual([]);
     expect(grants.seen()).toBe(0);
   });
 
-  it('F11: requests that the network delivers late do not leave a lock behind', async () => {
+  it('F11: requests that arrive late do not leave a lock behind', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();
-    const letGo = proxy.hold('requests');
+    const deliver = proxy.hold('requests');
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
-    letGo();
+    deliver();
     await (await other.locks.acquire(key, { waitTime: 6_000 })).release();
     await app.locks.withLock(scene.key(), { waitTime: 10_000 }, () => undefined);
     await scene.nothingLeft();
@@ -116,7 +110,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F12: a release that did not reach the server is retried, and the hold ends at once', async () => {
+  it('F12: a release that did not reach the server is retried, and the hold ends immediately', async () => {
     const proxy = await scene.proxy();
     const [app, waiter] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();
@@ -151,7 +145,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F13: when renewals stay lost the hold is lost at its deadline (± 20 ms)', async () => {
+  it('F13: when all renewals are lost the hold is lost at its deadline (± 20 ms)', async () => {
     let late = Infinity;
     for (let attempt = 0; attempt < 4 && late > 20; attempt++) {
       const proxy = await scene.proxy();
@@ -170,7 +164,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F13: a renewal that is cut off is one failure, not the end of renewing', async () => {
+  it('F13: a renewal whose connection is cut is one failure, and renewals continue', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_500 });
     const key = scene.key();
@@ -184,48 +178,48 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('B22: the deadline counts from before the request was sent', async () => {
+  it('B22: the deadline is measured from before the acquire is sent', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
-    const letGo = proxy.hold('replies');
+    const deliver = proxy.hold('replies');
     const acquiring = app.locks.acquire(scene.key(), { leaseTime: 5_000 });
     await elapse(700);
     expect(await stateOf(acquiring)).toBe('pending');
-    letGo();
+    deliver();
     const handle = await acquiring;
     expect(handle.remaining).toBeLessThanOrEqual(4_300);
     await handle.release();
   });
 
-  it('B22: the deadline of a renewal counts from before it was sent', async () => {
+  it('B22: the deadline of a renewal is measured from before it is sent', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url, watchdogTimeout: 5_400 });
     const key = scene.key();
     const handle = await app.locks.acquire(key);
     const renewed = next(app.locks.events, (event) => event.type === 'renewed');
     const sent = proxy.request(about(key));
-    const letGo = proxy.hold('replies');
+    const deliver = proxy.hold('replies');
     await sent;
     // Less than the 900 ms after which the request counts as failed.
     await elapse(500);
-    letGo();
+    deliver();
     expect((await renewed).remaining).toBeLessThanOrEqual(4_900);
     await handle.release();
   });
 
-  it('P13: the deadline of a pushed grant counts from before it was made', async () => {
+  it('P13: the deadline of a pushed grant is measured from before the grant', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
     const waiting = app.locks.acquire(key, { waitTime: 15_000 });
     await queuedIn(app, key);
-    const letGo = [proxy.hold('requests'), proxy.hold('replies')];
+    const deliveries = [proxy.hold('requests'), proxy.hold('replies')];
     await handle.release();
-    // Longer than the claim lease of two seconds: that grant is over when it arrives, and must not be started.
+    // Longer than the claim lease of two seconds: the grant has expired when it arrives, and must not start a hold.
     await elapse(2_300);
     const third = await holder.locks.acquire(key, { waitTime: 0 });
-    for (const go of letGo) go();
+    for (const deliver of deliveries) deliver();
     await elapse(100);
     expect(await stateOf(waiting)).toBe('pending');
     expect(third.isHeld).toBe(true);
@@ -258,7 +252,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     }
   });
 
-  it('F14: a grant that was lost with its connection is asked for again', async () => {
+  it('F14: a grant that was lost with its connection is fetched again', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
     for (let round = 0; round < 3; round++) {
@@ -276,7 +270,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F14, P14: after a re-subscription the waiters ask at once, not at the next poll', async () => {
+  it('F14, P14: after a re-subscription waiters poll immediately', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
     let best = Infinity;
@@ -297,7 +291,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('a cut of all connections in the middle of holds and waits loses nothing but time', async () => {
+  it('cutting all connections during holds and waits only delays callers', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app({ redis: proxy.url })];
     const key = scene.key();
@@ -315,7 +309,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  /** Counts how often the lock is written as held, by watching the server. */
+  /** Counts, with MONITOR, how often the lock is written as held. */
   async function grantsSeen(key: string): Promise<{ seen: () => number }> {
     let count = 0;
     const monitor = await CommandMonitor.of(scene.server, ({ args: [command = '', name] }) => {

@@ -5,7 +5,7 @@ import { next, until, within } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
 
-/** The ways to ask for a lock, which run different scripts. */
+/** Ways to acquire a lock that run different scripts. */
 const ways: readonly LockOptions[] = [
   {},
   { label: 'report' },
@@ -18,16 +18,7 @@ const ways: readonly LockOptions[] = [
 describe('F6: a Redis that is out of memory', () => {
   const scene = new RedisScene({ clock: true });
 
-  const outOfMemory = async (action: () => Promise<void>): Promise<void> => {
-    await scene.client.config('SET', 'maxmemory', '1');
-    try {
-      await action();
-    } finally {
-      await scene.client.config('SET', 'maxmemory', '0');
-    }
-  };
-
-  /** What comes of asking for a lock. */
+  /** The outcome of an acquire, as text. */
   const outcome = (asking: Promise<LockHandle | null>): Promise<string> =>
     asking.then(
       (handle) => (handle === null ? 'held' : 'granted'),
@@ -35,9 +26,9 @@ describe('F6: a Redis that is out of memory', () => {
         error instanceof LockUnavailableError && error.message.includes('OOM') ? 'refused' : String(error),
     );
 
-  it.each(ways)('always rejects a request for a free lock: %j', async (options) => {
+  it.each(ways)('rejects every request for a free lock: %j', async (options) => {
     const app = await scene.app();
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       const waits = Array.from({ length: 5 }, () =>
         outcome(app.locks.tryAcquire(scene.key(), { ...options, waitTime: 500 })),
       );
@@ -69,7 +60,7 @@ describe('F6: a Redis that is out of memory', () => {
         'its lease has expired',
         async () => Number((await scene.client.time())[0]) * 1_000 > due + 1_000,
       );
-      await outOfMemory(async () => {
+      await scene.outOfMemory(async () => {
         expect(await outcome(app.locks.tryAcquire(key, options))).toBe('refused');
         expect(await outcome(app.locks.tryAcquire(key, { ...options, label: 'report' }))).toBe('refused');
         expect((await app.locks.inspect(key))?.holders).toHaveLength(1);
@@ -78,11 +69,11 @@ describe('F6: a Redis that is out of memory', () => {
     },
   );
 
-  it.each(ways)('renews, extends and releases, and tells who holds it: %j', async (options) => {
+  it.each(ways)('renews, extends, releases and inspects a held lock: %j', async (options) => {
     const app = await scene.app({ watchdogTimeout: 6_000 });
     const [watched, other] = [scene.key(), scene.key()];
     const handles = [await app.locks.acquire(watched, options), await app.locks.acquire(other, options)];
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       if (options.leaseTime === undefined) {
         await next(app.locks.events, (event) => event.type === 'renewed' && event.key === watched);
       }
@@ -95,13 +86,13 @@ describe('F6: a Redis that is out of memory', () => {
     await scene.nothingLeft();
   });
 
-  it('passes a lock on to who waited for it already', async () => {
+  it('passes a lock on to a caller that already waited', async () => {
     const [holder, waiter] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const held = await holder.locks.acquire(key);
     const waiting = waiter.locks.acquire(key, { waitTime: 10_000 });
     await queuedIn(waiter, key);
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       expect(await held.release()).toBe('released');
       const handle = await within(2_000, 'the lock', waiting);
       expect(handle.token).toBeGreaterThan(held.token);
@@ -114,7 +105,7 @@ describe('F6: a Redis that is out of memory', () => {
     const [holder, app] = [await scene.app(), await scene.app()];
     const [readers, full] = [scene.key(), scene.key()];
     await holder.locks.acquire(readers);
-    for (let share = 0; share < 2; share++) await holder.locks.acquire(full, { limit: 2 });
+    for (let permit = 0; permit < 2; permit++) await holder.locks.acquire(full, { limit: 2 });
     const before = await scene.client.get('lock:@:fence');
     expect(before).not.toBeNull();
     expect(await app.locks.tryAcquire(readers, { mode: 'shared' })).toBeNull();
@@ -123,14 +114,14 @@ describe('F6: a Redis that is out of memory', () => {
     expect(await scene.client.get('lock:@:fence')).toBe(before);
   });
 
-  it('lets those who wait in one process follow each other', async () => {
-    // For 50 ms a lock passes inside the process, which must not be over because the machine is busy.
+  it('hands a lock over to waiters of the same process', async () => {
+    // A lock passes inside the process for 50 ms, which must not end because the machine is busy.
     const stopTime = await VirtualTime.start([scene.server]);
     try {
       const [app, key] = [await scene.app(), scene.key()];
       const first = await app.locks.acquire(key);
       const waiting = [1, 2, 3].map(() => app.locks.acquire(key, { waitTime: 10_000 }));
-      await outOfMemory(async () => {
+      await scene.outOfMemory(async () => {
         await first.release();
         for (const next of waiting) await (await within(5_000, 'the lock', next)).release();
       });

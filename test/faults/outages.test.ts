@@ -27,7 +27,7 @@ describe('a call that waits through an outage of a quorum', () => {
     await Promise.all(servers.map((server) => server.close()));
   });
 
-  /** By the port of the first one. */
+  /** By the port of the first server. */
   const proxies = new Map<number, readonly TcpProxy[]>();
   outageRules({
     proxy: async () => {

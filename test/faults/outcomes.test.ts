@@ -3,17 +3,12 @@ import { LockOptionsError, LockTimeoutError, LockUnavailableError } from '../../
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { queuedIn } from '../support/lock-app.js';
 import { rejectionOf, until, within } from '../support/until.js';
-import { RedisScene } from './redis-scene.js';
+import { about, RedisScene } from './redis-scene.js';
 
-const about =
-  (key: string) =>
-  (request: string): boolean =>
-    request.includes(`lock:${key}`);
-
-describe.each([0, 40])('what a caller is told, %d ms away', (delay) => {
+describe.each([0, 40])('outcomes of calls, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  it('B11: a server that is stopped for the whole wait is no held lock, though it said so before', async () => {
+  it('B11: a server that is stopped for the whole wait is unavailable, even if it reported a held lock before', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();
@@ -33,12 +28,12 @@ describe.each([0, 40])('what a caller is told, %d ms away', (delay) => {
     }
     stop.abort();
     await first;
-    // Once it answers, it is a held lock again.
-    await until('the store is asked again', () => app.locks.isLocked(key).catch(() => false));
+    // Once it replies, it is a held lock again.
+    await until('the store replies again', () => app.locks.isLocked(key).catch(() => false));
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockTimeoutError);
   });
 
-  it('B11: nor is one that stopped before a wait could be taken back', async () => {
+  it('B11: a server that stopped before a wait could be cancelled is unavailable', async () => {
     const [app, holder] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
@@ -59,7 +54,7 @@ describe.each([0, 40])('what a caller is told, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('B54, F7: re-entry whose longer lease finds the lock gone takes it anew', async () => {
+  it('B54, F7: re-entry with a longer lease acquires a lost lock again', async () => {
     const app = await scene.app();
     const key = scene.key();
     await app.locks.withLock(key, async (outer) => {
@@ -73,7 +68,7 @@ describe.each([0, 40])('what a caller is told, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('B1: a URL that can not be decoded is refused without showing its password', () => {
+  it('B1: a malformed URL is rejected without showing its password', () => {
     const url = 'redis://:s3cret%zz@127.0.0.1:1';
     const open = (): unknown => new RedisLockStore(url, 'lock:');
     expect(open).toThrow(LockOptionsError);
@@ -84,32 +79,23 @@ describe.each([0, 40])('what a caller is told, %d ms away', (delay) => {
 describe.each([0, 10])('F6: a server that is out of memory, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  const outOfMemory = async (action: () => Promise<void>): Promise<void> => {
-    await scene.client.config('SET', 'maxmemory', '1');
-    try {
-      await action();
-    } finally {
-      await scene.client.config('SET', 'maxmemory', '0');
-    }
-  };
-
-  it('refuses a lock with the reason', async () => {
+  it('rejects an acquire with the reason', async () => {
     const app = await scene.app();
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       const error = await rejectionOf(app.locks.tryAcquire(scene.key()));
       expect(error).toBeInstanceOf(LockUnavailableError);
       expect(String((error as LockUnavailableError).cause)).toContain('OOM');
     });
   });
 
-  it('takes back a lock whose grant was in doubt', async () => {
+  it('releases a lock whose grant was in doubt', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const key = scene.key();
     const lost = proxy.loseReply(about(key));
     const handle = await within(4_000, 'the lock', app.locks.acquire(key));
     await lost;
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       await handle.release();
       await until('the lock is free', async () => (await scene.client.exists(`lock:${key}`)) === 0, {
         deadline: 2_000,
@@ -128,11 +114,11 @@ describe.each([0, 10])('F6: a server that is out of memory, %d ms away', (delay)
     const waiting = rejectionOf(app.locks.acquire(key, { signal: stop.signal, waitTime: 15_000 }));
     await lost;
     await queuedIn(app, key);
-    await outOfMemory(async () => {
+    await scene.outOfMemory(async () => {
       stop.abort();
       await waiting;
-      // Silent waiters are only forgotten after three polls.
-      await until('nobody waits', async () => (await holder.locks.inspect(key))?.waiting === 0, {
+      // Silent waiters are forgotten only after three polls.
+      await until('no caller waits', async () => (await holder.locks.inspect(key))?.waiting === 0, {
         deadline: 2_000,
       });
       await handle.release();

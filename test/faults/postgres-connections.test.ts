@@ -13,7 +13,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
   describe('connections to PostgreSQL', () => {
     const scene = new PostgresScene({ settings: { max_connections: String(MOST_CONNECTIONS) } });
 
-    /** Ends them from inside the server; how many there were. */
+    /** Ends the connections from inside the server; returns their number. */
     const terminate = async (client: TestPgClient): Promise<number> => {
       const { rows } = await client.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${OF_LOCKS}`,
@@ -21,7 +21,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       return rows.length;
     };
 
-    it('a hold outlives pg_terminate_backend, and those who wait are served', async () => {
+    it('a hold outlives pg_terminate_backend, and waiters are served', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const client = await scene.client();
       const key = scene.key();
@@ -39,7 +39,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       await scene.nothingLeft();
     });
 
-    it('callers go on one at a time while their connections are ended again and again', async () => {
+    it('callers are served one at a time while their connections are terminated repeatedly', async () => {
       const apps = await Promise.all(Array.from({ length: 3 }, () => scene.app()));
       const client = await scene.client();
       const key = scene.key();
@@ -74,7 +74,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
         one.status === 'fulfilled' ? [one.value] : [],
       );
       await terminate(client);
-      // Superusers have some to themselves.
+      // PostgreSQL reserves some connections for superusers.
       const waiting = other.locks.acquire(key, patient);
       await elapse(300);
       expect(handle.isHeld).toBe(true);
@@ -86,11 +86,11 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       await scene.nothingLeft();
     });
 
-    it('a row locked by another client delays neither the lock released before nor other locks', async () => {
+    it('a row locked by another client delays neither a lock released earlier nor other locks', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const [client, user] = [await scene.client(), await scene.client()];
       const [given, kept, free] = [scene.key(), scene.key(), scene.key()];
-      // Of a process that was killed a while ago.
+      // The hold of a process that was killed a while ago.
       await client.query("INSERT INTO distributed_lock.holds VALUES ($1, 'gone:1', 1, 1, 1, 1, false, '')", [
         kept,
       ]);
@@ -99,14 +99,14 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       await app.locks.withLock(given, () => undefined);
       const blocked = app.locks.acquire(kept, patient);
       const beside = app.locks.acquire(free, patient);
-      await (await within(15_000, 'what was given back', other.locks.acquire(given, patient))).release();
+      await (await within(15_000, 'the released lock', other.locks.acquire(given, patient))).release();
       await (await within(15_000, 'another lock', beside)).release();
       await user.query('COMMIT');
       await (await within(15_000, 'the lock', blocked)).release();
       await scene.nothingLeft();
     });
 
-    it('a statement that is cancelled while it counts tokens keeps no other statement from its tokens', async () => {
+    it('a statement that is cancelled while it waits for the token sequence does not block other statements', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const [admin, looking] = [await scene.client(), await scene.client()];
       await admin.query('BEGIN; ALTER SEQUENCE distributed_lock.tokens CACHE 1');
@@ -119,10 +119,10 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       });
       await admin.query('ROLLBACK');
       await (await waiting).release();
-      // The connection that was cancelled is still there.
+      // The connection whose statement was cancelled is still open.
       await other.locks.withLock(scene.key(), { waitTime: 15_000 }, () => undefined);
-      // But for that of the key, until what was given back is committed.
-      await until('nobody has a lock of PostgreSQL', async () => {
+      // The advisory lock of the key is held until the release is committed.
+      await until('no advisory lock is held', async () => {
         const { rows } = await looking.query(
           "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid()",
         );

@@ -7,7 +7,7 @@ import { next, rejectionOf } from '../support/until.js';
 import { PostgresScene } from './scenes/postgres-scene.js';
 
 const S = 'distributed_lock';
-/** What an operator deletes, and whether holds go with it. */
+/** What an operator deletes, and whether holds are lost by that. */
 const ROWS = [
   ['all rows', `TRUNCATE ${S}.holds, ${S}.waiters, ${S}.tombstones, ${S}.board`, true],
   ['all holds', `TRUNCATE ${S}.holds`, true],
@@ -25,8 +25,8 @@ const PARTS = [
   ['the table of tombstones', `DROP TABLE ${S}.tombstones CASCADE`, false],
 ] as const;
 
-whereThereIsPostgres('PostgreSQL whose data is deleted', () => {
-  describe('PostgreSQL whose data is deleted', () => {
+whereThereIsPostgres('deleted data of PostgreSQL', () => {
+  describe('deleted data of PostgreSQL', () => {
     const scene = new PostgresScene();
 
     async function worksOn(key: string, least: number, ...apps: readonly LockApp[]): Promise<void> {
@@ -64,7 +64,7 @@ whereThereIsPostgres('PostgreSQL whose data is deleted', () => {
     );
 
     it.each(PARTS)(
-      'F52: %s: it is said with the remedy, which connected processes need no restart for',
+      'F52: %s: the error names the remedy, which takes effect without a restart of connected processes',
       async (_, sql, ends) => {
         const app = await scene.app({ watchdogTimeout: 3_000 });
         const key = scene.key();
@@ -82,7 +82,7 @@ whereThereIsPostgres('PostgreSQL whose data is deleted', () => {
       },
     );
 
-    it.each(PARTS)('F52: %s, with createSchema: it is created again', async (_, sql, ends) => {
+    it.each(PARTS)('F52: %s, with createSchema: it is created again automatically', async (_, sql, ends) => {
       const [one, other] = [
         await scene.app({ watchdogTimeout: 3_000, options: { createSchema: true } }),
         await scene.app({ options: { createSchema: true } }),

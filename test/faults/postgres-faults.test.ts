@@ -9,7 +9,7 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
     const scene = new PostgresScene();
     serverFaults(scene);
 
-    it('P4: what a crashed process has left behind is swept', async () => {
+    it('P4: rows of a crashed process are swept', async () => {
       const client = await scene.client();
       await client.query(
         `INSERT INTO distributed_lock.holds VALUES ('dead', 'a:1', 1, distributed_lock.clock() - 1, 1, 1, false, '');
@@ -25,7 +25,7 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       expect(await scene.leftovers()).toEqual([]);
     });
 
-    it('a fencing token is checked in the very transaction that writes', async () => {
+    it('a fencing token can be checked by the statement that writes', async () => {
       const app = await scene.app();
       const client = await scene.client();
       await client.query(
@@ -49,7 +49,7 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       await client.end();
     });
 
-    it('a transaction that has found the hold there keeps it from being taken over until it has ended', async () => {
+    it('a transaction that has read its hold FOR UPDATE delays the next holder until it ends', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const client = await scene.client();
       const key = scene.key();

@@ -10,7 +10,7 @@ const patient = { waitTime: 60_000 };
 
 whereThereIsPostgres('PostgreSQL behind a pooler', () => {
   if (pgBouncerProgram === undefined) {
-    it.skip('needs PgBouncer: run it with npm run test:stores where that can be had', () => undefined);
+    it.skip('needs PgBouncer: run it with npm run test:stores where it can be installed', () => undefined);
     return;
   }
   describe('PostgreSQL behind a pooler', () => {
@@ -25,7 +25,7 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
       }
     };
 
-    it('locks exclude each other over fewer connections than processes, and grants are pushed by a direct one', () =>
+    it('locks exclude each other over fewer connections than processes, and grants are pushed over a direct one', () =>
       withBouncer(async ({ port }) => {
         const options = { listen: scene.server.url };
         const apps = await Promise.all(Array.from({ length: 5 }, () => scene.app({ port, options })));
@@ -49,7 +49,7 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
         await scene.nothingLeft();
       }));
 
-    it('renews holds, and takes many keys at once', () =>
+    it('renews holds, and acquires many keys at once', () =>
       withBouncer(async ({ port }) => {
         const options = { listen: scene.server.url };
         const app = await scene.app({ port, options, watchdogTimeout: 600 });
@@ -79,7 +79,7 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
         await scene.nothingLeft();
       }));
 
-    it('says what to set for a user whose transactions are not read committed, since it can not be set for a session', () =>
+    it('logs what to set for a user whose default isolation is not read committed, which a pooled session cannot set', () =>
       withBouncer(async ({ port }) => {
         const client = await scene.client();
         await client.query("ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'");

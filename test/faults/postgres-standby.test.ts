@@ -7,7 +7,7 @@ import { PostgresPair } from '../support/postgres-pair.js';
 import { next, until } from '../support/until.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 
-// What a synchronous standby keeps is in postgres-cluster.test.ts.
+// For a synchronous standby, see postgres-cluster.test.ts.
 whereThereIsPostgres('a failover of PostgreSQL', () => {
   describe('a failover of PostgreSQL', () => {
     const endings = new Endings();
@@ -17,17 +17,17 @@ whereThereIsPostgres('a failover of PostgreSQL', () => {
     };
     const key = (): string => `key-${randomUUID()}`;
 
-    it('is nothing to warn of where commits wait for a standby', async () => {
+    it('logs no warning where commits wait for a standby', async () => {
       const servers = endings.until(await PostgresPair.start());
       const { log } = await app(servers);
       expect(log.matching('standbys')).toEqual([]);
     });
 
-    it('F3: to another standby may lose a hold: its holder is notified, and the guarded resource rejects its token', async () => {
+    it('F3: to an asynchronous standby may lose a hold: its holder is notified, and the guarded resource rejects its token', async () => {
       const servers = endings.until(await PostgresPair.start(false));
       const [holder, other] = [await app(servers, 3_000), await app(servers)];
       expect(holder.log.matching('commits wait for none of them')).toHaveLength(1);
-      // Known to both.
+      // A lock that both servers have.
       const name = key();
       const before = await holder.locks.withLock(name, ({ token }) => token);
       await until('the standby has it', async () => {
@@ -38,7 +38,7 @@ whereThereIsPostgres('a failover of PostgreSQL', () => {
         await client.end();
         return rows[0]?.['all'] === true;
       });
-      // Nothing comes through from here on.
+      // From here on, nothing is replicated.
       servers.link.hold('replies');
       const handle = await holder.locks.acquire(name);
       const lost = next(holder.locks.events, (event) => event.type === 'lost', 60_000);

@@ -49,17 +49,17 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
     const as = (user: string, password: string): PostgresStoreOptions['connection'] =>
       `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${String(server.port)}/postgres`;
     const host = (): object => ({ host: '127.0.0.1', port: server.port, database: 'postgres' });
-    const letIn = (user: string): Promise<unknown> =>
+    const grantTo = (user: string): Promise<unknown> =>
       admin.query(`GRANT USAGE ON SCHEMA distributed_lock TO ${user};
         GRANT ALL ON ALL TABLES IN SCHEMA distributed_lock TO ${user}; GRANT ALL ON ALL SEQUENCES IN SCHEMA distributed_lock TO ${user}`);
 
-    /** What the schema tells a client from now on. */
-    const heardBy = async ({ locks }: LockApp): Promise<readonly string[]> => {
-      const heard: string[] = [];
+    /** The notifications that this client receives from now on. */
+    const notificationsTo = async ({ locks }: LockApp): Promise<readonly string[]> => {
+      const received: string[] = [];
       const client = await server.client();
-      client.on('notification', ({ payload }) => heard.push(payload));
+      client.on('notification', ({ payload }) => received.push(payload));
       await client.query(`LISTEN "lock_${locks.status().clientId.slice(0, 22)}"`);
-      return heard;
+      return received;
     };
 
     startRules({
@@ -79,7 +79,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       },
       async guarded() {
         await admin.query(postgresMigration());
-        await letIn('shop');
+        await grantTo('shop');
         return {
           welcome: [storeOf({ connection: as('shop', PASSWORD) })],
           refused: [
@@ -106,7 +106,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       expect(error).toBeInstanceOf(LockUnavailableError);
       expect((error as Error).message).toContain('postgresMigration()');
       await admin.query(postgresMigration());
-      // It may be run again.
+      // The migration can be run again.
       await admin.query(postgresMigration());
       await app.locks.withLock(key(), () => undefined);
     });
@@ -119,7 +119,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
           app.log.matching('The schema "distributed_lock" of locks is of version 1, not 2.'),
         ).toHaveLength(1);
       }
-      // Nothing is pushed to this version by the old schema: it asks.
+      // The old schema pushes nothing to this version: the waiter polls.
       const [name, held] = [key(), await one.locks.acquire(key())];
       const first = await one.locks.acquire(name);
       const waiting = other.locks.acquire(name, { waitTime: 15_000 });
@@ -129,19 +129,21 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
 
       await admin.query(postgresMigration());
       expect(await held.release()).toBe('released');
-      const told = await heardBy(one);
+      const notifications = await notificationsTo(one);
       const third = one.locks.acquire(name, { waitTime: 15_000 });
       await until('it waits', async () => (await other.locks.inspect(name))?.waiting === 1);
       await second.release();
       expect((await third).token).toBeGreaterThan(second.token);
-      await until('the grant was pushed', () => told.some((message) => message.startsWith('granted ')));
+      await until('the grant was pushed', () =>
+        notifications.some((message) => message.startsWith('granted ')),
+      );
       await (await third).release();
       expect((await start()).log.matching('version 1')).toEqual([]);
     });
 
-    it('needs no MD5, which hosts in FIPS mode refuse', async () => {
+    it('needs no MD5, which hosts in FIPS mode reject', async () => {
       await admin.query(postgresMigration());
-      await letIn('shop');
+      await grantTo('shop');
       await admin.query('REVOKE EXECUTE ON FUNCTION pg_catalog.md5(text), pg_catalog.md5(bytea) FROM PUBLIC');
       try {
         const connection = as('shop', PASSWORD);
@@ -153,7 +155,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
         expect(await held.release()).toBe('released');
         const next = await waiting;
         expect(await one.locks.forceRelease(name)).toBe(true);
-        await until('its holder is told', () => !next.isHeld);
+        await until('its holder is notified', () => !next.isHeld);
       } finally {
         await admin.query('GRANT EXECUTE ON FUNCTION pg_catalog.md5(text), pg_catalog.md5(bytea) TO PUBLIC');
       }
@@ -172,7 +174,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       expect(new Set(tokens).size).toBe(4);
     });
 
-    it('F9: tells which rights a user lacks, and works with those', async () => {
+    it('F9: logs which rights a user lacks, and works once they are granted', async () => {
       await admin.query(postgresMigration());
       const app = await start({ connection: as('shop', PASSWORD) });
       const [warning = ''] = app.log.matching('GRANT USAGE');
@@ -184,10 +186,10 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       await other.locks.withLock(key(), () => undefined);
     });
 
-    it('takes a password from a function, and TLS for all that it sends', async () => {
+    it('takes a password from a function, and encrypts all traffic with TLS', async () => {
       const password = (): Promise<string> => Promise.resolve(PASSWORD);
       await admin.query(postgresMigration());
-      await letIn('shop');
+      await grantTo('shop');
       const app = await start({ connection: { ...host(), user: 'shop', password, ssl: { ca: server.ca } } });
       await app.locks.withLock(key(), async () => {
         const { rows } = await admin.query(
@@ -197,7 +199,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       });
     });
 
-    it('does well with a user whose transactions are serializable and whose commits are not written', async () => {
+    it('works for a user with serializable transactions and asynchronous commits', async () => {
       await admin.query(postgresMigration());
       await admin.query(`CREATE USER careless; GRANT ALL ON SCHEMA distributed_lock TO careless;
         GRANT ALL ON ALL TABLES IN SCHEMA distributed_lock TO careless; GRANT ALL ON ALL SEQUENCES IN SCHEMA distributed_lock TO careless;
@@ -218,19 +220,19 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       await Promise.all([...work(one), ...work(other)]);
     });
 
-    it('a server that speaks another language is there, and its refusals are no reason for a local lock', async () => {
+    it('a server with messages in another language counts as reachable, and its errors do not cause a local lock', async () => {
       const german = endings.until(await PostgresServer.start({ language: 'de' }));
       const app = endings.app(
         await LockApp.start({ store: postgresStore({ connection: german.url }), onUnavailable: 'local' }),
       );
       const error = await rejectionOf(app.locks.acquire(key(), { waitTime: 300 }));
       expect(error).toBeInstanceOf(LockUnavailableError);
-      // In that language, where the system has it.
+      // In German, where the system has that locale.
       expect((error as Error).message).toMatch(/existiert nicht|does not exist/);
       expect((error as Error).message).toContain('postgresMigration()');
     });
 
-    it('an error thrown by the user’s own stream is logged, ends no process, and is retried: at the start and later', async () => {
+    it('an error thrown by the user’s own stream is logged, crashes no process, and is retried: at the start and later', async () => {
       await admin.query(postgresMigration());
       let isBroken = true;
       let opened = 0;
@@ -260,7 +262,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       expect(uncaught).toEqual([]);
     });
 
-    it('files of certificates that are away for a moment, as when they are renewed, end no process', async () => {
+    it('certificate files that are missing for a moment, as while they are renewed, crash no process', async () => {
       await admin.query(postgresMigration());
       const directory = await mkdtemp(join(tmpdir(), 'lock-certificates-'));
       endings.until({ close: () => rm(directory, { recursive: true, force: true }) });
@@ -274,7 +276,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
         await admin.query(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nestjs-distributed-lock'",
         );
-        await until('it is told', async () =>
+        await until('it is reported', async () =>
           String(await rejectionOf(app.locks.acquire(key(), { waitTime: 0 }))).includes('no such file'),
         );
         await writeFile(file, String(server.ca));
@@ -283,7 +285,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       expect(uncaught).toEqual([]);
     });
 
-    it('waiters get a lock by asking where nothing can be pushed', async () => {
+    it('waiters get a lock by polling where nothing can be pushed', async () => {
       await admin.query(postgresMigration());
       const [one, other] = [await start({ listen: false }), await start({ listen: false })];
       const name = key();

@@ -32,7 +32,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F21: ten queued processes that were killed cost not ten claim leases', async () => {
+  it('F21: ten killed waiters do not cost ten claim leases', async () => {
     const [holder, last] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
@@ -46,14 +46,14 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     await handle.release();
     const took = stopwatch();
     const got = await waiting;
-    // One claim lease is two seconds.
+    // One claim lease lasts two seconds.
     expect(took()).toBeLessThan(2_500);
     await got.release();
-    // The dead ones keep their places until they have been silent for three polls.
+    // Killed waiters keep their queue positions until they have missed three polls.
     await scene.nothingLeft(8_000);
   });
 
-  it('F22: a holder that was stopped for longer than its lease knows before its next line, and its write is refused', async () => {
+  it('F22: a holder that was stopped for longer than its lease knows so in its next statement, and its write is rejected', async () => {
     const [holder, app] = [await worker({ watchdogTimeout: 1_200 }), await scene.app()];
     const key = scene.key();
     const register = new FencedRegister();
@@ -75,7 +75,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F22: the same after a blocked event loop', async () => {
+  it('F22: a holder whose event loop was blocked for longer than its lease knows so as well', async () => {
     const [holder, app] = [await worker({ watchdogTimeout: 600 }), await scene.app()];
     const key = scene.key();
     const register = new FencedRegister();
@@ -94,7 +94,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     await second.release();
   });
 
-  it('a stopped waiter does not block those behind it for longer than a claim lease', async () => {
+  it('a stopped waiter does not block later waiters for longer than a claim lease', async () => {
     const [holder, stopped, app] = [await scene.app(), await worker(), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
@@ -117,7 +117,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('processes that are stopped, continued and killed at random never meet inside the lock', async () => {
+  it('processes that are stopped, continued and killed at random never hold the lock at the same time', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'lock-witness-'));
     const witness = join(directory, 'inside');
     try {
@@ -126,7 +126,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
       const [steady, other, paused] = await Promise.all([worker(), worker(), worker()]);
       const victim = await worker({ watchdogTimeout: 1_000 });
       const looping = [steady, other, paused].map((process) => process.do('loop', loop));
-      // Queued and stopped again and again; its lease of 30 s outlives every pause.
+      // Queued and stopped repeatedly; its lease of 30 s outlasts every pause.
       for (let round = 0; round < 6; round++) {
         await elapse(60);
         paused.stop();
@@ -152,7 +152,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     }
   });
 
-  it('F51: a process exits by itself after app.close(), whatever it did before', async () => {
+  it('F51: a process exits on its own after app.close(), whatever it did before', async () => {
     const [idle, busy, other] = [await worker(), await worker({ watchdogTimeout: 1_000 }), await scene.app()];
     const [key, held] = [scene.key(), scene.key()];
     expect(await idle.closeAndExit()).toBe(0);
@@ -172,7 +172,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     await theirs.release();
   });
 
-  it('F51: it exits also while the server is down', async () => {
+  it('F51: it also exits while the server is down', async () => {
     const proxy = await scene.proxy();
     const process = scene.until(await WorkerProcess.start({ redis: proxy.url, shutdownTimeout: 200 }));
     await process.do('acquire', { key: scene.key() });

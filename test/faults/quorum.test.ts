@@ -41,7 +41,7 @@ describe('a quorum of five servers', () => {
     for (const server of stopped) server.resume();
     stopped.clear();
   };
-  /** Locks and queues on the servers, without tombstones and counters. */
+  /** Locks and queues on the servers, without tombstones and token counters. */
   const leftovers = async (some: readonly RedisServer[]): Promise<string[]> => {
     const each = some.map(async (server) => {
       const client = server.client();
@@ -54,7 +54,7 @@ describe('a quorum of five servers', () => {
   const nothingLeft = async (some: readonly RedisServer[]): Promise<void> => {
     await until('nothing is left', async () => (await leftovers(some)).length === 0);
   };
-  /** The median of what a lock costs there and back, ms. */
+  /** The median time to acquire and release a lock, ms. */
   const cost = async (locks: LockApp['locks']): Promise<number> => {
     const times: number[] = [];
     for (let round = 0; round < 60; round++) {
@@ -85,7 +85,7 @@ describe('a quorum of five servers', () => {
   });
 
   it.each(['killed', 'stopped'] as const)(
-    'F15: with two of five %s it works at normal speed, for holders, newcomers and waiters',
+    'F15: with two of five %s, holders, new callers and waiters are served at normal speed',
     async (how) => {
       const [a, b] = [await app({ watchdogTimeout: 3_000 }), await app({ watchdogTimeout: 3_000 })];
       const usual = await cost(a.locks);
@@ -119,8 +119,8 @@ describe('a quorum of five servers', () => {
     40_000,
   );
 
-  it('F1: a hold is kept while enough servers have it, and lost as soon as too few of those that are back do', async () => {
-    // Its renewals are 20 s apart.
+  it('F1: a hold is kept while a majority has it, and lost once too few of the reachable servers have it', async () => {
+    // Renewals are 20 s apart.
     const a = await app({ watchdogTimeout: 60_000 });
     const watched = await a.locks.acquire(key());
     const fixed = await a.locks.acquire(key(), { leaseTime: 60_000 });
@@ -140,7 +140,7 @@ describe('a quorum of five servers', () => {
   });
 
   it.each(['killed', 'stopped'] as const)(
-    'F15: with three of five %s it fails in time, leaves nothing held, and works again when they are back',
+    'F15: with three of five %s, acquires fail in time, nothing stays held, and locks work again after recovery',
     async (how) => {
       const a = await app();
       await a.locks.withLock(key(), () => undefined);
@@ -164,13 +164,13 @@ describe('a quorum of five servers', () => {
   );
 
   it.each(['killed', 'stopped'] as const)(
-    'B65, P42: with three of five %s locks are taken in this process, and by the quorum when they are back',
+    'B65, P42: with three of five %s, locks are held in this process, and in the quorum after recovery',
     async (how) => {
       const a = await app({ onUnavailable: 'local', watchdogTimeout: 20_000 });
       const three = servers.slice(0, 3);
       const kept = await a.locks.acquire(key());
       const [second, ...others] = three;
-      // Two are none too many.
+      // With two servers down there still is a majority.
       await Promise.all(others.map((server) => server.kill()));
       const still = await a.locks.acquire(key());
       expect([still.degraded, a.events('degraded')]).toEqual([false, []]);
@@ -208,7 +208,7 @@ describe('a quorum of five servers', () => {
     expect((await a.locks.acquire(key(), patient)).degraded).toBe(false);
   });
 
-  it('P42: a server that restarts empty during a hold lets no other caller in', async () => {
+  it('P42: a server that restarts empty during a hold does not let another caller acquire the lock', async () => {
     const [a, b] = [await app({ watchdogTimeout: 1_500 }), await app({ watchdogTimeout: 1_500 })];
     const name = key();
     const held = await a.locks.acquire(name);
@@ -221,7 +221,7 @@ describe('a quorum of five servers', () => {
     await nothingLeft(servers);
   });
 
-  it('P42: the application starts with two servers missing, and says so; with three it says which', async () => {
+  it('P42: an application starts with two servers missing and logs that; with three it logs which', async () => {
     await Promise.all(servers.slice(0, 2).map((server) => server.kill()));
     const a = await app();
     expect(a.log.matching(/a quorum of 5 servers .*\(2 of them missing\)/)).toHaveLength(1);
@@ -251,7 +251,7 @@ describe('a quorum of five servers', () => {
       ),
     );
     await elapse(2_000);
-    // A server dies, another one stands still for a while.
+    // One server dies, another one is stopped for a while.
     await servers[0]?.kill();
     stop(...servers.slice(1, 2));
     await elapse(1_500);

@@ -4,13 +4,13 @@ import { bestLateness } from '../support/lateness.js';
 import { elapse, rejectionOf } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
-/** Longer than what is left, so that the store has to be asked. */
+/** Longer than the remaining lease, so that the store must extend it. */
 const longer = { leaseTime: 120_000 };
 
 describe.each([0, 40])('B54: re-entry with a longer leaseTime, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
 
-  it('is tried until waitTime: a connection that is back in a moment is enough', async () => {
+  it('is retried until waitTime: it succeeds when the connection comes back in time', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const key = scene.key();
@@ -28,7 +28,7 @@ describe.each([0, 40])('B54: re-entry with a longer leaseTime, %d ms away', (del
     await scene.nothingLeft();
   });
 
-  it('B10, B11: ends with waitTime where the store can’t be asked, and leaves the hold around it as it is', async () => {
+  it('B10, B11: fails at the end of waitTime while the store is unreachable, and leaves the outer hold unchanged', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const key = scene.key();
@@ -45,7 +45,7 @@ describe.each([0, 40])('B54: re-entry with a longer leaseTime, %d ms away', (del
       );
       expect(lateness).toBeLessThanOrEqual(50);
       expect(outer.isHeld).toBe(true);
-      // Whoever failed is not inside any more.
+      // The failed call left no re-entry behind.
       await (await app.locks.acquire(key, { waitTime: 0 })).release();
       await proxy.accept();
     });

@@ -5,9 +5,9 @@ import type { TcpProxy } from '../support/tcp-proxy.js';
 import { elapse, next, until, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
-/** Its renewals are 20 s apart, so that whatever is known before comes of the reconnect. */
+/** Renewals are 20 s apart, so that a loss detected earlier was detected by the reconnect. */
 const rarely = { watchdogTimeout: 60_000 };
-/** A second is what is promised; the rest is for reconnecting, and for a busy machine. */
+/** The promise is one second; the rest is for the reconnect, on a busy machine. */
 const SOON = 8_000;
 const LONG = 60_000;
 
@@ -17,7 +17,7 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
   const lossOf = (app: LockApp, handle: LockHandle): Promise<LockEvent> =>
     next(app.locks.events, (event) => event.type === 'lost' && event.key === handle.key, SOON);
 
-  /** One hold of each kind. */
+  /** Holds of each kind. */
   const holdsOf = (app: LockApp): Promise<LockHandle[]> =>
     Promise.all([
       app.locks.acquire(scene.key()),
@@ -44,7 +44,7 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
     await until('all are back', () => proxy.connectionsAccepted >= connectionsAccepted + count);
   };
 
-  it('F1: a hold that a restarted Redis has forgotten is lost as soon as it is back, of whatever kind', async () => {
+  it('F1: holds of every kind that a restarted Redis no longer has are lost as soon as Redis is back', async () => {
     const app = await scene.app(rarely);
     const handles = await holdsOf(app);
     const lost = handles.flatMap(({ keys }) =>
@@ -58,7 +58,7 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
     }
   });
 
-  it('B20, B22: a hold that Redis still has is confirmed, and one with a leaseTime does not last longer', async () => {
+  it('B20, B22: a hold that Redis still has is confirmed, and one with a leaseTime is not extended', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ ...rarely, redis: proxy.url });
     const [watched, fixed] = [
@@ -81,10 +81,10 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
     await scene.nothingLeft();
   });
 
-  it('B21: all holds are verified in batches, once, also when the subscription is back, too', async () => {
+  it('B21: all holds are verified in batches, and only once when the subscription reconnects, too', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ ...rarely, redis: proxy.url });
-    // Redis knows the script that verifies holds.
+    // Load the script that verifies holds.
     const known = await app.locks.acquire(scene.key());
     await known.extend(70_000);
     await known.release();
@@ -111,7 +111,7 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
     await scene.nothingLeft();
   });
 
-  it('P34: a question whose answer is lost is asked again, and moves no deadline', async () => {
+  it('P34: a verification whose reply is lost is repeated, and moves no deadline', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ ...rarely, redis: proxy.url });
     const [watched, fixed] = [
@@ -123,7 +123,7 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
     const question = proxy.loseReply((request) => request.includes(`lock:${fixed.key}`));
     proxy.cut();
     await within(SOON, 'the question', question);
-    // Nobody can be asked meanwhile.
+    // Redis is unreachable meanwhile.
     await proxy.refuse();
     await failed;
     expect([watched.isHeld, fixed.isHeld]).toEqual([true, true]);
@@ -149,7 +149,7 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
     restore();
   });
 
-  it('B65: holds of a store that was done without for a while are verified when it is back', async () => {
+  it('B65: holds in a store that was replaced by local locks are verified when it is back', async () => {
     const app = await scene.app({ ...rarely, onUnavailable: 'local' });
     const handle = await app.locks.acquire(scene.key(), { leaseTime: LONG });
     const lost = lossOf(app, handle);

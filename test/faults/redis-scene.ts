@@ -10,6 +10,16 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 
+/** Matches requests for this lock, whatever script they run. */
+export const about =
+  (key: string) =>
+  (request: string): boolean =>
+    request.includes(`lock:${key}`);
+
+/** The number of scripts in counts of commands. */
+export const scripts = (counts: Record<string, number>): number =>
+  (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
+
 interface AppSettings {
   readonly redis?: string;
   readonly watchdogTimeout?: number;
@@ -21,11 +31,11 @@ interface AppSettings {
 }
 
 export interface RedisSceneOptions extends RedisServerOptions {
-  /** How far away the server is: what a request and its reply take on their way, ms. Default 0: no way at all. */
+  /** The round-trip delay of the simulated network, ms. Default 0: a direct connection. */
   readonly delay?: number;
   /**
-   * Time passes only while application and server have nothing to do, see {@link VirtualTime}: for tests without other
-   * processes, and with a server that is never stopped.
+   * Time passes only while application and server are idle, see {@link VirtualTime}. For tests without other processes
+   * whose server is never stopped.
    */
   readonly inVirtualTime?: boolean;
 }
@@ -33,14 +43,14 @@ export interface RedisSceneOptions extends RedisServerOptions {
 interface Started {
   readonly server: RedisServer;
   readonly client: Redis;
-  /** What makes it far away. */
+  /** The proxy that adds the delay. */
   readonly way: TcpProxy | undefined;
   readonly stopTime: (() => void) | undefined;
 }
 
-/** A Redis of the test's own with applications on it, directly or behind a proxy; ended after each test. */
+/** A Redis server for one test file, with applications connected directly or through a proxy, closed after each test. */
 export class RedisScene {
-  /** How far away the server is, there and back, ms. */
+  /** The round-trip delay, ms. */
   readonly delay: number;
   private started: Started | undefined;
   private readonly apps: LockApp[] = [];
@@ -56,7 +66,7 @@ export class RedisScene {
       this.started = { server, client: server.client(), way, stopTime };
     });
     afterEach(async () => {
-      // Applications first, while the server and the proxies that they talk to are there.
+      // Applications first, while the server and their proxies still run.
       await Promise.all(this.apps.splice(0).map((app) => app.close()));
       for (const end of this.endings.splice(0).reverse()) await end();
       await this.client.flushall();
@@ -68,7 +78,7 @@ export class RedisScene {
     });
   }
 
-  /** Where applications reach the server, as far away as it is. */
+  /** The URL of the server, through the delaying proxy if there is one. */
   get url(): string {
     return this.now.way?.url ?? this.server.url;
   }
@@ -77,7 +87,7 @@ export class RedisScene {
     return this.now.server;
   }
 
-  /** For looking at the server; it does not go through any proxy, and is not far away. */
+  /** A client to inspect the server, without delay or proxy. */
   get client(): Redis {
     return this.now.client;
   }
@@ -89,14 +99,14 @@ export class RedisScene {
     return app;
   }
 
-  /** In front of the server, as far away from it as all. */
+  /** A proxy in front of the server, with the same delay. */
   async proxy(): Promise<TcpProxy> {
     const proxy = await this.wayTo(this.server);
     this.endings.push(() => proxy.close());
     return proxy;
   }
 
-  /** Something that has to be ended with the test. */
+  /** Registers something to be closed after the test. */
   until<T extends { kill(): Promise<unknown> }>(thing: T): T {
     this.endings.push(() => thing.kill());
     return thing;
@@ -110,11 +120,21 @@ export class RedisScene {
     return leftoversOf(this.client);
   }
 
+  /** Runs `action` while the server is out of memory. */
+  async outOfMemory(action: () => Promise<void>): Promise<void> {
+    await this.client.config('SET', 'maxmemory', '1');
+    try {
+      await action();
+    } finally {
+      await this.client.config('SET', 'maxmemory', '0');
+    }
+  }
+
   async nothingLeft(deadline = 5_000): Promise<void> {
     await until('nothing is left in Redis', async () => (await this.leftovers()).length === 0, { deadline });
   }
 
-  /** How often the server has run each command since the last reset, functions called by scripts included. */
+  /** How often the server has run each command since the last reset, including calls from scripts. */
   async commandCounts(): Promise<Record<string, number>> {
     const stats = await this.client.info('commandstats');
     const lines = [...stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
@@ -128,7 +148,7 @@ export class RedisScene {
   }
 
   private get now(): Started {
-    if (!this.started) throw new Error('the server is there only while tests run');
+    if (!this.started) throw new Error('the server runs only while tests run');
     return this.started;
   }
 }

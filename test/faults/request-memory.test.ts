@@ -6,11 +6,11 @@ import { RedisServer } from '../support/redis-server.js';
 
 const script = fileURLToPath(new URL('../support/request-memory.mjs', import.meta.url));
 
-describe('the memory of a request that has ended', () => {
+describe('the memory of a finished request', () => {
   const servers: RedisServer[] = [];
   afterAll(() => Promise.all(servers.map((server) => server.close())));
 
-  /** Names of the requests whose memory is still there. */
+  /** Names of the requests whose memory was not freed. */
   async function left(options: object): Promise<unknown> {
     const run = promisify(execFile);
     const { stdout } = await run(process.execPath, ['--expose-gc', script, JSON.stringify(options)]);

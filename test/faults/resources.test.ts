@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import { growthIn, runCycles } from '../soak/cycles.mjs';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
-import { RedisScene } from './redis-scene.js';
+import { RedisScene, scripts } from './redis-scene.js';
 
 const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
 
-describe('what waiting costs', () => {
+describe('the cost of waiting', () => {
   const scene = new RedisScene();
 
-  /** Commands of the server for each of so many waiters, which are served one after the other. */
+  /** Commands that the server runs for each of this many waiters, which are served in turn. */
   async function costOfEach(waiters: number, apps: readonly LockApp[], fair: boolean): Promise<number> {
     const key = scene.key();
     const held = await (await scene.app()).locks.acquire(key);
@@ -22,8 +22,7 @@ describe('what waiting costs', () => {
     await held.release();
     await Promise.all(served);
     const counts = await scene.commandCounts();
-    const scripts = (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
-    return (scripts + (counts['publish'] ?? 0)) / waiters;
+    return (scripts(counts) + (counts['publish'] ?? 0)) / waiters;
   }
 
   it.each([
@@ -34,7 +33,7 @@ describe('what waiting costs', () => {
     const few = await costOfEach(50, apps, fair);
     const many = await costOfEach(1_000, apps, fair);
     expect(many).toBeLessThanOrEqual(few * 1.1 + 0.1);
-    // Release, push, claim and the request of the next place; now and then a poll.
+    // Release, push, claim and the request of the next waiter; now and then a poll.
     expect(many).toBeLessThanOrEqual(4.2);
     await scene.nothingLeft();
   });
@@ -58,7 +57,7 @@ describe('what waiting costs', () => {
     const channels = (await scene.client.pubsub('CHANNELS', '*')) as string[];
     expect(channels).toHaveLength(1);
     expect(await scene.client.pubsub('NUMSUB', ...channels)).toEqual([channels[0], 1]);
-    // One place for all of them.
+    // One queue position for all of them.
     const [queue] = await scene.client.keys('lock:@:queue:*');
     expect(await scene.client.zcard(queue!)).toBe(1);
 
@@ -73,23 +72,23 @@ describe('what waiting costs', () => {
   });
 });
 
-describe('what many calls leave', () => {
+describe('resources after many calls', () => {
   const scene = new RedisScene();
 
-  it('F50: after cycles and abandoned waits heap, timers, listeners, connections and keys are what they were', async () => {
+  it('F50: after cycles and abandoned waits, heap, timers, listeners, connections and keys have not grown', async () => {
     const plan = { build: built, redis: scene.server.url, cycles: 20_000, abandoned: 5_000, samples: 6 };
     const { samples, problems } = await runCycles(plan);
     expect(problems).toEqual([]);
     expect(samples).toHaveLength(7);
   });
 
-  it('tells what grows, and only that', () => {
+  it('the check reports what grows, and only that', () => {
     const flat = { heap: 10e6, timers: 2, listeners: 0, connections: 5, keys: 11 };
     const runOf = (last: Partial<typeof flat>): string[] =>
       growthIn([flat, flat, flat, flat, { ...flat, ...last }, { ...flat, ...last }], 20_000);
     expect(runOf({})).toEqual([]);
     expect(runOf({ heap: 10.9e6, timers: 1, keys: 10 })).toEqual([]);
-    // An object of a hundred bytes for each cycle.
+    // A leak of one hundred bytes a cycle.
     expect(runOf({ heap: 12e6 })).toEqual([expect.stringContaining('100 bytes a cycle')]);
     expect(runOf({ timers: 3, connections: 6, keys: 12 })).toHaveLength(3);
     expect(runOf({ listeners: 1 })).toEqual(expect.arrayContaining([expect.stringContaining('signal')]));

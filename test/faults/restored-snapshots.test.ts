@@ -20,7 +20,7 @@ interface RestorableServer {
   close(): Promise<void>;
 }
 
-/** The steps of the runbook after a snapshot was restored. */
+/** Follows the steps of the runbook after a snapshot was restored. */
 describe('F53: a snapshot is restored', () => {
   const servers: RestorableServer[] = [];
   const apps: LockApp[] = [];
@@ -29,7 +29,7 @@ describe('F53: a snapshot is restored', () => {
     await Promise.all(servers.splice(0).map((server) => server.close()));
   });
 
-  /** Starts a process, uses a lock so often, and ends it. Answers the last token. */
+  /** Starts a process, uses a lock this often, and ends the process. Returns the last token. */
   const tokenAfter = async (uses: number, store: LockStore): Promise<number> => {
     const app = await LockApp.start({ store, shutdownTimeout: 100 });
     apps.push(app);
@@ -43,7 +43,7 @@ describe('F53: a snapshot is restored', () => {
     return last;
   };
 
-  /** @param raise the runbook's command */
+  /** @param raise runs the command of the runbook */
   const tokensAround = async (
     server: RestorableServer,
     store: () => LockStore,

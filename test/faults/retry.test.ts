@@ -5,10 +5,10 @@ import { RedisScene } from './redis-scene.js';
 
 const retry = { maxAttempts: 4, backoff: backoff.fixed(20) };
 
-describe.each([0, 10, 40])('retry while Redis is away, %d ms away', (delay) => {
+describe.each([0, 10, 40])('retry while Redis is unreachable, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  it('B11: tries that run out on a dead server are an unavailable store, long before waitTime ends', async () => {
+  it('B11: a call whose tries are used up on a dead server fails with LockUnavailableError, long before waitTime ends', async () => {
     const app = await scene.app();
     await scene.server.kill();
     try {
@@ -22,7 +22,7 @@ describe.each([0, 10, 40])('retry while Redis is away, %d ms away', (delay) => {
     }
   });
 
-  it('B11: waitTime that ends on a stopped server is one too, and leaves nothing behind', async () => {
+  it('B11: a call whose waitTime ends on a stopped server fails with LockUnavailableError and leaves nothing behind', async () => {
     const app = await scene.app();
     const key = scene.key();
     scene.server.stop();
@@ -38,7 +38,7 @@ describe.each([0, 10, 40])('retry while Redis is away, %d ms away', (delay) => {
     ).release();
   });
 
-  it('gets the lock once the server is back', async () => {
+  it('a call gets the lock once the server is back', async () => {
     const app = await scene.app();
     await scene.server.kill();
     const options = { waitTime: 60_000, retry: { backoff: backoff.fixed(20) } };
@@ -53,7 +53,7 @@ describe.each([0, 10, 40])('retry while Redis is away, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P33: a grant whose answer was lost is taken back, and does not stand in the way of the next try', async () => {
+  it('P33: a grant whose reply was lost is released, and does not block the next try', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const key = scene.key();

@@ -46,7 +46,7 @@ describe('TLS and users of Redis', () => {
     await Promise.all([server.close(), inCluster.close()]);
   });
 
-  it('locks over TLS, as a user with the rules that are asked for', async () => {
+  it('locks over TLS, as a user with the recommended ACL rules', async () => {
     const url = await server.addUser(
       'app',
       SECRET,
@@ -60,7 +60,7 @@ describe('TLS and users of Redis', () => {
     await handOver(one, two, 'key');
   });
 
-  it('says what is wrong with a certificate that it does not trust', async () => {
+  it('reports why a certificate is not trusted', async () => {
     const app = await start({ redis: server.url });
     const error = await rejectionOf(app.locks.acquire('key', { waitTime: 300 }));
     expect(error).toBeInstanceOf(LockUnavailableError);
@@ -76,7 +76,7 @@ describe('TLS and users of Redis', () => {
     'a quorum': (port) => ({ quorum: [{ port, tls: {}, connectTimeout: 300 }] }),
   };
   it.each(Object.keys(untrusted))(
-    'ends in peace while it connects to %s with a certificate that it does not trust',
+    'closes cleanly while it connects to %s with an untrusted certificate',
     async (kind) => {
       const proxy = await HandshakeProxy.before(server.port);
       const uncaught = await withUncaughtCollected(async () => {

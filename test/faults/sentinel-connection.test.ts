@@ -22,17 +22,17 @@ describe('the connection that Sentinel names', () => {
     return client;
   }
 
-  /** What ioredis does when a sentinel tells of a failover. */
+  /** Imitates ioredis after a sentinel reported a failover. */
   function tellOfFailover(client: Redis): void {
     (client as unknown as { connector: { disconnect(): void } }).connector.disconnect();
   }
 
-  it('P40: news of a failover that come while the primary is looked for are no reason to give up', async () => {
+  it('P40: a failover that is reported while the primary is being looked up does not end the reconnect', async () => {
     const client = await connected();
     try {
       client.disconnect(true);
       await within(5_000, 'the next try', once(client, 'connecting'));
-      // Not once(): the news is told as an error too.
+      // No once(): the failover is reported as an error, too.
       const ready = new Promise((resolve) => client.once('ready', resolve));
       tellOfFailover(client);
       await within(10_000, 'the connection', ready);
@@ -42,7 +42,7 @@ describe('the connection that Sentinel names', () => {
     }
   });
 
-  it('P40: a connection that was closed stays so', async () => {
+  it('P40: a closed connection stays closed', async () => {
     const client = await connected();
     const ended = once(client, 'end');
     client.disconnect();

@@ -15,7 +15,7 @@ import { throughout, TopologyScene } from './topology-scene.js';
 
 const patient = { waitTime: 60_000 };
 
-/** Its renewals are 4 s apart, and a request may take 2 s. */
+/** Renewals are 4 s apart, and a request times out after 2 s. */
 const slowly = { watchdogTimeout: 12_000 };
 const TOLD_WITHIN = 6_000;
 
@@ -27,7 +27,7 @@ describe('faults of servers that Sentinel watches', () => {
 
   const killPrimary = killerIn(scene);
 
-  it('F3: a grant that no replica had is lost at the failover: its holder is notified, and fenced off', async () => {
+  it('F3: a grant that no replica has is lost at a failover: its holder is notified, and its token is rejected', async () => {
     const [holder, other] = [await scene.app(slowly), await scene.app()];
     const [key, register] = [scene.key(), new FencedRegister()];
     await scene.servers.cutReplication();
@@ -49,8 +49,8 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   });
 
-  it('F3: the loss is reported as soon as the new primary is there, also of a hold with a leaseTime', async () => {
-    // Its renewals are 40 s apart.
+  it('F3: the loss is reported as soon as the new primary is promoted, also for a hold with a leaseTime', async () => {
+    // Renewals are 40 s apart.
     const holder = await scene.app({ watchdogTimeout: 120_000 });
     await scene.servers.cutReplication();
     const handles = await Promise.all([
@@ -67,7 +67,7 @@ describe('faults of servers that Sentinel watches', () => {
     await within(TOLD_WITHIN, 'the losses', Promise.all(lost));
   });
 
-  it('F3: a primary without the replicas that it is required to have (NOREPLICAS) is a LockUnavailableError', async () => {
+  it('F3: a primary without its required replicas (NOREPLICAS) is a LockUnavailableError', async () => {
     const [app, key] = [await scene.app(), scene.key()];
     const control = (await scene.servers.primary()).client();
     await control.config('SET', 'min-replicas-to-write', '1');
@@ -85,7 +85,7 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   });
 
-  it('P40: a planned failover costs time only', async () => {
+  it('P40: a planned failover delays callers, and no hold is lost', async () => {
     const [holder, waiter] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
     const key = scene.key();
     const held = await holder.locks.acquire(key);
@@ -100,7 +100,7 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   });
 
-  it('P40: the primary dies during hold and wait: the hold goes on at its replica, and so does the wait', async () => {
+  it('P40: the primary dies during a hold and a wait: the replica keeps the hold and serves the waiter', async () => {
     const [holder, waiter] = [await scene.app(slowly), await scene.app()];
     const key = scene.key();
     const held = await holder.locks.acquire(key);
@@ -118,7 +118,7 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   });
 
-  it('P40: a primary that hangs is left for the new one, and does no harm when it wakes', async () => {
+  it('P40: clients of a hanging primary move to the new one, and the old one does no harm when it wakes', async () => {
     const [holder, waiter] = [await scene.app(slowly), await scene.app()];
     const key = scene.key();
     const held = await holder.locks.acquire(key);
@@ -138,7 +138,7 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   });
 
-  it('B6, B14: the application starts while no sentinel can be reached, says so, and works when one is back', async () => {
+  it('B6, B14: the application starts while no sentinel is reachable, logs that, and works when one is back', async () => {
     const proxies = await Promise.all(
       scene.servers.sentinelServers.map(async (sentinel) => {
         const proxy = await TcpProxy.before(sentinel.port);
@@ -161,10 +161,10 @@ describe('faults of servers that Sentinel watches', () => {
       await Promise.all(proxies.map((proxy) => proxy.refuse()));
       for (const proxy of proxies) proxy.cut();
     }
-    // B14: nor does what looked at the server go on looking for it.
+    // B14: the check of the server has stopped looking for it, too.
     const [proxy] = proxies;
     await proxy?.accept();
-    // A question that was on its way may be asked yet; one that finds the primary would be followed by a connection.
+    // A request that was under way may still arrive; one that found the primary would be followed by a connection.
     const most = (proxy?.connectionsAccepted ?? NaN) + 1;
     await throughout(1_500, 'closed', () => (proxy?.connectionsAccepted ?? NaN) <= most);
     expect(proxy?.connections).toEqual([]);
@@ -172,7 +172,7 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   });
 
-  it('F21: ten queued processes that were killed cost not ten claim leases', async () => {
+  it('F21: ten killed waiters do not cost ten claim leases', async () => {
     const [holder, last] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
@@ -188,7 +188,7 @@ describe('faults of servers that Sentinel watches', () => {
   });
 });
 
-describe('grants that replicas have to confirm', () => {
+describe('grants that replicas must confirm', () => {
   const scene = new TopologyScene(
     () => SentinelGroup.start(),
     ({ sentinels, name }) => ({ redis: { sentinels: [...sentinels], name }, replicas: { min: 1 } }),
@@ -204,9 +204,9 @@ describe('grants that replicas have to confirm', () => {
     const dead = await killPrimary();
     await scene.servers.promotedAfter(dead);
     await renewed(held);
-    // That one has found the new primary, too, and is kept waiting by the hold from now on.
+    // By now the other process has found the new primary, too, and waits for the hold.
     await (await other.locks.acquire(scene.key(), patient)).release();
-    // However long a busy machine takes to say so, it is never granted.
+    // However late a busy machine reports a timeout, the lock is never granted.
     await until('it is known to be held', async () => {
       const refused = await rejectionOf(other.locks.acquire(key, { waitTime: 1_000 }));
       return refused instanceof LockTimeoutError;
@@ -216,7 +216,7 @@ describe('grants that replicas have to confirm', () => {
     await scene.nothingLeft();
   });
 
-  it('P40: without enough replicas a lock is a LockUnavailableError in time that leaves nothing held', async () => {
+  it('P40: without enough replicas an acquire fails with LockUnavailableError in time and leaves nothing held', async () => {
     const [app, key] = [await scene.app(), scene.key()];
     await scene.servers.pauseReplicas();
     try {
@@ -268,7 +268,7 @@ describe('grants that replicas have to confirm', () => {
         (await control.info('clients')).includes('blocked_clients:1'),
       );
       const asking = waiter.acquire(key, second, { wait: true, contended: true });
-      // By that request, which gets through when the replicas were waited for in vain.
+      // Claimed by that request, which gets through when the wait for replicas has failed.
       await until(
         'the lock is claimed',
         async () =>
@@ -286,7 +286,7 @@ describe('grants that replicas have to confirm', () => {
     await scene.nothingLeft();
   });
 
-  it('B23: a pushed grant that is broken by force while replicas are waited for is reported as broken last', async () => {
+  it('B23: a pushed grant that is force-released while it waits for replicas is reported as broken last', async () => {
     const primary = await scene.servers.primary();
     const [store, control] = [confirmingStoreAt(primary.url), primary.client()];
     const [holder, waiter] = [await PortClient.open(store), await PortClient.open(store)];
@@ -303,10 +303,10 @@ describe('grants that replicas have to confirm', () => {
         (await control.info('clients')).includes('blocked_clients:1'),
       );
       expect(await operator.forceRelease(key)).toBe(true);
-      // The connection for commands carries nothing until the replicas have answered; that for grants does.
+      // The connection for commands is blocked until the replicas reply; the one for grants is not.
       for (let turn = 0; turn < 50; turn++) await control.ping();
       scene.servers.resumeReplicas();
-      await until('it is told', () => waiter.broken.includes(second));
+      await until('the break is reported', () => waiter.broken.includes(second));
       await waiter.inspect(key);
       expect(waiter.pushes.at(-1)).toEqual(['broken', second]);
       await waiter.cancel(key, second);
@@ -317,7 +317,7 @@ describe('grants that replicas have to confirm', () => {
     await scene.nothingLeft();
   });
 
-  it('P32: a grant whose confirmation was cut off is released as soon as the primary is reachable', async () => {
+  it('P32: a grant whose confirmation was cut off is released as soon as the primary is reachable again', async () => {
     const proxy = await TcpProxy.before((await scene.servers.primary()).port);
     const app = await LockApp.start({ redis: proxy.url, replicas: { min: 1 }, shutdownTimeout: 50 });
     try {
@@ -337,7 +337,7 @@ describe('grants that replicas have to confirm', () => {
   }
 });
 
-/** Kills the primary, which comes back as a replica when the test is over, whatever has become of it. */
+/** Kills the primary, and restarts it as a replica after the test in any case. */
 function killerIn(scene: TopologyScene<SentinelGroup>): () => Promise<RedisServer> {
   return async () => {
     const dead = await scene.servers.killPrimary();
@@ -351,11 +351,11 @@ function killerIn(scene: TopologyScene<SentinelGroup>): () => Promise<RedisServe
   };
 }
 
-/** The new primary takes a renewal: an old one still answers questions. */
+/** The new primary accepts a renewal; an old one still serves reads. */
 async function renewed(held: LockHandle): Promise<void> {
   let term = 30_000;
   await until('the new primary renews the hold', () => {
-    // Longer than it is sure to last by then, so that the store is asked.
+    // Longer than the remaining lease, so that the store is asked.
     term += 1_000;
     return held.extend(term).then(
       () => true,

@@ -8,13 +8,13 @@ import { throughout } from './topology-scene.js';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const watchdogTimeout = 1_800;
-/** Within which a holder hears of a loss: an interval of renewals and the time of a request (R). */
+/** Within which a loss is reported: a renewal interval and the time of a request (R). */
 const SOON = watchdogTimeout / 3 + watchdogTimeout / 6;
 
 describe('F31: the clock of the server', () => {
   const scene = new RedisScene({ clock: true });
 
-  it('jumps ahead: leases are over, their holders hear of it, and tokens keep growing', async () => {
+  it('jumps ahead: leases expire, their holders are notified, and tokens keep growing', async () => {
     scene.server.setClock(0);
     const [holder, waiter] = [await scene.app({ watchdogTimeout }), await scene.app()];
     const key = scene.key();
@@ -37,7 +37,7 @@ describe('F31: the clock of the server', () => {
     await scene.nothingLeft();
   });
 
-  it('is set back: holds are renewed on, waiters get their turns, and tokens keep growing', async () => {
+  it('is set back: holds are renewed, waiters are served, and tokens keep growing', async () => {
     scene.server.setClock(0);
     const [holder, waiter] = [await scene.app({ watchdogTimeout }), await scene.app()];
     const key = scene.key();
@@ -51,7 +51,7 @@ describe('F31: the clock of the server', () => {
     const got = await within(2_500, 'the waiter', waiting);
     expect(got.token).toBeGreaterThan(held.token);
     await got.release();
-    // Among those who ask anew, too.
+    // Also among callers that arrive later.
     let last = got.token;
     for (let round = 0; round < 5; round += 1) {
       const app = round % 2 ? holder : waiter;
@@ -64,7 +64,7 @@ describe('F31: the clock of the server', () => {
     await scene.nothingLeft();
   });
 
-  it('does not make a pushed grant count as longer', async () => {
+  it('does not extend the lease of a pushed grant', async () => {
     scene.server.setClock(0);
     const [holder, waiter] = [await scene.app(), await scene.app()];
     for (const jump of [HOUR, -HOUR]) {

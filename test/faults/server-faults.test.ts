@@ -21,7 +21,7 @@ describe('faults of the server', () => {
     await scene.server.restart();
     const took = stopwatch();
     await lost;
-    // Renewal interval 2 s, command timeout 1 s, and time to reconnect; its own deadline is 6 s away.
+    // Renewal interval 2 s, command timeout 1 s, and the reconnect; its own deadline is 6 s away.
     expect(took()).toBeLessThan(4_500);
     expect(handle.isHeld).toBe(false);
     expect(handle.signal.reason).toBeInstanceOf(LockLostError);
@@ -32,14 +32,14 @@ describe('faults of the server', () => {
     await scene.nothingLeft();
   });
 
-  it('F1: waiters of a restarted server go on', async () => {
+  it('F1: waiters keep waiting after a restart of the server', async () => {
     const [holder, waiter] = [await scene.app(), await scene.app()];
     const key = scene.key();
     await holder.locks.acquire(key);
     const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
     await queuedIn(waiter, key);
     await scene.server.restart();
-    const handle = await within(5_000, 'the lock that nobody has any more', waiting);
+    const handle = await within(5_000, 'the lost lock', waiting);
     await handle.release();
   });
 
@@ -60,7 +60,7 @@ describe('faults of the server', () => {
     await scene.nothingLeft();
   });
 
-  it('F2, B11: an acquire that met a stopped server fails in time and leaves no ghost', async () => {
+  it('F2, B11: an acquire on a stopped server fails in time and leaves no ghost', async () => {
     const [app, other] = [await scene.app(), await scene.app()];
     const key = scene.key();
     scene.server.stop();
@@ -80,7 +80,7 @@ describe('faults of the server', () => {
     } finally {
       scene.server.resume();
     }
-    // The lease of a ghost would be 30 s.
+    // The lease of a ghost would last for 30 s.
     const handle = await other.locks.acquire(key, { waitTime: 6_000 });
     await handle.release();
     await scene.nothingLeft();
@@ -119,7 +119,7 @@ describe('faults of the server', () => {
     ['FLUSHALL', () => scene.client.flushall()],
     ['DEL', async (key: string) => expect(await scene.client.del(`lock:${key}`)).toBe(1)],
   ] as const) {
-    it(`F7: ${what} of a held lock is reported within a renewal and by release; waiters go on`, async () => {
+    it(`F7: ${what} of a held lock is reported within a renewal interval and by release; waiters are served`, async () => {
       const [holder, waiter] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
       const key = scene.key();
       const handle = await holder.locks.acquire(key);
@@ -176,7 +176,7 @@ describe('faults of the server', () => {
     await scene.nothingLeft();
   });
 
-  it('B22: a renewal that the server refuses for a while is tried again, without a new connection', async () => {
+  it('B22: a renewal that the server rejects for a while is retried on the same connection', async () => {
     const app = await scene.app({ watchdogTimeout: 3_000 });
     const handle = await app.locks.acquire(scene.key());
     const failed = next(app.locks.events, (event) => event.type === 'renewal-failed');
@@ -187,7 +187,7 @@ describe('faults of the server', () => {
       await scene.client.replicaof('NO', 'ONE');
     }
     await next(app.locks.events, (event) => event.type === 'renewed');
-    // Longer than the lease: it is renewed on and on.
+    // Longer than the lease: it is renewed again and again.
     await elapse(3_500);
     expect(handle.isHeld).toBe(true);
     expect(await handle.release()).toBe('released');
@@ -215,7 +215,7 @@ describe('faults of the server', () => {
     await loader.config('SET', 'key-load-delay', '0');
   });
 
-  it('F16, B6: the application starts without the server, says so, and works once it is there', async () => {
+  it('F16, B6: the application starts without the server, logs that, and works once it is there', async () => {
     const proxy = await scene.proxy();
     await proxy.refuse();
     const app = await scene.app({ redis: proxy.url });

@@ -16,11 +16,11 @@ interface Answer {
 describe.each([0, 40])('shutdown under load, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  it('F23, B60: SIGTERM cuts off no request that holds a lock, leaves none, and exits in time', async () => {
+  it('F23, B60: SIGTERM interrupts no request that holds a lock, leaves no lock, and exits in time', async () => {
     const shutdownTimeout = 5_000;
     const { child, port } = await startHttp({ url: scene.url, shutdownTimeout, work: 300 });
     const inside = waitForInside(child, 8);
-    // Four of each kind hold a lock of their own; four more wait behind every one of them.
+    // Four requests of each kind hold a lock of their own; four more wait for each of these.
     const keys = [0, 1, 2, 3].flatMap((name) => [`decorated/${name}`, `by-hand/${name}`]);
     const holders = keys.map((path) => request(port, path));
     await within(10_000, 'all holders', inside);
@@ -35,7 +35,7 @@ describe.each([0, 40])('shutdown under load, %d ms away', (delay) => {
       expect(answer).toEqual({ status: 200, body: { before: true, after: true } });
     }
     for (const answer of await Promise.all(waiters)) {
-      // Served, refused as closing, or not connected any more; never cut off in the middle of an answer.
+      // Served, rejected as closing, or not connected any more; never interrupted in the middle of a response.
       if (answer) expect([200, 503]).toContain(answer.status);
       if (answer?.status === 503) expect(answer.body.code).toBe('LOCK_CLOSED');
     }
@@ -44,7 +44,7 @@ describe.each([0, 40])('shutdown under load, %d ms away', (delay) => {
     expect(await scene.leftovers()).toEqual([]);
   });
 
-  it('F23, B60: work that does not end does not keep the process for longer than shutdownTimeout', async () => {
+  it('F23, B60: unfinished work delays the exit by at most shutdownTimeout', async () => {
     const { child, port } = await startHttp({ url: scene.url, shutdownTimeout: 400, work: 1_500 });
     const inside = waitForInside(child, 1);
     const key = scene.key();
@@ -52,7 +52,7 @@ describe.each([0, 40])('shutdown under load, %d ms away', (delay) => {
     await within(10_000, 'the holder', inside);
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
-    // Nest itself waits for open requests; the lock must not be freed under the work meanwhile.
+    // Nest itself waits for open requests; their locks must not be freed meanwhile.
     expect(await scene.client.exists(`lock:${key}`)).toBe(1);
     await answer;
     await within(5_000, 'the process to exit', exited);

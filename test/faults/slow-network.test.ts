@@ -5,32 +5,32 @@ import { elapse } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
 
-/** There and back, ms; and a `waitTime` in which that many keys can't be asked for one after the other. */
+/** Round trip, ms; and a `waitTime` too short to acquire that many keys one after the other. */
 const networks = [
   [10, 60],
   [40, 170],
 ] as const;
 
-/** How long a call may go on when `waitTime` is over, ms (B10). */
+/** How long a call may last after `waitTime`, ms (B10). */
 const LATE = 50;
-/** How late the first answer may be when `waitTime` is over, ms. */
+/** How long after `waitTime` the first reply may arrive, ms. */
 const GRACE = 30;
 
-/** More than can be asked for one after the other, and few enough for a request of one packet. */
+/** Too many to acquire one after the other, and few enough for a request of one packet. */
 const COUNT = 40;
 
-/** Calls in a row, each of which has to be right. */
+/** Calls in a row, each of which must have the expected outcome. */
 const CALLS = 5;
 
 interface Outcome {
   readonly isTimeout: boolean;
   readonly key: string | undefined;
   readonly isLate: boolean;
-  /** Whether another process got the keys that nobody held, in the moment in which the caller heard. */
+  /** Whether another process got the free keys as soon as the call ended. */
   readonly areOthersFree: boolean;
 }
 
-/** With a real server and a real network that is slow, in time that passes only while both have nothing to do. */
+/** A real server behind a slow network, in virtual time. */
 describe('several keys over a slow network', () => {
   const scene = new RedisScene({ clock: true });
   let stopTime: (() => void) | undefined;
@@ -40,8 +40,8 @@ describe('several keys over a slow network', () => {
   afterEach(() => stopTime?.());
 
   const keysOf = (count: number): string[] => {
-    const place = scene.key();
-    return Array.from({ length: count }, (_, index) => `{${place}}-${String(index).padStart(3, '0')}`);
+    const slot = scene.key();
+    return Array.from({ length: count }, (_, index) => `{${slot}}-${String(index).padStart(3, '0')}`);
   };
 
   const outcomeOf = async (
@@ -68,7 +68,7 @@ describe('several keys over a slow network', () => {
     async (delay, waitTime) => {
       const proxy = await scene.proxy();
       const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
-      // So that neither the connections nor the scripts are new.
+      // Neither the connections nor the scripts are new.
       await (await app.locks.acquire(keysOf(COUNT))).release();
       proxy.delay(delay);
       const keys = keysOf(COUNT);
@@ -86,7 +86,7 @@ describe('several keys over a slow network', () => {
   );
 
   it.each([1, 20, 39])(
-    'B11: a store that has told that key %i is held was asked, however short waitTime is',
+    'B11: a store that reported key %i as held counts as reachable, however short waitTime is',
     async (index) => {
       const delay = 40;
       const proxy = await scene.proxy();
@@ -97,7 +97,7 @@ describe('several keys over a slow network', () => {
       const key = keys[index] ?? '';
       const held = await other.locks.acquire(key);
       const free = keys.filter((each) => each !== key);
-      // While the first answer is on its way, when it has come, and in the middle of what follows it.
+      // While the first reply is on its way, when it has arrived, and in the middle of the following requests.
       for (const waitTime of [delay - GRACE + 5, 20, 39, 41, 50, 79, 81, 100, 119, 121, 160]) {
         const outcome = await outcomeOf(app, other, keys, free, waitTime);
         const right = { isTimeout: true, key, isLate: false, areOthersFree: true };
@@ -110,10 +110,10 @@ describe('several keys over a slow network', () => {
   );
 
   it.each(networks)(
-    'B10, B11, B12: at %i ms keys that are all free, but take longer to ask for than waitTime (%i ms), are a timeout',
+    'B10, B11, B12: at %i ms keys that are all free, but take longer to acquire than waitTime (%i ms), are a timeout',
     async (delay, waitTime) => {
       const proxy = await scene.proxy();
-      // A quorum has no way to take several at once, not even one of a single member.
+      // A quorum cannot acquire several keys in one request, not even with a single member.
       const app = await LockApp.start({ quorum: [proxy.url], shutdownTimeout: 50 });
       const other = await scene.app();
       try {

@@ -14,7 +14,7 @@ const oneServer = { cluster: false, sharded: false, replicas: false, database: f
 const warningsOf = (app: LockApp): readonly string[] =>
   app.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
 
-/** Everything that is done with locks, by two processes. */
+/** Uses every feature of locks, in two processes. */
 async function exercise(one: LockApp, two: LockApp, key: string): Promise<void> {
   const held = await one.locks.acquire(key);
   const waiting = two.locks.acquire(key, { waitTime: 10_000 });
@@ -22,7 +22,7 @@ async function exercise(one: LockApp, two: LockApp, key: string): Promise<void> 
   await held.extend(60_000);
   expect(await two.locks.inspect(key)).toMatchObject({ token: held.token });
   expect(await held.release()).toBe('released');
-  // Pushed, so that the channel works.
+  // A pushed grant shows that the channel works.
   const next = await within(500, 'the pushed grant', waiting);
   expect(await one.locks.forceRelease(key)).toBe(true);
   await next.release();
@@ -32,7 +32,7 @@ async function exercise(one: LockApp, two: LockApp, key: string): Promise<void> 
 describe('the check at start', () => {
   const scene = new RedisScene();
 
-  it('says one line when all is well: where the locks are, and on what', async () => {
+  it('logs one line when all is well: where locks are kept, and on which server', async () => {
     const app = await scene.app();
     const lines = app.log.matching('Locks are kept');
     expect(lines).toHaveLength(1);
@@ -44,7 +44,7 @@ describe('the check at start', () => {
   });
 
   it.each([undefined, 'local'] as const)(
-    'F16: says that line also when the server comes later than the application (onUnavailable: %s)',
+    'F16: logs that line also when the server starts after the application (onUnavailable: %s)',
     async (onUnavailable) => {
       const proxy = await scene.proxy();
       await proxy.refuse();
@@ -74,7 +74,7 @@ describe('the check at start', () => {
     ]);
   });
 
-  it('F9: a user with the recommended rules can do everything, and gets no warning', async () => {
+  it('F9: a user with the recommended rules can do everything and gets no warning', async () => {
     const redis = await scene.server.addUser('exact', 'secret', aclRules('lock:', oneServer));
     const [one, two] = [await scene.app({ redis }), await scene.app({ redis })];
     expect([...warningsOf(one), ...warningsOf(two)]).toEqual([]);
@@ -112,7 +112,7 @@ describe('the check at start', () => {
     expect(await rejectionOf(other.locks.acquire('key'))).toBeInstanceOf(LockUnavailableError);
   });
 
-  it('checks a server that is there later, once', async () => {
+  it('checks a server that starts later, once', async () => {
     const server = await RedisServer.start({ settings: { 'maxmemory-policy': 'volatile-lru' } });
     try {
       await server.kill();
@@ -130,7 +130,7 @@ describe('the check at start', () => {
     }
   });
 
-  it('says that a replica is one, and how many there are of a primary', async () => {
+  it('reports that a server is a replica, and the number of replicas of a primary', async () => {
     const { host, port } = scene.server;
     const replica = await RedisServer.start({ settings: { replicaof: `${host} ${port}` } });
     try {
@@ -186,7 +186,7 @@ describe('the check at start in a Redis Cluster', () => {
     ({ nodes }) => ({ redis: { nodes } }),
   );
 
-  it('says one line when all is well', async () => {
+  it('logs one line when all is well', async () => {
     const app = await scene.app();
     expect(app.log.matching('Locks are kept')[0]).toMatch(
       /^Locks are kept in Redis Cluster at [\d.:, ]+ \(3 primaries, each Redis \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client/,
@@ -195,7 +195,7 @@ describe('the check at start in a Redis Cluster', () => {
     expect((await scene.servers.keys()).filter((key) => key.includes('check'))).toEqual([]);
   });
 
-  it('says that a node is used as a single server, and what to write', async () => {
+  it('reports that a node is used as a single server, and what to configure', async () => {
     const [node] = await scene.servers.primaries();
     const app = await scene.app({ redis: node!.url });
     expect(warningsOf(app)).toHaveLength(1);
@@ -219,7 +219,7 @@ describe('the check at start in a Redis Cluster', () => {
     }
   });
 
-  it('F9: finds at start what is missing, on each server', async () => {
+  it('F9: finds missing rules at the start, on each server', async () => {
     const rules = aclRules('lock:', { ...oneServer, cluster: true, sharded: true });
     const lacking = rules.filter((rule) => rule !== '+spublish' && rule !== '+zadd');
     for (const server of await scene.servers.primaries()) await server.addUser('lacking', 'secret', lacking);

@@ -37,7 +37,7 @@ describe('tombstones of owners that were given up in doubt', () => {
     });
   });
 
-  it('P4: they end by themselves, and the old ones make room for the new ones meanwhile', async () => {
+  it('P4: they expire, and new ones replace the oldest', async () => {
     const key = scene.key();
     const [seconds] = await scene.client.time();
     const now = Number(seconds) * 1000;

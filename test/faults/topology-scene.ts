@@ -14,19 +14,19 @@ interface AppSettings {
   readonly watchdogTimeout?: number;
   readonly waitTime?: number;
   readonly shutdownTimeout?: number;
-  /** Instead of the scene's own way to the servers. */
+  /** Instead of the direct connection to the servers. */
   readonly redis?: RedisConnection;
   readonly quorum?: readonly RedisConnection[];
   readonly replicas?: { readonly min: number };
 }
 
-/** Several Redis servers of the test's own with applications on them; ended after each test. */
+/** Several Redis servers for one test file, with applications that are closed after each test. */
 export class TopologyScene<T extends Topology> {
   private started: T | undefined;
   private readonly apps: LockApp[] = [];
   private readonly endings: (() => Promise<unknown>)[] = [];
 
-  /** @param options module options for an application on the servers */
+  /** @param options module options of an application on these servers */
   constructor(
     start: () => Promise<T>,
     private readonly options: (servers: T) => DistributedLockOptions,
@@ -45,7 +45,7 @@ export class TopologyScene<T extends Topology> {
   }
 
   get servers(): T {
-    if (!this.started) throw new Error('the servers are there only while tests run');
+    if (!this.started) throw new Error('the servers run only while tests run');
     return this.started;
   }
 
@@ -59,7 +59,7 @@ export class TopologyScene<T extends Topology> {
     return app;
   }
 
-  /** Something that has to be ended with the test. */
+  /** Registers something to be closed after the test. */
   until<P extends { kill(): Promise<unknown> }>(thing: P): P {
     this.endings.push(() => thing.kill());
     return thing;
@@ -69,7 +69,7 @@ export class TopologyScene<T extends Topology> {
     return `key-${randomUUID()}`;
   }
 
-  /** Until nothing holds or queues any more; counters of tokens and tombstones stay. */
+  /** Waits until no hold and no queue is left; token counters and tombstones stay. */
   async nothingLeft(deadline = 10_000): Promise<void> {
     const left = async (): Promise<string[]> =>
       (await this.servers.keys()).filter((key) => !/@:(fence|gone)/.test(key));
@@ -77,7 +77,7 @@ export class TopologyScene<T extends Topology> {
   }
 }
 
-/** Looks again and again for so long; fails as soon as `state` is false. */
+/** Checks `state` repeatedly for this long; fails as soon as it is false. */
 export async function throughout(ms: number, what: string, state: () => boolean): Promise<void> {
   const end = performance.now() + ms;
   while (performance.now() < end) {

@@ -8,7 +8,7 @@ import { RedisScene } from './redis-scene.js';
 
 const patient = { waitTime: 15_000 };
 
-describe.each([0, 40])('locks of this process while Redis is away, %d ms away', (delay) => {
+describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
   const start = (settings: Parameters<RedisScene['app']>[0] = {}): Promise<LockApp> =>
     scene.app({ onUnavailable: 'local', ...settings });
@@ -18,7 +18,7 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     await next(app.locks.events, (event) => event.type === 'degraded' && !event.local);
   }
 
-  /** Each change was told once, and nothing else about the store was. */
+  /** Each change was reported once, and nothing else about the store was. */
   function expectOneChange(app: LockApp, events = [true, false]): void {
     expect(app.events('degraded').map(({ local }) => local)).toEqual(events);
     const lines = app.log.lines.filter(
@@ -36,7 +36,7 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     return handle;
   }
 
-  it('B65: Redis is killed: locks go on in this process, and in Redis when it is there again', async () => {
+  it('B65: Redis is killed: locks are held in this process, and in Redis again when it is back', async () => {
     const app = await start();
     await (await app.locks.acquire(scene.key())).release();
     await scene.server.kill();
@@ -52,7 +52,7 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     await scene.nothingLeft();
   });
 
-  it('B65, F2: a hold of a stopped Redis is lost at its deadline, kept from this process until then, and never degraded', async () => {
+  it('B65, F2: a hold of a stopped Redis is lost at its deadline, blocks local locks until then, and is never degraded', async () => {
     const app = await start({ watchdogTimeout: 1_800 });
     const key = scene.key();
     const held = await app.locks.acquire(key);
@@ -82,7 +82,7 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     await scene.nothingLeft();
   });
 
-  it('B65, F10: a request that Redis works off when it goes on is withdrawn, and the local hold stays', async () => {
+  it('B65, F10: a request that Redis carries out when it resumes is cancelled, and the local hold stays', async () => {
     const app = await start({ watchdogTimeout: 1_200 });
     const [key, tried] = [scene.key(), scene.key()];
     scene.server.stop();
@@ -101,7 +101,7 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     expectOneChange(app);
   });
 
-  it('B65, F10: a grant whose answer was lost is withdrawn when Redis can be reached again', async () => {
+  it('B65, F10: a grant whose reply was lost is released when Redis is reachable again', async () => {
     const proxy = await scene.proxy();
     const app = await start({ redis: proxy.url });
     const key = scene.key();
@@ -117,10 +117,10 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     expectOneChange(app);
   });
 
-  it('B65: a connection that is cut and back at once changes nothing', async () => {
+  it('B65: a short loss of the connection does not switch to local locks', async () => {
     const proxy = await scene.proxy();
     const app = await start({ redis: proxy.url });
-    // A machine that is busy may take longer to connect than what counts as at once.
+    // A busy machine may take too long to reconnect.
     for (let calm = 0, rounds = 0; calm < 3; rounds++) {
       expect(rounds).toBeLessThan(50);
       const before = app.events('degraded').length;
@@ -143,9 +143,9 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     }
   });
 
-  it('B65: after the return a local hold keeps this process out, and those who waited for it go on in Redis', async () => {
+  it('B65: after Redis is back, a local hold still excludes this process, and its waiters continue in Redis', async () => {
     const proxy = await scene.proxy();
-    // The log is that of the application that was started last.
+    // `log` is that of the application that was started last.
     const [other, app] = [await scene.app(), await start({ redis: proxy.url })];
     const key = scene.key();
     await proxy.refuse();
@@ -153,17 +153,14 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     const local = await degraded(app, key);
     const waiting = app.locks.acquire(key, patient);
     await queuedIn(app, key);
-    // What is given up: another process has the lock as well.
+    // The documented trade-off: another process has the lock as well.
     const theirs = await other.locks.acquire(key);
     await proxy.accept();
     await back(app);
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
     expect(await app.locks.tryAcquire(key)).toBeNull();
     await local.release();
-    await until(
-      'it stands in the queue of Redis',
-      async () => (await other.locks.inspect(key))?.waiting === 1,
-    );
+    await until('it is in the queue of Redis', async () => (await other.locks.inspect(key))?.waiting === 1);
     await theirs.release();
     const second = await within(1_000, 'the lock in Redis', waiting);
     expect(second.degraded).toBe(false);
@@ -172,7 +169,7 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     await scene.nothingLeft();
   });
 
-  it('B65, B6: an application that starts without Redis takes locks at once, and moves to Redis when it is there', async () => {
+  it('B65, B6: an application that starts without Redis acquires local locks immediately, and switches to Redis when it is reachable', async () => {
     const proxy = await scene.proxy();
     await proxy.refuse();
     const app = await start({ redis: proxy.url });
@@ -180,12 +177,12 @@ describe.each([0, 40])('locks of this process while Redis is away, %d ms away', 
     expect(handle.degraded).toBe(true);
     await proxy.accept();
     await back(app);
-    // Nobody could subscribe before the start.
+    // Tests can subscribe to events only after the start.
     expectOneChange(app, [false]);
     expect((await app.locks.acquire(scene.key())).degraded).toBe(false);
   });
 
-  it('B65, B14: an application ends in time while Redis is away', async () => {
+  it('B65, B14: an application closes in time while Redis is unreachable', async () => {
     const app = await start();
     await scene.server.kill();
     try {

@@ -10,7 +10,7 @@ import { until } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
-whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
+whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', () => {
   let server: ZooKeeperServer;
   let nodes: NodesOfLocks;
   const apps: LockApp[] = [];
@@ -27,7 +27,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     await server.close();
   });
 
-  /** A process whose session lasts for long after it, unless it is told otherwise. */
+  /** A process whose session outlasts it for long, unless set otherwise. */
   const start = async (
     port = server.port,
     { shutdownTimeout = 100, sessionTimeout = 1_000_000 } = {},
@@ -36,13 +36,13 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     const app = await LockApp.start({ store, shutdownTimeout });
     apps.push(app);
     const board = boardOf(app.locks);
-    if (board === undefined) throw new Error('there is no board');
+    if (board === undefined) throw new Error('the session has no board');
     return [app, board];
   };
   const texts = async (): Promise<readonly string[]> =>
     (await nodes.clients()).filter((name) => name.startsWith('b-'));
 
-  it('O20: a text of a process that is cut off ends in time, though its session lasts longer', async () => {
+  it('O20: the report of a process that is cut off expires in time, although its session lasts longer', async () => {
     const proxy = await TcpProxy.before(server.port);
     try {
       const [, silent] = await start(proxy.port);
@@ -51,12 +51,12 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
       expect(await reader.read()).toEqual(['from before']);
       await proxy.refuse();
       proxy.cut();
-      await until('nobody reads it any more', async () => (await reader.read()).length === 0);
-      // Its node may be there for as long as the session.
+      await until('it is no longer listed', async () => (await reader.read()).length === 0);
+      // Its node may exist for as long as the session.
       expect((await texts()).length).toBeLessThanOrEqual(1);
       await silent.publish('silent', 'lost', 60_000).catch(() => undefined);
       await proxy.accept();
-      await until('it tells again', async () => {
+      await until('it is published again', async () => {
         await silent.publish('silent', 'from after', 60_000).catch(() => undefined);
         return (await reader.read()).includes('from after');
       });
@@ -75,7 +75,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
       expect(await other.isWatched()).toBe(true);
       await proxy.refuse();
       proxy.cut();
-      await until('nobody looks any more', async () => !(await other.isWatched()));
+      await until('the notice has expired', async () => !(await other.isWatched()));
     } finally {
       await proxy.accept();
       await Promise.all(apps.splice(0).map((app) => app.close()));
@@ -92,7 +92,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     expect(await other.isWatched()).toBe(true);
   });
 
-  it('O20: a process that leaves a lock to expire withdraws what it has published', async () => {
+  it('O20: a process that leaves a lock to expire deletes its published report', async () => {
     const [leaving, board] = await start(server.port, { shutdownTimeout: 0 });
     const [, reader] = await start();
     await leaving.locks.acquire(randomUUID());
@@ -103,7 +103,7 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     expect(await texts()).toEqual([]);
   });
 
-  it('O20: a text that ZooKeeper would cut the connection for is refused, and locks go on', async () => {
+  it('O20: a report that is too long for ZooKeeper is rejected, and locks are unaffected', async () => {
     const [app, board] = await start();
     const before = app.locks.status().store.connections;
     await expect(board.publish('long', 'x'.repeat(1_100_000), 60_000)).rejects.toMatchObject({
@@ -125,14 +125,14 @@ whereThereIsZooKeeper('what processes leave for the page in ZooKeeper', () => {
     expect(await nodes.clients()).toEqual(before);
   });
 
-  it('O20: a process tells again when the servers have lost everything', async () => {
+  it('O20: a process publishes its report again when the servers have lost all data', async () => {
     const alone = await ZooKeeperServer.start();
     try {
       const [, board] = await start(alone.port, { sessionTimeout: 2_000 });
       await board.publish('a', 'first', 60_000);
       await alone.restart(true);
       await until(
-        'it tells again',
+        'it is published again',
         async () => {
           await board.publish('a', 'second', 60_000).catch(() => undefined);
           return (await board.read().catch((): string[] => [])).includes('second');

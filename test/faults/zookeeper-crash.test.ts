@@ -11,11 +11,11 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { ZooKeeperCluster } from '../support/zookeeper-cluster.js';
 
-/** What a busy machine may take for the processes and requests of a test, ms. */
+/** Extra time for processes and requests on a busy machine, ms. */
 const BUSY = 1_000;
 
-whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
-  describe('a process with locks in ZooKeeper that dies', () => {
+whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
+  describe('a crashed process with locks in ZooKeeper', () => {
     let cluster: ZooKeeperCluster | undefined;
     const endings = new Endings();
     beforeAll(async () => {
@@ -24,7 +24,7 @@ whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
     afterAll(() => cluster?.close());
 
     const members = (): ZooKeeperCluster => {
-      if (cluster === undefined) throw new Error('the servers are there only while tests run');
+      if (cluster === undefined) throw new Error('the servers run only while tests run');
       return cluster;
     };
     const app = async (hosts: readonly string[], watchdogTimeout?: number): Promise<LockApp> => {
@@ -39,24 +39,24 @@ whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
     const key = (): string => `key-${randomUUID()}`;
 
     it.each([2_000, 4_000])(
-      'leaves them for every caller 1.5 times its watchdogTimeout of %d ms later, whenever that one comes',
+      'frees them 1.5 times its watchdogTimeout of %d ms later, whenever the next caller comes',
       async (watchdogTimeout) => {
         const { hosts } = members();
         const follower = (await members().follower()).address;
         const held = key();
-        // The leader hears of contacts with the others late.
+        // The leader learns late of contacts with other members.
         const holder = await worker([follower], watchdogTimeout);
         await holder.do('acquire', { key: held });
         await elapse(watchdogTimeout);
-        // No client of locks: one that watches would measure the lease.
+        // No lock client: a client that watches would measure the lease.
         const nodes = endings.until(await NodesOfLocks.open(members().members[0]?.port ?? 0));
         await holder.kill();
         const killedAt = performance.now();
         const isGone = async (): Promise<boolean> =>
-          !(await nodes.places()).some((place) => place.startsWith(held));
+          !(await nodes.entries()).some((entry) => entry.startsWith(held));
         await until('it is free', isGone, { deadline: 60_000, every: 20 });
         const after = performance.now() - killedAt;
-        // For a log of measurements.
+        // For the log of measurements.
         process.stdout.write(`free ${after.toFixed(0)} ms after the crash (${String(watchdogTimeout)} ms)\n`);
         expect(after).toBeLessThan(watchdogTimeout * 1.5);
         const late = await app(hosts);
@@ -64,7 +64,7 @@ whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
       },
     );
 
-    it('frees its permit after its leaseTime, however many hold the lock before it', async () => {
+    it('frees its permit after its leaseTime, however many earlier holders there are', async () => {
       const { hosts } = members();
       const others = await app(hosts);
       const held = key();
@@ -78,12 +78,12 @@ whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
       const waiting = waiter.locks.acquire(held, { limit, waitTime: 60_000 });
       await queuedIn(waiter, held);
       await holder.kill();
-      const share = await within(60_000, 'a share', waiting);
+      const permit = await within(60_000, 'a permit', waiting);
       expect(performance.now() - start).toBeLessThan(2_000 * 1.01 + BUSY);
-      for (const handle of [share, ...handles]) expect(await handle.release()).toBe('released');
+      for (const handle of [permit, ...handles]) expect(await handle.release()).toBe('released');
     });
 
-    it('does not keep a writer for longer than its leaseTime, however many processes read', async () => {
+    it('does not delay a writer for longer than its leaseTime, however many processes read', async () => {
       const { hosts } = members();
       const held = key();
       const reading: LockOptions = { mode: 'shared' };
@@ -98,7 +98,7 @@ whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
       const waiting = writer.locks.acquire(held, { waitTime: 60_000 });
       await queuedIn(writer, held);
       await holder.kill();
-      // By now the lease of the dead reader is over, though the writer stands behind the others yet.
+      // By now the lease of the dead reader has expired, although the writer still waits for the others.
       await elapse(2_500);
       for (const handle of handles) await handle.release();
       const all = await within(60_000, 'the lock', waiting);
@@ -106,7 +106,7 @@ whereThereIsZooKeeper('crashes of processes with locks in ZooKeeper', () => {
       await all.release();
     });
 
-    it('keeps a lease longer than its session for as long as it is in contact, and no longer', async () => {
+    it('keeps a lease that is longer than its session only while it stays connected', async () => {
       const { hosts, members: servers } = members();
       const proxy = endings.until(await TcpProxy.before(servers[0]?.port ?? 0));
       const [holder, other] = [await app([`127.0.0.1:${String(proxy.port)}`], 1_000), await app(hosts)];

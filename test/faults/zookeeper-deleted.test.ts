@@ -7,12 +7,12 @@ import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 
 const ROOT = '/distributed-locks';
-/** What an operator deletes, and whether holds go with it: their nodes, or the session that they live in. */
+/** What an operator deletes, and whether holds are lost by that, since their nodes or the session are deleted. */
 const PARTS = [
   ['everything', ROOT, true],
   ['all locks', `${ROOT}/locks`, true],
-  ['what clients keep', `${ROOT}/clients`, true],
-  ['what tokens are counted from', `${ROOT}/base`, false],
+  ['the nodes of clients', `${ROOT}/clients`, true],
+  ['the token base', `${ROOT}/base`, false],
   ['the fence of a client', `${ROOT}/clients/f-`, true],
   ['the mailbox of a client', `${ROOT}/clients/m-`, false],
 ] as const;
@@ -21,7 +21,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
   describe('ZooKeeper whose nodes are deleted', () => {
     const scene = new ZooKeeperScene();
 
-    /** With a name that ends there, those of all clients. */
+    /** Deletes a node with its children; a path that ends in "-" is a prefix of the nodes of all clients. */
     async function deleteAll(path: string): Promise<void> {
       const nodes = await NodesOfLocks.open(scene.server.port);
       const parent = path.slice(0, path.lastIndexOf('/'));
@@ -40,7 +40,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       return names.includes('base');
     }
 
-    /** Those processes acquire again at once, and each finds larger tokens. */
+    /** The processes acquire again immediately, and each gets a larger token. */
     async function worksOn(key: string, last: number, ...apps: readonly LockApp[]): Promise<void> {
       let largest = last;
       for (const app of [...apps, ...apps]) {
@@ -55,7 +55,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       'F52: %s: holders are notified, waiters are served, and tokens grow',
       async (_, path, ends) => {
         const [holder, waiter, idle] = [
-          // Of a node that goes alone it hears when it renews its lease.
+          // A holder detects the loss of a single node when it renews its lease.
           await scene.app({ watchdogTimeout: 6_000 }),
           await scene.app(),
           await scene.app(),
@@ -69,16 +69,16 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
         await deleteAll(path);
         if (ends) await lost;
         else {
-          // What is lost with the connection is asked for again.
+          // What is lost with the connection is requested again.
           expect((await holder.locks.acquire(other, { waitTime: 2_000 })).token).toBeGreaterThan(0);
           expect(await held.release()).toBe('released');
         }
         const served = await waiting;
         expect(served.token).toBeGreaterThan(held.token);
-        // It may have been granted before all was deleted.
+        // The lock may have been granted before everything was deleted.
         await served.release();
         await worksOn(key, served.token, idle, holder, waiter);
-        // Each hears at once of what others do to its holds, and all count tokens from the same.
+        // Each process is notified when others affect its holds, and all use the same token base.
         await holder.locks.acquire(key);
         const broken = next(holder.locks.events, (event) => event.type === 'lost', 2_000);
         expect(await idle.locks.forceRelease(key)).toBe(true);
@@ -87,7 +87,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       },
     );
 
-    it.each(PARTS)('F52: %s, while connections are cut: the same', async (_, path, ends) => {
+    it.each(PARTS)('F52: %s, while connections are cut: the same outcome', async (_, path, ends) => {
       const proxy = await scene.proxy();
       const app = await scene.app({ port: proxy.port });
       const key = scene.key();
@@ -103,7 +103,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       await worksOn(key, held.token, app);
     });
 
-    it('F52: everything, before the servers are started again: the same', async () => {
+    it('F52: everything, before the servers are restarted: the same outcome', async () => {
       const proxy = await scene.proxy();
       const app = await scene.app({ port: proxy.port });
       const key = scene.key();
@@ -118,7 +118,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       await worksOn(key, held.token, app);
     });
 
-    it('F52: everything, again and again, and without a word of it: the next call finds out', async () => {
+    it('F52: everything, repeatedly and without notifications: the next call detects it', async () => {
       const { store } = scene.deaf();
       const app = await scene.app({ store });
       let last = 0;
@@ -135,14 +135,15 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       const { store } = scene.deaf((session) => sessions.push(session));
       const app = await scene.app({ store });
       const [session] = sessions;
-      const verify = (): Promise<void> => session?.verify?.() ?? Promise.reject(new Error('it can not'));
+      const verify = (): Promise<void> =>
+        session?.verify?.() ?? Promise.reject(new Error('the session cannot verify'));
       await verify();
       for (const [, path] of PARTS) {
         await deleteAll(path);
         const error = await rejectionOf(verify());
         expect(error).toMatchObject({ name: 'LockStoreError', inDoubt: false });
         expect((error as Error).message).toContain(path);
-        await until('it has what it needs', () =>
+        await until('its nodes are restored', () =>
           verify().then(
             () => true,
             () => false,
@@ -152,7 +153,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       expect(app.locks.status().store.reachable).toBe(true);
     });
 
-    it('B16: tokens that are raised by an operator are used by processes that are connected', async () => {
+    it('B16: connected processes use a token base that an operator has raised', async () => {
       const [one, other] = [await scene.app(), await scene.app()];
       const held = await one.locks.acquire('held');
       const base = (held.token + 10 ** 12) * 2;

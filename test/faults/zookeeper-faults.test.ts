@@ -9,7 +9,7 @@ whereThereIsZooKeeper('faults of ZooKeeper', () => {
     const scene = new ZooKeeperScene();
     serverFaults(scene);
 
-    it('F10: a lock whose connection is cut is held on, with the same token and in the same session', async () => {
+    it('F10: a lock is kept when its connection is cut, with the same token and in the same session', async () => {
       const proxy = await scene.proxy();
       const app = await scene.app({ port: proxy.port });
       const key = scene.key();
@@ -24,7 +24,7 @@ whereThereIsZooKeeper('faults of ZooKeeper', () => {
       await scene.nothingLeft();
     });
 
-    it('B60: a hold that is left to expire does so at the end of its lease, even for callers that arrive after the shutdown', async () => {
+    it('B60: a hold that is left to expire at shutdown ends with its lease, also for callers that arrive later', async () => {
       const [leaving, rival] = [await scene.app({ shutdownTimeout: 1 }), await scene.app()];
       const key = scene.key();
       const start = performance.now();
@@ -34,13 +34,13 @@ whereThereIsZooKeeper('faults of ZooKeeper', () => {
       const second = await rival.locks.acquire(key, { waitTime: 30_000 });
       const after = performance.now() - start;
       expect(after).toBeGreaterThanOrEqual(5_990);
-      // Not a whole lease from the end on.
+      // Less than a whole lease from then on.
       expect(after).toBeLessThan(10_500);
       await second.release();
       await scene.nothingLeft();
     });
 
-    it('a session that the servers have ended is followed by another one', async () => {
+    it('a session that the servers have ended is replaced by a new one', async () => {
       const proxy = await scene.proxy();
       const app = await scene.app({ port: proxy.port });
       const handle = await app.locks.acquire(scene.key());

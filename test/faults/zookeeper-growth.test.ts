@@ -7,11 +7,11 @@ import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 const LOCKS = '/distributed-locks/locks';
 const KEYS = 3_000;
 
-whereThereIsZooKeeper('ZooKeeper under keys that are used once', () => {
-  describe('ZooKeeper under keys that are used once', () => {
+whereThereIsZooKeeper('ZooKeeper with keys that are used once', () => {
+  describe('ZooKeeper with keys that are used once', () => {
     const scene = new ZooKeeperScene();
 
-    it('F54: the nodes of locks are gone soon after their use, also where processes end', async () => {
+    it('F54: the nodes of locks are deleted soon after their use, also when processes end', async () => {
       const nodes = await NodesOfLocks.open(scene.server.port);
       const [staying, leaving] = [await scene.app(), await scene.app()];
       const held = await staying.locks.acquire('held', { waitTime: 2_000 });
@@ -24,8 +24,8 @@ whereThereIsZooKeeper('ZooKeeper under keys that are used once', () => {
       }
       await staying.locks.withLock([scene.key(), scene.key(), 'two-of-three'], () => undefined);
       await leaving.close();
-      // The servers alone would look at them once a minute, and delete 167 a second at most.
-      await until('nothing is left but what is held', async () => {
+      // The servers alone would check once a minute, and delete at most 167 a second.
+      await until('only held locks are left', async () => {
         const names = await nodes.namesIn(LOCKS);
         return names.length === 1 && names[0] === 'held';
       });
@@ -34,7 +34,7 @@ whereThereIsZooKeeper('ZooKeeper under keys that are used once', () => {
       await nodes.close();
     });
 
-    it('F54: a lock that other processes use meanwhile keeps its node, and one whose node is gone gets another', async () => {
+    it('F54: a lock that other processes use meanwhile keeps its node, and one whose node was deleted gets a new one', async () => {
       const nodes = await NodesOfLocks.open(scene.server.port);
       const [one, other] = [await scene.app(), await scene.app()];
       const key = scene.key();
@@ -47,7 +47,7 @@ whereThereIsZooKeeper('ZooKeeper under keys that are used once', () => {
           });
         }
         if (turn % 2 === 0)
-          await until('its node is gone', async () => !(await nodes.namesIn(LOCKS)).includes(key));
+          await until('its node is deleted', async () => !(await nodes.namesIn(LOCKS)).includes(key));
       }
       await nodes.close();
     });

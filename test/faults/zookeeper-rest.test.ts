@@ -9,23 +9,23 @@ import { elapse } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
-whereThereIsZooKeeper('what contention in ZooKeeper costs', () => {
-  describe('contention in ZooKeeper', () => {
+whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {
+  describe('the cost of contention in ZooKeeper', () => {
     let started: ZooKeeperServer | undefined;
     const endings = new Endings();
     beforeAll(async () => {
-      // The server's own deletion of containers would be seen, too.
+      // Otherwise the count would include the server's own deletion of containers.
       started = await ZooKeeperServer.start({ java: ['-Dznode.container.checkIntervalMs=600000'] });
     }, 120_000);
     afterAll(() => started?.close());
 
     const server = (): ZooKeeperServer => {
-      if (started === undefined) throw new Error('the server is there only while tests run');
+      if (started === undefined) throw new Error('the server runs only while tests run');
       return started;
     };
 
     it.each([undefined, 3_900])(
-      'writes nothing any more when it is over, with a leaseTime of %p',
+      'nothing is written after the last use, with a leaseTime of %p',
       async (leaseTime) => {
         const watchdogTimeout = 4_000;
         const store = zookeeperStore({ hosts: server().address });
@@ -43,7 +43,7 @@ whereThereIsZooKeeper('what contention in ZooKeeper costs', () => {
             }
           }),
         );
-        // The node of the lock is deleted two seconds after its last use.
+        // The node of a lock is deleted two seconds after its last use.
         await elapse(2_800);
         const after = await server().zxid();
         expect(after - before).toBeGreaterThan(100);
@@ -52,57 +52,54 @@ whereThereIsZooKeeper('what contention in ZooKeeper costs', () => {
       },
     );
 
-    it.each([1, 3])(
-      'has waiters of a lock with limit %d read what stands before them only',
-      async (limit) => {
-        const sessions: LockStoreSession[] = [];
-        const open = async (id: string): Promise<LockStoreSession> => {
-          const nothing = (): void => undefined;
-          const session = zookeeperStore({ hosts: server().address }).open({
-            id,
-            watchdogTimeout: 30_000,
-            now: () => performance.now() as MonotonicMs,
-            granted: nothing,
-            heldByOthers: nothing,
-            heldBack: nothing,
-            resumes: () => true,
-            broken: nothing,
-            pollNow: nothing,
-            reconnected: nothing,
-            degraded: nothing,
-            warn: nothing,
-          });
-          await session.start();
-          sessions.push(session);
-          return session;
-        };
-        const [first, second] = [await open(randomUUID()), await open(randomUUID())];
-        const key = `key-${randomUUID()}`;
-        const ask = (session: LockStoreSession, owner: string): PromiseLike<unknown> =>
-          session.acquire({
-            key,
-            owner: owner as OwnerId,
-            lease: 30_000,
-            claimLease: 2_000,
-            wait: true,
-            callers: 1,
-            tokens: 1,
-            contended: true,
-            limit,
-            label: undefined,
-          });
-        const waiters = 200;
-        for (let count = 0; count < waiters + limit; count++) await ask(first, `first:${String(count)}`);
-        await ask(second, 'second:1');
-        const { connection } = second as unknown as { connection: { ready: { socket: Socket } } };
-        const read = (): number => connection.ready.socket.bytesRead;
-        const before = read();
-        const polls = 20;
-        for (let count = 0; count < polls; count++) await ask(second, 'second:1');
-        process.stdout.write(`${((read() - before) / polls).toFixed(0)} bytes read for each poll\n`);
-        expect((read() - before) / polls).toBeLessThan(1_000);
-        for (const session of sessions) await session.close();
-      },
-    );
+    it.each([1, 3])('waiters of a lock with limit %d read only the entries before them', async (limit) => {
+      const sessions: LockStoreSession[] = [];
+      const open = async (id: string): Promise<LockStoreSession> => {
+        const nothing = (): void => undefined;
+        const session = zookeeperStore({ hosts: server().address }).open({
+          id,
+          watchdogTimeout: 30_000,
+          now: () => performance.now() as MonotonicMs,
+          granted: nothing,
+          heldByOthers: nothing,
+          heldBack: nothing,
+          resumes: () => true,
+          broken: nothing,
+          pollNow: nothing,
+          reconnected: nothing,
+          degraded: nothing,
+          warn: nothing,
+        });
+        await session.start();
+        sessions.push(session);
+        return session;
+      };
+      const [first, second] = [await open(randomUUID()), await open(randomUUID())];
+      const key = `key-${randomUUID()}`;
+      const ask = (session: LockStoreSession, owner: string): PromiseLike<unknown> =>
+        session.acquire({
+          key,
+          owner: owner as OwnerId,
+          lease: 30_000,
+          claimLease: 2_000,
+          wait: true,
+          callers: 1,
+          tokens: 1,
+          contended: true,
+          limit,
+          label: undefined,
+        });
+      const waiters = 200;
+      for (let count = 0; count < waiters + limit; count++) await ask(first, `first:${String(count)}`);
+      await ask(second, 'second:1');
+      const { connection } = second as unknown as { connection: { ready: { socket: Socket } } };
+      const read = (): number => connection.ready.socket.bytesRead;
+      const before = read();
+      const polls = 20;
+      for (let count = 0; count < polls; count++) await ask(second, 'second:1');
+      process.stdout.write(`${((read() - before) / polls).toFixed(0)} bytes read for each poll\n`);
+      expect((read() - before) / polls).toBeLessThan(1_000);
+      for (const session of sessions) await session.close();
+    });
   });
 });

@@ -27,7 +27,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       endings.app(
         await LockApp.start({ store: zookeeperStore({ hosts }), watchdogTimeout, shutdownTimeout: 50 }),
       );
-    /** Speaks TLS, with a certificate of that authority. */
+    /** Uses TLS, with a certificate of this authority. */
     const secureServer = async (
       clientAuth = 'none',
     ): Promise<{ port: number; ca: string; directory: string }> => {
@@ -58,7 +58,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       async secure() {
         const { port, ca } = await secureServer();
         const hosts = `127.0.0.1:${String(port)}`;
-        const version = await until('it tells its version', () =>
+        const version = await until('it reports its version', () =>
           versionOf({ host: '127.0.0.1', port }, { ca }),
         );
         expect(version).toMatch(/^3\.\d+\.\d+$/);
@@ -115,7 +115,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       expect(await held.release()).toBe('released');
     });
 
-    it('warns where the servers do not ask for the certificate to which nodes are to belong', async () => {
+    it('warns where servers do not request the client certificate that is to own the nodes', async () => {
       const { port, ca, directory } = await secureServer();
       const tls = { ca, ...(await clientCertificate(directory, 'shop')) };
       const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, tls });
@@ -125,14 +125,14 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       expect((refusal as Error).message).toMatch(/invalid ACL.*ssl\.clientAuth=need.*`auth`/);
     });
 
-    it('warns of nothing where there is nothing to warn of, and tells where it is connected', async () => {
+    it('logs where it is connected, without a warning where none applies', async () => {
       const { address } = await server();
       const one = await app(address);
       expect(one.locks.status().store.connections).toEqual([{ name: address, isOpen: true }]);
       expect(one.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
     });
 
-    it('warns of a missing right below the node of locks, and reports it to callers that request one', async () => {
+    it('warns about a missing right below the node of locks, and reports it to callers', async () => {
       const { address: hosts, port } = await server();
       const nodes = await NodesOfLocks.open(port);
       await nodes.create('/shop');
@@ -165,7 +165,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       }
     });
 
-    it('refuses a holdAtLeast that would end with the session, with what to change', async () => {
+    it('rejects a holdAtLeast that outlasts the session, with the remedy', async () => {
       const { address } = await server();
       const one = await app(address);
       const hold = await one.locks.acquire('held');
@@ -195,7 +195,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
         /stays taken for up to 6300 ms .*\. Set sessionTimeout of zookeeperStore to 2301, or leave it out/,
       ],
     ])(
-      'warns when locks of a dead process stay taken for longer than 1.5 watchdogTimeout: %j, %j',
+      'warns when locks of a dead process stay held for longer than 1.5 times watchdogTimeout: %j, %j',
       async (settings, options, warning) => {
         const { address: hosts } = await server(settings);
         const store = zookeeperStore({ hosts, ...options });

@@ -4,13 +4,13 @@ import { elapse } from '../support/until.js';
 import { machineNow } from './hold.js';
 import { rounded } from './spread.js';
 
-/** For each lock, as the servers counted them (`INFO commandstats`), summed over servers. */
+/** Commands for each lock, as the servers counted them (`INFO commandstats`), summed over servers. */
 export interface Commands {
   readonly scripts: number;
   readonly wait: number;
-  /** All that primaries ran, what runs in scripts included. */
+  /** All commands of primaries, including those in scripts. */
   readonly all: number;
-  /** What replicas ran to follow their primaries. */
+  /** Replicated commands on replicas. */
   readonly atReplicas: number;
 }
 
@@ -18,17 +18,17 @@ const NOTHING: Commands = { scripts: 0, wait: 0, all: 0, atReplicas: 0 };
 /** ms */
 const IDLE = 2_000;
 
-/** Counts what servers do for locks, without what they do anyway: heartbeats, sentinels, the counting itself. */
+/** Counts the commands that locks cause, without background traffic: heartbeats, sentinels, the counting itself. */
 export class CommandCounter {
   private startedAt = 0;
 
   private constructor(
     private readonly clients: readonly Redis[],
-    /** In each ms without locks. */
+    /** Commands per ms without locks. */
     private readonly background: Commands,
   ) {}
 
-  /** Watches the servers for a while, in which nobody may take a lock. */
+  /** Measures the background traffic first; no locks may be used meanwhile. */
   static async on(servers: readonly RedisServer[]): Promise<CommandCounter> {
     const clients = servers.map((server) => server.client());
     const idle = new CommandCounter(clients, NOTHING);
@@ -46,7 +46,7 @@ export class CommandCounter {
     return (await this.total())(locks);
   }
 
-  /** What has been counted since the beginning, for those who learn later how many locks it was for. */
+  /** The counts since `begin()`, for callers that learn the number of locks later. */
   async total(): Promise<(locks: number) => Commands> {
     const counts = await Promise.all(this.clients.map(countsOf));
     const ms = machineNow() - this.startedAt;

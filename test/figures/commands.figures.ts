@@ -12,7 +12,7 @@ import { spreadOf, type Spread } from './spread.js';
 
 const PAIRS = 2_000;
 const WARM_UP = 300;
-/** The other one has queued up by then. */
+/** Long enough for the other process to be queued. */
 const SECTION = [2, 2] as const;
 /** ms */
 const TURNS = { warmUp: 500, counted: 2_000 };
@@ -80,7 +80,7 @@ async function freeLocks(counter: CommandCounter, client: LockProcess): Promise<
   return { commands: await counter.end(PAIRS), time: spreadOf(times) };
 }
 
-/** Two processes with one caller each, who take turns: from the call of release in one to the grant in the other. */
+/** Two processes with one caller each take turns: the time from the call of release in one to the grant in the other. */
 async function handOvers(counter: CommandCounter, clients: readonly LockProcess[]): Promise<Figures> {
   for (const client of clients) await client.startLoad({ keys: ['shared'], section: SECTION });
   await elapse(TURNS.warmUp);

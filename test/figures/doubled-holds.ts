@@ -1,13 +1,13 @@
 import type { Hold } from './hold.js';
 
 export interface DoubledHolds {
-  /** Pairs of holds of one key at the same time whose later one has the larger token: a fenced resource refuses the other. */
+  /** Pairs whose later hold has the larger token: a fenced resource rejects the earlier one. */
   readonly fenced: number;
-  /** Pairs of which a token would not tell. */
+  /** Pairs that tokens do not detect. */
   readonly unfenced: number;
 }
 
-/** Pairs of holds that both believed to have the same lock at the same time. */
+/** Counts pairs of holders that both believed to have the same lock at the same time. */
 export function doubledHolds(holds: readonly Pick<Hold, 'key' | 'token' | 'from' | 'to'>[]): DoubledHolds {
   const doubled = { fenced: 0, unfenced: 0 };
   const openByKey = new Map<string, (typeof holds)[number][]>();

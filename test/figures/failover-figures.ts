@@ -3,18 +3,18 @@ import type { Hold } from './hold.js';
 import type { LoadReport } from './lock-process.js';
 import { rounded, spreadOf, type Spread } from './spread.js';
 
-/** What arrives within so many ms after a kill was granted before it; no server is replaced that soon. */
+/** A grant within this many ms after a kill was made before it; no server is replaced that fast. */
 const ON_ITS_WAY = 100;
 
 /** A server that was killed. */
 export interface Kill {
-  /** On the machine's monotonic clock. */
+  /** By the machine's monotonic clock. */
   readonly killedAt: number;
-  /** Whether the locks of that key were at the server. */
+  /** Whether the server had the locks of that key. */
   has(key: string): boolean;
 }
 
-/** What a load saw of failovers. */
+/** The effects of failovers on a load. */
 export interface FailoverFigures {
   /** From the kill to the first grant of a key of the dead server, ms; one for each failover. */
   readonly firstGrant: Spread;
@@ -23,7 +23,7 @@ export interface FailoverFigures {
   readonly grants: number;
   /** Holds in force when their server was killed. */
   readonly heldAtKill: number;
-  /** Of all holds: who was told of the loss before the end of the work, and who heard of it at the release. */
+  /** Holders notified of the loss during their work; below, those that learned of it at the release. */
   readonly lost: number;
   readonly expiredAtRelease: number;
   readonly unknownAtRelease: number;
@@ -32,7 +32,7 @@ export interface FailoverFigures {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/** @param shortKeys those that are taken and given back as fast as it goes */
+/** @param shortKeys keys that are acquired and released as fast as possible */
 export function failoverFigures(
   kills: readonly Kill[],
   reports: readonly LoadReport[],
@@ -64,7 +64,7 @@ export function failoverFigures(
   };
 }
 
-/** Of each key of the dead server: from the kill to the first grant that can only come from its successor, ms. */
+/** For each key of the dead server, the time from the kill to the first grant by its successor, ms. */
 function grantsAfter(kill: Kill, holds: readonly Hold[], keys: readonly string[]): number[] {
   const { killedAt } = kill;
   return keys

@@ -10,26 +10,26 @@ import { spreadOf } from './spread.js';
 
 const FAILOVERS = Number(process.env['FIGURES_FAILOVERS'] ?? 20);
 
-/** Side by side on the same servers, so that both meet the same failovers. */
+/** Both run on the same servers, so that they meet the same failovers. */
 const SETTINGS = [{ replicas: undefined }, { replicas: { min: 1 } }] as const;
 const PROCESSES = 2;
-/** Renewed within a lease as long as a failover takes. */
+/** Renewed within a lease that is as long as a failover. */
 const WATCHDOG_TIMEOUT = 10_000;
 
-/** Keys that are taken and given back as fast as it goes: they tell when locks are to be had again. */
+/** Keys that are acquired and released as fast as possible: they show when locks are available again. */
 const SHORT = { keys: 6, section: [2, 2] } as const;
-/** Keys whose holds outlive a failover: they tell what becomes of holds. */
+/** Keys whose holds outlast a failover: they show what happens to holds. */
 const LONG = { keys: 150, section: [2_000, 4_000] } as const;
 
 /**
- * Between two kills, ms: sentinels begin no failover sooner than two `failover-timeout` (4 s) after the last one, which
+ * The time between two kills, ms: sentinels start no failover within two `failover-timeout` (4 s) of the last one, which
  * would be measured as a wait.
  */
 const PERIOD = { least: 5_500, jitter: 1_000 };
 
 interface Failover {
   readonly part: number;
-  /** On the machine's monotonic clock. */
+  /** By the machine's monotonic clock. */
   readonly killedAt: number;
   readonly promotedAfter: number;
   readonly restoredAfter: number;
@@ -86,7 +86,7 @@ function startClients(
   return Promise.all(Array.from({ length: PROCESSES }, () => LockProcess.start(options)));
 }
 
-/** As many keys of each primary. */
+/** The same number of keys for each primary. */
 function keysOf(servers: ReplicatedServers, name: string): { short: string[]; long: string[] } {
   const spread = (kind: string, count: number): string[] => {
     const byPart = Array.from({ length: servers.parts }, (): string[] => []);
@@ -121,7 +121,7 @@ async function failOver(id: string, servers: ReplicatedServers): Promise<Failove
       { deadline: 30_000, every: 10 },
     );
     const promotedAfter = machineNow() - killedAt;
-    // Not sooner: it comes back empty, and would be taken for the primary that it was.
+    // Not earlier: it comes back empty, and would be considered the primary that it was.
     await servers.promotedAfter(primary);
     await servers.restart(primary);
     const restoredAfter = machineNow() - killedAt;

@@ -1,4 +1,4 @@
-// A process of its own that takes locks as an application does, from the built package, and keeps the times.
+// A separate process that uses locks as an application does, from the built package, and records the times.
 import 'reflect-metadata';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
@@ -7,17 +7,17 @@ import { moduleOptionsOf } from '../support/worker-options.mjs';
 
 const OUTCOMES = ['released', 'expired', 'unknown'];
 
-/** ms; work shorter than this looks at its end only. */
+/** ms; shorter work is checked only at its end. */
 const LOOK_EVERY = 10;
 
 let app;
 let locks;
 let looking;
 const loads = [];
-/** Of holds whose work goes on. */
+/** One entry for each current holder. */
 const beliefs = new Set();
 
-/** Milliseconds on the machine's monotonic clock, which all processes share. */
+/** The machine's monotonic clock, ms. */
 const now = () => Number(process.hrtime.bigint()) / 1e6;
 
 const commands = {
@@ -27,7 +27,7 @@ const commands = {
     locks = app.get(LockService);
   },
 
-  /** Takes and gives back one free lock after another: `count` of them, or for `ms`. What each pair took, ms. */
+  /** Acquires and releases one free lock after another: `count` of them, or for `ms`. Returns the time of each pair, ms. */
   async pairs({ prefix, count = Infinity, ms = Infinity }) {
     const times = [];
     const end = now() + ms;
@@ -39,7 +39,7 @@ const commands = {
     return Float64Array.from(times);
   },
 
-  /** One caller for each key takes it again and again, for `least` to `most` ms each time. */
+  /** One caller for each key acquires it again and again, and holds it for `least` to `most` ms. */
   startLoad({ keys, section }) {
     looking ??= setInterval(() => beliefs.forEach(look), LOOK_EVERY);
     const stop = new AbortController();
@@ -48,7 +48,7 @@ const commands = {
     loads.push({ stop, report, callers });
   },
 
-  /** Ends all that has been started; fields of holds one after the other, see hold.ts. */
+  /** Ends all loads; returns the encoded holds, see hold.ts. */
   async endLoad() {
     const ended = [];
     for (const { stop } of loads) stop.abort();
@@ -92,7 +92,7 @@ async function hold(lock, ms) {
   return [lock.token, from, belief.until, lost, OUTCOMES.indexOf(await lock.release())];
 }
 
-/** Keeps the last moment at which `assertHeld()` would have let the holder go on. */
+/** Records the last time at which `assertHeld()` would have succeeded. */
 function look(belief) {
   if (belief.lock.isHeld) belief.until = now();
 }

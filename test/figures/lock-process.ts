@@ -5,16 +5,16 @@ import { guardAgainstOrphans } from '../support/orphan-guard.js';
 import { within } from '../support/until.js';
 import { readHolds, type Hold } from './hold.js';
 
-/** What the callers of one process saw. */
+/** The results of a load in one process. */
 export interface LoadReport {
   readonly holds: readonly Hold[];
-  /** How often a call for a lock failed, by code. */
+  /** The number of failed calls, by code. */
   readonly errors: Readonly<Record<string, number>>;
 }
 
 export interface Load {
   readonly keys: readonly string[];
-  /** The shortest and the longest time for which a lock is held, ms. */
+  /** The shortest and the longest time to hold a lock, ms. */
   readonly section: readonly [number, number];
 }
 
@@ -24,7 +24,7 @@ interface Reply {
   readonly error?: string;
 }
 
-/** A client of the locks in a process of its own, which uses the built package: see lock-process.mjs. */
+/** A client in a separate process, which uses the built package: see lock-process.mjs. */
 export class LockProcess {
   private readonly pending = new Map<number, (reply: Reply) => void>();
   private readonly loads: Load[] = [];
@@ -40,11 +40,11 @@ export class LockProcess {
     child.on('error', () => undefined);
   }
 
-  /** @param options those of the module, or what worker-options.mjs makes them of */
+  /** @param options module options, or those that worker-options.mjs turns into them */
   static async start(options: object): Promise<LockProcess> {
     const script = fileURLToPath(new URL('./lock-process.mjs', import.meta.url));
     const child = fork(script, {
-      // Not the runner's own flags: the client is to be an ordinary Node process.
+      // Without the runner's own flags: the client is an ordinary Node process.
       execArgv: [],
       env: { ...process.env, NODE_OPTIONS: '' },
       serialization: 'advanced',
@@ -56,18 +56,18 @@ export class LockProcess {
     return client;
   }
 
-  /** What each pair of taking and giving back a free lock took, ms. */
+  /** The time to acquire and release each free lock, ms. */
   async pairs(plan: { prefix: string; count?: number; ms?: number }): Promise<readonly number[]> {
     return Array.from((await this.call('pairs', plan)) as Float64Array); // by the command's own type
   }
 
-  /** One caller for each key takes it again and again. Loads with different sections may run side by side. */
+  /** One caller for each key acquires it again and again. Loads with different sections may run side by side. */
   async startLoad(load: Load): Promise<void> {
     this.loads.push(load);
     await this.call('startLoad', load);
   }
 
-  /** What became of the loads, in the order of their start. */
+  /** Ends the loads; returns their results in the order of their start. */
   async endLoad(): Promise<readonly LoadReport[]> {
     const reports = (await this.call('endLoad', {})) as readonly {
       readonly holds: Float64Array;

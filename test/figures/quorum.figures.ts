@@ -6,7 +6,7 @@ import { progress, record } from './report.js';
 import { spreadOf } from './spread.js';
 
 const SERVERS = 5;
-/** Long enough for connections that hang to be given up, and made again, several times. */
+/** Long enough for hanging connections to be closed and reopened several times. */
 const DURATION = 5_000;
 
 const FAULTS: readonly { readonly name: string; readonly strike: (server: RedisServer) => unknown }[] = [
@@ -14,7 +14,7 @@ const FAULTS: readonly { readonly name: string; readonly strike: (server: RedisS
   { name: 'killed', strike: (server) => server.kill() },
 ];
 
-it('quorum: a free lock, taken and given back', async () => {
+it('quorum: a free lock, acquired and released', async () => {
   const figures: object[] = [];
   for (const { name, strike } of FAULTS) {
     const fleet = await ServerFleet.start(SERVERS);
@@ -24,7 +24,7 @@ it('quorum: a free lock, taken and given back', async () => {
       for (const missing of [0, 1, 2]) {
         progress(`quorum of ${SERVERS}, ${missing} ${name}`);
         if (missing > 0) await strike(fleet.servers[missing - 1]!);
-        // From the moment of the fault on: its discovery is part of the figures.
+        // Measured from the fault on, so that its detection is included.
         const times = await client.pairs({ prefix: `${name}-${missing}`, ms: DURATION });
         figures.push({ missing, how: name, pair: spreadOf(times) });
       }

@@ -6,24 +6,24 @@ import { SentinelGroup } from '../support/sentinel-group.js';
 
 type Connection = Extract<DistributedLockOptions, { redis: unknown }>['redis'];
 
-/** Servers among whom a replica takes over from a primary that dies. */
+/** Servers with failover to a replica. */
 export interface ReplicatedServers {
   readonly servers: readonly RedisServer[];
   readonly redis: Connection;
-  /** How many primaries share the keys. */
+  /** The number of primaries that share the keys. */
   readonly parts: number;
-  /** Which of them has the key, 0 … parts − 1. */
+  /** The primary that has the key, 0 … parts − 1. */
   partOf(key: string): number;
   primaryOf(part: number): Promise<RedisServer>;
-  /** Resolves when all agree on who has taken over. */
+  /** Resolves when all nodes agree on the new primary. */
   promotedAfter(former: RedisServer): Promise<unknown>;
-  /** Brings a killed server back as a replica in sync. */
+  /** Restarts a killed server as a replica in sync. */
   restart(server: RedisServer): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function startSentinel(): Promise<ReplicatedServers> {
-  // As the nodes of the cluster.
+  // The same as for the nodes of the cluster.
   const group = await SentinelGroup.start({ downAfter: 1_000 });
   return {
     servers: group.servers,
@@ -45,7 +45,7 @@ export async function startCluster(): Promise<ReplicatedServers> {
     servers: cluster.servers,
     redis: { nodes: [...cluster.nodes] },
     parts,
-    // As the support class spreads them, under the default prefix of the module.
+    // The slots as the support class spreads them, with the default prefix of the module.
     partOf: (key) => Math.floor(keySlot(`lock:${key}`) / firstSlot(1)),
     primaryOf: (part) => cluster.primaryOf(firstSlot(part)),
     promotedAfter: (former) => cluster.promotedAfter(former),

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Tells whoever waits what is being measured. */
+/** Reports the progress of the measurement. */
 export function progress(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Hands figures to the script that prints them. */
+/** Passes figures to the script that prints them. */
 export async function record(name: string, figures: unknown): Promise<void> {
   const folder = process.env['FIGURES_FOLDER'];
   if (folder === undefined)

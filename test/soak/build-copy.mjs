@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Copies the build into a folder: a run must not notice that the original is built anew meanwhile, and bugs are planted
- * into copies only.
+ * Copies the build into a folder, so that a rebuild does not affect a run, and bugs are planted only into
+ * copies.
  *
  * @returns {{ entry: string, filesIn(folder: string): string[], read(file: string): string | undefined,
  *   write(file: string, text: string): void }}
@@ -15,7 +15,7 @@ export function copyBuild(directory) {
   const copy = join(directory, 'build');
   cpSync(join(root, 'dist'), join(copy, 'dist'), { recursive: true, verbatimSymlinks: true });
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
-  // Its dependencies are those of the original.
+  // Dependencies are resolved from the original.
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'), 'dir');
   const pathOf = (file) => join(copy, 'dist/cjs', file);
   return {

@@ -1,35 +1,33 @@
 const WAIT_TIMES = [0, 1, 5, 20, 50, 50, 300, 2_000, 2_000, 8_000, 8_000, Infinity];
-/** When somebody who would wait for ever loses patience, ms. */
+/** When a caller with an infinite waitTime gives up, ms. */
 const LONGEST_PATIENCE = 15_000;
 const LEASE_TIMES = [undefined, undefined, undefined, undefined, 40, 200, 1_000, 2_500];
-/** The longest lease that any of the callers asks for, with extensions, ms. */
+/** The longest lease that a caller requests, extensions included, ms. */
 export const LONGEST_LEASE = 4_000;
-/** How long a section takes, ms; -1 has no await at all, 0 only a turn of the event loop. */
+/** The length of a section, ms; -1 contains no await at all, 0 one turn of the event loop. */
 const SECTIONS = [-1, -1, -1, 0, 0, 1, 1, 3, 3, 10, 10, 30, 80];
-/** For the last of several keys: where the lock passes from caller to caller without a pause. */
+/** For the last of several keys, where the lock passes from caller to caller without a pause. */
 const QUICK_SECTIONS = [-1, -1, -1, 0, 0, 1];
-/** How often the work takes longer than its lease; rarely where that keeps everybody waiting for long. */
+/** How often a section outlasts its lease; rarely where that blocks all callers for long. */
 const OVERTIME = { 40: 0.2, 200: 0.05, 1_000: 0.005 };
-/** How often a lock is forgotten rather than given back. */
+/** How often a lock is not released. */
 const ABANDONED = { 40: 0.1, 200: 0.03, 1_000: 0.005, 2_500: 0.002 };
 
-/** Decides by chance what the next call is, and what its caller then does. */
+/** Plans the next call and its section at random. */
 export class CallPlanner {
   #settings;
   #random;
-  #fair;
   #record;
   #calls = 0;
 
-  /** @param {{ settings: object, random: import('./random.mjs').Random, fair: boolean, record: Function }} given */
-  constructor({ settings, random, fair, record }) {
+  /** @param {{ settings: object, random: import('./random.mjs').Random, record: Function }} given */
+  constructor({ settings, random, record }) {
     this.#settings = settings;
     this.#random = random;
-    this.#fair = fair;
     this.#record = record;
   }
 
-  /** ms between two calls of a caller; -1 for none at all. */
+  /** The pause between two calls of a caller, ms; -1 for none. */
   pauseAt(number) {
     return this.#random.pick(this.#isQuick(number) ? [-1, -1, 0, 0, 1] : [-1, -1, 0, 1, 5, 30]);
   }
@@ -72,13 +70,13 @@ export class CallPlanner {
     return this.#settings.keys > 2 && number === this.#settings.keys - 1;
   }
 
-  /** The first key is for those who want strict order, so that it can be checked there strictly. */
+  /** All callers of the first key are fair, so that their order can be checked strictly. */
   #isFairAt(number) {
-    const everybody = number === 0 && this.#settings.keys > 1;
-    return this.#fair && (everybody || (number < 2 && this.#random.chance(0.3)));
+    const everyone = number === 0 && this.#settings.keys > 1;
+    return everyone || (number < 2 && this.#random.chance(0.3));
   }
 
-  /** The lock passes on without the store only between callers without a lease of their own. */
+  /** Only callers without a leaseTime hand the lock over inside the process. */
   #leaseAt(number) {
     const none = this.#isQuick(number) && this.#random.chance(this.#settings.plain ? 1 : 0.97);
     return none ? undefined : this.#random.pick(LEASE_TIMES);

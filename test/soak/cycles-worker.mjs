@@ -1,4 +1,4 @@
-// Takes and gives back locks, and gives up waits, for as long as it is told; now and then it tells what it has piled up.
+// Acquires and releases locks, gives up waits, and sends samples of its resources.
 // Runs with --expose-gc.
 import { timersSet } from './timer-census.mjs';
 import 'reflect-metadata';
@@ -22,7 +22,7 @@ async function open() {
 
 const [holder, user] = [await open(), await open()];
 const admin = new Redis(redis);
-/** A signal as an application has it: there from start to end, and handed to every call. */
+/** A signal as applications use it: it exists from start to end and is passed to every call. */
 const shutdown = new AbortController();
 const { signal } = shutdown;
 const held = await Promise.all(
@@ -30,7 +30,7 @@ const held = await Promise.all(
 );
 const work = () => undefined;
 
-/** Most locks are free, one is contended, some have a lease of their own. */
+/** Most locks are free, one is contended, some have a leaseTime. */
 async function cycle(number) {
   const key = number % 10 === 0 ? 'hot' : `key-${number % 997}`;
   if (number % 3 === 0) await user.locks.withLock(key, { signal }, work);
@@ -40,14 +40,14 @@ async function cycle(number) {
   }
 }
 
-/** A wait that ends by time, by a signal of its own, or by a signal that many share. */
+/** A wait that ends by time, by its own signal, or by a shared signal. */
 async function giveUp(number) {
   const key = `held-${number % HELD}`;
   if (number % 2 === 0) {
     try {
       await user.locks.tryAcquire(key, { signal, waitTime: number % 4 === 0 ? 1 : 0 });
     } catch (error) {
-      // No answer in a millisecond is usual.
+      // A timeout before any reply is usual within a millisecond.
       if (error.code !== 'LOCK_UNAVAILABLE') throw error;
     }
     return;
@@ -58,7 +58,7 @@ async function giveUp(number) {
   await wait.catch(work);
 }
 
-/** `count` calls of `call` by callers that work side by side. */
+/** Makes `count` calls from concurrent callers. */
 async function many(count, from, call) {
   let next = from;
   const end = from + count;
@@ -69,7 +69,7 @@ async function many(count, from, call) {
 }
 
 async function sample(done) {
-  // The last withdrawals are answered after their callers.
+  // The last cancel requests are answered after their callers have ended.
   for (let left = -1, tries = 0; left !== 0 && tries < 500; tries++) {
     const names = await admin.keys('lock:@:[qw]*');
     left = names.length;
@@ -90,7 +90,7 @@ async function sample(done) {
   });
 }
 
-// All ways are known and all buffers have their size before the first sample.
+// Before the first sample all code paths have run and all buffers have grown.
 const warmUp = Math.min(5_000, Math.ceil(cycles / 10));
 await many(warmUp, 0, cycle);
 await many(Math.ceil(warmUp / 10), 0, giveUp);
@@ -106,7 +106,7 @@ await Promise.all([holder.app.close(), user.app.close()]);
 admin.disconnect();
 await once(admin, 'end');
 process.on('exit', () => {
-  // Sockets that were closed have let go of theirs by now.
+  // By now closed sockets have cleared their timers.
   if (timersSet() > 0) process.stderr.write(`${timersSet()} timers were left\n`);
 });
 process.send({ closed: true });

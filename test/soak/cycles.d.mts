@@ -1,14 +1,14 @@
 export interface CyclesSample {
-  /** Share of the work that was done, 0 … 1. */
+  /** The completed part of the work, 0 … 1. */
   readonly done: number;
   /** Bytes in use after garbage collection. */
   readonly heap: number;
-  /** Timers that are set, also those that keep no process alive. */
+  /** Active timers, including unreferenced ones. */
   readonly timers: number;
-  /** On a signal that every call was given. */
+  /** On the signal that is passed to every call. */
   readonly listeners: number;
   readonly connections: number;
-  /** Names in Redis. */
+  /** Keys in Redis. */
   readonly keys: number;
 }
 

@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url';
 import { spawnTied } from './lifeline.mjs';
 
 const script = fileURLToPath(new URL('cycles-worker.mjs', import.meta.url));
-/** What gc leaves now and then without a reason in the code, bytes. */
+/** Growth that garbage collection alone can cause, bytes. */
 const NOISE = 1_000_000;
-/** Less than the smallest object: no cycle leaves anything. Bytes. */
+/** Less than the smallest object: no cycle may leave anything. Bytes. */
 const PER_CYCLE = 4;
-/** A process that has closed everything is gone within this, ms. */
+/** A process that has closed everything exits within this time, ms. */
 const EXIT = 2_000;
 
 /**
- * F50: what is piled up by many cycles and abandoned waits.
+ * F50: what accumulates over many cycles and abandoned waits.
  *
  * @param {{ build: string, redis: string, cycles: number, abandoned: number, samples: number }} plan
  * @param {(sample: object) => void} onSample
@@ -45,11 +45,11 @@ export async function runCycles(plan, onSample = () => undefined) {
 }
 
 /**
- * What has grown from the first samples to the last.
+ * What has grown between the first samples and the last.
  *
  * @param {readonly { heap: number, timers: number, listeners: number, connections: number, keys: number }[]} samples
- * @param {number} cycles how many were made between the first sample and the last
- * @returns {string[]} one line for each thing
+ * @param {number} cycles the number of cycles between the first sample and the last
+ * @returns {string[]} one line for each finding
  */
 export function growthIn(samples, cycles) {
   const problems = [];
@@ -68,7 +68,7 @@ export function growthIn(samples, cycles) {
     if (after > before) problems.push(`${name} grew from ${before} to ${after}`);
   }
   if (samples.some(({ listeners }) => listeners > 0)) {
-    problems.push('listeners stay on a signal for which nobody waits');
+    problems.push('listeners stay on a signal without waiters');
   }
   return problems;
 }

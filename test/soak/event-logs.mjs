@@ -14,16 +14,16 @@ function* eventsOf(path) {
       rest = lines.pop();
       for (const line of lines) yield JSON.parse(line);
     }
-    // What is left was cut off in the middle: its process was killed.
+    // The last line is incomplete if its process was killed.
   } finally {
     closeSync(file);
   }
 }
 
-/** The events of all logs, in the order of their time. They don't have to fit into memory. */
+/** The events of all logs in the order of their time, read as a stream: they need not fit into memory. */
 export function* mergeLogs(paths) {
   const sources = [];
-  // The earliest comes last, where it is cheap to take.
+  // The earliest source is last in the list, where removing it is cheap.
   const insert = (source) => {
     let index = sources.length;
     while (index > 0 && sources[index - 1].next.t < source.next.t) index -= 1;

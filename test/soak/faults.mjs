@@ -2,10 +2,10 @@ import { setTimeout as elapse } from 'node:timers/promises';
 import { monotonic } from './monotonic.mjs';
 import { UsageError } from './options.mjs';
 
-/** A while in which all can work, ms. */
+/** A pause without faults, ms. */
 const CALM = 2_500;
 
-/** Does to processes, network and server what happens to them in real life, by a schedule of the seed. */
+/** Injects faults into processes, network and server, by a schedule drawn from the seed. */
 export class Faults {
   count = 0;
   counts = {};
@@ -17,8 +17,8 @@ export class Faults {
   /**
    * @param {{ fleet: import('./fleet.mjs').Fleet, server: object,
    *   operator: { forceRelease(key: string): Promise<boolean> }, random: import('./random.mjs').Random,
-   *   keys: number, record: (event: object) => void, only?: readonly string[] }} scene   `only`: the names of those that shall happen
-   * @throws {UsageError} when there is no fault of such a name
+   *   keys: number, record: (event: object) => void, only?: readonly string[] }} scene   `only`: the names of the faults to inject
+   * @throws {UsageError} for an unknown fault
    */
   constructor(scene) {
     this.#scene = scene;
@@ -33,7 +33,7 @@ export class Faults {
     }
   }
 
-  /** Until `end` (monotonic ms). */
+  /** Injects faults until `end` (monotonic ms). */
   async run(end) {
     while (monotonic() < end) {
       await elapse(this.#pause());
@@ -44,12 +44,12 @@ export class Faults {
   }
 
   #pause() {
-    // Where little can happen, it may happen often.
+    // A run with few kinds of faults can have them often.
     if (this.#only !== undefined) return this.#random.between(20, 200);
     return this.#random.chance(0.07) ? CALM : this.#random.between(30, 600);
   }
 
-  /** Slow answers are so usual that they come on top of whatever else happens. */
+  /** Slow replies are common in practice, so they are added to all other faults. */
   #delayReplies() {
     if (!(this.#only?.includes('replies held') ?? true)) return;
     for (const { id, proxy, isGone } of this.#scene.fleet.members) {
@@ -68,7 +68,7 @@ export class Faults {
     return this.#random.weighted(wanted.map(([weight, name, act]) => [weight, () => act(name)]));
   }
 
-  /** Weight, name, act. */
+  /** The faults as `[weight, name, act]`. */
   #all(member) {
     const { server, record } = this.#scene;
     const network = (name, act) => [14, name, () => this.#network(name, member, act)];
@@ -95,7 +95,7 @@ export class Faults {
     this.#scene.record({ e: 'fault', name, ...more });
   }
 
-  /** Something that goes on while the next fault comes. */
+  /** Runs `act` after a delay, while other faults may start. */
   #later(ms, act) {
     const done = elapse(ms)
       .then(act)
@@ -133,7 +133,7 @@ export class Faults {
     });
   }
 
-  /** What it is told without asking is lost to a process; answers arrive. */
+  /** Pushed messages to one process are lost; replies arrive. */
   async #dropPushed(name, member) {
     const ms = this.#random.between(20, this.#random.chance(0.2) ? 3_000 : 400);
     this.#note(name, { p: member.id, ms });
@@ -141,8 +141,8 @@ export class Faults {
   }
 
   /**
-   * The holder does not know at once, so that two believe in the lock for a while: that is the operator's doing. What
-   * was granted before is known by its token.
+   * The holder does not notice immediately, so for a while two processes consider the lock theirs; the operator caused
+   * that. Earlier grants are recognised by their tokens.
    */
   async #forceRelease() {
     const { server, operator, keys, record } = this.#scene;
@@ -153,7 +153,7 @@ export class Faults {
     try {
       await operator.forceRelease(key);
     } catch {
-      // Unanswered. It may still be carried out, but not by a server that has answered a later question since.
+      // No reply: it may still be carried out, but not by a server that has replied to a later request since.
       await elapse(2_500);
     }
     record({ e: 'doomed', since, k: key, fence: await server.fence() });

@@ -1,7 +1,7 @@
-/** Refuses writes whose token is smaller than that of an earlier one under the same key. */
+/** Rejects writes whose token is smaller than an earlier one for the same key. */
 export declare class FencedResource {
   accepted: number;
   refused: number;
-  /** Whether the write was taken. */
+  /** Whether the write was accepted. */
   write(key: string, token: number): boolean;
 }

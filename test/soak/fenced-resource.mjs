@@ -1,13 +1,13 @@
 /**
- * What the locks of a run guard: it remembers the largest token that wrote under each key and refuses smaller ones, as
- * a database with a condition on the token would. A judge from outside, that knows nothing of leases.
+ * The resource that the locks of a run protect: it remembers the largest token written for each key and rejects smaller
+ * ones, as a database with a condition on the token would. It is independent of leases.
  */
 export class FencedResource {
   #largest = new Map();
   accepted = 0;
   refused = 0;
 
-  /** @returns {boolean} whether the write was taken */
+  /** @returns {boolean} whether the write was accepted */
   write(key, token) {
     const largest = this.#largest.get(key) ?? 0;
     const taken = token >= largest;

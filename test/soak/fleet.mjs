@@ -6,14 +6,14 @@ import { end, spawnTied } from './lifeline.mjs';
 
 const script = fileURLToPath(new URL('worker.mjs', import.meta.url));
 
-/** One process of a run, and the way that its traffic takes. */
+/** One process of a run, and the proxy in front of its server. */
 export class Member {
   stopped = false;
   leaving = false;
   holds = 0;
-  /** Events that its server pushed and that it was not told of. */
-  unheard = 0;
-  /** Whatever it wrote past its log, such as a crash of Node itself. */
+  /** The number of pushed events that were dropped. */
+  dropped = 0;
+  /** Output outside of its log, such as a crash of Node itself. */
   output = '';
 
   constructor(id, child, proxy) {
@@ -53,11 +53,11 @@ export class Fleet {
     return this.members.reduce((sum, { holds }) => sum + holds, 0);
   }
 
-  get unheard() {
-    return this.members.reduce((sum, { unheard }) => sum + unheard, 0);
+  get dropped() {
+    return this.members.reduce((sum, { dropped }) => sum + dropped, 0);
   }
 
-  /** Those to whom something can be done. */
+  /** Members that can have a fault. */
   get able() {
     return this.members.filter((member) => !member.isGone && !member.stopped && !member.leaving);
   }
@@ -67,7 +67,7 @@ export class Fleet {
     const id = `p${++this.#next}`;
     let proxy;
     if (settings.faults) {
-      // The servers may have another way in later.
+      // The port changes when the primary does.
       proxy = new LateProxy(() => server.port);
       await proxy.open();
     }
@@ -87,7 +87,7 @@ export class Fleet {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (text) => (member.output += text));
     }
-    child.on('message', (message) => this.#hear(member, message));
+    child.on('message', (message) => this.#receive(member, message));
     child.on('exit', (code, signal) => {
       record({
         e: 'exit',
@@ -105,7 +105,7 @@ export class Fleet {
     await end(member.child);
   }
 
-  /** Asks everybody to close, and waits; those who hang are named and killed. */
+  /** Tells all processes to close, and waits; those that hang are recorded and killed. */
   async endAll(patience) {
     const tooLate = AbortSignal.timeout(patience);
     for (const member of this.members) {
@@ -125,9 +125,9 @@ export class Fleet {
     return join(this.scene.directory, `${id}.log`);
   }
 
-  #hear(member, { holds, unheard, write }) {
+  #receive(member, { holds, dropped, write }) {
     const { resource, record } = this.scene;
-    if (holds !== undefined) Object.assign(member, { holds, unheard });
+    if (holds !== undefined) Object.assign(member, { holds, dropped });
     if (write === undefined) return;
     const taken = resource.write(write.k, write.tok);
     record({ e: 'write', p: member.id, ...write, taken });

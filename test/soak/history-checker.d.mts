@@ -1,4 +1,4 @@
-/** One thing that a process wrote down, or that was done to it. `t` is in ms of the machine's monotonic clock. */
+/** An event that a process recorded, or a fault that it had. `t` is in ms of the machine's monotonic clock. */
 export interface HistoryEvent {
   readonly e: string;
   readonly t: number;

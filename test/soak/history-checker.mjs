@@ -8,26 +8,26 @@ import { Stalls } from './history/stalls.mjs';
 import { Turns } from './history/turns.mjs';
 import { Witnesses } from './history/witnesses.mjs';
 
-/** What is asked of a run in which nothing was done to anybody. Times are ms. */
+/** The bounds for a run without faults. Times are ms. */
 export const STRICT_RULES = {
   strict: true,
   lateness: 100,
   latenessOfTries: 300,
-  /** With no longer a waitTime or lease than this, an answer may come too late on a busy machine. */
+  /** With a waitTime or lease up to this, a reply may come too late on a busy machine. */
   haste: 50,
   idleness: 1_300,
   closing: 5_500,
   exiting: 1_000,
-  /** Grants of one turn (P20). */
+  /** The number of grants in one turn (P20). */
   turn: 65,
   turnSlack: 1,
-  /** For how long a fault may still have effects. */
+  /** How long the effects of a fault may last. */
   aftermath: 0,
   longestLease: 5_000,
   expectedFailures: ['LOCK_TIMEOUT', 'LOCK_CLOSED', 'aborted'],
 };
 
-/** What is asked of a run with faults: the same, but nobody is on time for a server that does not answer. */
+/** The bounds for a run with faults: the same, but calls may wait for a server that does not reply. */
 export const RULES_WITH_FAULTS = {
   ...STRICT_RULES,
   strict: false,
@@ -41,7 +41,7 @@ export const RULES_WITH_FAULTS = {
 };
 
 /**
- * Judges what all processes of a run have written down. Pure: events in, findings out.
+ * Checks the recorded events of all processes of a run. Pure: events in, findings out.
  *
  * @param {Iterable<object>} events in order of their time `t` (monotonic ms, one clock for all)
  * @param {typeof STRICT_RULES} rules
@@ -98,7 +98,7 @@ export function checkHistory(events, rules) {
   };
 }
 
-/** The certain holds of each key, in order of their beginnings. */
+/** The certain holds of each key, by their start. */
 function byKey(holds) {
   const keys = new Map();
   for (const hold of holds) {

@@ -1,4 +1,4 @@
-/** A TCP proxy of the loopback interface; new connections lead to the port that `target` says then. */
+/** A TCP proxy on the loopback interface; `target` returns the port for each new connection. */
 export declare class LateProxy {
   constructor(target: () => number);
   readonly port: number;

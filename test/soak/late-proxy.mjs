@@ -3,8 +3,8 @@ import { connect, createServer } from 'node:net';
 import { monotonic } from './monotonic.mjs';
 
 /**
- * A TCP proxy that can keep back requests or replies for a while, cut connections, and deliver requests late: what it
- * took from a client reaches the server even when the client has long gone.
+ * A TCP proxy that can hold requests or replies back for a while, cut connections, and deliver requests late: a request
+ * reaches the server even if its client has disconnected.
  */
 export class LateProxy {
   #pairs = new Set();
@@ -38,7 +38,7 @@ export class LateProxy {
     this.#requestsHeldUntil = Math.max(this.#requestsHeldUntil, monotonic() + ms);
   }
 
-  /** Cuts the connections that `which` picks, on the client's side. */
+  /** Cuts the connections that match `which`, on the client's side. */
   cut(which) {
     for (const { client } of [...this.#pairs]) if (which()) client.destroy();
   }
@@ -66,7 +66,7 @@ export class LateProxy {
       pair.replies.push(bytes);
       this.#pass(pair);
     });
-    // Either end may be reset at any time; 'close' follows.
+    // Either end may reset the connection at any time; 'close' follows.
     client.on('error', () => undefined);
     server.on('error', () => undefined);
     client.on('close', () => {

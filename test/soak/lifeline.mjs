@@ -4,8 +4,8 @@ import { once } from 'node:events';
 const running = new Set();
 
 /**
- * Starts a program that does not outlive this process, however that ends: a tiny shell in a group of its own reads from
- * a pipe which only this process keeps open, and kills what was started, stopped or not, when the pipe closes.
+ * Starts a program that does not outlive this process, however this process ends: a small shell in its own process group
+ * reads from a pipe that only this process keeps open, and kills the program, stopped or not, when the pipe closes.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -29,7 +29,7 @@ export function spawnTied(command, args, options) {
   return child;
 }
 
-/** Kills a program and waits until it is gone. */
+/** Kills a program and waits for its exit. */
 export async function end(child) {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const exited = once(child, 'exit');
@@ -37,7 +37,7 @@ export async function end(child) {
   await exited;
 }
 
-/** Everything that was started here and still runs. */
+/** Ends all programs started here. */
 export async function endAll() {
   await Promise.all([...running].map(end));
 }

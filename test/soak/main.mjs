@@ -12,7 +12,7 @@ import { steady } from './steady.mjs';
 
 const print = (line) => console.log(line);
 
-/** Ctrl-C ends what was started, too. */
+/** On Ctrl-C, ends all started programs, too. */
 function endWithTheUser() {
   for (const [signal, code] of [
     ['SIGINT', 130],
@@ -27,7 +27,7 @@ function endWithTheUser() {
   }
 }
 
-/** @returns {Promise<boolean>} whether all is well */
+/** @returns {Promise<boolean>} whether nothing was found */
 async function oneRun(options, program) {
   print(
     `soak: ${options.store}, ${options.minutes} min, seed ${options.seed}, ${options.processes} processes`,
@@ -43,7 +43,7 @@ async function oneRun(options, program) {
   return !bad;
 }
 
-/** Long enough for each bug on a slow machine, short enough to try them all. */
+/** Long enough to find each bug on a slow machine, short enough to try all. */
 const PLANT_MINUTES = 1;
 
 /** @returns {Promise<boolean>} whether the checker found it */
@@ -64,7 +64,7 @@ async function caught(name, given, program) {
   return found !== undefined;
 }
 
-/** F50 on a scale of which even a few bytes a cycle would show. */
+/** F50, with enough cycles to detect a growth of a few bytes a cycle. */
 async function manyCycles({ cycles }, program) {
   const scene = new Scene('redis', program);
   try {
@@ -93,7 +93,7 @@ async function manyCycles({ cycles }, program) {
   }
 }
 
-/** M17: costs that only come after a lease or more. */
+/** M17: costs that appear only after a lease or more. */
 async function steadyRun(options, program) {
   const { store, minutes, processes, write } = options;
   print(`steady: ${store}, ${minutes} min, ${processes} processes`);
@@ -132,7 +132,7 @@ const runOf = ({ cycles, plant, steady: isSteady }) => {
 };
 
 /**
- * @param {readonly string[]} args what the user typed
+ * @param {readonly string[]} args the command line
  * @param {(store: string) => unknown} setUp finds or fetches the server's programs
  * @returns {Promise<number>} exit code
  */

@@ -1,4 +1,4 @@
-/** CLOCK_MONOTONIC in ms: one clock for all processes of a machine, which no change of the time of day moves. */
+/** CLOCK_MONOTONIC in ms: the same for all processes of a machine, and unaffected by changes of the wall clock. */
 export function monotonic() {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { plantNames } from './plants.mjs';
 import { storeNames } from './servers/servers.mjs';
 
-/** What was typed makes no sense; the message says what to write. */
+/** Invalid options; the message says what to write instead. */
 export class UsageError extends Error {
   name = 'UsageError';
 }
@@ -11,15 +11,15 @@ export class UsageError extends Error {
 export const USAGE = `npm run soak -- [options]
 
   --store <name>   where the locks are: ${storeNames().join(', ')} (default redis)
-  --minutes <n>    how long the load runs (default 10; fractions are welcome)
+  --minutes <n>    how long the load runs (default 10; fractions are allowed)
   --seed <n>       repeats the schedule of an earlier run (default: a new one, printed at the start)
   --processes <n>  processes that use the lock (default 4)
   --keys <n>       locks that they share (default 3)
   --callers <n>    callers in each process (default 24)
-  --only <fault>   of all faults only this one happens, and those of further --only; one that is not there says which are
+  --only <fault>   injects only this fault, and those of further --only; an unknown name prints all names
   --no-faults      load only: nothing is killed, stopped, cut or delayed, and the bounds are strict
   --keep           keeps the logs of a good run, too
-  --plant <bug>    breaks a copy of the build first; the run is good when the checker finds it. All, or one of
+  --plant <bug>    breaks a copy of the build first; the run succeeds when the checker finds it. All, or one of
 ${storeNames()
   .map((store) => `                   ${`${store}:`.padEnd(10)} ${plantNames(store).join(', ')}`)
   .join('\n')}

@@ -1,4 +1,4 @@
-/** A build, as far as a bug needs it. */
+/** The part of a build that planting a bug needs. */
 export interface ChangeableBuild {
   filesIn(folder: string): string[];
   read(file: string): string | undefined;

@@ -5,9 +5,9 @@ import { redisPlants } from './plants/redis.mjs';
 import { zookeeperPlants } from './plants/zookeeper.mjs';
 
 /**
- * Bugs that the checker has to find; else its silence would mean nothing. Each is a change of a few words in a copy of
- * the build, by file, or by folder where it does not matter in which file it is. It has to be found as one of `finds`;
- * `run` says in which surroundings it shows soon. By the store that has them.
+ * Bugs that the checker must find; otherwise its silence would mean nothing. Each is a change of a few words in a copy of
+ * the build, in a file, or in a folder where the file does not matter. It must be found as one of `finds`; `run` makes it
+ * show soon. By store.
  */
 const PLANTS = {
   redis: { ...redisPlants, ...enginePlants },
@@ -18,7 +18,7 @@ const PLANTS = {
 
 export const plantNames = (store) => Object.keys(PLANTS[store]);
 
-/** The bug can't be planted: the build has changed, and the plant has to follow. */
+/** The bug can't be planted: the build has changed, and the plant must be updated. */
 export class PlantError extends Error {
   name = 'PlantError';
 }
@@ -44,7 +44,7 @@ export function plantOf(store, name) {
       }
       if (!isPlanted) {
         throw new PlantError(
-          `The bug "${name}" can't be planted: what it changes in ${place} is not in the build any more. Bring test/soak/plants/ up to date.`,
+          `The bug "${name}" can't be planted: the code that it changes in ${place} is no longer in the build. Update test/soak/plants/.`,
         );
       }
     }

@@ -1,9 +1,9 @@
-/** What a server tells a process without being asked. */
+/** Pushed messages of a server to a process. */
 export declare class PushedEvents {
-  /** @param load gives a module of the library by its path */
+  /** @param load imports a module of the library by its path */
   static of(store: string, load: (file: string) => Promise<object>): Promise<PushedEvents>;
-  /** How many there were so far. */
+  /** The number of dropped messages. */
   readonly dropped: number;
-  /** For so long, ms, they are lost. */
+  /** Drops messages for this long, ms. */
   drop(ms: number): void;
 }

@@ -2,7 +2,7 @@ import { monotonic } from './monotonic.mjs';
 
 const each = () => true;
 
-/** Where a session hears of what its server tells without being asked, by the store; and what of it is that. */
+/** Where a session receives pushed messages, by store, and which of its messages are pushed. */
 const RECEIVERS = {
   redis: { file: 'stores/port/pushed-grants.js', type: 'PushedGrants', method: 'receive', isPushed: each },
   postgres: { file: 'stores/port/pushed-grants.js', type: 'PushedGrants', method: 'receive', isPushed: each },
@@ -10,7 +10,7 @@ const RECEIVERS = {
     file: 'stores/etcd/locks/waited-locks.js',
     type: 'Watches',
     method: 'receive',
-    // That a watch begins or ends is an answer.
+    // The begin or end of a watch is a reply.
     isPushed: (_endpoint, { events }) => events.length > 0,
   },
   zookeeper: {
@@ -21,24 +21,22 @@ const RECEIVERS = {
   },
 };
 
-/** What servers push to this process. It can be dropped for a while, and is lost for good then, while answers arrive. */
+/** Pushed messages to this process. They can be dropped for a while, for good, while replies arrive. */
 export class PushedEvents {
-  /** How many there were so far. */
+  /** The number of dropped messages. */
   dropped = 0;
   #droppedUntil = 0;
 
   /**
    * @param {string} store where the locks are
-   * @param {(file: string) => Promise<object>} load gives a module of the library by its path
+   * @param {(file: string) => Promise<object>} load imports a module of the library by its path
    */
   static async of(store, load) {
     const { file, type, method, isPushed } = RECEIVERS[store];
     const receiver = (await load(file))[type]?.prototype;
     const receive = receiver?.[method];
     if (typeof receive !== 'function') {
-      throw new Error(
-        `${file} has no ${type}.${method}() any more: test/soak/pushed-events.mjs has to follow.`,
-      );
+      throw new Error(`${file} has no ${type}.${method}() any more. Update test/soak/pushed-events.mjs.`);
     }
     const events = new PushedEvents();
     receiver[method] = function (...args) {

@@ -1,4 +1,4 @@
-/** A generator of pseudo-random numbers: the same seed gives the same schedule again. */
+/** A generator of pseudo-random numbers: the same seed gives the same sequence. */
 export declare class Random {
   constructor(seed: number);
   next(): number;

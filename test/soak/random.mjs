@@ -1,4 +1,4 @@
-/** A generator of pseudo-random numbers (mulberry32): the same seed gives the same schedule again. */
+/** A generator of pseudo-random numbers (mulberry32): the same seed gives the same sequence. */
 export class Random {
   #state;
 
@@ -7,7 +7,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** @returns {number} from 0 up to, not including, 1 */
+  /** @returns {number} from 0 (inclusive) to 1 (exclusive) */
   next() {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;

@@ -11,7 +11,7 @@ import { monotonic } from './monotonic.mjs';
 import { moduleOptions } from './servers/module-options.mjs';
 import { serverOf } from './servers/servers.mjs';
 
-/** What a run works with: a folder of its own, a copy of the build, a server, a log, and an operator. */
+/** The resources of a run: its own folder, a copy of the build, a server, a log, and an operator. */
 export class Scene {
   static #directories = new Set();
 
@@ -20,7 +20,7 @@ export class Scene {
   log = join(this.directory, 'coordinator.log');
   #file = openSync(this.log, 'a');
   #operator;
-  #operatorsWay;
+  #operatorProxy;
 
   /** @param {string} store where the locks are; `program`: what was set up for its server */
   constructor(store, program) {
@@ -31,7 +31,7 @@ export class Scene {
     Scene.#directories.add(this.directory);
   }
 
-  /** For whoever is interrupted: nobody wants logs of half a run. */
+  /** After an interrupt: logs of half a run are of no use. */
   static removeAll() {
     for (const directory of Scene.#directories) rmSync(directory, { recursive: true, force: true });
   }
@@ -40,13 +40,13 @@ export class Scene {
     writeSync(this.#file, `${JSON.stringify({ t: monotonic(), ...event })}\n`);
   };
 
-  /** Somebody with a lock service of his own, who breaks locks. */
+  /** A separate lock service that breaks locks. */
   async operator() {
     const { DistributedLockModule, LockService } = await import(pathToFileURL(this.build.entry).href);
-    // As with the processes: the servers may have another way in later.
-    this.#operatorsWay = new LateProxy(() => this.server.port);
-    await this.#operatorsWay.open();
-    const url = this.server.urlAt(this.#operatorsWay.port);
+    // As for the processes: the port changes when the primary does.
+    this.#operatorProxy = new LateProxy(() => this.server.port);
+    await this.#operatorProxy.open();
+    const url = this.server.urlAt(this.#operatorProxy.port);
     this.#operator = await NestFactory.createApplicationContext(
       DistributedLockModule.forRoot(await moduleOptions(this.store, url, this.build.entry)),
       { logger: false },
@@ -54,10 +54,10 @@ export class Scene {
     return this.#operator.get(LockService);
   }
 
-  /** Everything except the logs ends here; those stay if they are still of use. */
+  /** Closes everything; the logs stay if they are still of use. */
   async close({ keepLogs }) {
     await this.#operator?.close();
-    this.#operatorsWay?.close();
+    this.#operatorProxy?.close();
     await this.server.close();
     await endAll();
     closeSync(this.#file);

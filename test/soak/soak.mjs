@@ -8,22 +8,22 @@ import { monotonic } from './monotonic.mjs';
 import { Random } from './random.mjs';
 import { Scene } from './scene.mjs';
 
-/** Short, so that much happens in little time. */
+/** Short, so that much happens in a short run. */
 const WATCHDOG_TIMEOUT = 1_500;
 const PROGRESS = 10_000;
 /** How long the processes may take to finish their work and to close, ms. */
 const PATIENCE = 30_000;
-/** After that all leases, places and heartbeats have ended by themselves, ms. */
+/** Time after which all leases, queue entries and heartbeats have expired, ms. */
 const TIDY = 10_000;
 
 /**
- * Runs processes with locks and faults for a while, then judges what they have written down.
+ * Runs processes with locks and faults for a while, then checks the recorded history.
  *
  * @param {{ store: string, minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean,
- *   plain?: boolean, lasting?: boolean }} options   `plain`: nobody has a lease of his own on the key where the lock passes
+ *   plain?: boolean, lasting?: boolean }} options   `plain`: no leaseTime on the key where the lock passes
  *   fastest; `lasting`: many sections last as long as a failover
  * @param {{ program: unknown, log: (line: string) => void, plant?: (build: object) => void,
- *   only?: readonly string[], rules?: object, keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: what was set up for the server
+ *   only?: readonly string[], rules?: object, keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: the result of the server's set-up
  */
 export async function soak(options, { program, log, plant, only, rules, keepLogs = 'if bad' }) {
   const scene = new Scene(options.store, program);
@@ -59,7 +59,7 @@ async function load(
     lasting: options.lasting === true,
     build: scene.build.entry,
     watchdogTimeout: WATCHDOG_TIMEOUT,
-    // Whoever is stopped inside leaves the file there for others to find.
+    // A process that is stopped inside a section would leave its witness file there.
     ...(!withFaults && { witnesses: scene.witnesses }),
   };
   const fleet = new Fleet({
@@ -91,10 +91,10 @@ async function load(
   log('checking the history …');
   const logs = [scene.log, ...fleet.logs];
   const { findings, figures } = checkHistory(mergeLogs(logs), rules);
-  return { findings, figures: { ...figures, faults: faults.counts, unheard: fleet.unheard } };
+  return { findings, figures: { ...figures, faults: faults.counts, dropped: fleet.dropped } };
 }
 
-/** What is in the server once it had the time to tidy up. */
+/** What is left on the server after it had time to expire. */
 async function leftovers(server) {
   const end = monotonic() + TIDY;
   for (;;) {

@@ -41,7 +41,7 @@ const acts = {
   timedOut: async (caller) => {
     const other = (id + 1) % 2;
     const key = `long-${other}-${caller % LONG_HOLDS}`;
-    // No answer in such a short time is usual on a busy machine; and the other process may not have acquired it yet.
+    // A timeout without a reply is usual on a busy machine; the other process may not hold the lock yet, either.
     const taken = await locks.tryAcquire(key, { waitTime: 20 }).catch(ignoreUnavailable);
     await taken?.release();
   },
@@ -69,7 +69,7 @@ const ended = Promise.all(
 
 const answers = {
   sample() {
-    // Twice: what the first collection finalises is freed by the second.
+    // Twice: objects finalised by the first collection are freed by the second.
     globalThis.gc();
     globalThis.gc();
     const { user, system } = process.cpuUsage();

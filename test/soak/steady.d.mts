@@ -6,7 +6,7 @@ export interface SteadySample {
   /** Bytes in use after garbage collection. */
   readonly heap: number;
   readonly timers: number;
-  /** What the store keeps: keys, nodes or rows. */
+  /** Keys, nodes or rows in the store. */
   readonly entries: number;
 }
 

@@ -6,13 +6,13 @@ import { monotonic } from './monotonic.mjs';
 import { Scene } from './scene.mjs';
 
 const script = fileURLToPath(new URL('steady-worker.mjs', import.meta.url));
-/** What depends on the length of a lease shows within a run of minutes. */
+/** Costs that depend on the length of a lease appear within minutes. */
 export const WATCHDOG_TIMEOUT = 10_000;
-/** Marks of requests that were given up last for two minutes, and then expire in the store, ms. */
+/** Tombstones of cancelled requests last for two minutes, ms. */
 const TIDY = 180_000;
-/** The rate of the last minute, as a share of that of the second. */
+/** The rate of the last minute, relative to the second. */
 const LEAST_RATE = 0.95;
-/** What garbage collection leaves now and then without a reason in the code, bytes. */
+/** Growth that garbage collection alone can cause, bytes. */
 const NOISE = 2_000_000;
 /** More than the store's own parents and counters, fewer than what one key per call would leave. */
 const FEW = 50;
@@ -22,7 +22,7 @@ const FEW = 50;
  * nothing is written.
  *
  * @param {{ store: string, minutes: number, processes: number, keys: number, callers: number }} options
- * @param {{ program: unknown, log: (line: string) => void }} means `program`: what was set up for the server
+ * @param {{ program: unknown, log: (line: string) => void }} means `program`: the result of the server's set-up
  * @returns the samples, and a line for each finding
  */
 export async function steady({ store, minutes, processes, keys, callers }, { program, log }) {
@@ -143,7 +143,7 @@ function lineOf({ minute, rate, cpuPerHold, heap, timers, entries, writes, store
   return [...columns, ...more].map((column, index) => String(column).padStart(widths[index])).join('');
 }
 
-/** What the load has left expires or is swept in the background: until nothing was written for a lease. */
+/** Waits until nothing was written for a lease: leftovers of the load expire or are swept in the background. */
 async function untilTidy(server) {
   const end = monotonic() + TIDY;
   for (let last, now = await server.census(); last !== now.writes && monotonic() < end;) {
@@ -161,12 +161,12 @@ async function untilTidy(server) {
 export function problemsIn(samples, rest) {
   const problems = [];
   const last = samples.at(-1);
-  // The first minute compiles the code and fills buffers.
+  // In the first minute code is compiled and buffers grow.
   const first = samples.length > 2 ? samples[1] : samples[0];
   const percent = (share) => `${(share * 100).toFixed(0)} %`;
   const rate = last.rate / first.rate;
   const cpu = last.cpuPerHold / first.cpuPerHold;
-  // A machine that others use too gives fewer holds a second, but each costs the same.
+  // On a shared machine there are fewer holds a second, but each costs the same.
   if (rate < LEAST_RATE && cpu > 1 / LEAST_RATE) {
     problems.push(
       `the last minute made ${percent(rate)} of the holds of the second, each for ${percent(cpu)} of the processor time`,

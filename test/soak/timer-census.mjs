@@ -1,5 +1,5 @@
-// Imported before anything that uses timers: counts those that are set, also the ones that don't keep a process alive,
-// which Node itself does not tell of.
+// Imported before all users of timers. Counts the active timers, including unreferenced ones,
+// which Node does not list.
 const live = new Set();
 const { setTimeout: set, clearTimeout: clear, setInterval: repeat, clearInterval: stop } = globalThis;
 
@@ -23,7 +23,7 @@ const forget = (end) => (timer) => {
 globalThis.clearTimeout = forget(clear);
 globalThis.clearInterval = forget(stop);
 
-/** How many timers are set. */
+/** The number of active timers. */
 export function timersSet() {
   return live.size;
 }

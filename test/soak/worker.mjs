@@ -1,5 +1,5 @@
-// One process of a soak run: an application with many callers on few locks. It writes down what it sees, and draws no
-// conclusions. Started by the fleet, which tells it what to do in the one argument.
+// One process of a soak run: an application with many callers on few locks. It records what it observes, and draws no
+// conclusions. The fleet starts it with its settings as the only argument.
 import 'reflect-metadata';
 import { openSync, writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -15,7 +15,7 @@ const { DistributedLockModule, LockService } = await import(pathToFileURL(settin
 const pushed = await PushedEvents.of(settings.store, (file) => load(settings.build, file));
 
 const file = openSync(settings.log, 'a');
-// Written at once and not collected: a process that is killed must have said what it did.
+// Written synchronously: a killed process must have recorded its events.
 const record = (event) => {
   writeSync(file, `${JSON.stringify({ t: monotonic(), p: settings.id, ...event })}\n`);
 };
@@ -25,7 +25,7 @@ process.on('uncaughtException', trouble('uncaught'));
 process.on('warning', trouble('warning'));
 
 const BEAT = 10;
-/** The event loop stood still for longer than this: the bounds of what was due meanwhile move. */
+/** A longer block of the event loop extends the bounds of everything due meanwhile. */
 const STALL = 25;
 let lastBeat = monotonic();
 const heart = setInterval(() => {
@@ -54,24 +54,13 @@ const workload = new Workload({
   record,
   settings,
   random: new Random(settings.seed),
-  fair: await knowsFair(),
   write: askResource,
 });
-const tellProgress = () => process.send?.({ holds: workload.holds, unheard: pushed.dropped });
-const progress = setInterval(tellProgress, 1_000);
-
-/** Builds from before the option refuse it by name. */
-async function knowsFair() {
-  try {
-    await (await locks.tryAcquire('fair?', { fair: true }))?.release();
-    return true;
-  } catch (error) {
-    return error.code !== 'LOCK_OPTIONS';
-  }
-}
+const reportProgress = () => process.send?.({ holds: workload.holds, dropped: pushed.dropped });
+const progress = setInterval(reportProgress, 1_000);
 
 const replies = new Map();
-/** The resource lives in the parent. Sent at once; the answer is for the record only. */
+/** The resource lives in the parent process. Sent immediately; the reply is only recorded. */
 function askResource(write) {
   return new Promise((resolve) => {
     replies.set(write.i, resolve);
@@ -79,7 +68,7 @@ function askResource(write) {
   });
 }
 
-/** Whatever the engine keeps by key or by owner has to be empty in the end. */
+/** The engine's collections by key or by owner, which must be empty at the end. */
 function keptBy(engine) {
   const sized = (object) =>
     Object.entries(object ?? {}).filter(([, value]) => typeof value?.size === 'number' && value.size > 0);
@@ -88,7 +77,7 @@ function keptBy(engine) {
 }
 
 let ending;
-/** Closes the application as a SIGTERM would; `abrupt`: with callers still at work. */
+/** Closes the application as a SIGTERM would; `abrupt`: while callers are still at work. */
 async function finish(abrupt) {
   workload.end();
   if (!abrupt) await workload.ended;
@@ -97,11 +86,11 @@ async function finish(abrupt) {
   await app.close();
   record({ e: 'closed', took: monotonic() - began, kept: keptBy(locks.engine) });
   await workload.ended;
-  tellProgress();
+  reportProgress();
   clearInterval(heart);
   clearInterval(progress);
   record({ e: 'done', rss: process.memoryUsage.rss() });
-  // From here on only what the library forgot keeps the process alive.
+  // From here on only leftovers of the library keep the process alive.
   setInterval(() => record({ e: 'alive', by: process.getActiveResourcesInfo() }), 2_000).unref();
   process.disconnect();
 }
@@ -115,7 +104,7 @@ process.on('message', ({ order, abrupt, ms, i, taken }) => {
   }
 });
 process.on('disconnect', () => {
-  // The parent is gone.
+  // The parent has exited.
   if (ending === undefined) process.exit();
 });
 workload.start();

@@ -6,7 +6,7 @@ import { monotonic } from './monotonic.mjs';
 
 const codeOf = (error) => error?.code ?? String(error?.message ?? error);
 
-/** The callers of one process, doing all that one can do with a lock, at random. */
+/** The callers of one process, which use all features of locks at random. */
 export class Workload {
   holds = 0;
   #locks;
@@ -16,16 +16,16 @@ export class Workload {
   #planner;
   #write;
   #ending = new AbortController();
-  /** Those that wait at the moment, so that they can be aborted when it hurts most. */
+  /** The current waiters, so that they can be aborted at the worst moment. */
   #waiting = new Map();
   ended = Promise.resolve();
 
-  constructor({ locks, record, settings, random, fair, write }) {
+  constructor({ locks, record, settings, random, write }) {
     this.#locks = locks;
     this.#record = record;
     this.#settings = settings;
     this.#random = random;
-    this.#planner = new CallPlanner({ settings, random, fair, record });
+    this.#planner = new CallPlanner({ settings, random, record });
     this.#write = write;
   }
 
@@ -34,7 +34,7 @@ export class Workload {
     this.ended = Promise.all([...callers, this.#blocker()]);
   }
 
-  /** No further calls; whoever waits gives up. */
+  /** Starts no further calls; waiters give up. */
   end() {
     this.#ending.abort();
     for (const { abort } of this.#waiting.values()) abort();
@@ -47,7 +47,7 @@ export class Workload {
   async #caller(index) {
     const { keys } = this.#settings;
     while (!this.#isEnding) {
-      // Most stay with one key: else all would soon wait for the slowest.
+      // Most callers stay with one key: otherwise all would soon wait for the slowest.
       const number = this.#random.chance(0.9) ? index % keys : this.#random.between(0, keys - 1);
       await this.#call(number);
       const pause = this.#planner.pauseAt(number);
@@ -55,7 +55,7 @@ export class Workload {
     }
   }
 
-  /** Keeps the event loop busy now and then, at times for longer than a lease. */
+  /** Blocks the event loop now and then, sometimes for longer than a lease. */
   async #blocker() {
     const random = this.#random;
     while (!this.#isEnding) {
@@ -90,7 +90,7 @@ export class Workload {
         await this.#locks.withLock(key, options, async (lock) => {
           got();
           await this.#section(call, lock, true);
-          this.#give(call, lock);
+          this.#observe('rel', call, lock);
         });
         this.#record({ e: 'rld', i, out: 'returned' });
         return;
@@ -105,11 +105,11 @@ export class Workload {
       }
       await this.#section(call, lock, false);
       if (call.isAbandoned) {
-        this.#prove('chk', call, lock);
+        this.#observe('chk', call, lock);
         this.#record({ e: 'abandon', i, k: key });
         return;
       }
-      this.#give(call, lock);
+      this.#observe('rel', call, lock);
       const released = lock.release();
       this.#abortSomeone(key);
       this.#record({ e: 'rld', i, k: key, out: await released });
@@ -119,8 +119,8 @@ export class Workload {
     }
   }
 
-  /** Writes down what the handle says of itself at this moment. The time is taken first: the proof is of later. */
-  #prove(e, { i, key }, lock, inner = false) {
+  /** Records the state of the handle. The time is taken first, so that time plus `remaining` is never too late. */
+  #observe(e, { i, key }, lock, inner = false) {
     const t = monotonic();
     const r = lock.remaining;
     const held = lock.isHeld;
@@ -128,16 +128,11 @@ export class Workload {
     return held;
   }
 
-  /** The last words before the lock is given back. */
-  #give(call, lock) {
-    this.#prove('rel', call, lock);
-  }
-
   async #section(call, lock, inScope) {
     const { i, key } = call;
     const random = this.#random;
     this.holds += 1;
-    this.#prove('ok', call, lock);
+    this.#observe('ok', call, lock);
     lock.signal.addEventListener('abort', () => {
       this.#record({ e: 'lost', i, k: key, tok: lock.token, why: lock.signal.reason.reason });
     });
@@ -151,7 +146,7 @@ export class Workload {
       if (length === 0) await new Promise((resolve) => setImmediate(resolve));
       while (monotonic() - began < length) {
         await elapse(Math.min(20, length));
-        if (!this.#prove('chk', call, lock)) break;
+        if (!this.#observe('chk', call, lock)) break;
       }
       if (random.chance(0.05)) await this.#reenter(call, lock, inScope);
     } finally {
@@ -162,37 +157,37 @@ export class Workload {
   async #extend(call, lock) {
     try {
       await lock.extend(this.#random.pick([50, 100, 300, 1_000, LONGEST_LEASE]));
-      this.#prove('chk', call, lock);
+      this.#observe('chk', call, lock);
     } catch (error) {
       this.#record({ e: 'extend-failed', i: call.i, c: codeOf(error) });
     }
   }
 
-  /** What a careful user does: looks whether the lock is held, then writes with the token. */
+  /** Checks that the lock is held, then writes with its token, as a careful user does. */
   async #writeGuarded(call, lock) {
-    if (!this.#prove('chk', call, lock)) return;
+    if (!this.#observe('chk', call, lock)) return;
     await this.#write({ i: call.i, k: call.key, tok: lock.token });
-    this.#prove('chk', call, lock);
+    this.#observe('chk', call, lock);
   }
 
   async #reenter(call, lock, inScope) {
     const inner = () =>
       this.#locks.withLock(call.key, async (again) => {
-        // The hold was over, so this is one of its own, of which the history needs to know nothing.
+        // The outer hold was lost, so this is a new hold, which the history leaves out.
         if (again.token !== lock.token) return;
-        this.#prove('chk', call, again, true);
+        this.#observe('chk', call, again, true);
         if (this.#random.chance(0.5)) await elapse(2);
-        this.#prove('chk', call, again, true);
+        this.#observe('chk', call, again, true);
       });
     try {
       await (inScope ? inner() : lock.run(inner));
     } catch (error) {
-      // Of a hold that is over, the key is free for a fresh acquisition, which may fail in all the usual ways.
+      // After a lost hold this is a new acquisition, which may fail in all usual ways.
       this.#record({ e: 'reenter-failed', i: call.i, c: codeOf(error) });
     }
   }
 
-  /** In the very moment of a hand-over, one of those who could be next gives up. */
+  /** One of the next waiters gives up exactly during a hand-over. */
   #abortSomeone(key) {
     if (!this.#random.chance(0.1)) return;
     for (const { key: wanted, abort } of this.#waiting.values()) {
@@ -208,7 +203,7 @@ export class Workload {
     }
   }
 
-  /** A file that only one may have at a time; of use only while nobody is stopped between two lines. */
+  /** A file that only one holder may have at a time; of use only while no process is stopped inside a section. */
   #enter(call, lock) {
     if (this.#settings.witnesses === undefined || call.options.leaseTime !== undefined) return undefined;
     const path = join(this.#settings.witnesses, call.key);

@@ -9,21 +9,21 @@ import {
 } from '../../lib/index.js';
 
 type Kind = 'acquire' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'forceRelease';
-/** What becomes of a request: it is not sent, its answer is lost, or it fails with that error. */
+/** The outcome of a request: it is not sent, its reply is lost, or it fails with this error. */
 export type Fault = 'not sent' | 'no answer' | Error | undefined;
 
-/** A store in memory that can be put out of reach. */
+/** A store in memory that a test can make unreachable. */
 export class AwayStore implements LockStore {
   readonly name = 'a store that goes away';
-  /** How often each request was made. */
+  /** The number of requests of each kind. */
   readonly asked: Partial<Record<Kind, number>> = {};
-  /** Owners that were taken back, or gave their lock back, while a request of theirs might have been under way. */
+  /** Owners that were cancelled or released while one of their requests was in doubt. */
   readonly doubts: OwnerId[] = [];
   /** Decides about each request. */
   fault: (kind: Kind) => Fault = () => undefined;
-  /** Keeps answers back until it resolves. */
+  /** Holds replies back until it resolves. */
   gate: Promise<void> | undefined;
-  /** What the store itself says, past all faults. */
+  /** The store itself, without faults. */
   readonly inside = new MemoryLockStore();
   private readonly clients: LockStoreClient[] = [];
 
@@ -36,7 +36,7 @@ export class AwayStore implements LockStore {
       },
     });
     const { reserve } = session;
-    if (reserve === undefined) throw new Error('the memory store reserves');
+    if (reserve === undefined) throw new Error('the memory store has no reserve()');
     return {
       start: () => this.answer('inspect', () => session.start()),
       acquire: (request) => this.answer('acquire', () => session.acquire(request)),
@@ -54,18 +54,18 @@ export class AwayStore implements LockStore {
     this.fault = () => fault;
   }
 
-  /** @param isNoticed whether the sessions notice that they are connected again */
+  /** @param isNoticed whether the sessions notice the reconnect */
   comeBack(isNoticed = true): void {
     this.fault = () => undefined;
     if (isNoticed) for (const client of this.clients) client.reconnected();
   }
 
-  /** As a store does that falls back on something by itself. */
+  /** Like a store with a fallback of its own. */
   tellDegraded(isLocal: boolean, cause?: LockStoreError): void {
     for (const client of this.clients) client.degraded(isLocal, cause);
   }
 
-  /** The next `count` requests for a lock fail, everything else works. */
+  /** The next `count` acquire requests fail; everything else works. */
   failNextAsks(count: number, fault: Fault = 'not sent'): void {
     let left = count;
     this.fault = (kind) => (kind === 'acquire' && left-- > 0 ? fault : undefined);
@@ -84,7 +84,7 @@ export class AwayStore implements LockStore {
     const { gate } = this;
     const reply = await request();
     await gate;
-    // Whoever is kept waiting for an answer may wait in vain.
+    // A reply that was held back may get lost, too.
     if (fault === 'no answer' || (gate !== undefined && this.fault(kind) !== undefined)) {
       throw outOfReach('nobody answers', true);
     }

@@ -2,21 +2,21 @@ import axe from 'axe-core';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { chromiumProgram } from './where-there-is-chromium.js';
 
-/** A browser, and what went wrong on its pages. */
+/** A browser, and the problems that its pages reported. */
 export class TestBrowser {
-  /** Errors of the console, exceptions, and requests to elsewhere. */
+  /** Console errors, exceptions, and requests to other origins. */
   readonly complaints: string[] = [];
 
   private constructor(private readonly browser: Browser) {}
 
   static async start(): Promise<TestBrowser> {
-    if (chromiumProgram === undefined) throw new Error('there is no Chromium');
-    // As root, and in containers with little shared memory.
+    if (chromiumProgram === undefined) throw new Error('no Chromium was found');
+    // Flags for root, and for containers with little shared memory.
     const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
     return new TestBrowser(await chromium.launch({ executablePath: chromiumProgram, args }));
   }
 
-  /** A new page at an address, without cookies of others. */
+  /** A new page without cookies of other pages. */
   async open(url: string | URL, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
@@ -36,7 +36,7 @@ export class TestBrowser {
     return page;
   }
 
-  /** Closes what was opened; answers what went wrong. */
+  /** Closes everything; returns the problems. */
   async closePages(): Promise<readonly string[]> {
     await Promise.all(this.browser.contexts().map((context) => context.close()));
     return this.complaints.splice(0);
@@ -47,7 +47,7 @@ export class TestBrowser {
   }
 }
 
-/** What is in the way of people who don't see, or don't point: each with where it is. */
+/** Violations of accessibility rules, each with its element. */
 export async function axeViolations(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   return await page.evaluate(async () => {

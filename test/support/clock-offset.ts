@@ -2,12 +2,12 @@ import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * By how much the wall clock of another process is off, in a file that this process reads whenever it looks at its
- * clock: a jump is there at once, even in a process that is busy or stopped. See clock-shim.c and clock-shim.mjs.
+ * The offset of another process's wall clock, in a file that the process reads whenever it reads its clock: a jump takes
+ * effect immediately, even in a process that is busy or stopped. See clock-shim.c and clock-shim.mjs.
  */
 export class ClockOffset {
   private readonly file: string;
-  /** One number for all that is written: a test that controls time writes it with every request. */
+  /** One buffer for all writes, since a test that controls time writes with every request. */
   private readonly micros = new BigInt64Array(1);
   private readonly bytes = new Uint8Array(this.micros.buffer);
   private opened: number | undefined;
@@ -17,17 +17,17 @@ export class ClockOffset {
     writeFileSync(this.file, new Uint8Array(16));
   }
 
-  /** What the shims need to find it. */
+  /** The environment by which the shims find the file. */
   get env(): Readonly<Record<string, string>> {
     return { CLOCK_OFFSET_FILE: this.file };
   }
 
-  /** Milliseconds to the real clock: positive for the future, 0 to set it right. */
+  /** Sets the offset from the real clock, ms: positive for the future, 0 for the real time. */
   set(ms: number): void {
     this.write(ms, 0);
   }
 
-  /** The clock stands still at this time, ms. Understood by clock-shim.c only. */
+  /** Stops the clock at this time, ms. Only clock-shim.c supports it. */
   fix(wall: number): void {
     this.write(wall, 8);
   }
@@ -38,7 +38,7 @@ export class ClockOffset {
   }
 
   private write(ms: number, at: number): void {
-    // In place: the readers keep the file open.
+    // In place, since the readers keep the file open.
     this.opened ??= openSync(this.file, 'r+');
     // Microseconds, in the byte order of the machine.
     this.micros[0] = BigInt(Math.round(ms * 1_000));

@@ -1,5 +1,5 @@
-// Preloaded with `node --import`: the wall clock of this process is off by the number of microseconds in the file that
-// CLOCK_OFFSET_FILE names, which may change at any time. `performance.now()` and timers are left alone.
+// Preloaded with `node --import`: shifts the wall clock of this process by the number of microseconds in the file that
+// CLOCK_OFFSET_FILE names, which may change at any time. `performance.now()` and timers are unaffected.
 import { openSync, readSync } from 'node:fs';
 
 const file = openSync(process.env['CLOCK_OFFSET_FILE'], 'r');

@@ -1,9 +1,9 @@
-/** One node as another one (or itself) sees it. */
+/** A node as another node (or the node itself) sees it. */
 export interface SeenNode {
   readonly port: number;
   readonly isPrimary: boolean;
   readonly inHandshake: boolean;
-  /** Of two nodes that claim a slot, the one with the higher epoch is right. */
+  /** If two nodes claim a slot, the one with the higher epoch has it. */
   readonly epoch: number;
   readonly slots: SlotSet;
 }
@@ -25,7 +25,7 @@ export class SlotSet {
   }
 }
 
-/** The answer to CLUSTER NODES. */
+/** Parses the reply to CLUSTER NODES. */
 export function clusterViewOf(text: string): ClusterView {
   return { nodes: text.split('\n').filter(Boolean).map(nodeOf) };
 }
@@ -33,7 +33,7 @@ export function clusterViewOf(text: string): ClusterView {
 /** `id host:port@bus,name flags primary ping pong epoch link slot first-last [slot->-id] …` */
 function nodeOf(line: string): SeenNode {
   const [, address = '', flags = '', , , , epoch = '', , ...slots] = line.trim().split(' ');
-  // In brackets: a slot under way, which belongs to the one that has it without brackets.
+  // In brackets: a migrating slot, which belongs to the node that lists it without brackets.
   const ranges = slots.filter((range) => !range.startsWith('['));
   return {
     port: Number(/:(\d+)/.exec(address)?.[1]),

@@ -11,13 +11,13 @@ const built = fileURLToPath(new URL('../../dist/esm/cli/bin.js', import.meta.url
 
 export interface CommandLineSettings {
   readonly env?: Readonly<Record<string, string>>;
-  /** What the program reads; nothing if left out. */
+  /** The standard input; empty by default. */
   readonly input?: string;
-  /** Whether more comes: {@link CommandLine.type}. */
+  /** Keeps the standard input open for {@link CommandLine.type}. */
   readonly isTyping?: boolean;
-  /** Another copy of the program. */
+  /** The path of another copy of the program. */
   readonly program?: string;
-  /** Something to run the program by, such as a terminal. */
+  /** A command that runs the program, such as a terminal emulator. */
   readonly through?: (command: readonly string[]) => readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** The program of the command line as a process of its own, which can be sent signals like any other. */
+/** Runs the command line as a separate process, which can receive signals. */
 export class CommandLine {
   stdout = '';
   stderr = '';
@@ -46,7 +46,7 @@ export class CommandLine {
     const { env = {}, input, isTyping = false, program = built, through = (command) => command } = settings;
     if (!existsSync(program)) throw new Error(`${program} is missing: run "npm run build" first`);
     const [file = '', ...rest] = through([process.execPath, program, ...args]);
-    // Neither the runner's own flags nor what happens to be set on this machine: a place, or whether there are colours.
+    // Without the runner's own flags and settings of this machine: the store's address, and whether to use colours.
     const { CI: _, NO_COLOR: __, FORCE_COLOR: ___, NODE_DISABLE_COLORS: ____, ...inherited } = process.env;
     const environment = { ...inherited, NODE_OPTIONS: '', LOCK_REDIS_URL: '', ...env };
     const child = spawn(file, rest, {
@@ -80,27 +80,27 @@ export class CommandLine {
     return Promise.resolve();
   }
 
-  /** Resolves when it has exited; what it has written until then may not be complete. */
+  /** Resolves when the process has exited; its output may not be complete by then. */
   async exited(ms = 60_000): Promise<Ended> {
     if (!this.hasExited) await within(ms, 'the command line to exit', once(this.child, 'exit'));
     return this.now;
   }
 
-  /** Resolves when it has exited and everything is read that it and what it has started have written. */
+  /** Resolves when the process has exited and all output, including that of its children, is read. */
   async ended(ms = 60_000): Promise<Ended> {
     const what = `the command line to end (it wrote ${JSON.stringify([this.stdout, this.stderr])})`;
     await within(ms, what, this.closed);
     return this.now;
   }
 
-  /** Resolves when its output fits. */
+  /** Resolves when the output matches. */
   async wrote(pattern: RegExp, ms = 30_000): Promise<RegExpExecArray> {
     return await until(
       `the output has ${String(pattern)}`,
       () => {
         const found = pattern.exec(this.stdout);
         if (!found && this.hasExited && this.child.stdout?.readableEnded === true) {
-          throw new Error(`the command line ended before: ${JSON.stringify(this.now)}`);
+          throw new Error(`the command line exited before: ${JSON.stringify(this.now)}`);
         }
         return found;
       },
@@ -118,8 +118,8 @@ const { warn } = console;
 let running = 0;
 
 /**
- * Runs a command that ends by itself and reads nothing, without a process of its own: most of the time of such a command
- * is that in which its process starts.
+ * Runs a command that needs no input and no signals inside this process: most of the time of such a command is the start
+ * of its process.
  */
 export async function runHere(
   args: readonly string[],
@@ -134,7 +134,7 @@ export async function runHere(
     },
     on: () => undefined,
   });
-  // As the program does: of what ioredis warns of there, the command tells itself.
+  // As in the program: the command itself reports what ioredis warns about.
   Object.assign(console, { warn: () => undefined });
   running += 1;
   try {

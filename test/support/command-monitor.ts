@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 /** One command that a server has carried out. */
 export interface MonitoredCommand {
-  /** Address of the client, or `lua` for one of a script. */
+  /** The address of the client, or `lua` for a command in a script. */
   readonly source: string;
   readonly args: readonly string[];
 }
@@ -12,8 +12,8 @@ const LINE = /^\+\d+\.\d+ \[\d+ (\S+)\] (.*)$/;
 const WORD = /"((?:[^"\\]|\\.)*)"/g;
 
 /**
- * All that a redis-server carries out, by `MONITOR` on a plain socket: a client that switches to another reading of
- * replies may be too late for lines that come with the first one.
+ * Reads all commands that a redis-server runs, by `MONITOR` on a plain socket: a client that switches its reply parser
+ * may miss lines that arrive with the first reply.
  */
 export class CommandMonitor {
   private rest = '';
@@ -26,7 +26,7 @@ export class CommandMonitor {
     socket.on('error', () => undefined);
   }
 
-  /** Resolves when the server has begun to tell. */
+  /** Resolves when the server has started to report. */
   static async of(
     server: { readonly host: string; readonly port: number },
     seen: (command: MonitoredCommand) => void,
@@ -58,7 +58,7 @@ export class CommandMonitor {
   }
 }
 
-/** A word without the escapes of the line, for words of one-byte characters. */
+/** Removes the escapes of a line, for words of single-byte characters. */
 function plain(word: string): string {
   return word.replace(/\\(?:x([0-9a-f]{2})|(.))/g, (_, code: string | undefined, letter = '') =>
     code === undefined ? String(letter) : String.fromCharCode(parseInt(code, 16)),

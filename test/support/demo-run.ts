@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** The environment of this process, but for a server of the user's. */
+/** The environment of this process, without the URL of the user's server. */
 export function withoutRedisUrl(): NodeJS.ProcessEnv {
   const { REDIS_URL: _, ...rest } = process.env;
   return rest;
@@ -9,7 +9,7 @@ export function withoutRedisUrl(): NodeJS.ProcessEnv {
 
 type Row = Record<string, number>;
 
-/** The rows of the printed table by their name, with numbers without their units. */
+/** The rows of the printed table by name, with numbers without units. */
 export function readTable(output: string): Record<string, Row> {
   const lines = output.split('\n');
   const head = lines.findIndex((line) => /^\s+sold\s+left/.test(line));
@@ -23,7 +23,7 @@ export function readTable(output: string): Record<string, Row> {
   return rows;
 }
 
-/** All processes that have `mark` in their environment, which children inherit and can't lose by changing parents. */
+/** All processes with `mark` in their environment, which children inherit even if their parent changes. */
 export function processesWith(mark: string): { pid: number; command: string }[] {
   if (process.platform !== 'linux') {
     const list = execFileSync('ps', ['-AwwE', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
@@ -43,7 +43,7 @@ export function processesWith(mark: string): { pid: number; command: string }[] 
           },
         ];
       } catch {
-        // It has ended meanwhile.
+        // It has exited meanwhile.
         return [];
       }
     });

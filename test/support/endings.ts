@@ -4,7 +4,7 @@ interface Closable {
   close(): unknown;
 }
 
-/** What a test starts: ended after it, applications first, while the servers and proxies that they talk to are there. */
+/** Closes what a test has started: first applications, then the servers and proxies that they use. */
 export class Endings {
   private readonly apps: Closable[] = [];
   private readonly others: Closable[] = [];
@@ -18,7 +18,7 @@ export class Endings {
     return app;
   }
 
-  /** Of what is no application, the newest is ended first. */
+  /** Everything else is closed newest first. */
   until<T extends Closable>(thing: T): T {
     this.others.push(thing);
     return thing;

@@ -3,7 +3,7 @@ import { EtcdServer } from './etcd-server.js';
 import { freePort } from './free-port.js';
 import { until } from './until.js';
 
-/** Whether the member that is asked is the leader. */
+/** Asks a member whether it is the leader. */
 const leads: Method<undefined, boolean> = {
   path: methods.status.path,
   encode: methods.status.encode,
@@ -21,7 +21,7 @@ const leads: Method<undefined, boolean> = {
 export class EtcdCluster {
   private constructor(readonly members: readonly EtcdServer[]) {}
 
-  /** @param flags in addition to those of every server of a test, or instead of them */
+  /** @param flags added to the defaults of test servers, or overriding them */
   static async start(flags: readonly string[] = []): Promise<EtcdCluster> {
     const ports = [];
     for (const name of ['one', 'two', 'three']) {
@@ -41,21 +41,21 @@ export class EtcdCluster {
     return this.members.map(({ address }) => address);
   }
 
-  /** Resolves when each of them serves. */
+  /** Resolves when all members serve. */
   async ready(): Promise<void> {
     await Promise.all(this.members.map((member) => member.ready()));
   }
 
-  /** That which leads now. */
+  /** The current leader. */
   async leader(): Promise<EtcdServer> {
-    return await until('there is a leader', async () => {
+    return await until('a leader is elected', async () => {
       for (const member of this.members) {
         const client = member.client();
         try {
           await client.open(500);
           if (await client.call(leads, undefined)) return member;
         } catch {
-          // It is one of those that are gone.
+          // This member is down.
         } finally {
           client.cut(new Error('asked'));
         }
@@ -64,21 +64,21 @@ export class EtcdCluster {
     });
   }
 
-  /** It loses its data, and so its place in the cluster, and gets a new one. */
+  /** The member loses its data, and joins the cluster again as a new one. */
   async replaceEmpty(emptied: EtcdServer): Promise<void> {
     const others = this.members.filter((member) => member !== emptied);
     const { members } = (await this.operate('cluster/member/list', {}, others)) as {
       members: readonly { readonly ID: string; readonly peerURLs: readonly string[] }[];
     };
-    const place = members.find(({ peerURLs }) => peerURLs.includes(emptied.peerUrl));
-    if (place === undefined) throw new Error('it is no member');
-    await this.operate('cluster/member/remove', { ID: place.ID }, others);
+    const member = members.find(({ peerURLs }) => peerURLs.includes(emptied.peerUrl));
+    if (member === undefined) throw new Error('the server is not a member of the cluster');
+    await this.operate('cluster/member/remove', { ID: member.ID }, others);
     await this.operate('cluster/member/add', { peerURLs: [emptied.peerUrl] }, others);
     await emptied.restartEmpty('existing');
     await this.ready();
   }
 
-  /** Those that it keeps, by their ids. */
+  /** The ids of all leases in the cluster. */
   async leases(): Promise<readonly string[]> {
     const { leases = [] } = (await this.operate('lease/leases', {})) as {
       leases?: readonly { readonly ID: string }[];
@@ -86,7 +86,7 @@ export class EtcdCluster {
     return leases.map(({ ID }) => ID);
   }
 
-  /** What an operator asks for, of one member after the other until it is done: a cluster that is not at rest refuses. */
+  /** Sends an operator's request to one member after the other until it succeeds: a cluster that is changing rejects it. */
   private async operate(path: string, body: object, members = this.members): Promise<unknown> {
     let at = 0;
     return await until(

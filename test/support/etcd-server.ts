@@ -1,28 +1,26 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Endpoint, channelCredentials } from '../../lib/stores/etcd/connection/endpoint.js';
 import { methods, MessageWriter, type Method } from '../../lib/stores/etcd/protocol.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
-import { hasExited } from './redis-process.js';
-import { standStill } from './stand-still.js';
+import { PersistentServer } from './server-process.js';
 import { createTlsFiles } from './tls-files.js';
 import { elapse, until } from './until.js';
 
-/** The program; set by `npm run test:stores`. */
+/** The path of etcd; set by `npm run test:stores`. */
 export const etcdProgram = process.env['ETCD_SERVER'];
 
 export interface EtcdServerOptions {
   /** Further flags, such as `--auth-token`. */
   readonly flags?: readonly string[];
-  /** Clients have to use TLS, with a certificate for loopback that they have to trust: {@link EtcdServer.ca}. */
+  /** Requires TLS, with a certificate for loopback addresses that clients must trust: {@link EtcdServer.ca}. */
   readonly tls?: boolean;
 }
 
-/** A member of a cluster, as it was started. */
+/** The arguments with which a member was started. */
 export interface MemberArguments {
   readonly name: string;
   readonly port: number;
@@ -33,24 +31,26 @@ export interface MemberArguments {
   readonly tls: { readonly certificate: string; readonly key: string; readonly ca: string } | undefined;
 }
 
-/** Forgets what was before a revision. */
+/** Compacts the history before a revision. */
 export const compaction: Method<number, undefined> = {
   path: '/etcdserverpb.KV/Compact',
   encode: (revision) => new MessageWriter().int(1, revision).finish(),
   decode: () => undefined,
 };
 
-/** An etcd of the test's own: loopback only, on free ports, in a directory of its own, and careless of its disk. */
-export class EtcdServer {
+/** An etcd server for a test: on free loopback ports, in its own folder, and without fsync. */
+export class EtcdServer extends PersistentServer {
   private clients: Endpoint[] = [];
 
   private constructor(
-    private readonly directory: string,
+    directory: string,
     private readonly args: MemberArguments,
-    private process: ChildProcess,
-  ) {}
+    child: ChildProcess,
+  ) {
+    super(directory, child);
+  }
 
-  /** The only member of its cluster. */
+  /** A cluster of one member. */
   static async start({ flags = [], tls = false }: EtcdServerOptions = {}): Promise<EtcdServer> {
     const [port, peerPort] = [await freePort(), await freePort()];
     const cluster = `alone=http://127.0.0.1:${peerPort}`;
@@ -83,17 +83,17 @@ export class EtcdServer {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** Where the other members reach it. */
+  /** The URL for other members. */
   get peerUrl(): string {
     return `http://127.0.0.1:${this.args.peerPort}`;
   }
 
-  /** The certificate of the authority that has signed the server's, PEM; undefined without TLS. */
+  /** The authority that signed the server's certificate, PEM; undefined without TLS. */
   get ca(): string | undefined {
     return this.args.tls?.ca;
   }
 
-  /** A plain client for the test itself, closed together with the server. */
+  /** A plain client for the test; closed with the server. */
   client(): Endpoint {
     const { ca } = this;
     const client = new Endpoint(
@@ -106,12 +106,12 @@ export class EtcdServer {
     return client;
   }
 
-  /** Resolves when it serves, which takes the others of its cluster. */
+  /** Resolves when it serves, which needs a majority of its cluster. */
   async ready(): Promise<this> {
     await until(
       'etcd serves',
       async () => {
-        if (hasExited(this.process)) throw new Error('etcd has ended at once');
+        if (this.hasEnded) throw new Error('etcd exited immediately');
         const client = this.client();
         try {
           await client.open(1_000);
@@ -129,54 +129,16 @@ export class EtcdServer {
     return this;
   }
 
-  get hasEnded(): boolean {
-    return hasExited(this.process);
-  }
-
-  /** SIGKILL: what it has written is there. */
-  async kill(): Promise<void> {
-    if (hasExited(this.process)) return;
-    const exited = once(this.process, 'exit');
-    this.process.kill('SIGKILL');
-    await exited;
-  }
-
-  /** Connections stay open, nothing is answered. */
-  async stop(): Promise<void> {
-    const { pid } = this.process;
-    if (pid !== undefined) await standStill(pid);
-  }
-
-  resume(): void {
-    this.process.kill('SIGCONT');
-  }
-
-  /** On the same ports, with its data. */
   async restart(): Promise<void> {
     await this.kill();
     this.process = launch(this.directory, this.args, 'new');
   }
 
-  /** On the same ports, with nothing of its data. */
+  /** Restarts on the same ports, without data. */
   async restartEmpty(state: 'new' | 'existing' = 'new'): Promise<void> {
     await this.kill();
     await rm(join(this.directory, 'data'), { recursive: true, force: true });
     this.process = launch(this.directory, this.args, state);
-  }
-
-  /** Keeps its data as they are now, for {@link restoreData}. It is started again. */
-  async saveData(): Promise<void> {
-    await this.kill();
-    await cp(join(this.directory, 'data'), join(this.directory, 'saved'), { recursive: true });
-    await this.restart();
-  }
-
-  /** Starts again, with the data of {@link saveData}. */
-  async restoreData(): Promise<void> {
-    await this.kill();
-    await rm(join(this.directory, 'data'), { recursive: true });
-    await cp(join(this.directory, 'saved'), join(this.directory, 'data'), { recursive: true });
-    await this.restart();
   }
 
   async close(): Promise<void> {

@@ -7,7 +7,7 @@ export const PASSWORD = 's3cr3t';
 export const ROOT = { username: 'root', password: 'of-root' };
 const READ_AND_WRITE = 2;
 
-/** A method of etcd's that locks don't need. */
+/** An etcd method that the library does not use. */
 const admin = (path: string): Method<MessageWriter, undefined> => ({
   path: `/etcdserverpb.Auth/${path}`,
   encode: (message) => message.finish(),
@@ -19,7 +19,7 @@ async function addUser(client: Endpoint, name: string, password: string, role: s
   await client.call(admin('UserGrantRole'), new MessageWriter().string(1, name).string(2, role));
 }
 
-/** `shop` may use locks, and `guest` nothing, as soon as users are in force. */
+/** `shop` may use locks, and `guest` nothing, once authentication is enabled. */
 export async function addUsers(server: EtcdServer): Promise<Endpoint> {
   const client = server.client();
   await client.open(10_000);
@@ -40,7 +40,7 @@ export async function addUsers(server: EtcdServer): Promise<Endpoint> {
   return client;
 }
 
-/** From now on nobody does anything without a password. */
+/** Enables authentication. */
 export async function putInForce(client: Endpoint): Promise<void> {
   await client.call(admin('AuthEnable'), new MessageWriter());
 }
@@ -51,14 +51,14 @@ export async function protect(server: EtcdServer): Promise<Endpoint> {
   return client;
 }
 
-/** Its tokens end, though it is what it was. */
+/** Sets the same password again, which invalidates the user's tokens. */
 export async function setPasswordAgain(client: Endpoint, name: string): Promise<void> {
   await client.authenticate(ROOT);
   const message = new MessageWriter().string(1, name).string(2, PASSWORD);
   await client.call(admin('UserChangePassword'), message);
 }
 
-/** By which etcd's users and roles are others than before. */
+/** Adds a user and grants rights, which changes the revision of etcd's users and roles. */
 export async function grantToNewcomer(client: Endpoint, name: string): Promise<void> {
   await client.authenticate(ROOT);
   await client.call(admin('UserAdd'), new MessageWriter().string(1, name).string(2, PASSWORD));

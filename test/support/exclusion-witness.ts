@@ -1,10 +1,10 @@
-/** Counts who is inside a critical section; knows nothing of locks. */
+/** Counts the callers inside a critical section, independently of locks. */
 export class ExclusionWitness {
-  /** The most that were inside at the same time. */
+  /** The largest number inside at the same time. */
   most = 0;
   private inside = 0;
 
-  /** How many are inside. */
+  /** The number inside. */
   get now(): number {
     return this.inside;
   }
@@ -19,7 +19,7 @@ export class ExclusionWitness {
   }
 }
 
-/** A resource that takes a write only from the newest holder it has heard of. */
+/** A resource that accepts writes only from the newest holder seen so far. */
 export class FencedRegister {
   value: unknown;
   private newest = 0;

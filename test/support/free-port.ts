@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * A loopback port that nobody listens on. It is taken from below the ranges that Linux and macOS hand to outgoing
- * connections: a port that has to be bound again after a restart must not meanwhile become somebody's client port.
+ * A free loopback port below the ranges that Linux and macOS use for outgoing connections: a port that must be bound again
+ * after a restart must not become a client port meanwhile.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

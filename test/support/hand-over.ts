@@ -2,7 +2,7 @@ import type { LockHandle, LockOptions, ReleaseOutcome } from '../../lib/index.js
 import type { LockApp } from './lock-app.js';
 import { elapse, next } from './until.js';
 
-/** For as long as a busy machine may take. */
+/** Long enough for a busy machine. */
 export const patient = { waitTime: 15_000 };
 
 export interface LineUp {
@@ -10,7 +10,7 @@ export interface LineUp {
   readonly waits: Promise<LockHandle>[];
 }
 
-/** A holder and, behind it in the same process, callers to whom the lock may pass without the store (P20). They come `after` so many ms. */
+/** A holder, and waiters of the same process (P20) that call `after` ms later. */
 export async function lineUp(
   app: LockApp,
   key: string,
@@ -19,10 +19,10 @@ export async function lineUp(
 ): Promise<LineUp> {
   const first = await app.locks.acquire(key, patient);
   if (after > 0) await elapse(after);
-  // Tokens for those who follow are reserved by a renewal, when the first of them comes.
+  // When the first waiter calls, a renewal reserves tokens for the waiters.
   const reserved = next(app.locks.events, (event) => event.type === 'renewed' && event.key === key);
   const waits = waiters.map((options) => app.locks.acquire(key, { ...patient, ...options }));
-  // Whoever looks at them later must not be too late.
+  // Tests may look at rejections later.
   for (const wait of waits) wait.catch(() => undefined);
   await reserved;
   return { first, waits };
@@ -32,7 +32,7 @@ export interface HandedOver {
   readonly key: string;
   readonly first: LockHandle;
   readonly second: LockHandle;
-  /** Further callers, who wait behind the second. */
+  /** Waiters behind the second holder. */
   readonly rest: readonly Promise<LockHandle>[];
   readonly outcome: ReleaseOutcome;
 }
@@ -40,13 +40,13 @@ export interface HandedOver {
 export interface HandOverSettings {
   readonly newKey: () => string;
   readonly waiters?: readonly LockOptions[];
-  /** What the first holder does while the others wait. */
+  /** Runs while the waiters wait. */
   readonly meanwhile?: (first: LockHandle) => unknown;
 }
 
 /**
- * A hold that was handed on without the store. A busy machine may take longer over it than a process keeps a lock from
- * others, so it is tried again with another key until another application sees that the store was not asked.
+ * A hold that was handed over without the store. On a busy machine that may take longer than a process keeps a lock from
+ * others, so it is repeated with another key until another application sees that the store was not asked.
  */
 export async function handOver(
   app: LockApp,
@@ -59,18 +59,18 @@ export async function handOver(
     await meanwhile?.(first);
     const releasing = first.release();
     const [wait, ...rest] = waits;
-    if (wait === undefined) throw new Error('nobody waits');
+    if (wait === undefined) throw new Error('no caller waits');
     const second = await wait;
     const outcome = await releasing;
     if (await isOnLeaseOf(first, other)) return { key, first, second, rest, outcome };
     await second.release();
-    // They may have given up meanwhile.
+    // Later waiters may have given up.
     for (const waiting of rest) await waiting.then((handle) => handle.release()).catch(() => undefined);
   }
-  throw new Error('the lock was never handed on inside the process');
+  throw new Error('the lock was never handed over inside the process');
 }
 
-/** Whether the store still has the lock as it was granted for that hold. */
+/** Whether the lock in the store still is the one granted for this hold. */
 export async function isOnLeaseOf(hold: LockHandle, other: LockApp): Promise<boolean> {
   return (await other.locks.inspect(hold.key))?.token === hold.token;
 }

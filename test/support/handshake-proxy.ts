@@ -3,8 +3,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { until, within } from './until.js';
 
 /**
- * A loopback proxy that brings what the server says only when the server has closed its end: of TLS that the client gives
- * up in the middle of the handshake, certificate and alert arrive together.
+ * A loopback proxy that delivers the server's bytes only when the server has closed its end. If the client aborts a TLS
+ * handshake, the certificate and the alert then arrive together.
  */
 export class HandshakeProxy {
   private readonly clients = new Set<Socket>();
@@ -27,13 +27,13 @@ export class HandshakeProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Resolves when the server has answered somebody from now on, who has not been told yet. */
+  /** Resolves when the server has replied to a new connection; the reply is not delivered yet. */
   async begun(): Promise<void> {
     const begun = new Promise<void>((resolve) => (this.whenBegun = resolve));
-    await within(30_000, 'a handshake that is under way', begun);
+    await within(30_000, 'a handshake', begun);
   }
 
-  /** Resolves when all connections have come to their end. */
+  /** Resolves when all connections are closed. */
   async close(): Promise<void> {
     this.server.close();
     await until('all connections are closed', () => this.clients.size === 0);
@@ -46,7 +46,7 @@ export class HandshakeProxy {
     client.on('end', () => server.end());
     server.on('data', (chunk) => {
       said.push(chunk);
-      // What comes later is about the end.
+      // Later bytes belong to the end of the handshake.
       if (said.length === 1) this.whenBegun?.();
     });
     server.on('close', () => client.end(Buffer.concat(said)));

@@ -1,9 +1,9 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/index.js';
 
-/** A store that carries releases out at once, and whose replies to them a test can keep back. */
+/** A store that carries releases out immediately; a test can hold their replies back. */
 export class HeldReleases implements LockStore {
   readonly name: string;
-  /** How many replies are kept back. */
+  /** The number of replies held back. */
   held = 0;
   private gate: Promise<void> | undefined;
 
@@ -11,7 +11,7 @@ export class HeldReleases implements LockStore {
     this.name = real.name;
   }
 
-  /** From now on. The function that it answers lets all of them go. */
+  /** Holds replies back from now on; the returned function delivers them. */
   hold(): () => void {
     let open = (): void => undefined;
     this.gate = new Promise((resolve) => (open = resolve));
@@ -26,7 +26,7 @@ export class HeldReleases implements LockStore {
     session.release = this.keptBack(session.release.bind(session));
     const renew = session.renew.bind(session);
     const keep = this.keptBack(renew);
-    // What sets a lease exactly keeps a lock taken whose hold is over.
+    // A renewal to an exact lease keeps a lock held after its hold has ended (holdAtLeast).
     session.renew = (requests) =>
       requests.some(({ exactly }) => exactly === true) ? keep(requests) : renew(requests);
     return session;

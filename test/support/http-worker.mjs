@@ -1,5 +1,5 @@
-// A small HTTP application with a lock per request, for tests of shutdown. Plain JavaScript, so that it starts without
-// a compiler; the decorators are applied by hand.
+// A small HTTP application with a lock for each request, for tests of shutdown. Plain JavaScript, so that it starts
+// without a compiler; decorators are applied by hand.
 import 'reflect-metadata';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { Controller, Get, Inject, Module, Param } from '@nestjs/common';
@@ -54,5 +54,5 @@ const app = await NestFactory.create(AppModule, { logger: false });
 app.enableShutdownHooks();
 await app.listen(0, '127.0.0.1');
 process.send?.({ port: app.getHttpServer().address().port });
-// Only what the application keeps open may keep the process alive.
+// From here on only leftovers of the application keep the process alive.
 process.channel?.unref();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { VirtualTime } from './virtual-time.js';
 
-/** Gives the tests of a `describe`, or of a file, the time of {@link VirtualTime}. They use no servers and no processes. */
+/** Runs the tests of a `describe` or a file in {@link VirtualTime}; for tests without servers and other processes. */
 export function inVirtualTime(): void {
   let stop: (() => void) | undefined;
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import type { LockEngine } from '../../lib/engine/lock-engine.js';
 import type { KeyRunners } from '../../lib/engine/key-runner.js';
 import type { LockApp } from './lock-app.js';
 
-/** What an application believes to hold and to wait for, so that a test that fails tells who has forgotten what. */
+/** The holds and waiters that an application knows, for the message of a failing test. */
 export function knownBy(app: LockApp): string {
   const { engine } = app.locks as unknown as { readonly engine: LockEngine };
   const { keys } = engine as unknown as { readonly keys: KeyRunners };

@@ -3,11 +3,11 @@ import { elapse } from './until.js';
 
 type LateRequest = 'acquire' | 'reserve' | 'acquireAll';
 
-/** A store that does at once what it is asked, and whose answers are as long on their way as the test wants. */
+/** A store that carries requests out immediately and delays replies. */
 export class LateAnswersStore implements LockStore {
   readonly name: string;
 
-  /** @param lateness of the next answer, ms */
+  /** @param lateness the delay of the next reply, ms */
   constructor(
     private readonly real: LockStore,
     private readonly lateness: (request: LateRequest) => number,

@@ -1,8 +1,8 @@
 import { elapse } from './until.js';
 
 /**
- * By how many ms more than `ms` the action takes, beyond what a bare timer followed by a round trip to the store takes in
- * the same moment. The least of several tries: it asks what the library can do, not how busy the machine is.
+ * How many ms longer than `ms` the action takes, beyond the time of a bare timer and a round trip to the store at the same
+ * time. The minimum of several tries, which shows the library's own delay on a busy machine.
  */
 export async function bestLateness(
   ms: number,
@@ -31,8 +31,8 @@ interface Losable {
 }
 
 /**
- * How far from its deadline a hold that can't be renewed any more is told to be lost, ms. A timer for the same moment
- * shows what a busy machine adds. Call it when nothing can move the deadline any more.
+ * How far from its deadline the loss of a hold that can no longer be renewed is reported, ms. A timer for the same time
+ * shows the delay of a busy machine. Call it when nothing can move the deadline any more.
  */
 export async function latenessOfAbort(hold: Losable): Promise<{ early: number; late: number }> {
   const { remaining } = hold;

@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 
 /**
- * What holds or queues in the server: the names, with what is there and for how long, so that a test that fails tells
- * whose it is. Tombstones stay for a while, and the fencing counter, a plain string, for good.
+ * The locks and queues on the server: their names with contents and remaining time, for the message of a failing test.
+ * Tombstones, which expire later, and the token counter, a plain string, are left out.
  */
 export async function leftoversOf(client: Redis | Cluster): Promise<string[]> {
   const keys = (await client.keys('*')).filter((key) => !key.includes('@:gone:'));
@@ -12,10 +12,10 @@ export async function leftoversOf(client: Redis | Cluster): Promise<string[]> {
 }
 
 async function described(client: Redis | Cluster, key: string): Promise<string> {
-  const [ttl, fields, places] = await Promise.all([
+  const [ttl, fields, entries] = await Promise.all([
     client.pttl(key),
     client.hgetall(key).catch(() => undefined),
     client.zrange(key, '0', '-1', 'WITHSCORES').catch(() => undefined),
   ]);
-  return `${key} (${ttl} ms left) ${JSON.stringify(fields ?? places)}`;
+  return `${key} (${ttl} ms left) ${JSON.stringify(fields ?? entries)}`;
 }

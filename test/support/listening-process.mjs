@@ -1,4 +1,4 @@
-// An application of the built package whose listeners all go wrong. It ends by itself, with 0, if nothing ends it before.
+// An application of the built package whose event listeners all fail. It exits with 0 unless a failure ends it earlier.
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { Observable, asyncScheduler } from 'rxjs';

@@ -1,23 +1,23 @@
 import type { Socket } from 'node:net';
 
-/** For how long what is written may stay unread without a byte read of it, ms of real time: nobody may be going to. */
+/** How long written bytes may stay unread before they are ignored, ms of real time: there may be no reader. */
 const LONGEST_STANDSTILL = 100n * 1_000_000n;
 
-/** What sockets of this process have sent to each other, or are to send, and nobody has read yet. */
+/** Bytes that sockets of this process have written, or are about to write, to each other and that are not read yet. */
 export class LocalTraffic {
-  /** By both of its ports. */
+  /** By both ports. */
   private readonly sockets = new Map<string, Socket>();
   private standsSince = 0n;
   private lastProgress = -1;
 
-  /** Something comes or goes over that socket. */
+  /** Records an act on a socket. */
   seen(socket: Socket): void {
     const { localPort, remotePort } = socket;
     if (localPort !== undefined && remotePort !== undefined)
       this.sockets.set(nameOf(localPort, remotePort), socket);
   }
 
-  /** Whether more is to come of what was written before. */
+  /** Whether written bytes are still to be read. */
   isUnderWay(): boolean {
     let [isUnread, progress] = [false, 0];
     for (const [name, socket] of this.sockets) {

@@ -9,7 +9,7 @@ import {
 } from '../../lib/index.js';
 import { next } from './until.js';
 
-/** Keeps what an application logs, so that a test can count lines and the output stays clean. */
+/** Collects the log of an application, so that a test can count lines and its output stays clean. */
 export class LogRecorder implements LoggerService {
   readonly lines: { readonly level: string; readonly message: string }[] = [];
 
@@ -45,7 +45,7 @@ export class LogRecorder implements LoggerService {
   }
 }
 
-/** A Nest application with the module as a user would set it up, standing for one process of a fleet. */
+/** A Nest application with the module as a user would set it up, representing one process. */
 export class LockApp {
   readonly seen: LockEvent[] = [];
   private readonly subscription: Subscription;
@@ -68,7 +68,7 @@ export class LockApp {
     return new LockApp(module, module.get(LockService), log);
   }
 
-  /** Events of one type, in order, of one key if given. */
+  /** Events of one type in order, for one key if given. */
   events<T extends LockEvent['type']>(type: T, key?: string): Extract<LockEvent, { type: T }>[] {
     const fits = (event: LockEvent): event is Extract<LockEvent, { type: T }> =>
       event.type === type && (key === undefined || event.key === key);
@@ -81,7 +81,7 @@ export class LockApp {
   }
 }
 
-/** Resolves when a call for `key` waits in that application, or at once if one has waited already. */
+/** Resolves when a call for `key` is queued in that application, or immediately if one was queued before. */
 export async function queuedIn(app: LockApp, key: string): Promise<void> {
   if (app.events('queued', key).length > 0) return;
   await next(app.locks.events, (event) => event.type === 'queued' && event.key === key);

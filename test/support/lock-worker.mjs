@@ -1,4 +1,4 @@
-// A process of its own that uses the built package like an application would and does what its parent tells it over
+// A separate process that uses the built package like an application and runs the commands that its parent sends over
 // IPC. Plain JavaScript, so that it starts without a compiler.
 import 'reflect-metadata';
 import { closeSync, openSync, unlinkSync } from 'node:fs';
@@ -15,7 +15,7 @@ const handles = new Map();
 const loops = new Map();
 
 const commands = {
-  /** @param isOnPage whether pages of locks show it */
+  /** @param isOnPage whether lock dashboards show it */
   async start({ options, isOnPage = false }) {
     const imports = [DistributedLockModule.forRoot(await moduleOptionsOf(options))];
     if (isOnPage)
@@ -33,7 +33,7 @@ const commands = {
     return handle.token;
   },
 
-  /** Waits for one key as so many applications; answers when all of them stand in the queue. */
+  /** Waits for one key in this many applications; returns when all are queued. */
   async queueAs({ key, sessions, options }) {
     for (let index = 0; index < sessions; index++) {
       const context = await NestFactory.createApplicationContext(DistributedLockModule.forRoot(options), {
@@ -56,7 +56,7 @@ const commands = {
 
   now: () => Date.now(),
 
-  /** Blocks the event loop and looks at the handle before anything else can run. */
+  /** Blocks the event loop, and reads the handle before anything else can run. */
   block({ ms, as }) {
     const end = performance.now() + ms;
     while (performance.now() < end);
@@ -64,14 +64,14 @@ const commands = {
   },
 
   /**
-   * Computes without a break worth mentioning until this process turns out to have been stopped for `gap` ms, and looks
-   * at the handle in the very next statement. The event loop turns every few ms, so that renewals get through.
+   * Computes until this process notices that it was stopped for `gap` ms, and reads the handle in the very next statement.
+   * The event loop turns every few ms, so that renewals get through.
    */
   async computeUntilStopped({ as, gap, deadline }) {
     const handle = handles.get(as);
     const start = performance.now();
     let last = start;
-    // From here on: the parent may stop us before the next line.
+    // From here on the parent may stop this process at any statement.
     process.send?.({ event: { type: 'computing' } });
     while (last - start < deadline) {
       const turn = last + 10;
@@ -85,7 +85,7 @@ const commands = {
     throw new Error(`was never stopped for ${gap} ms`);
   },
 
-  /** Takes the lock again and again until told to stop; `witness` is a file that only one may have at a time. */
+  /** Acquires the lock again and again until `stopLoop`; `witness` is a file that only one holder may have at a time. */
   async loop({ key, options, name, work, witness }) {
     const state = { going: true };
     loops.set(name, state);
@@ -108,7 +108,7 @@ const commands = {
     return seen;
   },
 
-  /** One caller who shares the lock with those who agree; when it was there and inside, by the clock of the machine. */
+  /** A caller that shares the lock with compatible ones; reports when it waited and held, by the machine's clock. */
   async share({ key, options, work }) {
     const call = { askedAt: monotonic() };
     try {
@@ -128,7 +128,7 @@ const commands = {
     loops.get(name).going = false;
   },
 
-  /** Nobody is left to use what is asked for in the last moment. */
+  /** Requests a lock, and exits in the same tick. */
   askAndExit({ key }) {
     setImmediate(async () => {
       await locks.withLock(key, () => undefined);
@@ -139,11 +139,11 @@ const commands = {
 
   async workAndExit({ keys }) {
     const work = Promise.all(keys.map((key) => locks.withLock(key, () => elapse(5))));
-    // After the answer to the parent.
+    // After the reply to the parent.
     setImmediate(() => work.then(() => process.exit(0)));
   },
 
-  /** Runs a job by the wall clock of this process, as one replica of several; tells of each run, and of each tick. */
+  /** Runs a scheduled job by the wall clock of this process, as one of several replicas; reports each run and each tick. */
   async schedule({ options, period, locked }) {
     const { Cron, ScheduleModule } = await import('@nestjs/schedule');
     const everyPeriod = Cron(`*/${period / 1_000} * * * * *`);
@@ -165,18 +165,18 @@ const commands = {
     app = await NestFactory.createApplicationContext(JobModule, { logger: false });
   },
 
-  /** Closes the application and lets go of the parent: after that nothing of this file keeps the process alive. */
+  /** Closes the application and disconnects from the parent: after that only the library can keep the process alive. */
   async close() {
     await app?.close();
     closing = true;
-    // What is being closed is closed after a turn of the event loop.
+    // Handles close one turn of the event loop later.
     await elapse(1);
     setImmediate(() => process.disconnect?.());
     return process.getActiveResourcesInfo();
   },
 };
 
-/** ms, the same for all processes of the machine, whatever their wall clocks do. */
+/** ms, the same for all processes of the machine, and independent of their wall clocks. */
 function monotonic() {
   return Number(process.hrtime.bigint()) / 1e6;
 }
@@ -197,7 +197,7 @@ function look(handle) {
   };
 }
 
-/** As the compiler would, the last decorator first. */
+/** Applies the last decorator first, as the compiler does. */
 function decorate(prototype, name, ...decorators) {
   for (const decorator of decorators.reverse()) {
     const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
@@ -228,7 +228,7 @@ process.on('message', async ({ id, command, ...args }) => {
 process.on('unhandledRejection', (error) => {
   process.send?.({ unhandled: String(error?.stack ?? error) });
 });
-// The parent is gone: nobody can want anything any more. A parent that asked for `close` looks at how we end.
+// The parent has exited, so this process is of no use. After `close`, a parent checks how this process ends.
 process.on('disconnect', () => {
   if (!closing) process.exit();
 });

@@ -1,23 +1,23 @@
 import type { LockStore, LockStoreClient, LockStoreSession, WallClockMs } from '../../lib/index.js';
 import { LockStoreError, MemoryLockStore } from '../../lib/index.js';
 
-/** One member of a quorum in memory, whose faults and clock a test decides. Counts what it is asked. */
+/** A quorum member in memory; a test controls its faults and its clock. Records all requests. */
 export class MemberUnderControl implements LockStore {
   readonly name: string;
-  /** `down`: can't be reached. `refusing`: answers with errors. `silent`: never answers, and does nothing. `slow`: does it, and answers when told to. */
+  /** `refusing`: replies with errors. `silent`: ignores requests. `slow`: carries requests out, and replies on `answer()`. */
   condition: 'up' | 'down' | 'refusing' | 'silent' | 'slow' = 'up';
-  /** What alone a slow member is slow at; everything if left out. */
+  /** The only kind of request with slow replies; all if undefined. */
   slowAt: string | undefined;
-  /** Keeps each request back until it resolves; those of one session arrive in order. */
+  /** Delays each request until it resolves; requests of one session arrive in order. */
   way: (() => Promise<unknown>) | undefined;
-  /** What it never hears of. */
+  /** A kind of request that never arrives. */
   isDeafTo: string | undefined;
   readonly asked: string[] = [];
   private store = new MemoryLockStore();
   private readonly held: (() => void)[] = [];
   private lastToken = 0;
 
-  /** @param skew by how many ms its clock is ahead */
+  /** @param skew how far its clock is ahead, ms */
   constructor(
     index: number,
     public skew = 0,
@@ -25,13 +25,13 @@ export class MemberUnderControl implements LockStore {
     this.name = `member ${index}`;
   }
 
-  /** Sends the answers that a slow member owes. */
+  /** Sends the replies that a slow member has held back. */
   answer(): void {
     this.condition = 'up';
     for (const send of this.held.splice(0)) send();
   }
 
-  /** Starts anew with nothing. */
+  /** Restarts without data. */
   restartEmpty(): void {
     this.store = new MemoryLockStore();
     this.lastToken = 0;
@@ -44,7 +44,7 @@ export class MemberUnderControl implements LockStore {
       now: () => client.now(),
       granted: (owner, grant) => {
         const { token, since } = this.stamp(grant.tokens ?? 1);
-        // The lock itself keeps what it was told last.
+        // The lock stores the token reported last.
         client.granted(owner, { ...grant, token, since });
       },
     };
@@ -99,7 +99,7 @@ export class MemberUnderControl implements LockStore {
     };
   }
 
-  /** As the scripts do it: by this member's clock, and never the same or less. */
+  /** By this member's clock and always increasing, as in the scripts. */
   private stamp(count: number): { token: number; since: WallClockMs } {
     const now = Date.now() + this.skew;
     const token = Math.max(this.lastToken + 1, now * 1000);

@@ -6,7 +6,7 @@ const docs = join(import.meta.dirname, '../../docs/operations');
 /** The alert rules that users load into Prometheus. */
 export const ALERT_RULES = join(docs, 'prometheus-alerts.yaml');
 
-/** A query of the dashboard, or what a rule of alerts compares. */
+/** A query of the dashboard, or the expression of an alert. */
 export interface Query {
   readonly where: string;
   readonly expr: string;
@@ -32,12 +32,12 @@ export function panels(): readonly Panel[] {
   return dashboard().panels;
 }
 
-/** What the panels of the dashboard ask. */
+/** The queries of all panels. */
 export function panelQueries(): Query[] {
   return panels().flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: title, expr })));
 }
 
-/** What the variables of the dashboard ask, which is no query of Prometheus itself. */
+/** The queries of the dashboard's variables, which are not PromQL. */
 export function variableQueries(): Query[] {
   return dashboard().templating.list.flatMap(({ name, definition: expr }) =>
     expr === undefined ? [] : [{ where: name, expr }],
@@ -48,7 +48,7 @@ export function alertQueries(): Query[] {
   const text = readFileSync(ALERT_RULES, 'utf8');
   const rules = [...text.matchAll(/^ +- alert: (\w+)\n +expr: (.+)$/gm)];
   if (rules.length !== text.match(/- alert:/g)?.length) {
-    throw new Error('each alert is to be followed by its expr, in one line');
+    throw new Error('each alert must be followed by its expr on one line');
   }
   return rules.map(([, where = '', expr = '']) => ({ where, expr }));
 }

@@ -5,7 +5,7 @@ import {
   type LockStoreSession,
 } from '../../lib/index.js';
 
-/** A store that nothing reaches any more, and that brings nothing, once its process has died. */
+/** A store that is unreachable and silent once its process has died. */
 export class MortalStore implements LockStore {
   readonly name: string;
   private isDead = false;

@@ -14,7 +14,7 @@ const ROOT = '/distributed-locks/locks';
 const NOT_EMPTY = -111;
 const CLIENTS = '/distributed-locks/clients';
 
-/** What the store of ZooKeeper keeps there, seen by another client. */
+/** The library's nodes in ZooKeeper, as another client sees them. */
 export class NodesOfLocks {
   private constructor(private readonly connection: ZooKeeperConnection) {}
 
@@ -34,32 +34,32 @@ export class NodesOfLocks {
     return new NodesOfLocks(connection);
   }
 
-  /** Of all locks: who holds them and who waits. */
-  async places(): Promise<readonly string[]> {
+  /** The entries of holders and waiters in all locks. */
+  async entries(): Promise<readonly string[]> {
     const locks = await this.namesIn(ROOT);
-    const places = await Promise.all(
+    const entries = await Promise.all(
       locks.map(async (lock) => (await this.namesIn(`${ROOT}/${lock}`)).map((name) => `${lock}/${name}`)),
     );
-    return places.flat();
+    return entries.flat();
   }
 
-  /** What clients have of their own, as long as their sessions last. */
+  /** The nodes of clients, which last as long as their sessions. */
   clients(): Promise<readonly string[]> {
     return this.namesIn(CLIENTS);
   }
 
-  /** What belongs to a session goes with it. */
+  /** Ephemeral nodes are deleted with their session. */
   async clear(): Promise<void> {
     await this.connection.request(remove(`${CLIENTS}/watched`)).catch(() => undefined);
-    for (const place of await this.places()) {
-      await this.connection.request(remove(`${ROOT}/${place}`)).catch(() => undefined);
+    for (const entry of await this.entries()) {
+      await this.connection.request(remove(`${ROOT}/${entry}`)).catch(() => undefined);
     }
     for (const lock of await this.namesIn(ROOT)) {
       await this.connection.request(remove(`${ROOT}/${lock}`)).catch(() => undefined);
     }
   }
 
-  /** As `deleteall` of ZooKeeper's own program does it: others may create nodes there meanwhile, which stay. */
+  /** Like `deleteall` of ZooKeeper's command line: nodes that others create meanwhile stay. */
   async deleteAll(path: string): Promise<void> {
     for (const name of await this.namesIn(path)) await this.deleteAll(`${path}/${name}`);
     await this.connection.request(remove(path)).catch((error: unknown) => {
@@ -67,12 +67,12 @@ export class NodesOfLocks {
     });
   }
 
-  /** Writes what somebody else has created. */
+  /** Writes a node that another client has created. */
   async write(path: string, text: string): Promise<void> {
     await this.connection.request(setData(path, Buffer.from(text)));
   }
 
-  /** Makes a node for everybody. */
+  /** Creates a node with open access. */
   async create(path: string, permissions = EVERYTHING, text = ''): Promise<void> {
     const acl = { permissions, scheme: 'world', id: 'anyone' };
     await this.connection.request(create(path, Buffer.from(text), acl, NODE.persistent));

@@ -1,19 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
+import { NOBODY } from './postgres-server.js';
+import { endProcess, untilReady } from './server-process.js';
 
-/** Where the program is; set by `npm run test:stores` where it can be had. */
+/** The path of PgBouncer; `npm run test:stores` sets it where it can be installed. */
 export const pgBouncerProgram = process.env['PGBOUNCER'];
 const libraries = process.env['PGBOUNCER_LIBRARIES'];
 
-/** It does not run as root. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-
-/** A PgBouncer that gives few connections to whoever has a transaction. */
+/** A PgBouncer with few connections and transaction pooling. */
 export class PgBouncer {
   private constructor(
     readonly port: number,
@@ -21,7 +19,7 @@ export class PgBouncer {
     private readonly directory: string,
   ) {}
 
-  /** @param target port of the PostgreSQL */
+  /** @param target the port of PostgreSQL */
   static async before(target: number): Promise<PgBouncer> {
     if (pgBouncerProgram === undefined) throw new Error('run it with `npm run test:stores`');
     const directory = await mkdtemp(join(tmpdir(), 'lock-pgbouncer-'));
@@ -39,17 +37,7 @@ export class PgBouncer {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     guardAgainstOrphans(child, directory);
-    await new Promise<void>((resolve, reject) => {
-      let output = '';
-      child.stderr.on('data', (chunk: Buffer) => {
-        output = (output + chunk.toString()).slice(-10_000);
-        if (output.includes('process up')) resolve();
-      });
-      child.once('error', reject);
-      child.once('exit', () => {
-        reject(new Error(`PgBouncer ended at once:\n${output}`));
-      });
-    });
+    await untilReady('PgBouncer', child, /process up/);
     return new PgBouncer(port, child, directory);
   }
 
@@ -58,8 +46,7 @@ export class PgBouncer {
   }
 
   async close(): Promise<void> {
-    const exited = once(this.child, 'exit');
-    if (this.child.kill('SIGKILL')) await exited;
+    await endProcess(this.child);
     await rm(this.directory, { recursive: true, force: true });
   }
 }

@@ -2,14 +2,14 @@ import { PostgresServer } from './postgres-server.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { until } from './until.js';
 
-/** A primary, a standby that follows it by a network of its own, and the address that applications know. */
+/** A primary, a standby that follows it through a proxy, and a stable address for applications. */
 export class PostgresPair {
   private constructor(
     private readonly isSynchronous: boolean,
     private servers: readonly [primary: PostgresServer, standby: PostgresServer],
-    /** From the standby to the primary. */
+    /** The proxy from the standby to the primary. */
     private way: TcpProxy,
-    /** Leads to whichever is the primary. */
+    /** The proxy that leads to the current primary. */
     private readonly address: TcpProxy,
   ) {}
 
@@ -24,12 +24,12 @@ export class PostgresPair {
     return this.servers[0];
   }
 
-  /** Between the two. */
+  /** The proxy between primary and standby. */
   get link(): TcpProxy {
     return this.way;
   }
 
-  /** Of the address that applications know. */
+  /** The port of the stable address. */
   get port(): number {
     return this.address.port;
   }
@@ -39,23 +39,23 @@ export class PostgresPair {
   }
 
   /**
-   * The primary is gone with its machine, and the standby takes its place and its address.
+   * The primary is lost with its machine; the standby is promoted and gets the stable address.
    *
-   * @param lose what happens to the primary
+   * @param lose the fault of the primary
    */
   async failOver(lose = (primary: PostgresServer): Promise<unknown> => primary.destroy()): Promise<void> {
     const [primary, standby] = this.servers;
     await lose(primary);
     await standby.promote();
     const client = await standby.client();
-    // It may have been made from one that waited for a standby: it would wait for one that is not there.
+    // The copied setting would make it wait for a standby that does not exist.
     await client.query('ALTER SYSTEM RESET synchronous_standby_names');
     await client.query('SELECT pg_reload_conf()');
     await client.end();
     this.address.lead(standby.port);
   }
 
-  /** After a failover: whoever was the standby gets an empty one that follows it. */
+  /** After a failover: gives the new primary an empty standby. */
   async restore(): Promise<void> {
     const [gone, primary] = this.servers;
     await this.way.close();
@@ -64,7 +64,7 @@ export class PostgresPair {
     await this.renewStandbyOf(primary);
   }
 
-  /** The standby loses its data, and gets those of the primary anew. */
+  /** Replaces the data of the standby by a new copy of the primary's. */
   async emptyStandby(): Promise<void> {
     const [primary, standby] = this.servers;
     await this.way.close();
@@ -85,7 +85,7 @@ export class PostgresPair {
   }
 }
 
-/** A standby, without which nothing is committed from now on if it is to be synchronous. */
+/** Starts a standby; if it is to be synchronous, commits wait for it from now on. */
 async function follow(
   primary: PostgresServer,
   isSynchronous: boolean,

@@ -40,24 +40,19 @@ CREATE UNLOGGED TABLE IF NOT EXISTS "distributed_lock".board (
 
 CREATE SEQUENCE IF NOT EXISTS "distributed_lock".tokens;
 
--- The server's time, µs.
 CREATE OR REPLACE FUNCTION "distributed_lock".clock() RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 $$;
 
--- What the advisory lock of a key is called. Two keys of one name wait for each other and do no harm.
 CREATE OR REPLACE FUNCTION "distributed_lock".lock_number(key text) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
   SELECT hashtextextended(key, 6074331)
 $$;
 
--- Keeps everybody else from these keys until the transaction has ended. In one order, so that nobody waits in a circle.
--- Answers the time since which that is so.
 CREATE OR REPLACE FUNCTION "distributed_lock".lock_and_tell_time(keys text[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   numbers bigint[];
   number bigint;
 BEGIN
-  -- A snapshot of before would not show what others did while this transaction waited for the key.
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'locks need transactions that are "read committed", not "%"', current_setting('transaction_isolation')
       USING ERRCODE = 'feature_not_supported';
@@ -68,7 +63,6 @@ BEGIN
     numbers := ARRAY(SELECT DISTINCT "distributed_lock".lock_number(one) FROM unnest(keys) AS one ORDER BY 1);
   END IF;
   FOREACH number IN ARRAY numbers LOOP
-    -- Nearly always free, and then an expression: it costs a tenth of a query.
     IF NOT pg_try_advisory_xact_lock(number) THEN
       PERFORM pg_advisory_xact_lock(number);
     END IF;
@@ -77,15 +71,11 @@ BEGIN
 END
 $$;
 
--- The first of so many tokens that nobody else gets. They start from the clock, so that they grow when the data was
--- lost; and from the last one, so that they grow when the clock was set back. A sequence does not roll back, and is
--- written to the log before a transaction that has used it has ended.
 CREATE OR REPLACE FUNCTION "distributed_lock".reserve_tokens(count integer, now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   last bigint;
   is_unlocked boolean;
 BEGIN
-  -- Not until the end of the transaction: all keys share it.
   IF NOT pg_try_advisory_lock("distributed_lock".lock_number('tokens of "distributed_lock"')) THEN
     PERFORM pg_advisory_lock("distributed_lock".lock_number('tokens of "distributed_lock"'));
   END IF;
@@ -93,7 +83,6 @@ BEGIN
   is_unlocked := pg_advisory_unlock("distributed_lock".lock_number('tokens of "distributed_lock"'));
   RETURN last - count + 1;
 EXCEPTION WHEN OTHERS OR query_canceled THEN
-  -- It is the session's, which would keep it: nobody else would ever get a token.
   PERFORM pg_advisory_unlock("distributed_lock".lock_number('tokens of "distributed_lock"'));
   RAISE;
 END
@@ -103,28 +92,22 @@ CREATE OR REPLACE FUNCTION "distributed_lock".client_of(owner text) RETURNS text
   SELECT split_part(owner, ':', 1)
 $$;
 
--- Tells the client of an owner. A name of a channel has at most 63 bytes.
 CREATE OR REPLACE FUNCTION "distributed_lock".tell(owner_told text, message text) RETURNS void LANGUAGE sql VOLATILE AS $$
   SELECT pg_notify('lock_' || md5(split_part(owner_told, ':', 1)), message)
 $$;
 
--- Whether another client than the owner's waits for the key.
 CREATE OR REPLACE FUNCTION "distributed_lock".others_wait(k text, o text) RETURNS boolean LANGUAGE sql VOLATILE AS $$
   SELECT EXISTS (SELECT FROM "distributed_lock".waiters w WHERE w.key = k AND NOT starts_with(w.owner, split_part(o, ':', 1) || ':'))
 $$;
 
--- Whether callers with these limits may use the same key: all of it (1) goes with readers (0).
 CREATE OR REPLACE FUNCTION "distributed_lock".agree(one integer, other integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT one = other OR (one < 2 AND other < 2)
 $$;
 
--- Whether one more with that limit may hold a key that so many hold in shares.
 CREATE OR REPLACE FUNCTION "distributed_lock".fits(held integer, wanted integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT held = 0 OR wanted = 0 OR (wanted > 1 AND held < wanted)
 $$;
 
--- Forgets the holders whose lease is over. What a renewal has prolonged meanwhile stays: the statement looks again.
--- Answers how many are left, and their limit.
 CREATE OR REPLACE FUNCTION "distributed_lock".prune(k text, now bigint, OUT held integer, OUT held_limit integer) LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM "distributed_lock".holds h WHERE h.key = k AND h.ends <= now;
@@ -132,7 +115,6 @@ BEGIN
 END
 $$;
 
--- Writes a hold where there is room for it; its first token.
 CREATE OR REPLACE FUNCTION "distributed_lock".grant_hold(
   k text, o text, wanted integer, lease bigint, now bigint, count integer, label text, is_pushed boolean
 ) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -144,10 +126,6 @@ BEGIN
 END
 $$;
 
--- Gives the key, of which so many hold shares, to those who wait, in order, for as long as there is room. A waiter that
--- missed its heartbeats loses its place. Grants are pushed with a short claim lease. `asking` is the owner whose request
--- this is: it needs no message, so it is answered without being granted when its turn has come. Answers whether that is
--- so, or nobody is left whom it has to let go first; and how many hold shares then.
 CREATE OR REPLACE FUNCTION "distributed_lock".hand_over(
   k text, now bigint, asking text, INOUT held integer, OUT is_turn boolean
 ) LANGUAGE plpgsql AS $$
@@ -180,7 +158,6 @@ BEGIN
 END
 $$;
 
--- Serves those who wait if the key has room for them.
 CREATE OR REPLACE FUNCTION "distributed_lock".serve(k text, now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   left_over record;
@@ -195,7 +172,6 @@ BEGIN
 END
 $$;
 
--- Keeps late requests of an owner out. sweep() clears away those that are over.
 CREATE OR REPLACE FUNCTION "distributed_lock".leave_tombstone(o text, lifetime bigint, now bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO "distributed_lock".tombstones AS t VALUES (o, now + lifetime * 1000)
@@ -203,8 +179,6 @@ BEGIN
 END
 $$;
 
--- Takes the lock, or a share of it, if there is room and nobody is before; else, if asked to wait, takes or keeps a place
--- in its queue. Asking again with the same owner answers the grant it already has, and claims it.
 CREATE OR REPLACE FUNCTION "distributed_lock".ask(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   k text := r->>'key';
@@ -223,7 +197,6 @@ DECLARE
   is_queued boolean := false;
   token bigint;
 BEGIN
-  -- In one query. As a rule there is nothing, and then it is the only one before the hold is written.
   SELECT EXISTS (SELECT FROM "distributed_lock".tombstones t WHERE t.owner = o), EXISTS (SELECT FROM "distributed_lock".holds h WHERE h.key = k),
       EXISTS (SELECT FROM "distributed_lock".waiters w WHERE w.key = k)
     INTO is_refused, has_holds, has_queue;
@@ -237,21 +210,17 @@ BEGIN
   END IF;
   found_held := "distributed_lock".prune(k, now);
   IF found_held.held > 0 THEN
-    -- A pushed grant gets exactly the lease; any other is never shortened.
     UPDATE "distributed_lock".holds h
       SET ends = CASE WHEN h.unclaimed THEN now + lease * 1000 ELSE greatest(h.ends, now + lease * 1000) END,
         unclaimed = false
       WHERE h.key = k AND h.owner = o RETURNING h.* INTO mine;
     IF FOUND THEN
-      -- Tokens that were reserved with an earlier grant are not told again: they may be in use.
       RETURN jsonb_build_object('outcome', 'granted', 'token', mine.token, 'since', mine.since, 'tokens', 1,
         'othersWait', "distributed_lock".others_wait(k, o));
     END IF;
   END IF;
   IF found_held.held > 0 OR has_queue THEN
     is_queued := EXISTS (SELECT FROM "distributed_lock".waiters w WHERE w.key = k AND w.owner = o);
-    -- Those who wait agree with each other. Also one that does not wait must agree with them: they are served first, and
-    -- it beside them.
     others_limit := coalesce(found_held.held_limit,
       CASE WHEN NOT (waits AND is_queued) THEN
         (SELECT w.holders_limit FROM "distributed_lock".waiters w WHERE w.key = k AND w.alive_until >= now LIMIT 1) END);
@@ -288,15 +257,12 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
       'tokens', (r->>'tokens')::integer, 'othersWait', has_queue AND "distributed_lock".others_wait(k, o));
   END IF;
-  -- For all of the lock the last holder has to let go, for a share the first.
   RETURN (SELECT jsonb_build_object('outcome', CASE WHEN waits THEN 'queued' ELSE 'busy' END, 'time', now,
       'left', (CASE WHEN wanted = 1 THEN max(h.ends) ELSE min(h.ends) END - now) / 1000)
     FROM "distributed_lock".holds h WHERE h.key = k);
 END
 $$;
 
--- Grants several locks to one caller at once: all of them if each has room and nobody waits for it, else none; then the
--- index of the first that can't be had.
 CREATE OR REPLACE FUNCTION "distributed_lock".take_all(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   names text[] := ARRAY(SELECT value->>'key' FROM jsonb_array_elements(r->'all'));
@@ -326,7 +292,6 @@ BEGIN
 END
 $$;
 
--- Gives a held lock, or a share of it, to those who wait. With a tombstone, takes an owner back whatever state it is in.
 CREATE OR REPLACE FUNCTION "distributed_lock".give_back(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   k text := r->>'key';
@@ -349,8 +314,6 @@ BEGIN
 END
 $$;
 
--- Whether the owner still holds the lock, and whoever does if not. Never creates a lock and never shortens a lease
--- otherwise; only the first claim of a pushed grant sets the lease exactly. With 0 it only tells.
 CREATE OR REPLACE FUNCTION "distributed_lock".renew_one(k text, o text, lease bigint, exactly boolean, now bigint)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -365,14 +328,12 @@ BEGIN
   IF FOUND THEN
     RETURN 'renewed';
   END IF;
-  -- Those who hold shares may hold them beside this owner.
   RETURN CASE WHEN EXISTS (
       SELECT FROM "distributed_lock".holds h WHERE h.key = k AND h.holders_limit = 1 AND h.owner <> o AND h.ends > now)
     THEN 'taken' ELSE 'gone' END;
 END
 $$;
 
--- Renews many holds in one statement. Rows are locked, not keys: whoever takes a key over first deletes what is over.
 CREATE OR REPLACE FUNCTION "distributed_lock".renew(keys text[], owners text[], leases bigint[], exact boolean[])
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -399,7 +360,6 @@ BEGIN
 END
 $$;
 
--- Renews one hold, and reserves tokens for the holds that follow it in its process.
 CREATE OR REPLACE FUNCTION "distributed_lock".reserve(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   outcome text := "distributed_lock".renew_one(r->>'key', r->>'owner', (r->>'lease')::bigint, (r->>'exactly')::boolean, now);
@@ -412,7 +372,6 @@ BEGIN
 END
 $$;
 
--- Who holds the lock or shares of it, and who waits for it, in order; null if it is free.
 CREATE OR REPLACE FUNCTION "distributed_lock".inspect(r jsonb, now bigint) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
   SELECT jsonb_build_object('limit', max(h.holders_limit),
       'holders', jsonb_agg(jsonb_build_object('owner', h.owner, 'token', h.token, 'since', h.since,
@@ -423,7 +382,6 @@ CREATE OR REPLACE FUNCTION "distributed_lock".inspect(r jsonb, now bigint) RETUR
     FROM "distributed_lock".holds h WHERE h.key = r->>'key' AND h.ends > now HAVING count(*) > 0
 $$;
 
--- Breaks the lock whoever holds it or shares of it, tells the holders' clients, and serves those who wait.
 CREATE OR REPLACE FUNCTION "distributed_lock".force_release(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   broken text;
@@ -439,8 +397,6 @@ BEGIN
 END
 $$;
 
--- Breaks one hold, that of an owner, or with a token, or both, and nothing else; tells its client, and serves those who
--- wait.
 CREATE OR REPLACE FUNCTION "distributed_lock".break_hold(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   broken text;
@@ -459,8 +415,6 @@ BEGIN
 END
 $$;
 
--- Gives back many locks that are held, or shares of them. What comes after others asked for it is served; as a rule nobody
--- has, and then it is one statement, however many they are.
 CREATE OR REPLACE FUNCTION "distributed_lock".give_back_all(requests jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   replies jsonb;
@@ -482,7 +436,6 @@ BEGIN
 END
 $$;
 
--- Carries out many requests, in order, in one transaction. `keys` are all keys that they are about.
 CREATE OR REPLACE FUNCTION "distributed_lock".run(keys text[], requests jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   now bigint := "distributed_lock".lock_and_tell_time(keys);
@@ -512,7 +465,6 @@ BEGIN
 END
 $$;
 
--- Removes what crashed processes have left behind, and hands over what has become free. One at a time is enough.
 CREATE OR REPLACE FUNCTION "distributed_lock".sweep() RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   now bigint := "distributed_lock".clock();
@@ -529,7 +481,6 @@ BEGIN
     UNION SELECT w.key FROM "distributed_lock".waiters w WHERE w.alive_until < now
     LIMIT 100
   LOOP
-    -- Whoever has the key at the moment sees to it himself.
     IF pg_try_advisory_xact_lock("distributed_lock".lock_number(k)) THEN
       PERFORM "distributed_lock".prune(k, now);
       DELETE FROM "distributed_lock".waiters w WHERE w.key = k AND w.alive_until < now;

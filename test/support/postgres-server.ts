@@ -8,14 +8,14 @@ import pg from 'pg';
 import { postgresMigration } from '../../lib/stores/postgres/index.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
-import { hasExited } from './redis-process.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
+import { endProcess, hasExited, untilReady } from './server-process.js';
 import { createTlsFiles } from './tls-files.js';
 
-/** Where the programs of PostgreSQL are; set by `npm run test:stores`. */
+/** The folder with the programs of PostgreSQL; set by `npm run test:stores`. */
 export const postgresPrograms = process.env['POSTGRES_PROGRAMS'];
 
-/** What a client of the test's own gives. */
+/** The interface of a client for tests. */
 export interface TestPgClient {
   connect(): Promise<unknown>;
   query(
@@ -29,27 +29,27 @@ export interface TestPgClient {
 
 const { Client } = pg as unknown as { Client: new (url: string) => TestPgClient };
 
-/** Where the libraries of its programs are, if not where the system has its own. */
+/** The folder with the libraries of its programs, if not the system's. */
 const libraries = process.env['POSTGRES_LIBRARIES'];
 const env = { ...process.env, ...(libraries !== undefined && { LD_LIBRARY_PATH: libraries }) };
 
-/** PostgreSQL does not run as root: it gets the user who owns nothing. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+/** PostgreSQL does not run as root: it gets the user `nobody`. */
+export const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 export interface PostgresServerOptions {
-  /** Further settings, as `-c` takes them. */
+  /** Further settings for `-c`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Lines of `pg_hba.conf` before the one that lets everybody in without a password. */
+  /** Lines of `pg_hba.conf` before the one that trusts all users. */
   readonly access?: readonly string[];
-  /** Clients may use TLS, with a certificate for loopback that they have to trust: {@link PostgresServer.ca}. */
+  /** Enables TLS, with a certificate for loopback addresses that clients must trust: {@link PostgresServer.ca}. */
   readonly tls?: boolean;
-  /** Of its messages to clients, such as `de`, where the system has them in that language. */
+  /** The language of its messages to clients, such as `de`, where the system supports it. */
   readonly language?: string;
-  /** The wall clock can be set: {@link PostgresServer.fixClock}. Linux only. */
+  /** Makes the wall clock adjustable: {@link PostgresServer.fixClock}. Linux only. */
   readonly clock?: boolean;
 }
 
-/** A PostgreSQL of the test's own: loopback only, on a free port, in a directory of its own, and careless of its disk. */
+/** A PostgreSQL server for a test: on a free loopback port, in its own folder, and without fsync. */
 export class PostgresServer {
   private readonly clients = new Set<TestPgClient>();
 
@@ -58,7 +58,7 @@ export class PostgresServer {
     private readonly directory: string,
     private readonly settings: Readonly<Record<string, string>>,
     private process: ChildProcess,
-    /** The certificate of the authority that has signed the server's, PEM; undefined without TLS. */
+    /** The authority that signed the server's certificate, PEM; undefined without TLS. */
     readonly ca: string | undefined,
     private readonly clock: ServerClock | undefined,
   ) {}
@@ -91,9 +91,9 @@ export class PostgresServer {
   }
 
   /**
-   * One that follows another, and can be promoted.
+   * A standby of another server, which can be promoted.
    *
-   * @param port of the primary, or of a proxy before it
+   * @param port the port of the primary, or of a proxy in front of it
    */
   static async standbyOf(port: number): Promise<PostgresServer> {
     const directory = await mkdtemp(join(tmpdir(), 'lock-postgres-'));
@@ -113,7 +113,7 @@ export class PostgresServer {
     }
   }
 
-  /** Has the schema of locks. */
+  /** Starts a server with the schema of locks. */
   static async startWithSchema(options: PostgresServerOptions = {}): Promise<PostgresServer> {
     const server = await PostgresServer.start(options);
     const client = await server.client();
@@ -125,7 +125,7 @@ export class PostgresServer {
     return this.urlOf(this.port);
   }
 
-  /** The same server by another way, such as a proxy. */
+  /** The same server at another port, such as a proxy's. */
   urlOf(port: number): string {
     return `postgres://postgres@127.0.0.1:${String(port)}/postgres`;
   }
@@ -136,13 +136,13 @@ export class PostgresServer {
     return pid;
   }
 
-  /** Its wall clock stands still at this time, ms, until it is told another one; needs `clock: true`. */
+  /** Stops the wall clock at this time, ms, until the next call; needs `clock: true`. */
   fixClock(wall: number): void {
     if (!this.clock) throw new Error('start the server with `clock: true` to set its clock');
     this.clock.offset.fix(wall);
   }
 
-  /** A plain client for the test itself; closed together with the server. */
+  /** A plain client for the test; closed with the server. */
   async client(): Promise<TestPgClient> {
     const client = new Client(this.url);
     client.on('error', () => undefined);
@@ -151,33 +151,33 @@ export class PostgresServer {
     return client;
   }
 
-  /** SIGQUIT: as after a loss of power, but what was committed is there. */
+  /** SIGQUIT: like a loss of power; committed data survives. */
   async kill(): Promise<void> {
-    await this.end('SIGQUIT');
+    await endProcess(this.process, 'SIGQUIT');
   }
 
-  /** SIGKILL for all its processes, as when the machine is gone. */
+  /** SIGKILL for all its processes, like the loss of the machine. */
   async destroy(): Promise<void> {
     if (hasExited(this.process)) return;
     const exited = once(this.process, 'exit');
-    // Else it would start new ones.
+    // Otherwise it would start new ones.
     process.kill(this.mainProcess(), 'SIGSTOP');
     await this.signalAll('SIGKILL');
     await exited;
   }
 
-  /** A standby becomes the primary. */
+  /** Promotes a standby. */
   async promote(): Promise<void> {
     const client = await this.client();
     await client.query('SELECT pg_promote()');
   }
 
-  /** SIGINT: ends connections and then itself. */
+  /** SIGINT: closes connections and shuts down. */
   async shutDown(): Promise<void> {
-    await this.end('SIGINT');
+    await endProcess(this.process, 'SIGINT');
   }
 
-  /** Connections stay open, nothing is answered: the postmaster and whatever serves clients are stopped. */
+  /** Stops all processes: connections stay open, and nothing is answered. */
   async stop(): Promise<void> {
     await this.signalAll('SIGSTOP');
   }
@@ -186,7 +186,7 @@ export class PostgresServer {
     await this.signalAll('SIGCONT');
   }
 
-  /** On the same port, with its data. */
+  /** Restarts on the same port, with its data. */
   async restart(): Promise<void> {
     await this.kill();
     this.process = await launch(this.directory, this.port, this.settings, this.clock?.env);
@@ -199,17 +199,10 @@ export class PostgresServer {
     await rm(this.directory, { recursive: true, force: true });
   }
 
-  /** LANGUAGE says which one it is, in any locale but C. Its own log stays in English. */
+  /** LANGUAGE selects the language, in any locale but C. The server's own log stays in English. */
   private async speakLanguage(): Promise<void> {
     const client = await this.client();
     await client.query("ALTER DATABASE postgres SET lc_messages = 'C.UTF-8'");
-  }
-
-  private async end(signal: NodeJS.Signals): Promise<void> {
-    if (hasExited(this.process)) return;
-    const exited = once(this.process, 'exit');
-    this.process.kill(signal);
-    await exited;
   }
 
   private async signalAll(signal: NodeJS.Signals): Promise<void> {
@@ -220,7 +213,7 @@ export class PostgresServer {
   }
 }
 
-/** Where the user who owns nothing can read it. */
+/** In a folder that the user `nobody` can read. */
 async function clockFor(directory: string): Promise<ServerClock> {
   const { offset, env: shim } = await createServerClock(directory);
   const library = join(directory, 'clock-shim.so');
@@ -228,7 +221,7 @@ async function clockFor(directory: string): Promise<ServerClock> {
   return { offset, env: { ...offset.env, LD_PRELOAD: library } };
 }
 
-/** The first line that fits a connection decides. */
+/** The first matching line decides. */
 async function letIn(file: string, lines: readonly string[]): Promise<void> {
   await writeFile(file, `${lines.join('\n')}\n${await readFile(file, 'utf8')}`);
 }
@@ -236,7 +229,7 @@ async function letIn(file: string, lines: readonly string[]): Promise<void> {
 async function tlsFor(directory: string): Promise<{ ca: string; settings: Record<string, string> }> {
   const { ca } = await createTlsFiles(directory);
   const [key, certificate] = [join(directory, 'server.key'), join(directory, 'server.crt')];
-  // It wants the key to be its own.
+  // PostgreSQL requires that it owns the key file.
   if (NOBODY.uid !== undefined) await chown(key, NOBODY.uid, NOBODY.gid);
   return { ca, settings: { ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key } };
 }
@@ -267,16 +260,6 @@ async function launch(
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   guardAgainstOrphans(child, directory);
-  await new Promise<void>((resolve, reject) => {
-    let output = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      output = (output + chunk.toString()).slice(-10_000);
-      if (/ready to accept (read-only )?connections/.test(output)) resolve();
-    });
-    child.once('error', reject);
-    child.once('exit', () => {
-      reject(new Error(`PostgreSQL ended at once:\n${output}`));
-    });
-  });
+  await untilReady('PostgreSQL', child, /ready to accept (read-only )?connections/);
   return child;
 }

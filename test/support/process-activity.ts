@@ -2,12 +2,12 @@ import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 
 const STATE = /^State:\s+(\w)/m;
 const SWITCHES = /^(?:non)?voluntary_ctxt_switches:\s+(\d+)/gm;
-/** Sleeps, or is stopped, or is over. `D`, which waits for a disk, goes on by itself. */
+/** Sleeping, stopped or dead. `D`, waiting for a disk, does not count: it continues by itself. */
 const AT_REST = 'SITtZX';
 
-/** What a server's main process and those that it has started do, with all their threads. Linux only. */
+/** The activity of a server's main process and its children, with all their threads. Linux only. */
 export class ProcessActivity {
-  /** Kept open, by thread: most of them are looked at very often. */
+  /** Status files are kept open by thread, since they are read very often. */
   private readonly files = new Map<string, number>();
   private readonly bytes = Buffer.alloc(4_096);
   private lastSwitches = '';
@@ -15,7 +15,7 @@ export class ProcessActivity {
 
   constructor(private readonly pid: number) {}
 
-  /** Whether all of them sleep now, and none of them has been awake since it was asked last. */
+  /** Whether all threads sleep now, and none has woken since the last call. */
   isAtRest(): boolean {
     let atRest = true;
     const look = (pid: number): string => {
@@ -28,7 +28,7 @@ export class ProcessActivity {
       return `${String(pid)}:${seen};`;
     };
     const own = look(this.pid);
-    // Whoever starts another process wakes up for it.
+    // A process that starts a child wakes up for that.
     if (!this.lastSwitches.startsWith(own)) this.children = childrenOf(this.pid);
     const switches = own + this.children.map(look).join('');
     atRest &&= switches === this.lastSwitches;
@@ -41,7 +41,7 @@ export class ProcessActivity {
     this.files.clear();
   }
 
-  /** Empty for a thread that has ended. */
+  /** Empty for a dead thread. */
   private statusOf(pid: number, thread: string): string {
     const name = `${String(pid)}/task/${thread}`;
     try {

@@ -9,7 +9,7 @@ class Flow {
   swallowing = false;
   lost = false;
   held: Buffer[] | undefined;
-  /** How long everything is on its way, ms. */
+  /** The delay of all bytes, ms. */
   delay = 0;
   readonly watchers = new Set<Watcher>();
   private readonly onTheWay: { readonly chunk: Buffer; readonly due: number }[] = [];
@@ -26,7 +26,7 @@ class Flow {
     else this.send(chunk);
   }
 
-  letGo(): void {
+  deliver(): void {
     const held = this.held ?? [];
     this.held = undefined;
     for (const chunk of held) this.send(chunk);
@@ -37,7 +37,7 @@ class Flow {
     this.onTheWay.length = 0;
   }
 
-  /** Calls back when everything has arrived that is on its way. */
+  /** Calls back when all bytes under way have arrived. */
   whenArrived(done: () => void): void {
     if (this.onTheWay.length === 0) done();
     else this.onceArrived = done;
@@ -52,11 +52,11 @@ class Flow {
   private arriveLater(): void {
     const [first] = this.onTheWay;
     if (first === undefined) return;
-    // Timers leave out what is no whole millisecond, and there would be another one for it.
+    // Rounded up: timers drop fractions of a millisecond, so a second timer would be needed.
     this.timer = setTimeout(this.arrive, Math.max(0, Math.ceil(first.due - performance.now())));
   }
 
-  /** What came first arrives first, also when the delay was changed in between. */
+  /** Keeps the order of bytes, also when the delay has changed in between. */
   private readonly arrive = (): void => {
     const now = performance.now();
     for (
@@ -72,7 +72,7 @@ class Flow {
   };
 }
 
-/** One client connection of the proxy with its counterpart at the server. */
+/** A client's connection to the proxy, with its counterpart to the server. */
 export class ProxiedConnection {
   private readonly flows: Record<Direction, Flow>;
   private readonly cutListeners: (() => void)[] = [];
@@ -94,12 +94,12 @@ export class ProxiedConnection {
     for (const socket of [client, server]) {
       socket.on('error', () => this.cut());
     }
-    // As in a network, what was sent before the end still arrives.
+    // As in a network, bytes sent before the end still arrive.
     client.on('close', () => this.flows.requests.whenArrived(() => this.close()));
     server.on('close', () => this.flows.replies.whenArrived(() => this.close()));
   }
 
-  /** Whether this connection waits for published messages rather than sending commands. */
+  /** Whether this connection receives published messages instead of sending commands. */
   get subscribes(): boolean {
     return /subscribe\r\n|LISTEN /i.test(this.sent);
   }
@@ -116,11 +116,11 @@ export class ProxiedConnection {
     this.flows[direction].held ??= [];
   }
 
-  letGo(direction: Direction): void {
-    this.flows[direction].letGo();
+  deliver(direction: Direction): void {
+    this.flows[direction].deliver();
   }
 
-  /** From now on everything is so many ms longer on its way, in that direction. */
+  /** From now on, all bytes in this direction take this much longer. */
   delay(direction: Direction, ms: number): void {
     this.flows[direction].delay = ms;
   }
@@ -129,7 +129,7 @@ export class ProxiedConnection {
     this.flows[kind === 'request' ? 'requests' : 'replies'].watchers.add(watcher);
   }
 
-  /** From now on the first thing that the server answers resets the connection instead of reaching the client. */
+  /** From now on, the first reply resets the connection instead of reaching the client. */
   cutInsteadOfReply(): void {
     const { replies } = this.flows;
     replies.swallowing = true;
@@ -142,7 +142,7 @@ export class ProxiedConnection {
 
   cut(): void {
     this.end(() => {
-      // Node fails to reset a connection whose end is on its way, and then never ends itself.
+      // Node cannot reset a connection that is ending, and then would never close it.
       const { writableEnded, writableFinished } = this.client;
       if (writableEnded && !writableFinished) this.client.destroy();
       else this.client.resetAndDestroy();
@@ -150,7 +150,7 @@ export class ProxiedConnection {
     });
   }
 
-  /** One side has ended it. */
+  /** One side has closed the connection. */
   private close(): void {
     this.end(() => {
       this.client.destroySoon();

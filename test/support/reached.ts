@@ -1,7 +1,7 @@
 import { LockStoreError, LockUnavailableError } from '../../lib/index.js';
 import { until } from './until.js';
 
-/** Asks until the servers can be asked: they may elect a leader, or be too busy to answer in time. */
+/** Retries until the store is reachable: servers may elect a leader, or be too busy to reply in time. */
 export async function reached<T>(ask: () => Promise<T>): Promise<T> {
   const attempt = async (): Promise<{ readonly answer: T } | undefined> => {
     try {
@@ -12,5 +12,5 @@ export async function reached<T>(ask: () => Promise<T>): Promise<T> {
       throw error;
     }
   };
-  return (await until('it is answered', attempt, { deadline: 60_000, every: 20 })).answer;
+  return (await until('the store replies', attempt, { deadline: 60_000, every: 20 })).answer;
 }

@@ -8,31 +8,31 @@ import { SlotMigration } from './slot-migration.js';
 import { until } from './until.js';
 
 export interface RedisClusterOptions {
-  /** Default 3, which is also the least that can hold an election. */
+  /** Default 3, the minimum for an election. */
   readonly primaries?: number;
   /** Default 1. */
   readonly replicasEach?: number;
-  /** The wall clock of every node can be set, as for {@link RedisServer.start}. */
+  /** Makes the wall clocks of all nodes adjustable, see {@link RedisServer.start}. */
   readonly clock?: boolean;
-  /** For every node, as for {@link RedisServer.start}. */
+  /** Settings of every node, see {@link RedisServer.start}. */
   readonly settings?: RedisSettings;
-  /** Milliseconds without an answer until a node is taken for dead. Default 1 000. */
+  /** How long a node may be silent before it is considered down, ms. Default 1 000. */
   readonly nodeTimeout?: number;
 }
 
 const SLOTS = 16_384;
 
-/** A Redis Cluster of real servers: slots spread evenly, replicas in sync, failover and resharding as in production. */
+/** A Redis Cluster of real servers: slots are spread evenly, replicas in sync, failover and resharding as in production. */
 export class RedisCluster {
   private readonly control = new ControlClients();
   private readonly clients = new Set<Cluster>();
 
   private constructor(
-    /** Of each part of the slots the first primary and its replicas, whatever their roles are now. */
+    /** For each part of the slots, the first primary and its replicas, whatever their current roles. */
     private readonly groups: readonly (readonly RedisServer[])[],
   ) {}
 
-  /** Resolves when every node sees the whole cluster well; nodes of Redis refuse to serve for their first 2 s. */
+  /** Resolves when every node sees a healthy cluster; Redis nodes refuse to serve for their first 2 s. */
   static async start(options: RedisClusterOptions = {}): Promise<RedisCluster> {
     const { primaries = 3, replicasEach = 1, nodeTimeout = 1_000 } = options;
     const settings: RedisSettings = {
@@ -40,7 +40,7 @@ export class RedisCluster {
       'cluster-config-file': 'nodes.conf',
       'cluster-node-timeout': String(nodeTimeout),
       'cluster-allow-replica-migration': 'no',
-      // A replica may be promoted however long it has not heard from its primary.
+      // A replica may be promoted no matter how long it has been disconnected from its primary.
       'cluster-replica-validity-factor': '0',
       'repl-diskless-sync': 'yes',
       'repl-diskless-sync-delay': '0',
@@ -65,12 +65,12 @@ export class RedisCluster {
     return this.groups.flat();
   }
 
-  /** Where clients may begin; they find the others by themselves. */
+  /** The seed nodes for clients. */
   get nodes(): readonly Address[] {
     return this.servers.map(({ host, port }) => ({ host, port }));
   }
 
-  /** A client for the test; closed together with the cluster. */
+  /** A client for the test; closed with the cluster. */
   client(): Cluster {
     const client = new Cluster([...this.nodes], {
       clusterRetryStrategy: () => 20,
@@ -84,39 +84,39 @@ export class RedisCluster {
     return client;
   }
 
-  /** The server that serves a key or slot now; after a death the dead one until another is promoted. */
+  /** The server that currently serves a key or slot; after a crash, the dead one until another is promoted. */
   async primaryOf(keyOrSlot: string | number): Promise<RedisServer> {
     const slot = slotOf(keyOrSlot);
-    return until(`some node knows who serves slot ${slot}`, async () => {
+    return until(`some node knows the owner of slot ${slot}`, async () => {
       const owners = (await this.views()).flatMap((view) =>
         view.nodes.filter((node) => node.slots.has(slot)),
       );
-      // Who has the slot for newer reasons is right.
+      // The view with the higher epoch is right.
       const [owner] = owners.sort((one, other) => other.epoch - one.epoch);
       return this.servers.find((server) => server.port === owner?.port);
     });
   }
 
-  /** A server that answers and has the data of that primary. */
+  /** A live replica of the primary for a key or slot. */
   async replicaOf(keyOrSlot: string | number): Promise<RedisServer> {
     const replica = (await this.replicasOf(keyOrSlot)).find((server) => server.isAnswering);
     if (!replica) throw new Error(`no replica of ${keyOrSlot} is left`);
     return replica;
   }
 
-  /** The servers that have slots, in the order of the start. */
+  /** The servers with slots, in the order of their start. */
   async primaries(): Promise<readonly RedisServer[]> {
     return Promise.all(this.groups.map((group) => this.leaderOf(group)));
   }
 
-  /** Moves a slot and all of its keys. */
+  /** Moves a slot with all its keys. */
   async migrateSlot(slot: number, to: RedisServer): Promise<void> {
     const migration = await this.beginMigration(slot, to);
     await migration.moveKeys();
     await migration.finish();
   }
 
-  /** Leaves the slot between two servers: the old one sends clients on (ASK) for keys that it does not have. */
+  /** Leaves the slot between two servers: the old one redirects clients (ASK) for keys that it does not have. */
   async beginMigration(slot: number, to: RedisServer): Promise<SlotMigration> {
     const from = await this.primaryOf(slot);
     return SlotMigration.begin(slot, from, to, {
@@ -127,17 +127,17 @@ export class RedisCluster {
           if (primary === from || primary === to || !primary.isAnswering) continue;
           await this.control.of(primary).call('CLUSTER', 'SETSLOT', slot, 'NODE', await this.idOf(to));
         }
-        await until(`all nodes know who serves slot ${slot}`, () =>
+        await until(`all nodes know the owner of slot ${slot}`, () =>
           this.everyView((view) => view.nodes.some((node) => node.port === to.port && node.slots.has(slot))),
         );
       },
     });
   }
 
-  /** Promotes a replica though its primary lives, without loss. */
+  /** Promotes a replica while its primary lives, without loss. */
   async failover(replica: RedisServer): Promise<void> {
-    // Refused while the replica has not yet heard of its primary, and given up without a word by one that has not got
-    // its way within 5 s: so it is asked again and again.
+    // Rejected while the replica has not yet reached its primary, and dropped silently after 5 s without success, so it is
+    // repeated.
     await until(
       'the replica is promoted',
       async () => {
@@ -152,21 +152,21 @@ export class RedisCluster {
     await this.untilLeads([replica]);
   }
 
-  /** SIGKILL; the killed server. {@link promotedAfter} waits for its successor. */
+  /** SIGKILL; returns the killed server. {@link promotedAfter} waits for its successor. */
   async killPrimaryOf(keyOrSlot: string | number): Promise<RedisServer> {
     const primary = await this.primaryOf(keyOrSlot);
     await primary.kill();
     return primary;
   }
 
-  /** The replica of `former` that has its slots in the eyes of all nodes that answer. */
+  /** The replica of `former` that has its slots in the view of all live nodes. */
   async promotedAfter(former: RedisServer): Promise<RedisServer> {
     return this.untilLeads(this.groupOf(former).filter((server) => server !== former));
   }
 
   /**
-   * Stops the replicas of that primary so that they miss what it is told from now on. To lose it for good: kill the
-   * primary, then resume the replicas, which are the answer.
+   * Stops the replicas of a primary, so that they miss its later writes. To lose the writes for good: kill the primary,
+   * then resume the returned replicas.
    */
   async cutReplicationOf(keyOrSlot: string | number): Promise<readonly RedisServer[]> {
     const primary = await this.primaryOf(keyOrSlot);
@@ -175,16 +175,16 @@ export class RedisCluster {
     return replicas;
   }
 
-  /** Brings a killed server back, empty; as a replica in sync if another has been promoted meanwhile. */
+  /** Restarts a killed server empty; as a replica in sync if another one has been promoted meanwhile. */
   async restart(server: RedisServer): Promise<void> {
     await server.restart();
     await this.settled();
   }
 
-  /** Until every node that answers finds the cluster well and its replica in sync. */
+  /** Waits until every live node sees a healthy cluster and its replica is in sync. */
   async settled(): Promise<void> {
     await until(
-      'the cluster is well',
+      'the cluster is healthy',
       async () => (await Promise.all(this.answering().map((server) => this.isWell(server)))).every(Boolean),
       {
         deadline: 20_000,
@@ -215,11 +215,11 @@ export class RedisCluster {
         const client = this.control.of(primary!);
         const [first, last] = [index * share, Math.min(SLOTS, (index + 1) * share) - 1];
         await client.call('CLUSTER', 'ADDSLOTSRANGE', first, last);
-        // Different ones from the start: otherwise the nodes settle it among themselves, one after the other.
+        // Different epochs from the start: otherwise the nodes resolve the conflict one after the other.
         await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
       }),
     );
-    // Each with each, so that nobody has to wait for gossip.
+    // Each node meets all others, to avoid waiting for gossip.
     for (const [index, server] of this.servers.entries()) {
       for (const other of this.servers.slice(index + 1)) {
         await this.control.of(server).call('CLUSTER', 'MEET', other.host, other.port, other.busPort);
@@ -245,7 +245,7 @@ export class RedisCluster {
     return this.servers.filter((server) => server.isAnswering);
   }
 
-  /** How the nodes that answer see the cluster. */
+  /** The cluster in the view of each live node. */
   private async views(): Promise<readonly ClusterView[]> {
     const views = this.answering().map(async (server) => {
       const text = await this.control
@@ -282,10 +282,10 @@ export class RedisCluster {
     return this.groupOf(primary).filter((server) => server !== primary);
   }
 
-  /** The one of the group that has slots in the newest view. */
+  /** The member of the group that has slots in the newest view. */
   private async leaderOf(group: readonly RedisServer[]): Promise<RedisServer> {
     const ports = group.map((server) => server.port);
-    return until('one of the group has slots', async () => {
+    return until('a member of the group has slots', async () => {
       const nodes = (await this.views()).flatMap((view) => view.nodes);
       const leaders = nodes.filter((node) => ports.includes(node.port) && node.slots.size > 0);
       const [leader] = leaders.sort((one, other) => other.epoch - one.epoch);
@@ -293,7 +293,7 @@ export class RedisCluster {
     });
   }
 
-  /** Until every node that answers sees one of these as a primary with slots, and the cluster well. */
+  /** Waits until every live node sees one of these as a primary with slots, in a healthy cluster. */
   private async untilLeads(candidates: readonly RedisServer[]): Promise<RedisServer> {
     const leader = await until(
       'a replica has been promoted',

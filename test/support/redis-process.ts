@@ -1,19 +1,19 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { guardAgainstOrphans } from './orphan-guard.js';
 
-/** Somebody else has one of the ports; another try with others, or a little later, will do. */
+/** Another process uses one of the ports; retry with other ports, or later. */
 export class PortTaken extends Error {}
 
 export interface RedisLaunch {
   /** The command line. */
   readonly args: readonly string[];
-  /** Removed when this process dies without having done so. */
+  /** Removed if this process dies without cleaning up. */
   readonly directory: string;
   /** Added to the environment of this process. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A sentinel says last who it is, all others that they are ready. */
+/** A sentinel logs its id last, other servers that they are ready. */
 const READY = /Ready to accept connections|Sentinel ID is/;
 
 /** A redis-server process that listens on its ports. */
@@ -35,13 +35,9 @@ export async function launchRedis({ args, directory, env }: RedisLaunch): Promis
     });
     child.once('exit', () => {
       const taken = /bind|Address already in use|listening socket/i.test(output);
-      reject(taken ? new PortTaken(output) : new Error(`redis-server ended at once:\n${output}`));
+      reject(taken ? new PortTaken(output) : new Error(`redis-server exited immediately:\n${output}`));
     });
     if (child.pid !== undefined) guardAgainstOrphans(child, directory);
   });
   return child;
-}
-
-export function hasExited(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
 }

@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
-import { hasExited, launchRedis, PortTaken } from './redis-process.js';
+import { launchRedis, PortTaken } from './redis-process.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
+import { endProcess, hasExited } from './server-process.js';
 import { createTlsFiles, type TlsFiles } from './tls-files.js';
 import { elapse } from './until.js';
 
@@ -17,18 +17,18 @@ export type RedisSettings = Readonly<Record<string, string | readonly string[]>>
 export interface RedisServerOptions {
   /**
    * Further settings as on the command line, without the dashes: `{ maxmemory: '2mb' }`. With `cluster-enabled` the
-   * server gets a free port for the cluster bus too.
+   * server gets a free port for the cluster bus, too.
    */
   readonly settings?: RedisSettings;
-  /** A sentinel that watches nothing yet, instead of a server with data. */
+  /** Starts a sentinel without a monitored primary, instead of a server with data. */
   readonly sentinel?: boolean;
-  /** The port speaks TLS only, with a certificate for loopback; clients have to trust {@link RedisServer.tls}. */
+  /** Requires TLS, with a certificate for loopback addresses; clients must trust {@link RedisServer.tls}. */
   readonly tls?: boolean;
-  /** The wall clock can be made to jump: {@link RedisServer.setClock}. Linux only. */
+  /** Makes the wall clock adjustable: {@link RedisServer.setClock}. Linux only. */
   readonly clock?: boolean;
 }
 
-/** What a server keeps in its directory beside its data. */
+/** Files in the server's folder besides its data. */
 interface Outfit {
   readonly directory: string;
   readonly sentinel: boolean;
@@ -36,7 +36,7 @@ interface Outfit {
   readonly clock: ServerClock | undefined;
 }
 
-/** A redis-server of the test's own: loopback only, on a free port, in a directory of its own, without persistence. */
+/** A redis-server for a test: on a free loopback port, in its own folder, without persistence. */
 export class RedisServer {
   private readonly clients = new Set<Redis>();
   private stopped = false;
@@ -67,7 +67,7 @@ export class RedisServer {
     }
   }
 
-  /** So many of them, or none and an error. */
+  /** Starts this many servers, or none and throws. */
   static async startAll(count: number, options: RedisServerOptions = {}): Promise<RedisServer[]> {
     const starts = await Promise.allSettled(Array.from({ length: count }, () => RedisServer.start(options)));
     const servers = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
@@ -85,12 +85,12 @@ export class RedisServer {
     return `${this.scheme}://${this.host}:${this.port}`;
   }
 
-  /** What ioredis needs as `tls`; undefined without TLS. */
+  /** The `tls` option for ioredis; undefined without TLS. */
   get tls(): { readonly ca: string } | undefined {
     return this.outfit.tls && { ca: this.outfit.tls.ca };
   }
 
-  /** Where the nodes of a cluster talk to this one. */
+  /** The port of the cluster bus. */
   get busPort(): number {
     const port = this.settings['cluster-port'];
     if (port === undefined) throw new Error('only servers with cluster-enabled have a cluster bus');
@@ -103,12 +103,12 @@ export class RedisServer {
     return pid;
   }
 
-  /** False after {@link kill} and between {@link stop} and {@link resume}: whoever asks then gets no answer. */
+  /** False after {@link kill} and between {@link stop} and {@link resume}. */
   get isAnswering(): boolean {
     return !this.stopped && !hasExited(this.process);
   }
 
-  /** A plain client for the test itself; closed together with the server. */
+  /** A plain client for the test; closed with the server. */
   client(): Redis {
     const password = this.settings['requirepass'] as string | undefined;
     const client = new Redis({
@@ -119,15 +119,15 @@ export class RedisServer {
       ...(this.tls && { tls: { ...this.tls } }),
     });
     client.on('error', () => undefined);
-    // To disconnect what has ended sets a timer of ioredis, which nothing clears.
+    // Disconnecting an ended client sets a timer of ioredis that is never cleared.
     client.once('end', () => this.clients.delete(client));
     this.clients.add(client);
     return client;
   }
 
   /**
-   * An ACL user with these rules, `['~lock:*', '+@all']`, and no others, until the server ends; the URL for clients that
-   * are to be this user.
+   * Adds an ACL user with exactly these rules, `['~lock:*', '+@all']`, until the server ends; returns the URL for clients
+   * with this user.
    */
   async addUser(name: string, password: string, rules: readonly string[]): Promise<string> {
     const client = this.client();
@@ -138,37 +138,34 @@ export class RedisServer {
     return `${this.scheme}://${credentials}@${this.host}:${this.port}`;
   }
 
-  /** Milliseconds by which the server's wall clock is off from now on, whatever it does; needs `clock: true`. */
+  /** Shifts the wall clock by this many ms from now on; needs `clock: true`. */
   setClock(ms: number): void {
     this.clock.offset.set(ms);
   }
 
-  /** Its wall clock stands still at this time, ms, until it is told another one; needs `clock: true`. */
+  /** Stops the wall clock at this time, ms, until the next call; needs `clock: true`. */
   fixClock(wall: number): void {
     this.clock.offset.fix(wall);
   }
 
-  /** SIGKILL: all data is gone, connections are reset. */
+  /** SIGKILL: all data is lost, and connections are reset. */
   async kill(): Promise<void> {
-    if (hasExited(this.process)) return;
-    const exited = once(this.process, 'exit');
-    this.process.kill('SIGKILL');
-    await exited;
+    await endProcess(this.process);
   }
 
-  /** SIGSTOP: connections stay open, nothing is answered. */
+  /** SIGSTOP: connections stay open, and nothing is answered. */
   stop(): void {
     this.stopped = true;
     this.process.kill('SIGSTOP');
   }
 
-  /** SIGCONT: whatever came in meanwhile is worked off. */
+  /** SIGCONT: pending requests are carried out. */
   resume(): void {
     this.process.kill('SIGCONT');
     this.stopped = false;
   }
 
-  /** An empty server on the same port; `settings` are for this run, beside those from the start. */
+  /** Starts an empty server on the same port; `settings` apply to this run, in addition to the original ones. */
   async restart(settings: RedisSettings = {}): Promise<void> {
     await this.kill();
     for (let attempt = 1; ; attempt++) {
@@ -203,7 +200,7 @@ export class RedisServer {
 
 async function fitOut(directory: string, options: RedisServerOptions): Promise<Outfit> {
   const { sentinel = false } = options;
-  // A sentinel keeps what it knows in its configuration file, and wants to find one.
+  // A sentinel stores its state in its configuration file, which must exist.
   if (sentinel) await writeFile(join(directory, SENTINEL_FILE), '');
   const tls = options.tls ? await createTlsFiles(directory) : undefined;
   const clock = options.clock ? await createServerClock(directory) : undefined;
@@ -215,14 +212,14 @@ async function settingsFor(
   { directory, sentinel, tls, clock }: Outfit,
   settings: RedisSettings = {},
 ): Promise<RedisSettings> {
-  // Not the usual port plus 10 000: that one may be taken, or be somebody's client port.
+  // Not the usual port plus 10 000: it may be in use, or in the range of client ports.
   const bus = settings['cluster-enabled'] === 'yes' ? { 'cluster-port': String(await freePort()) } : {};
   return {
     ...(tls ? { port: '0', 'tls-port': String(port), ...tls.settings } : { port: String(port) }),
     bind: '127.0.0.1',
     dir: directory,
     ...(sentinel ? {} : { save: '', appendonly: 'no' }),
-    // That thread sleeps until a time of the wall clock: when this one is behind, it takes a processor for itself.
+    // That thread sleeps until a time of the wall clock: if the clock is behind, it uses a whole processor.
     ...(clock ? { 'jemalloc-bg-thread': 'no' } : {}),
     ...bus,
     ...settings,

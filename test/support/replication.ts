@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.js';
 import { until } from './until.js';
 
-/** The client of a server for the questions of the test support itself; one for each server. */
+/** One client for each server, for queries of the test support. */
 export class ControlClients {
   private readonly clients = new Map<RedisServer, Redis>();
 
@@ -12,7 +12,7 @@ export class ControlClients {
     return known;
   }
 
-  /** The fields of INFO, or nothing where nobody answers. */
+  /** The fields of INFO; empty if the server does not reply. */
   async info(server: RedisServer, section: string): Promise<Readonly<Record<string, string>>> {
     if (!server.isAnswering) return {};
     const text = await this.of(server)
@@ -22,7 +22,7 @@ export class ControlClients {
   }
 }
 
-/** The lines `name:value` that INFO and CLUSTER INFO answer with. */
+/** Parses the lines `name:value` of INFO and CLUSTER INFO. */
 export function fieldsOf(text: string): Readonly<Record<string, string>> {
   const lines = text.split('\r\n').filter((line) => line.includes(':'));
   return Object.fromEntries(
@@ -31,9 +31,9 @@ export function fieldsOf(text: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Stops the replicas (SIGSTOP) and closes their connections at the primary: what it is told from now on gets to none of
- * them. A stop alone would not do: they find in their sockets what was sent meanwhile. Resumed replicas of a primary that
- * lives fetch what they missed.
+ * Stops the replicas (SIGSTOP) and closes their connections at the primary, so that later writes reach none of them.
+ * Without closing them, the replicas would find the writes in their sockets. Resumed replicas of a live primary catch
+ * up.
  */
 export async function cutReplication(
   control: Redis,

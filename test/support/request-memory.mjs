@@ -1,6 +1,6 @@
-// Whether what a request keeps in `AsyncLocalStorage` is let go of when it has ended, though it was the first to need a
+// Checks that the `AsyncLocalStorage` data of a request is freed after it has ended, even if it was the first to need a
 // connection, a subscription, the watchdog or a timer, which live on. Run with --expose-gc; prints the names of the
-// requests whose memory is still there after all of it should have gone.
+// requests whose data is still in memory.
 import 'reflect-metadata';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as elapse } from 'node:timers/promises';
@@ -18,7 +18,7 @@ const { locks } = one;
 const requests = new AsyncLocalStorage();
 const stores = new Map();
 
-/** Runs a request whose memory is watched. */
+/** Runs a request and watches the memory of its data. */
 async function request(name, work) {
   const store = { name, data: new Array(1_000).fill(name) };
   stores.set(name, new WeakRef(store));
@@ -26,28 +26,26 @@ async function request(name, work) {
 }
 
 const held = [];
-await request('takes a lock and keeps it', async () => {
+await request('acquires a lock and keeps it', async () => {
   held.push(await locks.acquire('kept'));
 });
 const taker = await other.locks.acquire('taken');
-// Those that go on are not watched: they keep their own.
+// Requests that continue are not watched, since their data must stay.
 const going = locks.acquire('taken', { waitTime: Infinity });
-await request('waits for a lock in vain', () =>
-  locks.acquire('taken', { waitTime: 30 }).catch(() => undefined),
-);
-await request('waits for a share in vain', async () => {
+await request('times out on a lock', () => locks.acquire('taken', { waitTime: 30 }).catch(() => undefined));
+await request('times out on a permit', async () => {
   await locks.acquire('taken', { mode: 'shared', waitTime: 30 }).catch(() => undefined);
 });
-await request('keeps a lock with a lease', async () => {
+await request('keeps a lock with a leaseTime', async () => {
   held.push(await locks.acquire('leased', { leaseTime: 60_000 }));
 });
-await request('keeps a lock for at least a while', async () => {
+await request('keeps a lock with holdAtLeast', async () => {
   await locks.withLock('at least', { holdAtLeast: 60_000 }, () => undefined);
 });
 await request('tries again', async () => {
   await locks.acquire('taken', { waitTime: 40, retry: { maxAttempts: 3 } }).catch(() => undefined);
 });
-await request('works and is done', () => locks.withLock(['a', 'b'], () => undefined));
+await request('holds locks and releases them', () => locks.withLock(['a', 'b'], () => undefined));
 await request('looks', () => locks.inspect('taken'));
 
 const left = () => [...stores].filter(([, store]) => store.deref() !== undefined).map(([name]) => name);

@@ -5,9 +5,9 @@ export interface ScrapedSample {
   readonly value: number;
 }
 
-/** What Prometheus would read from an application, of metrics whose names begin with `distributed_lock`. */
+/** The metrics of an application, as Prometheus reads them, with names that begin with `distributed_lock`. */
 export class Scrape {
-  /** Of each metric: what it is. */
+  /** The help text of each metric. */
   readonly types = new Map<string, string>();
   readonly samples: readonly ScrapedSample[];
 
@@ -31,14 +31,14 @@ export class Scrape {
     });
   }
 
-  /** The names of labels that a metric has, without that of buckets. */
+  /** The label names of a metric, without that of buckets. */
   labelsOf(metric: string): readonly string[] {
     const own = this.samples.filter(({ name }) => metricOf(name) === metric || name === metric);
     const names = own.flatMap(({ labels }) => Object.keys(labels));
     return [...new Set(names)].filter((name) => name !== 'le').sort();
   }
 
-  /** The only value of a series that has these labels, and maybe others. */
+  /** The only value of a series with at least these labels. */
   value(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     const fitting = this.samples.filter(
       (sample) =>
@@ -51,7 +51,7 @@ export class Scrape {
   }
 }
 
-/** The metric of a sample: those of histograms have endings of their own. */
+/** The metric of a sample: samples of histograms have suffixes. */
 function metricOf(name: string): string {
   return name.replace(/_(bucket|sum|count)$/, '');
 }

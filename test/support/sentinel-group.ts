@@ -4,15 +4,15 @@ import { ControlClients, cutReplication } from './replication.js';
 import { until } from './until.js';
 
 export interface SentinelGroupOptions {
-  /** For the primary and both replicas, as for {@link RedisServer.start}. */
+  /** Settings of the primary and its replicas, see {@link RedisServer.start}. */
   readonly settings?: RedisSettings;
-  /** How many sentinels have to agree that the primary is down. Default 2 of 3. */
+  /** How many sentinels must agree that the primary is down. Default 2 of 3. */
   readonly quorum?: number;
-  /** Milliseconds without an answer until a sentinel takes a server for dead. Default 500. */
+  /** How long a server may be silent before a sentinel considers it down, ms. Default 500. */
   readonly downAfter?: number;
-  /** The wall clocks of the primary and its replicas can be set, as for {@link RedisServer.start}. */
+  /** Makes the wall clocks of the primary and its replicas adjustable, see {@link RedisServer.start}. */
   readonly clock?: boolean;
-  /** Asked for by the servers, not by the sentinels. Default none. */
+  /** The password of the servers, but not of the sentinels. Default none. */
   readonly password?: string;
 }
 
@@ -26,10 +26,10 @@ const REPLICAS = 2;
 const SENTINELS = 3;
 
 /**
- * Shorter than those of a real sentinel; older ones than 7 know no such command. The ping has to be shorter than
- * `down-after-milliseconds`: a new primary is pinged first when so much time has passed, and would be taken for dead and
- * replaced at once on a busy machine. Five of them have to be longer than 1 s, the age that reports of replicas may reach
- * when the primary is down: a sentinel promotes nobody of whom it knows less.
+ * Shorter than the built-in periods, which only Redis 7 and newer can change. The ping period must be shorter than
+ * `down-after-milliseconds`: a new primary is pinged only after that period, and would be considered down and replaced
+ * immediately on a busy machine. Five of them must be longer than 1 s, the possible age of the replicas' reports when the
+ * primary is down: a sentinel promotes no replica with older reports.
  */
 const PERIODS = {
   'ping-period': 300,
@@ -44,14 +44,14 @@ const WATCH = { 'failover-timeout': 2_000, 'parallel-syncs': 2 };
 
 /** One primary, two replicas and three sentinels, with asynchronous replication and failover as in production. */
 export class SentinelGroup {
-  /** What the sentinels call the primary. */
+  /** The sentinels' name for the primary. */
   readonly name = NAME;
   private readonly control = new ControlClients();
   private readonly clients = new Set<Redis>();
   private paused: readonly RedisServer[] = [];
 
   private constructor(
-    /** The primary of the start and its replicas, whatever their roles are now. */
+    /** The first primary and its replicas, whatever their current roles. */
     readonly servers: readonly RedisServer[],
     readonly sentinelServers: readonly RedisServer[],
     private readonly quorum: number,
@@ -59,7 +59,7 @@ export class SentinelGroup {
     private readonly password: string | undefined,
   ) {}
 
-  /** Resolves when the replicas are in sync and every sentinel knows them and the others. */
+  /** Resolves when the replicas are in sync, and every sentinel knows them and the other sentinels. */
   static async start(options: SentinelGroupOptions = {}): Promise<SentinelGroup> {
     const { password, quorum = 2, downAfter = 500, clock = false } = options;
     const settings: RedisSettings = {
@@ -82,26 +82,26 @@ export class SentinelGroup {
     return group;
   }
 
-  /** Where clients find the sentinels. */
+  /** The addresses of the sentinels. */
   get sentinels(): readonly Address[] {
     return this.sentinelServers.map(({ host, port }) => ({ host, port }));
   }
 
-  /** The server that the sentinels send clients to; after a death the dead one until another is promoted. */
+  /** The server to which sentinels send clients; after a crash, the dead one until another is promoted. */
   async primary(): Promise<RedisServer> {
-    return until('a sentinel tells the primary', async () => {
+    return until('a sentinel reports the primary', async () => {
       const told = await Promise.all(this.sentinelServers.map((sentinel) => this.toldBy(sentinel)));
       return told.find((server) => server !== undefined);
     });
   }
 
-  /** The other servers, dead ones too. */
+  /** The other servers, including dead ones. */
   async replicas(): Promise<readonly RedisServer[]> {
     const primary = await this.primary();
     return this.servers.filter((server) => server !== primary);
   }
 
-  /** A client for the test that finds the primary through the sentinels; closed together with the group. */
+  /** A client for the test that finds the primary through the sentinels; closed with the group. */
   client(): Redis {
     const client = new Redis({
       sentinels: [...this.sentinels],
@@ -115,11 +115,11 @@ export class SentinelGroup {
     return client;
   }
 
-  /** Has the sentinels promote a replica though the primary lives; the new primary. */
+  /** Makes the sentinels promote a replica while the primary lives; returns the new primary. */
   async failover(): Promise<RedisServer> {
     await this.settled();
     const former = await this.primary();
-    // Refused while another failover is under way, or no replica is known to be fit.
+    // Rejected during another failover, or while no replica is known to be in a good state.
     await until('a sentinel begins the failover', () =>
       this.control
         .of(this.answeringSentinel())
@@ -132,7 +132,7 @@ export class SentinelGroup {
     return this.promotedAfter(former);
   }
 
-  /** SIGKILL; the killed server. {@link promotedAfter} waits for its successor. */
+  /** SIGKILL; returns the killed server. {@link promotedAfter} waits for its successor. */
   async killPrimary(): Promise<RedisServer> {
     await this.settled();
     const primary = await this.primary();
@@ -141,8 +141,8 @@ export class SentinelGroup {
   }
 
   /**
-   * SIGSTOP; the stopped server. When it is resumed after a promotion, it takes itself for a primary until a sentinel
-   * makes it a replica, about 1 s.
+   * SIGSTOP; returns the stopped server. When it is resumed after a promotion, it considers itself a primary until a
+   * sentinel makes it a replica after about 1 s.
    */
   async stopPrimary(): Promise<RedisServer> {
     await this.settled();
@@ -151,7 +151,7 @@ export class SentinelGroup {
     return primary;
   }
 
-  /** The server that all answering sentinels tell, has the role, and is not `former`. */
+  /** The server that all live sentinels report, that has the role of a primary, and that is not `former`. */
   async promotedAfter(former: RedisServer): Promise<RedisServer> {
     return until(
       'another server is primary',
@@ -166,9 +166,9 @@ export class SentinelGroup {
   }
 
   /**
-   * Until no failover is under way, and every sentinel knows all who answer to be well. {@link promotedAfter} comes before
-   * that: the sentinel that leads a failover tells the new primary while it still sees to the other replica. Should the
-   * new primary be gone by then, that sentinel ends nothing, and tells it for as long as it is gone.
+   * Waits until no failover is under way, and every sentinel sees all live servers as healthy. {@link promotedAfter} is
+   * earlier: the sentinel that leads a failover already reports the new primary while it reconfigures the other replica. If
+   * the new primary dies meanwhile, that sentinel finishes nothing and keeps reporting it.
    */
   async settled(): Promise<void> {
     await until(
@@ -183,12 +183,12 @@ export class SentinelGroup {
   }
 
   /**
-   * Until both replicas have what the primary was told. One that calls itself in sync is sent nothing before the primary
-   * has heard of that, which takes up to a second.
+   * Waits until both replicas have all data of the primary. A replica that reports itself in sync receives nothing until
+   * the primary has noticed that, which takes up to a second.
    */
   async replicated(): Promise<void> {
     const control = this.control.of(await this.primary());
-    // WAIT knows of what its own connection wrote only, and thereby of all that was written before.
+    // WAIT covers only writes of its own connection, and thereby all earlier writes.
     await control.set('probe:@:fence', '1', 'PX', 1_000);
     await until(
       'both replicas have everything',
@@ -196,15 +196,15 @@ export class SentinelGroup {
     );
   }
 
-  /** SIGSTOP to the replicas. They find later in their sockets what the primary has sent meanwhile. */
+  /** SIGSTOP to the replicas. They later find the primary's writes in their sockets. */
   async pauseReplicas(): Promise<void> {
     this.paused = await this.replicas();
     for (const replica of this.paused) replica.stop();
   }
 
   /**
-   * Stops the replicas so that they miss what the primary is told from now on. To lose it for good: kill the primary,
-   * then resume them at once (sentinels promote nobody whom they take for dead too).
+   * Stops the replicas, so that they miss later writes. To lose the writes for good: kill the primary, then resume the
+   * replicas immediately (sentinels do not promote servers that they consider down).
    */
   async cutReplication(): Promise<void> {
     await this.settled();
@@ -218,7 +218,7 @@ export class SentinelGroup {
     this.paused = [];
   }
 
-  /** Brings a killed server back, empty, as a replica of the present primary and in sync with it; or a sentinel. */
+  /** Restarts a killed server empty, as a replica in sync with the current primary; or restarts a sentinel. */
   async restart(server: RedisServer): Promise<void> {
     if (this.sentinelServers.includes(server)) {
       await server.restart();
@@ -255,7 +255,7 @@ export class SentinelGroup {
       ...this.sentinelServers.map((sentinel) => this.hurry(sentinel)),
     ]);
     await Promise.all(replicas.map((replica) => until('a replica is in sync', () => this.isInSync(replica))));
-    // Only now: the first look at the primary is to find the replicas, the next one comes later.
+    // Only now: the sentinel's first look at the primary must find the replicas, since the next one comes later.
     await Promise.all(this.sentinelServers.map((sentinel) => this.watch(sentinel, primary)));
     await this.settled();
   }
@@ -279,15 +279,15 @@ export class SentinelGroup {
     await client.call('SENTINEL', 'SET', NAME, ...settings);
   }
 
-  /** The primary that the sentinel knows to be well, as it knows all others who answer, while it leads no failover. */
+  /** The primary that the sentinel sees as healthy, like all other live servers, while it leads no failover. */
   private async primaryWellFor(sentinel: RedisServer): Promise<RedisServer | undefined> {
     const client = this.control.of(sentinel);
     const ask = (kind: string): Promise<unknown> => client.call('SENTINEL', kind, NAME);
     const [primary, replicas, sentinels] = (await Promise.all(
       ['MASTER', 'REPLICAS', 'SENTINELS'].map(ask),
     )) as [string[], string[][], string[][]];
-    // With others among its flags it is down, not connected, or about to be replaced. What a sentinel said of the primary
-    // stays there in Valkey after a failover; that sentinel is asked itself.
+    // Other flags mean that it is down, disconnected, or about to be replaced. In Valkey, other sentinels' opinions about the
+    // primary stay after a failover; those sentinels are asked themselves.
     const well = [primary, ...replicas, ...sentinels]
       .filter((entry) => /^(master|slave|sentinel(,master_down)?)$/.test(valueIn(entry, 'flags')))
       .map((entry) => Number(valueIn(entry, 'port')));
@@ -318,7 +318,7 @@ export class SentinelGroup {
   }
 }
 
-/** Redis 7 answers names and values in turn. */
+/** Redis 7 replies with alternating names and values. */
 function valueIn(entry: readonly string[], name: string): string {
   return entry[entry.indexOf(name) + 1] ?? '';
 }

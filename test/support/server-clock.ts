@@ -11,20 +11,20 @@ const source = fileURLToPath(new URL('./clock-shim.c', import.meta.url));
 const cache = fileURLToPath(new URL('../../node_modules/.cache/clock-shim/', import.meta.url));
 
 /**
- * Whether clocks of servers can be set on this machine. Where they can't, what would only be quicker and steadier with
- * such a clock runs in real time; what needs one fails and says what to install.
+ * Whether clocks of servers can be set on this machine. Where they can't, tests that would only be faster with such a clock
+ * run in real time; tests that need one fail and say what to install.
  */
 export const canSetServerClocks = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
 
 export interface ServerClock {
   readonly offset: ClockOffset;
-  /** Gives a program that is started with it the clock. */
+  /** The environment that makes a program use the clock. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * A wall clock for a redis-server that can be made to jump. What Redis times by the wall clock jumps with it: expiry,
- * but also BLPOP and other blocked clients, idle clients, replication. Its event loop goes by the monotonic clock.
+ * An adjustable wall clock for a redis-server. Everything that Redis times by the wall clock follows it: expiry, but also
+ * BLPOP and other blocked clients, idle clients, replication. The event loop uses the monotonic clock.
  */
 export async function createServerClock(directory: string): Promise<ServerClock> {
   if (process.platform !== 'linux') {
@@ -35,14 +35,14 @@ export async function createServerClock(directory: string): Promise<ServerClock>
   return { offset, env: { ...offset.env, LD_PRELOAD: library } };
 }
 
-/** The compiler runs once for all tests: it takes more than the server that is started with what it makes. */
+/** Compiled once for all tests, since the compiler takes longer than a server to start. */
 async function compiledShim(): Promise<string> {
   const content = await readFile(source);
   const version = createHash('sha256').update(content).update(process.arch).digest('hex').slice(0, 16);
   const library = join(cache, `${version}.so`);
   if (existsSync(library)) return library;
   await mkdir(cache, { recursive: true });
-  // Another process may compile it in the same moment: whole, or not there.
+  // Another process may compile it at the same time, so the file is renamed into place.
   const own = join(cache, `${randomUUID()}.so`);
   try {
     await promisify(execFile)('cc', ['-O1', '-shared', '-fPIC', '-o', own, source]);

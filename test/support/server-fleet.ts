@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import { RedisServer, type RedisServerOptions } from './redis-server.js';
 
-/** Servers that know nothing of each other, as a lock by majority wants them. */
+/** Independent servers, as a quorum needs them. */
 export class ServerFleet {
   private constructor(
     readonly servers: readonly RedisServer[],
-    /** One of the test's own for each server, in the same order. */
+    /** One client of the test for each server, in the same order. */
     readonly clients: readonly Redis[],
   ) {}
 
@@ -21,12 +21,12 @@ export class ServerFleet {
     return this.servers.map(({ url }) => url);
   }
 
-  /** Of the servers that answer. */
+  /** The clients of live servers. */
   async flush(): Promise<void> {
     await Promise.all(this.answering().map((client) => client.flushall()));
   }
 
-  /** The keys of all servers that answer, each key once, sorted. */
+  /** The keys of all live servers, each key once, sorted. */
   async keys(): Promise<string[]> {
     const keys = await Promise.all(this.answering().map((client) => client.keys('*')));
     return [...new Set(keys.flat())].sort();

@@ -1,18 +1,18 @@
-/** Whether callers with these limits may use one key: all of it (1) goes with readers (Infinity). */
+/** Whether callers with these limits may use one key: exclusive callers (1) are compatible with readers (Infinity). */
 export function agree(one: number, other: number): boolean {
   const isOfReaders = (limit: number): boolean => limit === 1 || limit === Infinity;
   return one === other || (isOfReaders(one) && isOfReaders(other));
 }
 
-/** Looks, whenever somebody enters a critical section, whether all who are inside may be there together. */
+/** Checks at each entry to a critical section that all callers inside may share it. */
 export class SharingWitness {
-  /** What was found wrong, one line each. */
+  /** The violations, one line each. */
   readonly findings: string[] = [];
-  /** The most that were inside at the same time. */
+  /** The largest number inside at the same time. */
   most = 0;
   private readonly inside: number[] = [];
 
-  /** How many are inside. */
+  /** The number inside. */
   get now(): number {
     return this.inside.length;
   }

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { RedisServer } from './redis-server.js';
 
-/** What a migration needs of its cluster. */
+/** The parts of a cluster that a migration uses. */
 export interface MigrationTools {
   clientOf(server: RedisServer): Redis;
   idOf(server: RedisServer): Promise<string>;
-  /** Tells all others, and waits until they have understood. */
+  /** Reports the new owner to all other nodes, and waits until they know it. */
   settle(): Promise<void>;
 }
 
-/** One slot on its way from one primary to another, step by step. */
+/** The migration of one slot from one primary to another, step by step. */
 export class SlotMigration {
   private constructor(
     readonly slot: number,
@@ -25,13 +25,13 @@ export class SlotMigration {
     tools: MigrationTools,
   ): Promise<SlotMigration> {
     if (from === to) throw new Error(`slot ${slot} is at ${to.url} already`);
-    // In this order: clients are sent to the new server only when it takes them.
+    // In this order: clients are redirected to the new server only when it accepts them.
     await tools.clientOf(to).call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await tools.idOf(from));
     await tools.clientOf(from).call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await tools.idOf(to));
     return new SlotMigration(slot, from, to, tools);
   }
 
-  /** Moves the keys that the slot has now, or only these. */
+  /** Moves all keys in the slot, or only these. */
   async moveKeys(keys?: readonly string[]): Promise<void> {
     const client = this.tools.clientOf(this.from);
     for (;;) {
@@ -45,7 +45,7 @@ export class SlotMigration {
   /** Gives the slot to the new server; resolves when all nodes know. Keys that were not moved are lost. */
   async finish(): Promise<void> {
     const id = await this.tools.idOf(this.to);
-    // The new one first: between the two, both serve the slot rather than none.
+    // The new one first: in between, both servers serve the slot rather than none.
     for (const server of [this.to, this.from]) {
       await this.tools.clientOf(server).call('CLUSTER', 'SETSLOT', this.slot, 'NODE', id);
     }

@@ -1,17 +1,17 @@
 import type { LockStore, LockStoreClient, LockStoreSession, MemoryLockStore } from '../../lib/index.js';
 import { elapse } from './until.js';
 
-/** A store in memory at the end of a slow network. */
+/** A store in memory behind a slow network. */
 export class SlowStore implements LockStore {
-  readonly name = 'a store far away';
-  /** How many requests were sent to it. */
+  readonly name = 'a distant store';
+  /** The number of requests sent. */
   requests = 0;
 
   constructor(
     private readonly memory: MemoryLockStore,
-    /** There and back, ms. */
+    /** The round trip, ms. */
     private readonly delay: number,
-    /** Whether it can take several keys by one request. */
+    /** Whether it can acquire several keys in one request. */
     private readonly takesTogether: boolean,
   ) {}
 

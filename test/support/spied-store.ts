@@ -7,14 +7,14 @@ import type {
   LockStoreSession,
 } from '../../lib/index.js';
 
-/** What a test does to a request: nothing, fail it, or hold its answer back. */
+/** What a test does with a request: nothing, fails it, or delays its reply. */
 export type Twist = LockStoreError | Promise<unknown> | undefined;
 
-/** A store whose requests for locks a test can count, fail and hold back. */
+/** A store whose acquire requests a test can count, fail and delay. */
 export class SpiedStore implements LockStore {
   readonly name: string;
   readonly asked: AcquireRequest[] = [];
-  /** Called with the number of the request, from 1. A promise holds the answer back, not the request. */
+  /** Called with the number of the request, from 1. A promise delays the reply, not the request. */
   twist: (number: number) => Twist = () => undefined;
 
   constructor(private readonly real: LockStore) {

@@ -9,9 +9,9 @@ type Which = (connection: ProxiedConnection) => boolean;
 const every: Which = () => true;
 
 /**
- * A loopback proxy that can do to a connection what a network does: cut it, swallow what goes one way, hold it back,
- * refuse new ones. TCP never loses bytes in the middle of a connection that goes on, so neither does this proxy: a
- * connection that lost something stays mute in that direction until it is cut.
+ * A loopback proxy that imitates network faults: it can cut connections, swallow or hold back one direction, and refuse
+ * new connections. TCP never loses bytes in the middle of an open connection, so neither does this proxy: a connection
+ * that lost bytes stays mute in that direction until it is cut.
  */
 export class TcpProxy {
   private readonly open = new Set<ProxiedConnection>();
@@ -44,18 +44,18 @@ export class TcpProxy {
     return this.accepted;
   }
 
-  /** Resets connections; new ones are welcome. */
+  /** Resets connections; new ones are accepted. */
   cut(which: Which = every): number {
     const victims = this.connections.filter(which);
     for (const connection of victims) connection.cut();
     return victims.length;
   }
 
-  /** New connections get ECONNREFUSED until `accept()`; open ones live on. */
+  /** New connections get ECONNREFUSED until `accept()`; open ones stay. */
   async refuse(): Promise<void> {
     const { server } = this;
     this.server = undefined;
-    // The callback of close() waits for open connections too; not listening any more is enough here.
+    // The callback of close() also waits for open connections; here it is enough not to listen any more.
     server?.close();
     await Promise.resolve();
   }
@@ -68,13 +68,13 @@ export class TcpProxy {
     this.server = server;
   }
 
-  /** New connections lead to another server, as when a name or an address has moved to it; open ones are reset. */
+  /** Leads new connections to another server, as when a name or an address has moved; open ones are reset. */
   lead(target: number): void {
     this.target = target;
     this.cut();
   }
 
-  /** Discards what flows in `direction`, on the connections of now and later, until the returned function is called. */
+  /** Discards bytes in `direction`, on open and new connections, until the returned function is called. */
   swallow(direction: Direction, which: Which = every): () => void {
     const stop = this.apply((connection) => connection.swallow(direction), which);
     return () => {
@@ -83,7 +83,7 @@ export class TcpProxy {
     };
   }
 
-  /** Keeps back what flows in `direction`; the returned function lets it all go on, in order. */
+  /** Holds bytes in `direction` back; the returned function delivers them in order. */
   hold(direction: Direction, which: Which = every): () => void {
     const held = new Set<ProxiedConnection>();
     const stop = this.apply((connection) => {
@@ -92,13 +92,13 @@ export class TcpProxy {
     }, which);
     return () => {
       stop();
-      for (const connection of held) connection.letGo(direction);
+      for (const connection of held) connection.deliver(direction);
     };
   }
 
   /**
-   * Makes the network so slow that a request and its reply take `ms` more than they do, on the connections of now and
-   * later; the returned function ends that.
+   * Delays a request and its reply by `ms` in total, on open and new connections, until the returned function is
+   * called.
    */
   delay(ms: number, which: Which = every): () => void {
     const set = (connection: ProxiedConnection, each: number): void => {
@@ -113,21 +113,21 @@ export class TcpProxy {
   }
 
   /**
-   * The next reply that comes back to a request that `fits` is lost with its connection: the server has done the work,
-   * the client sees a reset. Resolves when that has happened.
+   * Loses the next reply to a matching request together with its connection: the server carries the request out, and the
+   * client sees a reset. Resolves when that has happened.
    */
   loseReply(fits: (request: string, connection: ProxiedConnection) => boolean): Promise<void> {
     return this.onceOn('request', fits, (connection) => connection.cutInsteadOfReply());
   }
 
-  /** Resolves when a request that `fits` passes on its way to the server. */
+  /** Resolves when a matching request passes on its way to the server. */
   request(fits: (request: string, connection: ProxiedConnection) => boolean): Promise<void> {
     return new Promise((resolve) => {
       void this.onceOn('request', fits, () => resolve());
     });
   }
 
-  /** The next request that `fits` never reaches the server: its connection is cut instead. */
+  /** Loses the next matching request: its connection is cut before the request reaches the server. */
   loseRequest(fits: (request: string, connection: ProxiedConnection) => boolean): Promise<void> {
     return this.onceOn('request', fits, (connection) => {
       connection.swallow('requests');
@@ -135,7 +135,7 @@ export class TcpProxy {
     });
   }
 
-  /** The next reply that `fits` is lost with its connection. */
+  /** Loses the next matching reply together with its connection. */
   losePush(fits: (reply: string, connection: ProxiedConnection) => boolean): Promise<void> {
     return this.onceOn('reply', fits, (connection) => {
       connection.swallow('replies');

@@ -5,9 +5,9 @@ import { ProcessActivity } from './process-activity.js';
 /** A server whose clock a test can set. */
 export interface TimedServer {
   readonly port: number;
-  /** Its wall clock shows this until it is told again, ms. */
+  /** Stops the wall clock at this time until the next call, ms. */
   fixClock(wall: number): void;
-  /** The id of its main process, if it is not a redis-server: nobody can ask others whether they have work left. */
+  /** The id of its main process, unless it is a redis-server, which itself reports pending work. */
   mainProcess?(): number;
 }
 
@@ -20,13 +20,13 @@ interface Probe {
 
 const BLOCKED = /blocked_clients:(\d+)/;
 const INPUT = /total_net_input_bytes:(\d+)/;
-/** Others than this process may ask it something again and again. */
+/** Other processes may send it requests continuously. */
 const MOST_QUESTIONS = 500;
 const QUESTION = 'INFO clients\r\nINFO stats\r\n';
 
-/** Servers that send to each other: what one of them is asked may go on in another. */
+/** Servers that communicate: a request to one of them may continue in another. */
 export class ServerGroup {
-  /** Something may be under way to one of them, or in one of them, or back. */
+  /** Whether a request may be under way to a server, in it, or back. */
   isAsked = true;
   private toldAt = -1;
 
@@ -36,25 +36,25 @@ export class ServerGroup {
     return new ServerGroup(await Promise.all(servers.map(probeOf)));
   }
 
-  /** Whether that socket is of a probe. */
+  /** Whether a probe uses the socket. */
   uses(socket: Socket): boolean {
     return this.probes.some((probe) => probe.uses(socket));
   }
 
-  /** Whether that socket leads to one of them. One that is not connected yet may. */
+  /** Whether the socket leads to one of the servers. A socket that is not connected yet may. */
   isBehind(socket: Socket): boolean {
     const { remotePort } = socket;
     return remotePort === undefined || this.probes.some(({ server }) => server.port === remotePort);
   }
 
-  /** Sets all their clocks. `now` is the same as long as `wall` is. */
+  /** Sets all their clocks. `wall` depends only on `now`. */
   tell(now: number, wall: number): void {
     if (this.toldAt === now) return;
     this.toldAt = now;
     for (const { server } of this.probes) server.fixClock(wall);
   }
 
-  /** Resolves when all have worked off what they had received before, with whether nobody waits for any of them. */
+  /** Resolves when all have processed what they had received; whether none has a waiting client. */
   async isIdle(): Promise<boolean> {
     const idle = await Promise.all(this.probes.map((probe) => probe.isIdle()));
     return !idle.includes(false);
@@ -70,17 +70,17 @@ async function probeOf(server: TimedServer): Promise<Probe> {
   return pid === undefined ? await IdleProbe.open(server) : new ProcessProbe(server, pid);
 }
 
-/** For how long the server has the processor to itself before it is looked at again, ms of real time. */
+/** How long the server gets the processor before it is checked again, ms of real time. */
 const NAPS = [0.2, 0.5, 1, 2, 4];
 
 /**
- * Asks the machine whether a server has worked off what was sent to it: on loopback what is sent is received at once,
- * and whoever receives something is awake from then until there is nothing left to do.
+ * Checks the threads of a server: on loopback, bytes arrive immediately, and the receiver is awake until nothing is left
+ * to do.
  */
 class ProcessProbe implements Probe {
   private readonly activity: ProcessActivity;
   private readonly never = new Int32Array(new SharedArrayBuffer(4));
-  /** How often in a row it was at work. */
+  /** How often in a row it was busy. */
   private looks = 0;
 
   constructor(
@@ -97,7 +97,7 @@ class ProcessProbe implements Probe {
   isIdle(): Promise<boolean> {
     const isIdle = this.activity.isAtRest();
     this.looks = isIdle ? 0 : this.looks + 1;
-    // No timer, which would show among those of the test. Nothing is late by it: time stands still.
+    // No timer, which would count as one of the test's. Nothing is late, since virtual time does not pass.
     if (!isIdle) Atomics.wait(this.never, 0, 0, NAPS[Math.min(this.looks, NAPS.length) - 1]);
     return Promise.resolve(isIdle);
   }
@@ -107,9 +107,9 @@ class ProcessProbe implements Probe {
   }
 }
 
-/** Asks a redis-server whether it has answered all that was sent to it so far. */
+/** Asks a redis-server whether it has answered all requests so far. */
 class IdleProbe implements Probe {
-  /** Bytes that the server will have read at the next question, if it reads nothing else. */
+  /** The bytes that the server will have read at the next question, if it reads nothing else. */
   private expectedInput = -1;
   /** How often in a row it had read something else. */
   private questions = 0;
@@ -120,7 +120,7 @@ class IdleProbe implements Probe {
   ) {
     socket.setNoDelay(true);
     socket.unref();
-    // A server that has ended has nothing left to answer.
+    // A server that has ended has nothing left to reply.
     socket.on('error', () => undefined);
   }
 
@@ -130,14 +130,14 @@ class IdleProbe implements Probe {
     return new IdleProbe(server, socket);
   }
 
-  /** Whether that socket is the probe's own. */
+  /** Whether the socket is the probe's own. */
   uses(socket: Socket): boolean {
     return socket === this.socket;
   }
 
   /**
-   * Resolves when the server has worked off what it had received before, with whether nobody waits for it (`WAIT`), and
-   * it has read nothing but this question since it was last asked: it takes a long request in many pieces, and others in
+   * Resolves when the server has processed everything received before. True if no client is blocked (`WAIT`) and it has
+   * read nothing but this question since the last one: it reads a long request in many pieces, with other requests in
    * between.
    */
   async isIdle(): Promise<boolean> {
@@ -170,7 +170,7 @@ class IdleProbe implements Probe {
   }
 }
 
-/** Whether both replies are there: `$<length>\r\n<text>\r\n`. */
+/** Whether both replies are complete: `$<length>\r\n<text>\r\n`. */
 function isWhole(answer: string): boolean {
   let at = 0;
   for (let replies = 0; replies < 2; replies++) {

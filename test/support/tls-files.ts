@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface TlsFiles {
-  /** The certificate of the authority that clients have to trust, PEM. */
+  /** The certificate of the authority that clients must trust, PEM. */
   readonly ca: string;
-  /** For the server, which asks clients for no certificate. */
+  /** For the server, which requests no client certificate. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** A certificate authority of this directory's own, and a certificate for loopback that it has signed. */
+/** Creates a certificate authority in this folder, and a certificate for loopback addresses that it has signed. */
 export async function createTlsFiles(directory: string): Promise<TlsFiles> {
   const file = (name: string): string => join(directory, name);
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
@@ -35,7 +35,7 @@ export async function createTlsFiles(directory: string): Promise<TlsFiles> {
   };
 }
 
-/** A certificate for a client of that name, signed by the authority that {@link createTlsFiles} made in the directory; PEM. */
+/** A client certificate with that name, signed by the authority of {@link createTlsFiles} in the folder; PEM. */
 export async function clientCertificate(
   directory: string,
   name: string,

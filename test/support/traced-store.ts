@@ -1,6 +1,6 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/index.js';
 
-/** A store of which a test can know whether requests are under way to it that nobody waits for. */
+/** A store that knows its pending requests, including those that no caller awaits. */
 export class TracedStore implements LockStore {
   readonly name: string;
   private readonly underWay = new Set<Promise<unknown>>();
@@ -17,7 +17,7 @@ export class TracedStore implements LockStore {
     return session;
   }
 
-  /** Resolves when all requests that change who holds or waits have been answered. */
+  /** Resolves when all requests that change holders or waiters have been answered. */
   async settled(): Promise<void> {
     while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
   }

@@ -1,9 +1,9 @@
 import { runInThisContext } from 'node:vm';
 
-// Jest gives its tests a copy of `process` that real events never reach.
+// Jest gives tests a copy of `process` that real events never reach.
 const realProcess = runInThisContext('process') as NodeJS.Process;
 
-/** Runs `action` with errors that nobody caught collected rather than failing the test, and gives them back. */
+/** Runs `action`, and returns its uncaught errors instead of failing the test. */
 export async function withUncaughtCollected(action: () => Promise<void>): Promise<unknown[]> {
   const kinds = ['uncaughtException', 'unhandledRejection'] as const;
   const collected: unknown[] = [];
@@ -15,7 +15,7 @@ export async function withUncaughtCollected(action: () => Promise<void>): Promis
   }
   try {
     await action();
-    // Node tells of a rejection after the microtasks of the turn in which it was not handled.
+    // Node reports an unhandled rejection after the microtasks of its turn.
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
   } finally {
     kinds.forEach((kind, index) => {

@@ -4,7 +4,7 @@ import { filter } from 'rxjs/operators';
 import { ownTime } from './stopwatch.js';
 import { VirtualTime } from './virtual-time.js';
 
-/** Resolves after so many ms, also where a test has replaced the timers that the library uses. */
+/** Resolves after this time, real or virtual. */
 export function elapse<T = void>(
   ms: number,
   value?: T,
@@ -14,11 +14,11 @@ export function elapse<T = void>(
   return inVirtualTime ?? elapseForReal(ms, value as T, options);
 }
 
-/** Fails loudly when `promise` has not settled after `ms`, instead of leaving it to the runner's time limit. */
+/** Rejects when `promise` has not settled after `ms`, before the runner's own time limit. */
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   const stop = new AbortController();
   const tooLate = ownTime(ms, { signal: stop.signal }).then(
-    () => Promise.reject(new Error(`waited ${ms} ms in vain for ${what}`)),
+    () => Promise.reject(new Error(`timed out after ${ms} ms waiting for ${what}`)),
     () => new Promise<never>(() => undefined),
   );
   try {
@@ -28,10 +28,10 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
   }
 }
 
-/** What can come of a probe that has given something truthy. */
+/** The truthy results of a probe. */
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 
-/** The last resort where nothing tells of the change: asks `probe` until it gives something truthy. */
+/** Calls `probe` repeatedly until it returns something truthy. Prefer {@link next} where an event reports the change. */
 export async function until<T>(
   what: string,
   probe: () => T | Promise<T>,
@@ -46,9 +46,9 @@ export async function until<T>(
   try {
     for (;;) {
       const answer = await probe();
-      // The compiler does not draw this conclusion for a type parameter.
+      // The compiler does not infer this for a type parameter.
       if (answer) return answer as Truthy<T>;
-      if (over.signal.aborted) throw new Error(`waited ${deadline} ms in vain until ${what}`);
+      if (over.signal.aborted) throw new Error(`timed out after ${deadline} ms waiting until ${what}`);
       await elapse(every);
     }
   } finally {
@@ -56,16 +56,17 @@ export async function until<T>(
   }
 }
 
-/** The same for what ends in real time, also where a test has a time of its own, in which many seconds are over at once. */
+/** The same in real time, also while a test runs in virtual time, in which many seconds pass at once. */
 export async function untilForReal(what: string, probe: () => boolean, deadline = 60_000): Promise<void> {
   const end = process.hrtime.bigint() + BigInt(deadline) * 1_000_000n;
   while (!probe()) {
-    if (process.hrtime.bigint() > end) throw new Error(`waited ${deadline} ms in vain until ${what}`);
+    if (process.hrtime.bigint() > end)
+      throw new Error(`timed out after ${deadline} ms waiting until ${what}`);
     await elapseForReal(5);
   }
 }
 
-/** The next event that fits. Call it before the act that causes the event. */
+/** The next matching event. Call it before the action that causes the event. */
 export function next<E, F extends E>(
   events: Observable<E>,
   fits: (event: E) => event is F,
@@ -76,7 +77,7 @@ export function next<E>(events: Observable<E>, fits: (event: E) => boolean, ms =
   return within(ms, 'an event', firstValueFrom(events.pipe(filter(fits))));
 }
 
-/** What a promise has come to after all work that is ready by now has run. */
+/** The state of a promise once all pending microtasks and immediates have run. */
 export async function stateOf(promise: Promise<unknown>): Promise<'pending' | 'fulfilled' | 'rejected'> {
   const turns = async (): Promise<'pending'> => {
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -91,7 +92,7 @@ export async function stateOf(promise: Promise<unknown>): Promise<'pending' | 'f
   ]);
 }
 
-/** The error that `promise` rejects with; fails when it does not reject. */
+/** The error with which `promise` rejects; throws if it does not. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   let value: unknown;
   try {
@@ -102,7 +103,7 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   throw new Error(`expected a rejection, got ${String(value)}`);
 }
 
-/** Keeps the event loop from turning, like a long synchronous computation. */
+/** Blocks the event loop, like a long synchronous computation. */
 export function blockEventLoop(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);

@@ -4,11 +4,11 @@ import { canSetServerClocks } from './server-clock.js';
 import { ServerGroup, type TimedServer } from './timed-server.js';
 import { watchSockets } from './watched-sockets.js';
 
-/** What reading the clock takes, ms: work that never lets go of the event loop still sees time pass. */
+/** The cost of reading the clock, ms: work that never yields still sees time pass. */
 const READING = 0.005;
-/** What a turn of the event loop takes, ms. */
+/** The cost of a turn of the event loop, ms. */
 const TURN = 0.02;
-/** Turns of the event loop after which whatever can go on by itself has gone on. */
+/** Turns of the event loop after which all pending work of this process is done. */
 const QUIET_TURNS = 4;
 
 type Callback = (...args: readonly unknown[]) => void;
@@ -49,10 +49,10 @@ class VirtualTimer {
 }
 
 /**
- * Time under the test's control, for stores that live in its own process and for servers whose clocks it can set: when
- * nothing can go on without it, it moves to the next timer. However busy the machine is, no lease ends and no timer is
- * late because a process stood still, and nobody waits. While it is installed it stands for the clocks and timers of
- * the whole process, so nothing may wait for other processes than those servers.
+ * Time under the test's control, for stores in its own process and for servers with adjustable clocks: when no work is
+ * left, it jumps to the next timer. However busy the machine is, no lease expires and no timer is late because a process
+ * was suspended, and tests need not wait. While it is installed it replaces the clocks and timers of the whole process,
+ * so tests must not wait for processes other than those servers.
  */
 export class VirtualTime {
   private static installed: VirtualTime | undefined;
@@ -68,7 +68,7 @@ export class VirtualTime {
   private readonly startedAt = performance.now();
   private readonly wallStartedAt = Date.now();
   private now = this.startedAt;
-  /** Grows with whatever may lead to more: timers that are set or ring, and what is sent. */
+  /** Counts everything that may cause more work: timers that are set or fire, and bytes sent. */
   private activity = 0;
   private readonly unwatchSockets: () => void;
   private isRunning = false;
@@ -98,16 +98,16 @@ export class VirtualTime {
       if (act === 'push') return;
       const behind = this.groups.filter((group) => group.isBehind(socket));
       for (const group of behind) this.ask(group);
-      // From a proxy, or to it: what is under way inside this process takes a while, too.
+      // Traffic from or to a proxy: bytes inside this process take a while, too.
       if (behind.length === 0) for (const group of this.groups) group.isAsked = true;
     });
   }
 
   /**
-   * Installs it, unless it is installed; the returned function removes it when the last user has called theirs. Does
-   * nothing for servers on a machine where their clocks can't be set: the test runs in real time there.
+   * Installs it, unless it is installed; the returned function removes it after the last user has called theirs. Does
+   * nothing on machines where server clocks can't be set: there the test runs in real time.
    *
-   * @param groups those of this user: servers that send to each other are one group
+   * @param groups the user's servers, by groups that communicate
    */
   static async start(...groups: readonly (readonly TimedServer[])[]): Promise<() => void> {
     if (groups.length > 0 && !canSetServerClocks) return () => undefined;
@@ -129,18 +129,18 @@ export class VirtualTime {
     };
   }
 
-  /** The one that is installed. */
+  /** The installed instance. */
   static get current(): VirtualTime | undefined {
     return VirtualTime.installed;
   }
 
-  /** How many timers are set: those of this time, where it is installed, and all others of the process. */
+  /** The number of active timers: virtual ones, if installed, and all real ones of the process. */
   static timerCount(): { readonly virtual: number; readonly real: number } {
     const real = process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
     return { virtual: VirtualTime.installed?.timers.size ?? 0, real };
   }
 
-  /** Rejects when `signal` is aborted before. */
+  /** Rejects if `signal` is aborted first. */
   elapse<T>(ms: number, value: T, signal?: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -157,7 +157,7 @@ export class VirtualTime {
   }
 
   renew(timer: VirtualTimer, delay: number): void {
-    // The newest of those that are due at the same time is the last.
+    // Timers with the same due time fire in the order in which they were set.
     this.timers.delete(timer);
     timer.dueAt = this.now + delay;
     this.timers.add(timer);
@@ -179,7 +179,7 @@ export class VirtualTime {
       const before = this.activity;
       for (let turn = 0; turn < QUIET_TURNS; turn++) {
         await endOfTurn();
-        // Work that goes from turn to turn takes its time, too.
+        // Work that continues from turn to turn takes time, too.
         this.now += TURN;
         for (let due = this.next(); due && due.dueAt <= this.now; due = this.next()) this.fire(due);
       }
@@ -190,14 +190,14 @@ export class VirtualTime {
     this.isRunning = false;
   }
 
-  /** Whether they have answered everything, and nothing came of it. */
+  /** Whether the servers have answered everything without causing new work. */
   private async serversAreIdle(): Promise<boolean> {
-    // What is too long for one go comes by and by.
+    // A long message arrives in several pieces.
     if (this.traffic.isUnderWay()) return false;
     const asked = this.groups.filter((group) => group.isAsked);
     if (asked.length === 0) return true;
     const before = this.activity;
-    // Twice: an answer may be on its way between two sockets.
+    // Twice: a reply may be under way between two sockets.
     for (let round = 0; round < 2; round++) {
       const idle = await Promise.all(asked.map((group) => group.isIdle()));
       if (idle.includes(false)) return false;
@@ -216,15 +216,15 @@ export class VirtualTime {
 
   private fire(timer: VirtualTimer): void {
     this.timers.delete(timer);
-    // What it leads to comes first, also where it was due in the last of the quiet turns.
+    // The timer's effects come first, also if it was due in the last quiet turn.
     this.activity += 1;
     this.now = Math.max(this.now, timer.dueAt);
-    // Those that nobody has asked look at no clock before somebody does.
+    // Servers without requests do not read their clocks before the next request.
     for (const group of this.groups) if (group.isAsked) group.tell(this.now, this.wall);
     timer.callback();
   }
 
-  /** Call it before a server can read what it is sent. */
+  /** To be called before a server can read a request. */
   private ask(group: ServerGroup): void {
     group.isAsked = true;
     group.tell(this.now, this.wall);

@@ -1,13 +1,13 @@
 import { Socket } from 'node:net';
 
-/** What happens to a socket when something comes or goes over it: `push` is what has come. */
+/** Acts on a socket: `push` is received data. */
 const ACTS = ['connect', 'write', 'end', 'destroy', 'push'] as const;
 
 type Seen = (socket: Socket, act: (typeof ACTS)[number]) => void;
 
 /**
- * Calls `seen` before any socket of this process connects, sends something, goes away or hands on what it has received,
- * until the returned function is called.
+ * Calls `seen` before any socket of this process connects, writes, closes, or hands on received data, until the returned
+ * function is called.
  */
 export function watchSockets(seen: Seen): () => void {
   const undo = ACTS.map((act) => override(act, seen));

@@ -1,4 +1,4 @@
-// Prints the files of the library in which code runs during one uncontended `withLock` on Redis, by V8's coverage.
+// Prints the files of the library that run during one uncontended `withLock` on Redis, by V8's coverage.
 // Arguments: the built entry, and the URL of a Redis server.
 import 'reflect-metadata';
 import { Session } from 'node:inspector/promises';
@@ -11,7 +11,7 @@ const app = await NestFactory.createApplicationContext(DistributedLockModule.for
   logger: ['error'],
 });
 const locks = app.get(LockService);
-// The scripts are loaded and the connection is open.
+// Load the scripts and open the connection.
 for (let warm = 0; warm < 20; warm++) await locks.withLock('order:1', () => undefined);
 
 const session = new Session();

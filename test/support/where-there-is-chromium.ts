@@ -1,15 +1,6 @@
-import { describe, it } from '@jest/globals';
+import { whereThereIs } from './where-there-is.js';
 
 /** The path of a Chromium; `npm run test:stores` sets it. */
 export const chromiumProgram = process.env['CHROMIUM'];
 
-/** Tests that need a browser; without one they are skipped, and the report says by what they are run. */
-export function whereThereIsChromium(what: string, tests: () => void): void {
-  if (chromiumProgram !== undefined) {
-    tests();
-    return;
-  }
-  describe(what, () => {
-    it.skip('needs Chromium: run it with npm run test:stores', () => undefined);
-  });
-}
+export const whereThereIsChromium = whereThereIs('Chromium', chromiumProgram);

@@ -1,8 +1,8 @@
-// Options of a module as a test can send them to another process: a store that is an entry of its own is made there.
+// Module options that a test can send to another process, in which the store is created.
 
 /**
- * @param {{ etcd?: object, postgres?: object, zookeeper?: object }} options those of the module; `etcd` and the others: what
- *   makes its `store`
+ * @param {{ etcd?: object, postgres?: object, zookeeper?: object }} options module options; `etcd` and the others: options of
+ *   that store
  * @returns {Promise<object>}
  */
 export async function moduleOptionsOf({ etcd, postgres, zookeeper, ...options }) {

@@ -11,13 +11,13 @@ import { within } from './until.js';
 
 const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
 
-/** What a worker saw when it looked at a hold. */
+/** The state of a handle in the worker. */
 export interface SeenHold {
   readonly isHeld: boolean;
   readonly remaining: number;
   readonly aborted: boolean;
   readonly token: number;
-  /** `held`, or the code of what `assertHeld()` threw. */
+  /** `held`, or the code of the error from `assertHeld()`. */
   readonly asserted: string;
   /** How long the process had been stopped, ms. */
   readonly paused?: number;
@@ -30,13 +30,13 @@ export interface LoopReport {
   readonly errors: readonly string[];
 }
 
-/** When a caller was there and inside, ms by a clock that all processes of the machine share. */
+/** When a caller waited and held, ms by a clock that all processes of the machine share. */
 export interface ShareReport {
   readonly askedAt: number;
   readonly enteredAt?: number;
   readonly leftAt?: number;
   readonly endedAt: number;
-  /** The code of its error, if it did not get in, and what it says. */
+  /** The code and message of its error, if it did not get the lock. */
   readonly failure?: string;
   readonly message?: string;
 }
@@ -49,9 +49,9 @@ interface LockSettings {
 }
 
 export interface WorkerSettings {
-  /** The worker's wall clock can be made to jump: {@link WorkerProcess.setClock}. */
+  /** Makes the worker's wall clock adjustable: {@link WorkerProcess.setClock}. */
   readonly clock?: boolean;
-  /** Pages of locks show what the worker holds and waits for. */
+  /** Lock dashboards show what the worker holds and waits for. */
   readonly isOnPage?: boolean;
 }
 
@@ -86,11 +86,11 @@ interface Message {
 export interface WorkerEvent {
   readonly type: string;
   readonly key?: string;
-  /** Of a scheduled job: the number of the period in which it happened, by the worker's own clock. */
+  /** For a scheduled job: the number of its period, by the worker's own clock. */
   readonly tick?: number;
 }
 
-/** An error that a command met in the worker. */
+/** An error of a command in the worker. */
 export class WorkerError extends Error {
   constructor(
     message: string,
@@ -103,7 +103,7 @@ export class WorkerError extends Error {
 /** A child process that uses the built package and can be killed, stopped and continued like any other. */
 export class WorkerProcess {
   readonly events: WorkerEvent[] = [];
-  /** Rejections that nobody handled in the worker; there must be none. */
+  /** Unhandled rejections in the worker; there must be none. */
   readonly unhandled: string[] = [];
   private readonly pending = new Map<number, (message: Message) => void>();
   private readonly eventListeners = new Set<(event: WorkerEvent) => void>();
@@ -123,7 +123,7 @@ export class WorkerProcess {
       for (const answer of this.pending.values()) answer({ error });
       this.pending.clear();
     });
-    // A command to a process that is gone is answered by the exit above.
+    // Commands to an exited process are answered by the listener above.
     child.on('error', () => undefined);
   }
 
@@ -136,7 +136,7 @@ export class WorkerProcess {
     const script = fileURLToPath(new URL('./lock-worker.mjs', import.meta.url));
     const directory = clock ? mkdtempSync(join(tmpdir(), 'lock-worker-')) : undefined;
     const offset = directory === undefined ? undefined : new ClockOffset(directory);
-    // Not the runner's own flags: the worker is to be an ordinary Node process.
+    // Without the runner's own flags: the worker is an ordinary Node process.
     const env = { ...process.env, NODE_OPTIONS: '', ...offset?.env };
     const execArgv = offset ? ['--import', new URL('./clock-shim.mjs', import.meta.url).href] : [];
     const child = fork(script, { execArgv, env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
@@ -165,12 +165,12 @@ export class WorkerProcess {
     });
   }
 
-  /** The kinds of connections and timers that kept the process alive when its application was closed. */
+  /** Closes the application; returns the kinds of resources that keep the process alive afterwards. */
   get keptOpen(): readonly string[] {
     return this.kept.filter((kind) => /TCP|TLS|Timeout|DNS|GetAddrInfo/i.test(kind));
   }
 
-  /** The next event of that type, or the first one if it has come already. */
+  /** The next event of that type, or the first one if it was reported already. */
   async event(type: string, ms = 10_000): Promise<WorkerEvent> {
     const seen = this.events.find((event) => event.type === type);
     if (seen) return seen;
@@ -188,7 +188,7 @@ export class WorkerProcess {
     );
   }
 
-  /** Milliseconds by which the worker's wall clock is off from now on, whatever it does; needs `clock: true`. */
+  /** Shifts the worker's wall clock by this many ms from now on; needs `clock: true`. */
   setClock(ms: number): void {
     if (!this.clock) throw new Error('start the worker with `{ clock: true }` to set its clock');
     this.clock.set(ms);
@@ -218,25 +218,25 @@ export class WorkerProcess {
     await exited;
   }
 
-  /** Takes these locks at the same time, and ends the process by `process.exit()` as soon as all of the work is done. */
+  /** Holds these locks at the same time, and ends the process by `process.exit()` as soon as all work is done. */
   async workAndExit(keys: readonly string[], ms = 10_000): Promise<void> {
     const exited = once(this.child, 'exit');
     await this.do('workAndExit', { keys });
     await within(ms, 'the worker to exit', exited);
   }
 
-  /** Asks for a lock, and ends the process by `process.exit()` in the same tick. */
+  /** Requests a lock, and ends the process by `process.exit()` in the same tick. */
   async askAndExit(key: string): Promise<void> {
     const exited = once(this.child, 'exit');
     await this.do('askAndExit', { key });
     await within(10_000, 'the worker to exit', exited);
   }
 
-  /** Closes the application and waits until the process has ended by itself; its exit code. */
+  /** Closes the application and waits until the process exits on its own; returns the exit code. */
   async closeAndExit(ms = 10_000): Promise<number | null> {
     const exited = once(this.child, 'exit');
     this.kept = await this.do('close', {});
-    await within(ms, 'the worker to exit by itself', exited);
+    await within(ms, 'the worker to exit on its own', exited);
     return this.child.exitCode;
   }
 

@@ -14,7 +14,7 @@ export class ZooKeeperCluster {
     const servers = await Promise.all(
       [...members.keys()].map(async (id) =>
         ZooKeeperServer.start(
-          // Those who stand still are not waited for in an election.
+          // An election does not wait for stopped members.
           { java: ['-Dzookeeper.cnxTimeout=500'] },
           { id, members, port: await freePort() },
         ),
@@ -29,10 +29,10 @@ export class ZooKeeperCluster {
     return this.members.map(({ address }) => address);
   }
 
-  /** Resolves when each of them serves. */
+  /** Resolves when all members serve and one leads. */
   async ready(): Promise<void> {
     await until(
-      'all of them serve, and one leads',
+      'all members serve, and one leads',
       async () => {
         const modes = await Promise.all(this.members.map((member) => member.mode()));
         return modes.includes('leader') && modes.every((mode) => mode !== undefined);
@@ -41,12 +41,12 @@ export class ZooKeeperCluster {
     );
   }
 
-  /** That which leads now. */
+  /** The current leader. */
   async leader(): Promise<ZooKeeperServer> {
     return await this.inMode('leader');
   }
 
-  /** One of those that follow. */
+  /** One of the followers. */
   async follower(): Promise<ZooKeeperServer> {
     return await this.inMode('follower');
   }

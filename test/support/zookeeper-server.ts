@@ -1,47 +1,47 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
-import { hasExited } from './redis-process.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
-import { standStill } from './stand-still.js';
+import { PersistentServer } from './server-process.js';
 import { until } from './until.js';
 
 /** The folder with the libraries of ZooKeeper's server; set by `npm run test:stores`. */
 export const zooKeeperLibraries = process.env['ZOOKEEPER_LIBRARIES'];
 
 export interface ZooKeeperServerOptions {
-  /** Further lines of its configuration. */
+  /** Further lines of the configuration. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Further options of Java. */
+  /** Further options for Java. */
   readonly java?: readonly string[];
-  /** The wall clock can be set: {@link ZooKeeperServer.fixClock}. Linux only. Sessions are kept by another clock. */
+  /** Makes the wall clock adjustable: {@link ZooKeeperServer.fixClock}. Linux only. Sessions use another clock. */
   readonly clock?: boolean;
 }
 
-/** What a server of an ensemble has to know of all of them. */
+/** The ensemble of a server. */
 export interface Membership {
   readonly id: number;
   /** `host:port:port`, by id. */
   readonly members: ReadonlyMap<number, string>;
-  /** Where it serves clients. */
+  /** The port for clients. */
   readonly port: number;
 }
 
-/** A ZooKeeper of the test's own: loopback only, on a free port, in a directory of its own, and careless of its disk. */
-export class ZooKeeperServer {
+/** A ZooKeeper server for a test: on a free loopback port, in its own folder, and without fsync. */
+export class ZooKeeperServer extends PersistentServer {
   private constructor(
     readonly port: number,
-    private readonly directory: string,
+    directory: string,
     private readonly options: ZooKeeperServerOptions,
     private readonly membership: Membership | undefined,
     private readonly clock: ServerClock | undefined,
-    private process: ChildProcess,
-  ) {}
+    child: ChildProcess,
+  ) {
+    super(directory, child);
+  }
 
   static async start(
     options: ZooKeeperServerOptions = {},
@@ -61,13 +61,7 @@ export class ZooKeeperServer {
     return `127.0.0.1:${String(this.port)}`;
   }
 
-  mainProcess(): number {
-    const { pid } = this.process;
-    if (pid === undefined) throw new Error('ZooKeeper has not been started');
-    return pid;
-  }
-
-  /** Its wall clock stands still at this time, ms, until it is told another one; needs `clock: true`. */
+  /** Stops the wall clock at this time, ms, until the next call; needs `clock: true`. */
   fixClock(wall: number): void {
     if (!this.clock) throw new Error('start the server with `clock: true` to set its clock');
     this.clock.offset.fix(wall);
@@ -78,47 +72,27 @@ export class ZooKeeperServer {
     await until(
       'ZooKeeper serves',
       async () => {
-        if (hasExited(this.process)) throw new Error('ZooKeeper ended at once');
+        if (this.hasEnded) throw new Error('ZooKeeper exited immediately');
         return (await this.mode()) !== undefined;
       },
       { deadline: 60_000 },
     );
   }
 
-  /** `standalone`, `leader` or `follower`; undefined while it serves nobody. */
+  /** `standalone`, `leader` or `follower`; undefined while it does not serve. */
   async mode(): Promise<string | undefined> {
     const answer = await ask(this.port, 'srvr').catch(() => '');
     return /^Mode: (\w+)/m.exec(answer)?.[1];
   }
 
-  /** The last transaction. */
+  /** The id of the last transaction. */
   async zxid(): Promise<number> {
     const answer = await ask(this.port, 'srvr');
     return Number(/^Zxid: (0x[\da-f]+)/m.exec(answer)?.[1]);
   }
 
-  get hasEnded(): boolean {
-    return hasExited(this.process);
-  }
-
-  async kill(): Promise<void> {
-    if (hasExited(this.process)) return;
-    const exited = once(this.process, 'exit');
-    this.process.kill('SIGKILL');
-    await exited;
-  }
-
-  /** Connections stay open, nothing is answered. */
-  async stop(): Promise<void> {
-    await standStill(this.mainProcess());
-  }
-
-  resume(): void {
-    process.kill(this.mainProcess(), 'SIGCONT');
-  }
-
   /**
-   * On the same port, with its data.
+   * Restarts on the same port, with its data.
    *
    * @param isEmpty without its data
    */
@@ -130,21 +104,6 @@ export class ZooKeeperServer {
     }
     this.process = launch(this.directory, this.options, this.clock);
     if (this.membership === undefined) await this.ready();
-  }
-
-  /** Keeps its data as they are now, for {@link restoreData}. It is started again. */
-  async saveData(): Promise<void> {
-    await this.kill();
-    await cp(join(this.directory, 'data'), join(this.directory, 'saved'), { recursive: true });
-    await this.restart();
-  }
-
-  /** Starts again, with the data of {@link saveData}. */
-  async restoreData(): Promise<void> {
-    await this.kill();
-    await rm(join(this.directory, 'data'), { recursive: true });
-    await cp(join(this.directory, 'saved'), join(this.directory, 'data'), { recursive: true });
-    await this.restart();
   }
 
   async close(): Promise<void> {
@@ -187,7 +146,7 @@ function launch(
   clock: ServerClock | undefined,
 ): ChildProcess {
   if (zooKeeperLibraries === undefined) throw new Error('run it with `npm run test:stores`');
-  // Without threads that wake up by themselves again and again: tests look at whether it is at rest.
+  // Without periodic threads: tests check whether the process is idle.
   const memory = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
   const careless = ['-Dzookeeper.forceSync=no', '-Dzookeeper.extendedTypesEnabled=true'];
   const child = spawn(
@@ -208,7 +167,7 @@ function launch(
   return child;
 }
 
-/** One of the commands of four letters. */
+/** Sends one of the four-letter commands. */
 function ask(port: number, command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';

@@ -25,15 +25,15 @@ export class ShopDatabase implements OnApplicationShutdown {
 
   constructor(settings: Settings) {
     this.connection = new Database(settings.databaseFile);
-    // First of all, so that instances which start together wait for each other instead of failing with SQLITE_BUSY.
+    // Before anything else: instances that start together then wait for each other instead of failing with SQLITE_BUSY.
     this.connection.pragma('busy_timeout = 10000');
-    // Readers and the one writer don't block each other.
+    // Readers do not block the one writer, nor the writer the readers.
     this.connection.pragma('journal_mode = WAL');
     this.connection.pragma('synchronous = NORMAL');
     this.connection.exec(SCHEMA);
   }
 
-  // The last of Nest's shutdown hooks: by then no order is running any more.
+  // The last of Nest's shutdown hooks: by then all orders have ended.
   onApplicationShutdown(): void {
     this.connection.close();
   }

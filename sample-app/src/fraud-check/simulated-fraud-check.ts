@@ -4,10 +4,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Settings } from '../settings/settings.js';
 
-/**
- * Stands for the call to another service that a real order makes. All that matters here: it takes a few milliseconds, and the
- * process serves other orders meanwhile.
- */
+/** Simulates the remote call of a real order: it takes a few milliseconds, in which the process serves other orders. */
 @Injectable()
 export class SimulatedFraudCheck {
   constructor(private readonly settings: Settings) {}

@@ -1,2 +1,2 @@
-/** The lock of one article. Whoever changes its stock holds it, wherever in the code that is. */
+/** The lock of one article. All code that changes its stock must hold it. */
 export const inventoryLock = (sku: string): string => `inventory:${sku}`;

@@ -14,14 +14,14 @@ export interface Sale {
   orderId: string;
   sku: string;
   quantity: number;
-  /** What is left, as the seller has computed it. */
+  /** The stock after the sale, as computed by the caller. */
   remaining: number;
 }
 
 /**
- * Fencing: `token` is that of the lock under which the caller works. A lock can be lost without its holder noticing in time (a
- * long pause, a broken network), so the database has the last word: each row remembers the newest token that has
- * worked on it, and an older one changes nothing any more. Without a token nothing is checked.
+ * Fencing: `token` is the token of the caller's lock. A lock can be lost before its holder notices (a long pause, a broken
+ * network), so the database makes the final check: each row remembers the newest token that has used it, and rejects older
+ * ones. Without a token nothing is checked.
  */
 @Injectable()
 export class InventoryRepository {
@@ -53,8 +53,8 @@ export class InventoryRepository {
   }
 
   /**
-   * Reads the stock and leaves the token behind. From here on an older holder can't write any more: if only writes left
-   * their token, its late write could still land between our read and ours.
+   * Reads the stock and stores the token, so that older holders can no longer write. If only writes stored their token, a
+   * late write of an older holder could still land between our read and our write.
    */
   stockForHolder(sku: string, token: number): number | undefined {
     const row = this.database.connection

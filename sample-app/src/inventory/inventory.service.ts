@@ -17,7 +17,7 @@ export class InventoryService {
     return level;
   }
 
-  /** The lock by hand, for exactly the lines that need it: no order can be between its read and its write here. */
+  /** Acquires the lock by hand, for exactly the lines that need it: no order can run between this read and write. */
   setStock(sku: string, stock: number): Promise<InventoryLevel> {
     return this.locks.withLock(inventoryLock(sku), (lock) => {
       this.inventory.setStock(sku, stock, lock.token);

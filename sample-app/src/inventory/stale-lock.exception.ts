@@ -1,7 +1,7 @@
 import { ServiceUnavailableException } from '@nestjs/common';
 
 /**
- * The lock was lost during the work, somebody else holds it by now, and the database refused our write.
+ * The lock was lost during the work, another process holds it by now, and the database rejected our write.
  *
  * 503 and not 409: nothing was sold and nothing is wrong with the order, so the client may send it again. 409 is this
  * API's final answer for "not enough in stock".

@@ -9,7 +9,7 @@ export class HealthController {
     private readonly locks: LockHealthIndicator,
   ) {}
 
-  /** For readiness: no order can be taken while the store of locks is out of reach. A restart would not help. */
+  /** For readiness: no order can be placed while the lock store is unreachable. A restart would not help. */
   @Get()
   @HealthCheck()
   ready(): Promise<HealthCheckResult> {

@@ -2,7 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 
-/** Lets requests of this machine pass. An application of yours asks for whatever your operators sign in with. */
+/** Accepts requests from this machine only. In your application, check your operators' sign-in instead. */
 @Injectable()
 export class LocalOnlyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

@@ -3,7 +3,7 @@ import { register } from 'prom-client';
 
 @Controller('metrics')
 export class MetricsController {
-  /** What Prometheus reads: docs/operations/monitoring.md of the library says what it is. */
+  /** Metrics for Prometheus, described in the library's docs/operations/monitoring.md. */
   @Get()
   @Header('content-type', register.contentType)
   metrics(): Promise<string> {

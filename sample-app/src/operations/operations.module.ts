@@ -5,7 +5,7 @@ import { LockHealthIndicator } from 'nestjs-distributed-lock/health';
 import { HealthController } from './health.controller.js';
 import { MetricsController } from './metrics.controller.js';
 
-/** For those who run the shop: whether it can sell, and how its locks do. */
+/** Health and metrics for operators. */
 @Module({
   imports: [TerminusModule],
   controllers: [HealthController, MetricsController],

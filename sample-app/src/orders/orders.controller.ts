@@ -10,8 +10,8 @@ export class OrdersController {
   constructor(private readonly orders: OrdersService) {}
 
   /**
-   * One order of an article at a time, over all instances. The key is made after validation, so it never sees bad input.
-   * When the wait is over without the lock, the library itself answers 423.
+   * Serves one order of an article at a time, over all instances. The key is computed after validation, so it never contains
+   * bad input. If the lock is not free within the waitTime, the library responds with 423.
    */
   @Post()
   @Locked({ key: (order: CreateOrderDto) => inventoryLock(order.sku) })
@@ -19,7 +19,7 @@ export class OrdersController {
     return this.orders.place(order);
   }
 
-  /** The same code without the lock, to see what it is good for. */
+  /** The same code without the lock, to show the difference. */
   @Post('unprotected')
   createUnprotected(@Body() order: CreateOrderDto): Promise<PlacedOrder> {
     return this.orders.placeUnprotected(order);

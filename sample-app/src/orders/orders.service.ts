@@ -17,8 +17,8 @@ export class OrdersService {
   ) {}
 
   /**
-   * Takes the lock itself, so that it is safe whoever calls it. In a request whose controller holds the lock already it is
-   * re-entered: no waiting for oneself, no round trip, and the same token.
+   * Acquires the lock itself, so that every caller is safe. If the controller of the request holds the lock already, it is
+   * re-entered: without waiting, without a round trip, and with the same token.
    */
   place(order: CreateOrderDto): Promise<PlacedOrder> {
     return this.locks.withLock(inventoryLock(order.sku), (lock) => this.deduct(order, lock.token));
@@ -28,7 +28,7 @@ export class OrdersService {
     return this.deduct(order, null);
   }
 
-  /** Read, work, write back: between the read and the write anything can happen, unless a lock forbids it. */
+  /** Reads, works and writes back: without a lock, other orders can change the stock in between. */
   private async deduct({ sku, quantity }: CreateOrderDto, token: number | null): Promise<PlacedOrder> {
     const stock = token === null ? this.inventory.stock(sku) : this.inventory.stockForHolder(sku, token);
     if (stock === undefined) throw new NotFoundException(`There is no article "${sku}".`);

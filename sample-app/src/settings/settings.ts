@@ -1,12 +1,12 @@
 export type LockStoreName = 'redis' | 'postgres' | 'etcd' | 'zookeeper' | 'memory';
 
-/** Everything that the environment decides, read and checked once at start. */
+/** The settings from the environment, read and checked once at the start. */
 export class Settings {
   private constructor(
     readonly host: string,
-    /** 0 picks a free port; the line printed at start tells which. */
+    /** 0 picks a free port, which is printed at the start. */
     readonly port: number,
-    /** SQLite file that all instances of the app share. */
+    /** The SQLite file that all instances share. */
     readonly databaseFile: string,
     readonly lockStore: LockStoreName,
     readonly redisUrl: string,
@@ -14,7 +14,7 @@ export class Settings {
     readonly etcdHosts: readonly string[],
     readonly zookeeperHosts: readonly string[],
     readonly lockKeyPrefix: string,
-    /** How long an order stands in the queue of its article before it is refused with 423, in ms. */
+    /** How long an order waits for its article before it is rejected with 423, in ms. */
     readonly lockWaitTime: number,
     /** How long the simulated fraud check of an order takes, in ms. */
     readonly fraudCheckLatency: number,

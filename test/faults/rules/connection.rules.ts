@@ -4,7 +4,7 @@ import { queuedIn, type LockApp } from '../../support/lock-app.js';
 import { next, rejectionOf, until, within } from '../../support/until.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
-/** Has an application wait for a lock and get it, by which it opens all connections that it uses. */
+/** Waits for a lock once, which opens all connections that an application uses. */
 async function waitOnce(app: LockApp, other: LockApp, key: string): Promise<void> {
   const held = await other.locks.acquire(key);
   const waiting = app.locks.acquire(key);
@@ -13,7 +13,7 @@ async function waitOnce(app: LockApp, other: LockApp, key: string): Promise<void
   await (await waiting).release();
 }
 
-/** Connections that are cut, half open or not there yet, and what they should have told. */
+/** Connections that are cut, half open or not yet established, and notifications that get lost. */
 export function connectionRules(scene: StoreScene): void {
   it('F13: a hold outlives a cut connection, and is verified when it is back', async () => {
     const proxy = await scene.proxy();
@@ -41,14 +41,14 @@ export function connectionRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('B15, F13: a lock that is released while the connection is down counts as released when it is back', async () => {
+  it('B15, F13: a lock that is released while the connection is down is released when it is back', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port });
     const handle = await app.locks.acquire(scene.key());
     await proxy.refuse();
     proxy.cut();
     const other = scene.key();
-    await until('it is noticed', async () => {
+    await until('the cut is detected', async () => {
       const taken = await app.locks.tryAcquire(other).catch((error: unknown) => error);
       return taken instanceof LockUnavailableError;
     });
@@ -66,15 +66,15 @@ export function connectionRules(scene: StoreScene): void {
     const handle = await holder.locks.acquire(key);
     const waiting = app.locks.acquire(key, { waitTime: 15_000 });
     await until('it waits', async () => (await holder.locks.inspect(key))?.waiting === 1);
-    const letGo = proxy.hold('replies', scene.brings);
+    const deliver = proxy.hold('replies', scene.brings);
     await handle.release();
     expect(proxy.cut(scene.brings)).toBeGreaterThan(0);
-    letGo();
+    deliver();
     await (await within(10_000, 'the lock', waiting)).release();
     await scene.nothingLeft();
   });
 
-  it('F14: a connection that is half open costs a waiter a poll and a time limit, and is then cut', async () => {
+  it('F14: a half-open connection costs a waiter one poll and one timeout, and is then closed', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ port: proxy.port }), await scene.app()];
     await waitOnce(app, holder, scene.key());
@@ -97,12 +97,12 @@ export function connectionRules(scene: StoreScene): void {
     const [holder, waiter] = [await scene.app(), await scene.app({ store })];
     const turn = async (): Promise<boolean> => {
       const [held, shared] = [scene.key(), scene.key()];
-      const shares = { limit: 2, waitTime: 15_000 };
-      const handles = [await holder.locks.acquire(held), await holder.locks.acquire(shared, shares)];
-      handles.push(await holder.locks.acquire(shared, { ...shares, fair: true }));
+      const permits = { limit: 2, waitTime: 15_000 };
+      const handles = [await holder.locks.acquire(held), await holder.locks.acquire(shared, permits)];
+      handles.push(await holder.locks.acquire(shared, { ...permits, fair: true }));
       const waiting = [
         waiter.locks.acquire(held, { waitTime: 15_000 }),
-        waiter.locks.acquire(shared, shares),
+        waiter.locks.acquire(shared, permits),
       ];
       await Promise.all([queuedIn(waiter, held), queuedIn(waiter, shared)]);
       await Promise.all(handles.map((handle) => handle.release()));
@@ -126,7 +126,7 @@ export function connectionRules(scene: StoreScene): void {
     await scene.endSessions(proxy);
     const second = await within(10_000, 'the lock', waiting);
     expect(second.token).toBeGreaterThan(handle.token);
-    // Else it is told at its next renewal.
+    // Otherwise it is notified at its next renewal.
     await handle.extend(35_000).catch(() => undefined);
     expect(await lost).toMatchObject({ key });
     await second.release();
@@ -147,7 +147,7 @@ export function connectionRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('F16: a first connection that is lost before it was ready is followed by one that can be used', async () => {
+  it('F16: a connection that is lost before it was ready is followed by a usable one', async () => {
     const proxy = await scene.proxy();
     const isLost = proxy.loseReply(scene.opens);
     const app = await scene.app({ port: proxy.port });
@@ -156,7 +156,7 @@ export function connectionRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('B65: with onUnavailable local, locks are taken in the process while the server is away', async () => {
+  it('B65: with onUnavailable local, locks are held in the process while the server is unreachable', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port, onUnavailable: 'local' });
     await proxy.refuse();

@@ -5,7 +5,7 @@ import { elapse } from '../../support/until.js';
 import { WorkerProcess } from '../../support/worker-process.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
-/** A process that is really killed frees what it held, for callers that watched and for callers that come later. */
+/** The locks of a killed process become free, for callers that already waited and for callers that arrive later. */
 export function crashRules(scene: StoreScene): void {
   const workers: WorkerProcess[] = [];
   afterEach(async () => {
@@ -41,7 +41,7 @@ export function crashRules(scene: StoreScene): void {
         await handle.release();
       };
       await Promise.all([watch(), arrive()]);
-      // They ask once a second where nothing is pushed.
+      // Waiters poll once a second where nothing is pushed.
       for (const ms of after.values()) expect(ms).toBeLessThan(bound + 1_000);
       await elapse(Math.max(0, bound - took()));
       const late = await scene.app();

@@ -6,10 +6,10 @@ import { rejectionOf, until } from '../../support/until.js';
 import { WorkerProcess } from '../../support/worker-process.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
-/** ms; an application that has nothing to wait for takes a few, on a busy machine some hundred. */
+/** ms; an idle application needs a few, on a busy machine some hundred. */
 const SOON = 10_000;
 
-/** Takes connections, and says nothing. */
+/** Accepts connections and never replies. */
 class SilentServer {
   readonly connections: Socket[] = [];
   private readonly server = createServer((socket) => {
@@ -34,7 +34,7 @@ class SilentServer {
   }
 }
 
-/** However its connection is, a process ends by itself, and at once. */
+/** A process exits on its own and without delay, whatever the state of its connection. */
 export function exitRules(scene: StoreScene): void {
   const workers: WorkerProcess[] = [];
   afterEach(async () => {
@@ -57,32 +57,32 @@ export function exitRules(scene: StoreScene): void {
     expect(one.keptOpen).toEqual([]);
   };
 
-  it('F51: a process ends by itself while it is connected', async () => {
+  it('F51: a process exits on its own while it is connected', async () => {
     const { one } = await proxied();
     await ends(one);
   });
 
-  it('F51: a process ends by itself when its connection was cut a moment before, and the server accepts no new one', async () => {
+  it('F51: a process exits on its own right after its connection was cut and while the server accepts no new one', async () => {
     const { proxy, one } = await proxied();
     await proxy.refuse();
     proxy.cut();
     await ends(one);
   });
 
-  it('F51: a process ends by itself when its connection is cut and it is connecting again', async () => {
+  it('F51: a process exits on its own while it reconnects after a cut', async () => {
     const { proxy, one } = await proxied();
     proxy.cut();
     await ends(one);
   });
 
-  it('F51: a process ends by itself when its connection has fallen silent', async () => {
+  it('F51: a process exits on its own when its connection is silent', async () => {
     const { proxy, one } = await proxied();
     proxy.swallow('requests');
     proxy.swallow('replies');
     await ends(one);
   });
 
-  it('F51: a process ends by itself when the server stands still', async () => {
+  it('F51: a process exits on its own while the server is stopped', async () => {
     const { one } = await proxied();
     await scene.server.stop();
     try {
@@ -95,11 +95,11 @@ export function exitRules(scene: StoreScene): void {
   it.each([
     ['', false],
     [' by TLS', true],
-  ])('F51: a process ends by itself while it connects%s to a silent server', async (_, isSecure) => {
+  ])('F51: a process exits on its own while it connects%s to a silent server', async (_, isSecure) => {
     const host = scene.endings.until(await new SilentServer().listen());
     const one = await worker(host.port, isSecure);
     await rejectionOf(one.do('acquire', { key: 'key', options: { waitTime: 0 } }));
-    // One attempt ends after some seconds; the one that is under way now has not been there for long.
+    // An attempt ends after some seconds; wait for one that has just begun.
     const attempts = host.connections.length;
     await until('it connects again', () => host.connections.length > attempts);
     await ends(one);

@@ -10,7 +10,7 @@ import { elapse, next, rejectionOf, until, within } from '../../support/until.js
 import { WorkerProcess } from '../../support/worker-process.js';
 import type { ServerGroup } from '../scenes/server-group.js';
 
-/** Longer than a new leader takes on a busy machine. */
+/** Longer than an election takes on a busy machine. */
 const patient = { waitTime: 60_000 };
 
 interface Settings {
@@ -19,7 +19,7 @@ interface Settings {
   readonly watchdogTimeout?: number;
 }
 
-/** Every fault that servers can have which keep locks together, whatever store they are of. */
+/** Faults of servers that replicate locks, for any store. */
 export function groupFaults(start: () => Promise<ServerGroup>): void {
   let started: ServerGroup | undefined;
   const endings = new Endings();
@@ -32,7 +32,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
   });
 
   const group = (): ServerGroup => {
-    if (!started) throw new Error('the servers are there only while tests run');
+    if (!started) throw new Error('the servers run only while tests run');
     return started;
   };
   const app = async ({ ports = group().ports, isBrief, ...settings }: Settings = {}): Promise<LockApp> => {
@@ -46,7 +46,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     return before(ports[member % ports.length]);
   };
   const key = (): string => `key-${randomUUID()}`;
-  /** An extension is tried once, and there may be no leader then. */
+  /** Extends once; there may be no leader at that time. */
   const extended = (handle: LockHandle, ms: number): Promise<unknown> => reached(() => handle.extend(ms));
 
   it.each(['killed', 'stopped'] as const)(
@@ -77,9 +77,9 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     },
   );
 
-  it('F3: a client is cut off from the member that it uses: it goes on with another', async () => {
+  it('F3: a client that is cut off from its member continues with another one', async () => {
     const { ports } = group();
-    // Where one address leads to all of them there is no other.
+    // A single address already leads to all members.
     if (ports.length === 1) return;
     const proxies = [];
     for (const port of ports) proxies.push(await before(port));
@@ -96,7 +96,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await (await other.locks.acquire(held, patient)).release();
   });
 
-  it('B11, F15: without a majority locks are unavailable and holds end in time; with one again they work', async () => {
+  it('B11, F15: without a majority locks are unavailable and holds end in time; with a majority again locks work', async () => {
     const [one, other] = [await app({ watchdogTimeout: 3_000 }), await app()];
     const [held, free] = [key(), key()];
     const handle = await one.locks.acquire(held);
@@ -116,7 +116,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await (await one.locks.acquire(free, patient)).release();
   });
 
-  it('F1: a member that comes back without its data knows what is held', async () => {
+  it('F1: a member that comes back without its data has every held lock', async () => {
     const one = await app();
     const held = key();
     const handle = await one.locks.acquire(held);
@@ -142,7 +142,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await proxy.refuse();
     proxy.cut();
     const second = await within(60_000, 'the lock', waiting);
-    // The one before has known it for some time.
+    // The former holder has known it for some time.
     expect(handle.isHeld).toBe(false);
     await second.release();
   });
@@ -162,16 +162,20 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await queuedIn(waiter, held);
     await proxy.refuse();
     proxy.cut();
-    // The servers keep places of those whom they don't hear of for 8 to 20 s.
-    await until('they are gone', async () => (await holder.locks.inspect(held))?.waiting === 1, {
-      deadline: 30_000,
-      every: 100,
-    });
+    // The servers keep the positions of silent clients for 8 to 20 s.
+    await until(
+      'the silent waiters are removed',
+      async () => (await holder.locks.inspect(held))?.waiting === 1,
+      {
+        deadline: 30_000,
+        every: 100,
+      },
+    );
     await handle.release();
     await (await within(5_000, 'the lock', waiting)).release();
   });
 
-  it('F22: a process that was stopped until the servers gave it up knows that it holds nothing, and goes on', async () => {
+  it('F22: a process that was stopped until its session ended knows that its hold is lost, and can acquire again', async () => {
     const other = await app();
     const held = key();
     const earlier = await group().sessions();
@@ -182,11 +186,11 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     const own = (await group().sessions()).filter((session) => !earlier.includes(session));
     expect(own).not.toEqual([]);
     worker.stop();
-    const isOver = async (): Promise<boolean> => {
+    const hasEnded = async (): Promise<boolean> => {
       const sessions = await group().sessions();
       return own.every((session) => !sessions.includes(session));
     };
-    await until('its session is over', isOver, { deadline: 60_000, every: 50 });
+    await until('its session has ended', hasEnded, { deadline: 60_000, every: 50 });
     const second = await other.locks.acquire(held, patient);
     expect(second.token).toBeGreaterThan(token);
     worker.resume();
@@ -201,16 +205,16 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     expect(worker.unhandled).toEqual([]);
   });
 
-  it('F2: requests of a client that hang until its lease has expired change nothing when they arrive', async () => {
+  it('F2: requests that are delayed until the lease of their client has expired change nothing when they arrive', async () => {
     const proxy = await beforeAny(2);
     const asleep = await app({ ports: [proxy.port], watchdogTimeout: 1_000 });
     const other = await app();
     const held = key();
     const handle = await asleep.locks.acquire(held, { leaseTime: 1_500 });
-    const letGo = proxy.hold('requests');
+    const deliver = proxy.hold('requests');
     const second = await within(60_000, 'the lock', other.locks.acquire(held, patient));
     expect(handle.isHeld).toBe(false);
-    letGo();
+    deliver();
     await handle.release();
     expect(second.isHeld).toBe(true);
     expect(await rejectionOf(asleep.locks.acquire(held, { waitTime: 1_000 }))).toBeInstanceOf(
@@ -220,7 +224,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await (await asleep.locks.acquire(held, patient)).release();
   });
 
-  it('F25: fifty applications at once, whose connections are all cut: each is served, one at a time', async () => {
+  it('F25: fifty applications whose connections are all cut: each is served, one at a time', async () => {
     const proxy = await beforeAny(1);
     const many = await Promise.all(Array.from({ length: 50 }, () => app({ ports: [proxy.port] })));
     const held = key();
@@ -234,13 +238,13 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
         served += 1;
       }),
     );
-    await until('they are at it', () => served > 3);
+    await until('some are served', () => served > 3);
     expect(proxy.cut()).toBeGreaterThan(0);
     await Promise.all(calls);
     expect({ most: witness.most, served }).toEqual({ most: 1, served: 50 });
   });
 
-  it('events tell of nothing lost while the leader changes five times', async () => {
+  it('no event reports a loss while the leader changes five times', async () => {
     const one = await app();
     const handle = await one.locks.acquire(key());
     for (let round = 0; round < 5; round++) {

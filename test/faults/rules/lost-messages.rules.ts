@@ -6,13 +6,13 @@ import { reached } from '../../support/reached.js';
 import { rejectionOf, until, within } from '../../support/until.js';
 import type { Fits, StoreScene } from '../scenes/store-scene.js';
 
-/** A request that is about this lock. */
+/** Matches requests for this lock. */
 const about =
   (key: string): Fits =>
   (request) =>
     request.includes(key);
 
-/** A request, or its answer, that the network loses or delivers late. */
+/** A request or its reply that the network loses or delivers late. */
 export function lostMessageRules(scene: StoreScene): void {
   it('F10: an acquire that was executed but whose reply was lost is exactly one grant', async () => {
     const proxy = await scene.proxy();
@@ -42,7 +42,7 @@ export function lostMessageRules(scene: StoreScene): void {
     proxy.cut();
     expect(await failing).toBeInstanceOf(LockUnavailableError);
     await proxy.accept();
-    // The ghost's lease would be 30 s.
+    // The ghost's lease would last for 30 s.
     await (await other.locks.acquire(key, { waitTime: 15_000 })).release();
     await scene.nothingLeft();
   });
@@ -61,18 +61,18 @@ export function lostMessageRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('P32: a cancel after an answer that was lost frees the lock, and the owner is refused', async () => {
+  it('P32: a cancel after a lost reply frees the lock, and late requests of the owner are rejected', async () => {
     const proxy = await scene.proxy();
     const client = scene.endings.app(await PortClient.open(scene.storeAt(proxy.port)));
     const other = scene.endings.app(await PortClient.open(scene.storeAt(scene.server.port)));
     const [key, owner] = [scene.key(), client.newOwner()];
     const [earlier, first] = [scene.key(), client.newOwner()];
-    // From here on nothing has to be asked for before a place can be.
+    // From here on, the client can queue without any preceding request.
     await reached(() => client.acquire(earlier, first));
     await reached(() => client.release(earlier, first));
     const speak = proxy.swallow('replies');
     const asked = rejectionOf(client.acquire(key, owner));
-    await until('the place is there', async () => (await reached(() => other.lockOf(key))) !== null);
+    await until('the entry is in the queue', async () => (await reached(() => other.lockOf(key))) !== null);
     proxy.cut();
     speak();
     expect(await asked).toMatchObject({ inDoubt: true, unreachable: true });
@@ -81,7 +81,7 @@ export function lostMessageRules(scene: StoreScene): void {
     expect(await reached(() => client.acquire(key, owner))).toEqual({ outcome: 'cancelled' });
   });
 
-  it('F11, P31: an acquire that was never delivered and given up is never carried out', async () => {
+  it('F11, P31: an acquire that was never delivered and was given up is never carried out', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port });
     const key = scene.key();
@@ -90,7 +90,7 @@ export function lostMessageRules(scene: StoreScene): void {
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
     let asked = 0;
     const asks = scene.asks(key);
-    // What takes it back may come; what asks for it may not.
+    // Cancel requests are allowed; acquire requests are not.
     void proxy.request((request) => {
       if (asks(request)) asked += 1;
       return false;
@@ -99,19 +99,19 @@ export function lostMessageRules(scene: StoreScene): void {
     await app.locks.withLock(scene.key(), { waitTime: 15_000 }, () => undefined);
     expect(await app.locks.isLocked(key)).toBe(false);
     expect(asked).toBe(0);
-    // That is how it would have been seen.
+    // Shows that the check above recognises an acquire.
     await app.locks.withLock(key, () => undefined);
     expect(asked).toBeGreaterThan(0);
     await scene.nothingLeft();
   });
 
-  it('F11, P32: a request that the network delivers late does not leave a lock behind', async () => {
+  it('F11, P32: a request that arrives late does not leave a lock behind', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
     const key = scene.key();
-    const letGo = proxy.hold('requests');
+    const deliver = proxy.hold('requests');
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
-    letGo();
+    deliver();
     await (await other.locks.acquire(key, { waitTime: 15_000 })).release();
     await scene.nothingLeft();
   });

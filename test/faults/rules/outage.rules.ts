@@ -3,16 +3,16 @@ import type { LockApp } from '../../support/lock-app.js';
 import type { TcpProxy } from '../../support/tcp-proxy.js';
 import { next, until } from '../../support/until.js';
 
-/** Where a process can be cut off from a store that others still reach. */
+/** A setup in which one process can be cut off from a store that other processes still reach. */
 export interface OutageScene {
   proxy(): Promise<Pick<TcpProxy, 'port' | 'refuse' | 'accept' | 'cut' | 'swallow'>>;
   app(settings?: { readonly port?: number }): Promise<LockApp>;
   key(): string;
 }
 
-/** A call that waits through an outage of the store. */
+/** The reports about an outage of the store. */
 export function outageRules(scene: OutageScene): void {
-  /** @param cutOff ends with what mends it */
+  /** @param cutOff causes the outage; the returned function ends it */
   const reportedOnce = async (
     cutOff: (proxy: Awaited<ReturnType<OutageScene['proxy']>>) => Promise<() => unknown>,
   ): Promise<void> => {
@@ -41,7 +41,7 @@ export function outageRules(scene: OutageScene): void {
     expect(app.events('available')).toHaveLength(1);
   };
 
-  it('F58: a call that waits while the store is gone: reported once within 5 s, and so is its return', async () => {
+  it('F58: an outage with refused connections is reported once within 5 s while a call waits, and so is its end', async () => {
     await reportedOnce(async (proxy) => {
       await proxy.refuse();
       proxy.cut();
@@ -49,7 +49,7 @@ export function outageRules(scene: OutageScene): void {
     });
   });
 
-  it('F58: a call that waits while the store is silent: reported once within 5 s, and so is its return', async () => {
+  it('F58: an outage with silent connections is reported once within 5 s while a call waits, and so is its end', async () => {
     await reportedOnce((proxy) => {
       const ends = [proxy.swallow('requests'), proxy.swallow('replies')];
       return Promise.resolve(() => {

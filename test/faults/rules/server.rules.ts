@@ -4,9 +4,9 @@ import { ExclusionWitness } from '../../support/exclusion-witness.js';
 import { elapse, next, rejectionOf, until } from '../../support/until.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
-/** A server that is stopped, killed or robbed of its data. */
+/** A server that is stopped, is killed or loses its data. */
 export function serverRules(scene: StoreScene): void {
-  it('F2, B11: while the server is stopped a free lock is unavailable, and no ghost is left when it goes on', async () => {
+  it('F2, B11: while the server is stopped a free lock is unavailable, and no ghost is left when it resumes', async () => {
     const [app, other] = [await scene.app(), await scene.app()];
     const key = scene.key();
     await scene.server.stop();
@@ -21,7 +21,7 @@ export function serverRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('F1: a server that was killed and restarted has kept the lock, and its holder goes on', async () => {
+  it('F1: a server that was killed and restarted still has the lock, and its holder keeps it', async () => {
     const [app, other] = [await scene.app(), await scene.app()];
     const key = scene.key();
     const handle = await app.locks.acquire(key);
@@ -30,7 +30,7 @@ export function serverRules(scene: StoreScene): void {
     await renewed;
     expect(handle.isHeld).toBe(true);
     const refused = await rejectionOf(
-      until('it is asked', async () => {
+      until('it replies', async () => {
         await other.locks.acquire(key, { waitTime: 0 }).catch((error: unknown) => {
           if (!(error instanceof LockUnavailableError)) throw error;
         });
@@ -46,7 +46,7 @@ export function serverRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('F1: callers that wait while the server is restarted are served afterwards, one at a time', async () => {
+  it('F1: callers that wait during a restart of the server are served afterwards, one at a time', async () => {
     const apps = await Promise.all(Array.from({ length: 3 }, () => scene.app()));
     const key = scene.key();
     const witness = new ExclusionWitness();
@@ -59,7 +59,7 @@ export function serverRules(scene: StoreScene): void {
         }),
       ),
     );
-    await until('they are at it', () => witness.most > 0);
+    await until('one is served', () => witness.most > 0);
     await scene.server.restart();
     await Promise.all(calls);
     expect(witness.most).toBe(1);

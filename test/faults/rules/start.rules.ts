@@ -7,29 +7,29 @@ import { LockApp } from '../../support/lock-app.js';
 import { reached } from '../../support/reached.js';
 import { rejectionOf, until } from '../../support/until.js';
 
-/** Stores as they are configured for a server that wants something of them. */
+/** Stores configured for servers with different requirements. */
 export interface StartScene {
   readonly endings: Endings;
-  /** A store on a server that lets everybody in. */
+  /** A store on a server without authentication. */
   plain(): Promise<LockStore>;
-  /** What its start says of the server. */
+  /** The log line about that server. */
   readonly version: RegExp;
-  /** Of a server that speaks TLS: stores that trust it, and such as have no reason to. */
+  /** On a server with TLS: stores that trust its certificate, and stores that do not. */
   secure(): Promise<Record<'trusting' | 'distrustful', readonly LockStore[]>>;
-  /** Of a server that wants to know who one is: who may use it, and who may not, with what the log says then. */
+  /** On a server with authentication: stores that are accepted, and stores that are rejected, with the remedy in the log. */
   guarded(): Promise<{
     readonly welcome: readonly LockStore[];
     readonly refused: readonly (readonly [store: LockStore, remedy: RegExp])[];
-    /** What must not be told. */
+    /** A text that must not be disclosed. */
     readonly secret: string;
   }>;
-  /** Stores of two applications that are to be kept apart on one server. */
+  /** Stores with different prefixes on one server. */
   apart(): Promise<readonly [LockStore, LockStore]>;
-  /** A store whose server is not there. */
+  /** A store whose server does not run. */
   nowhere(port: number): LockStore;
 }
 
-/** What an application finds out, and tells, when it starts. */
+/** What an application checks and logs when it starts. */
 export function startRules(scene: StartScene): void {
   const start = async (store: LockStore): Promise<LockApp> =>
     scene.endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
@@ -39,8 +39,8 @@ export function startRules(scene: StartScene): void {
       expect(await reached(() => locks.isLocked('used'))).toBe(true);
       return await handle.release();
     };
-    // A busy server may have no time to answer.
-    await until('it is used', async () => (await once()) === 'released', { deadline: 60_000 });
+    // A busy server may time out.
+    await until('the lock is used', async () => (await once()) === 'released', { deadline: 60_000 });
   };
   const refusalOf = async ({ locks }: LockApp): Promise<unknown> => {
     const error = await rejectionOf(locks.acquire('refused', { waitTime: 500 }));
@@ -48,7 +48,7 @@ export function startRules(scene: StartScene): void {
     return error;
   };
 
-  it('tells the version of the server', async () => {
+  it('logs the version of the server', async () => {
     const app = await start(await scene.plain());
     expect(app.log.matching(scene.version)).toHaveLength(1);
     await use(app);
@@ -60,12 +60,12 @@ export function startRules(scene: StartScene): void {
     for (const store of distrustful) await refusalOf(await start(store));
   });
 
-  it('F9: tells which rights a user lacks, or that the password is wrong, without the password', async () => {
+  it('F9: reports which rights a user lacks, or that the password is wrong, without the password', async () => {
     const { welcome, refused, secret } = await scene.guarded();
     for (const store of welcome) await use(await start(store));
     for (const [store, remedy] of refused) {
       const app = await start(store);
-      const told = async (): Promise<boolean> => {
+      const isReported = async (): Promise<boolean> => {
         const error = await refusalOf(app);
         const words = [
           ...app.log.lines.map(({ message }) => message),
@@ -75,8 +75,8 @@ export function startRules(scene: StartScene): void {
         expect(words).not.toContain(secret);
         return remedy.test(words);
       };
-      // A busy server may take longer to find out.
-      await until('it is told', told, { deadline: 60_000 });
+      // A busy server may take longer to reply.
+      await until('it is reported', isReported, { deadline: 60_000 });
     }
   });
 

@@ -7,7 +7,7 @@ import { StoreScene, type Fits } from './store-scene.js';
 
 const PREFIX = 'distributed-lock/';
 
-/** Where an etcd session hears of changes. */
+/** The part of an etcd session that receives events. */
 interface HearingSession {
   readonly context: {
     readonly watches: { receive(endpoint: unknown, reply: { readonly events: readonly unknown[] }): void };
@@ -22,7 +22,7 @@ export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
     super(async () => (await EtcdServer.start()).ready());
   }
 
-  /** etcd counts in whole seconds, and grants no lease shorter than two. */
+  /** etcd rounds leases up to whole seconds, and grants none shorter than two. */
   override crashLasts(watchdogTimeout: number): number {
     return Math.max(3_000, Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000);
   }
@@ -71,7 +71,7 @@ export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
     return this.server.restartEmpty();
   }
 
-  /** A session of etcd is its leases. */
+  /** In etcd, a session consists of its leases. */
   async endSessions(): Promise<void> {
     const client = await this.client();
     for (const { lease } of await this.leftovers())

@@ -12,14 +12,14 @@ import {
 import type { ProxiedConnection } from '../../support/tcp-proxy.js';
 import { StoreScene, type Fits } from './store-scene.js';
 
-/** Where a session hears of grants. */
+/** The part of a session that receives pushed grants. */
 interface HearingSession {
   readonly channel: { onMessage(text: string): void };
 }
 
 export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptions> {
   readonly title = 'PostgreSQL';
-  /** Holds are rows; see postgres-connections.test.ts. */
+  /** Holds are rows, independent of connections; see postgres-connections.test.ts. */
   override readonly keepsLocksInSessions = false;
   override readonly brings = ({ subscribes }: ProxiedConnection): boolean => subscribes;
 
@@ -48,7 +48,7 @@ export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptio
     return this.server.client();
   }
 
-  /** Rows, after what is over has been swept. */
+  /** All rows after a sweep of expired ones. */
   async leftovers(): Promise<readonly unknown[]> {
     return await this.query(
       `SELECT distributed_lock.sweep();
@@ -65,7 +65,7 @@ export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptio
   }
 
   endSessions(): Promise<void> {
-    throw new Error('that would be the end of no hold');
+    throw new Error('the end of a connection ends no hold');
   }
 
   protected silence(session: LockStoreSession, missed: () => void): void {

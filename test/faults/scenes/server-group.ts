@@ -8,27 +8,27 @@ import { PostgresPair } from '../../support/postgres-pair.js';
 import type { TestPgClient } from '../../support/postgres-server.js';
 import { ZooKeeperCluster } from '../../support/zookeeper-cluster.js';
 
-/** A fault that is over when the function is called that it gives. */
+/** Causes a fault; the returned function ends it. */
 type Fault = () => Promise<() => Promise<unknown>>;
 
-/** Servers that keep locks together, and what is done to them. */
+/** Servers that replicate locks, and faults that they can have. */
 export interface ServerGroup {
-  /** Where clients reach it: one of each member, or one that leads to whichever has the say. */
+  /** Ports for clients: one for each member, or a single one that leads to the primary. */
   readonly ports: readonly number[];
-  /** Resolves when all of them serve. */
+  /** Resolves when all members serve. */
   ready(): Promise<void>;
-  /** Whoever decides is gone, and another one will. */
+  /** Kills or stops the leader, so that another member is elected. */
   readonly loseLeader: Readonly<Record<'killed' | 'stopped', Fault>>;
-  /** Too few are left to agree. */
+  /** Stops so many members that no majority is left. */
   readonly loseMajority: Fault;
-  /** One of them comes back without its data; a port at which it is asked from then on. */
+  /** Restarts a member without its data; returns a port at which clients reach it. */
   emptyMember(): Promise<number>;
-  /** What the servers keep of processes for as long as they hear of them. */
+  /** What the servers keep for each live process. */
   sessions(): Promise<readonly string[]>;
   /**
    * Module options of another process.
    *
-   * @param isBrief the servers soon give up a process that they don't hear of
+   * @param isBrief the servers soon end the session of a silent process
    */
   options(ports: readonly number[], isBrief?: boolean): object;
   store(ports: readonly number[], isBrief?: boolean): LockStore;
@@ -45,7 +45,7 @@ interface Member {
   resume(): unknown;
 }
 
-/** Members of which more than a half agree. */
+/** Members that need a majority. */
 function agreeing(cluster: {
   readonly members: readonly Member[];
   leader(): Promise<Member>;
@@ -87,7 +87,7 @@ export async function etcdGroup(): Promise<ServerGroup> {
     async emptyMember() {
       const leader = await cluster.leader();
       const [emptied] = cluster.members.filter((member) => member !== leader);
-      if (emptied === undefined) throw new Error('nobody follows');
+      if (emptied === undefined) throw new Error('there is no follower');
       await cluster.replaceEmpty(emptied);
       return emptied.port;
     },
@@ -155,9 +155,9 @@ export async function postgresGroup(): Promise<ServerGroup> {
       },
     },
     loseMajority: () => {
-      const letGo = pair.link.hold('replies');
+      const deliver = pair.link.hold('replies');
       return Promise.resolve(async () => {
-        letGo();
+        deliver();
         await Promise.resolve();
       });
     },
@@ -167,7 +167,7 @@ export async function postgresGroup(): Promise<ServerGroup> {
       await pair.restore();
       return pair.port;
     },
-    // It has none: what it keeps are the holds whose leases are not over.
+    // PostgreSQL has no sessions of processes: the holds with unexpired leases stand in for them.
     sessions: () =>
       asked(async (client) => {
         const { rows } = await client.query(
@@ -181,5 +181,5 @@ export async function postgresGroup(): Promise<ServerGroup> {
   };
 }
 
-/** Of every store that keeps locks when one of its servers dies, by the name of its folder. */
+/** Every store that keeps locks when one of its servers dies, by the name of its folder. */
 export const groups = { etcd: etcdGroup, postgres: postgresGroup, zookeeper: zooKeeperGroup };

@@ -6,26 +6,26 @@ import { LockApp } from '../../support/lock-app.js';
 import { TcpProxy, type ProxiedConnection } from '../../support/tcp-proxy.js';
 import { until } from '../../support/until.js';
 
-/** Whether a request is the one that is meant; as bytes, one character each. */
+/** Matches the bytes of a request, one character each. */
 export type Fits = (request: string) => boolean;
 
-/** What a fault does to a server. */
+/** The faults of a server. */
 export interface ServerUnderTest {
   readonly port: number;
-  /** Connections stay open, nothing is answered. */
+  /** Connections stay open, and nothing is answered. */
   stop(): unknown;
   resume(): unknown;
-  /** Killed, and started again on the same port with its data. */
+  /** Kills the server and starts it on the same port with its data. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface SceneSettings<Options> {
-  /** Another way to the server than the straight one. */
+  /** The port of a proxy, instead of that of the server. */
   readonly port?: number;
-  /** Of the store, beside its address. */
+  /** Options of the store, besides its address. */
   readonly options?: Partial<Options>;
-  /** Instead of one made of the two. */
+  /** Instead of a store made of `port` and `options`. */
   readonly store?: LockStore;
   readonly watchdogTimeout?: number;
   readonly shutdownTimeout?: number;
@@ -33,25 +33,25 @@ export interface SceneSettings<Options> {
 }
 
 /**
- * A server of the test's own with applications on it, directly or behind a proxy; ended after each test. What the rules
- * for faults need to know of a store beside that is what is abstract here, or has another value in a store of its own.
+ * A server for one test file, with applications connected directly or through a proxy. Applications are closed after
+ * each test. Abstract members and defaults are what the fault rules need to know about a store.
  */
 export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTest, Options = object> {
-  /** As the log names it. */
+  /** The name of the store in log lines. */
   abstract readonly title: string;
   readonly endings = new Endings();
-  /** Of a store whose server soon gives up a process that it does not hear of. */
+  /** Options of a store whose server soon ends the session of a silent process. */
   readonly brief: Partial<Options> = {};
-  /** Whether what a process holds goes with its session with the server, so that it is lost when the server ends that. */
+  /** Whether holds are lost when the server ends the session of their process. */
   readonly keepsLocksInSessions: boolean = true;
-  /** Whether callers go on when their release has been carried out, and not when it was sent. */
+  /** Whether callers continue when their release has been carried out, instead of when it was sent. */
   readonly awaitsReleases: boolean = false;
-  /** Whether such a connection brings what is pushed. */
+  /** Whether this connection receives pushed messages. */
   readonly brings: (connection: ProxiedConnection) => boolean = () => true;
-  /** A request that has to be answered before a connection can be used. */
+  /** Matches a request that must be answered before a connection can be used. */
   readonly opens: Fits = () => true;
 
-  /** How long locks of a process that was killed last at most, ms. */
+  /** How long the locks of a killed process last at most, ms. */
   crashLasts(watchdogTimeout: number): number {
     return watchdogTimeout;
   }
@@ -69,25 +69,25 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
   }
 
   abstract storeAt(port: number, options?: Partial<Options>): LockStore;
-  /** Module options for another process; `isSecure`: by TLS. */
+  /** Module options for another process; `isSecure`: over TLS. */
   abstract workerOptions(port: number, isSecure?: boolean): object;
-  /** The request by which the owner of a key gets a place in its line. */
+  /** Matches the request that adds an owner to the queue of the key. */
   abstract queues(key: string): Fits;
-  /** A request that asks for the lock, and none that takes that back. */
+  /** Matches requests that acquire the lock, but none that cancel it. */
   abstract asks(key: string): Fits;
-  /** Ends the sessions of all that go through the proxy. */
+  /** Ends the server-side sessions of all clients behind the proxy. */
   abstract endSessions(proxy: TcpProxy): Promise<void>;
-  /** Deletes who holds a lock and who waits. */
+  /** Deletes all holders and waiters. */
   abstract deleteLocks(): Promise<void>;
-  /** The server comes back with nothing. */
+  /** Restarts the server without data. */
   abstract loseData(): Promise<void>;
-  /** Whatever holds a lock or waits for one. */
+  /** All holders and waiters on the server. */
   abstract leftovers(): Promise<readonly unknown[]>;
-  /** From now on the session hears of nothing that happens; `missed` is called instead. */
+  /** From now on the session receives no events; `missed` is called instead. */
   protected abstract silence(session: LockStoreSession, missed: () => void): void;
 
   get server(): Server {
-    if (!this.started) throw new Error('the server is there only while tests run');
+    if (!this.started) throw new Error('the server runs only while tests run');
     return this.started;
   }
 
@@ -100,7 +100,7 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
     return this.endings.until(await TcpProxy.before(this.server.port));
   }
 
-  /** A store that is told of nothing, and how often it should have been. */
+  /** A store whose sessions receive no events, and the number of missed ones. */
   deaf(opened?: (session: LockStoreSession) => unknown): {
     readonly store: LockStore;
     readonly missed: () => number;
@@ -126,7 +126,7 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
     await until(`nothing is left in ${this.title}`, async () => (await this.leftovers()).length === 0);
   }
 
-  /** So that what one test has left does not show in the next. */
+  /** Removes leftovers of a test before the next one. */
   protected clear(): Promise<void> {
     return Promise.resolve();
   }

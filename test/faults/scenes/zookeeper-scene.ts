@@ -10,7 +10,7 @@ import type { TcpProxy } from '../../support/tcp-proxy.js';
 import { ZooKeeperServer } from '../../support/zookeeper-server.js';
 import { StoreScene, type Fits } from './store-scene.js';
 
-/** What is known of the session with the servers. */
+/** The part of a session that identifies it to the servers. */
 interface KnownSession {
   readonly connection: { readonly session: SessionIdentity | undefined };
 }
@@ -25,14 +25,14 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
     super(() => ZooKeeperServer.start());
   }
 
-  /** Of the application that was started last. */
+  /** The session of the application that was started last. */
   get session(): SessionIdentity {
     const session = this.opened.at(-1)?.connection.session;
-    if (session === undefined) throw new Error('there is no session');
+    if (session === undefined) throw new Error('no session was opened');
     return session;
   }
 
-  /** Until the servers end the session. */
+  /** The time until the servers end the session. */
   override crashLasts(watchdogTimeout: number): number {
     return Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000;
   }
@@ -55,14 +55,14 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
     return this.asks(key);
   }
 
-  /** The number behind a name is ZooKeeper's: who takes a place back names it. */
+  /** The server appends a number to the name; requests that delete an entry include that number. */
   asks(key: string): Fits {
     const create = new RegExp(`/locks/${key}/x-[^\\0]*-\\0`);
     return (request) => create.test(request);
   }
 
   async leftovers(): Promise<readonly string[]> {
-    return await this.look((nodes) => nodes.places());
+    return await this.look((nodes) => nodes.entries());
   }
 
   async deleteLocks(): Promise<void> {
@@ -73,9 +73,9 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
     return this.server.restart(true);
   }
 
-  /** By somebody who goes on with them. */
+  /** Another client resumes the sessions and ends them. */
   async endSessions(proxy: TcpProxy): Promise<void> {
-    // Their processes would go on with them on other connections before that can end them.
+    // Otherwise their owners would resume them on other connections first.
     await proxy.refuse();
     proxy.cut();
     for (const { connection } of this.opened) {

@@ -8,17 +8,17 @@ import { startEtcd, startPostgres, startZooKeeper, type ReplicatedStore } from '
 
 const FAILOVERS = Number(process.env['FIGURES_FAILOVERS'] ?? 10);
 const PROCESSES = 2;
-/** Renewed within a lease as long as a failover takes. */
+/** Renewed within a lease that is as long as a failover. */
 const WATCHDOG_TIMEOUT = 10_000;
 
-/** Keys that are taken and given back as fast as it goes: they tell when locks are to be had again. */
+/** Keys that are acquired and released as fast as possible: they show when locks are available again. */
 const SHORT = { keys: keysOf('short', 6), section: [2, 2] } as const;
-/** Keys whose holds outlive a failover: they tell what becomes of holds. */
+/** Keys whose holds outlast a failover: they show what happens to holds. */
 const LONG = { keys: keysOf('long', 60), section: [2_000, 4_000] } as const;
 
-/** Of a load without faults before each kill, ms. */
+/** The load without faults before each kill, ms. */
 const PEACE = 2_000;
-/** From the kill on, ms: longer than it takes until locks are to be had again. */
+/** The load after the kill, ms: longer than locks are unavailable. */
 const AFTERMATH = 4_000;
 
 describe('failover of stores', () => {

@@ -2,18 +2,18 @@ import { EtcdCluster } from '../../support/etcd-cluster.js';
 import { PostgresPair } from '../../support/postgres-pair.js';
 import { ZooKeeperCluster } from '../../support/zookeeper-cluster.js';
 
-/** Servers that keep locks when one of them dies. */
+/** A store that keeps locks when one of its servers dies. */
 export interface ReplicatedStore {
-  /** What a process makes its module of. */
+  /** Store options for worker-options.mjs. */
   readonly options: object;
-  /** Kills the one that decides, and has another take its place. */
+  /** Kills the leader or primary, so that another server replaces it. */
   failOver(): Promise<void>;
-  /** Makes it ready for the next time. */
+  /** Restarts the dead server. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Members of which another one leads when the leader dies. */
+/** Members that elect another leader when the leader dies. */
 function electing(cluster: EtcdCluster | ZooKeeperCluster, options: object): ReplicatedStore {
   return {
     options,
@@ -29,19 +29,19 @@ function electing(cluster: EtcdCluster | ZooKeeperCluster, options: object): Rep
   };
 }
 
-/** Three members with the times that etcd comes with. */
+/** Three members with etcd's default timing. */
 export async function startEtcd(): Promise<ReplicatedStore> {
   const cluster = await EtcdCluster.start(['--heartbeat-interval=100', '--election-timeout=1000']);
   return electing(cluster, { etcd: { hosts: cluster.hosts } });
 }
 
-/** Three members that find out about each other soon. */
+/** Three members that detect failures fast. */
 export async function startZooKeeper(): Promise<ReplicatedStore> {
   const cluster = await ZooKeeperCluster.start();
   return electing(cluster, { zookeeper: { hosts: cluster.hosts } });
 }
 
-/** A primary whose commits wait for its standby, and an address that leads to whichever is the primary. */
+/** A primary whose commits wait for its standby, with a stable address that leads to the current primary. */
 export async function startPostgres(): Promise<ReplicatedStore> {
   const pair = await PostgresPair.start();
   return {

@@ -1,4 +1,4 @@
-/** Every call is answered once, and in time. */
+/** Checks that every call ends once, and in time. */
 export class Answers {
   #open = new Map();
   #late = [];
@@ -52,7 +52,7 @@ export class Answers {
       this.findings.add('never-answered', call.t, `${id} on ${call.k}: still ${call.state}`);
     }
     for (const { id, call, t, c } of this.#unexpected) {
-      // Whoever stands still hears no answer.
+      // A stalled process receives no replies.
       if (c === 'LOCK_UNAVAILABLE' && stalls.during(call.p, call.t, t) > 0) continue;
       this.findings.add('unexpected-failure', t, `${id} on ${call.k} failed with ${c}`);
     }
@@ -86,7 +86,7 @@ export class Answers {
       return;
     }
     this.#open.delete(id);
-    // Whoever has no time to wait for an answer may not get one.
+    // With so little time, a reply may not arrive.
     const hasty =
       (c === 'LOCK_UNAVAILABLE' && call.w >= 0 && call.w <= this.rules.haste) ||
       (c === 'LOCK_LOST' && call.l > 0 && call.l <= this.rules.haste);
@@ -101,7 +101,7 @@ export class Answers {
     if (call !== undefined) call.state = 'releasing';
   }
 
-  /** Kept for the end, when it is known where the process stood still. */
+  /** Checked at the end, when the stalls of the process are known. */
   #timed(id, { p, w, t, abortedAt }, at, what) {
     const { lateness, latenessOfTries } = this.rules;
     const dues = [];

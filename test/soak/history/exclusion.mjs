@@ -1,4 +1,4 @@
-/** Two holds of one key must never both be certain. */
+/** Checks that no two holds of one key are certain at the same time. */
 export function checkExclusion(holdsOfKey, findings) {
   let longest;
   for (const hold of holdsOfKey) {
@@ -11,9 +11,9 @@ export function checkExclusion(holdsOfKey, findings) {
 }
 
 /**
- * A later hold has a larger token. Later means: certain after an earlier one was certain. Holds that were never certain
- * are left out. A process that was stopped between grant and look may see its first moment after a newer holder has come
- * and gone; then its lease is over by its own clock too, and the look says so.
+ * Checks that a later hold has a larger token. Later means: it became certain after an earlier one did. Holds that were
+ * never certain are left out. A process that was stopped between grant and observation may observe its hold only after a
+ * newer holder has come and gone; then its lease has expired by its own clock too, and the observation says so.
  */
 export function checkTokens(holdsOfKey, findings) {
   const seen = new Map();
@@ -30,8 +30,8 @@ export function checkTokens(holdsOfKey, findings) {
 }
 
 /**
- * Data of the server was lost: whoever asks once all old leases are surely over must get a token larger than all that
- * were given out before. (Sooner, an old block of tokens may still be handed on by a process that has not heard.)
+ * Checks tokens after the server lost its data: a request that starts after all old leases have expired must get a token
+ * larger than all earlier ones. (Before that, a process may still use up an old block of tokens.)
  */
 export function checkTokensAfterRestarts(holds, restarts, longestLease, findings) {
   for (const { t, fence } of restarts) {

@@ -1,4 +1,4 @@
-/** What a check found wrong; of each kind the first few are kept with their story, all are counted. */
+/** The violations that the checks found: all are counted, and the first few of each kind keep their description. */
 export class Findings {
   static KEPT = 20;
   counts = {};

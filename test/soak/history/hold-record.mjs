@@ -1,27 +1,27 @@
 /**
- * What is known of one hold. Only what is certain counts, so that a finding is a fault of the lock and never one of the
+ * What is known about one hold. Only what is certain counts, so that a finding is a fault of the lock and not of the
  * observer:
  *
- * - It surely began no later than the first moment at which its handle said "held", not when it was granted.
- * - It surely lasted until the release was called, the loss was told, or the last proof ran out (the moment of a look at
- *   the handle plus what `remaining` said then), whichever came first.
- * - A hold that was doomed from outside (the operator broke the lock, the server lost its data) is certain only up to
- *   then: its process can't know at once, and goes on in good faith. Whether it was granted before is told by its token,
- *   since the server counts all grants, also those of which no process has written anything down yet, such as the rest
- *   of a block of tokens that is handed on inside a process.
+ * - The hold started no later than the first observation at which its handle was held; the grant itself may be earlier.
+ * - It lasted until the release was called, its loss was reported, or the last proof expired (the time of an observation
+ *   plus its `remaining`), whichever came first.
+ * - A hold that was ended from outside (the operator broke the lock, the server lost its data) is certain only until
+ *   then: its process continues in good faith before it is notified. Tokens show whether a hold was granted before that,
+ *   since the server counts all grants, including those that no process has recorded yet, such as the rest of a block of
+ *   tokens for hand-overs inside a process.
  */
 export class HoldRecord {
   from = Infinity;
   provenUntil = -Infinity;
   releasedAt = Infinity;
   lostAt = Infinity;
-  /** First look at which it was not held any more. */
+  /** The first observation at which it was no longer held. */
   overAt = Infinity;
-  /** When the release was answered, and how. */
+  /** When the release ended, and with which outcome. */
   answeredAt = Infinity;
   outcome = undefined;
   doomedAt = Infinity;
-  /** Since when its process is known to have stood in the queue, if it did. */
+  /** When its process joined the queue, if that is known. */
   queuedSince = undefined;
 
   constructor(id, process, key, token, invokedAt) {
@@ -45,12 +45,12 @@ export class HoldRecord {
   }
 
   toString() {
-    const end = this.end === -Infinity ? 'never surely held' : `${this.end.toFixed(2)}`;
+    const end = this.end === -Infinity ? 'never certainly held' : `${this.end.toFixed(2)}`;
     return `${this.id} (token ${this.token}, ${this.from.toFixed(2)} – ${end})`;
   }
 }
 
-/** Builds the records from events, and finds what can't be right about a single hold. */
+/** Builds the records from events, and checks each hold by itself. */
 export class HoldBook {
   /** @type {Map<string, HoldRecord>} */
   records = new Map();
@@ -87,7 +87,7 @@ export class HoldBook {
     }
   }
 
-  /** All holds, with the operator's doing taken into account. */
+  /** All holds, with the effects of the operator and of data loss. */
   finish() {
     for (const record of this.records.values()) {
       for (const { since, k, fence } of this.#dooms) {
@@ -111,11 +111,11 @@ export class HoldBook {
 
   #look(record, { e, t, tok, held, r, inner }) {
     if (record.token !== tok) {
-      this.findings.add('token-changed', t, `${record} says that its token is ${tok}`);
+      this.findings.add('token-changed', t, `${record} reports token ${tok}`);
     }
     if (held) {
       if (record.lostAt <= t || record.overAt <= t) {
-        this.findings.add('held-after-loss', t, `${record} was over and says again that it is held`);
+        this.findings.add('held-after-loss', t, `${record} had ended and reports again that it is held`);
       }
       record.from = Math.min(record.from, t);
       record.provenUntil = Math.max(record.provenUntil, t + r);
@@ -135,7 +135,7 @@ export class HoldBook {
     record.answeredAt = t;
     record.outcome = out;
     if (out === 'released' && (record.lostAt < record.releasedAt || record.overAt < record.releasedAt)) {
-      this.findings.add('released-after-loss', t, `${record} was lost and its release answered "released"`);
+      this.findings.add('released-after-loss', t, `${record} was lost and its release returned "released"`);
     }
   }
 }

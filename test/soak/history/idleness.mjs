@@ -1,7 +1,7 @@
 /**
- * A lock that is wanted is not left lying: neither from the end of one hold to the begin of the next, who has waited all
- * along, nor until somebody gives up for whom it would have been free. Holds of which nothing is known (a process died
- * between grant and first look) explain longer gaps with faults.
+ * Checks that a lock does not stay free while callers wait for it: neither between a hold and the next one, whose caller
+ * was queued all along, nor until a waiter gives up. Holds that were never observed (a process died between grant and
+ * first observation) explain longer gaps in runs with faults.
  */
 export class Idleness {
   gaps = [];
@@ -13,7 +13,7 @@ export class Idleness {
     this.rules = rules;
   }
 
-  /** Keeps those who gave up after a wait that was longer than a lock may lie. */
+  /** Keeps waiters that gave up after they had waited for longer than a lock may stay free. */
   see({ e, p, i, k, w, c, t }) {
     const id = `${p}/${i}`;
     if (e === 'invoke' && w !== 0) this.#open.set(id, t);
@@ -21,7 +21,7 @@ export class Idleness {
     else if (e === 'fail') {
       const since = this.#open.get(id);
       this.#open.delete(id);
-      // Who was told that the store can't be asked has got an explanation.
+      // An unreachable store explains the failure.
       if (since === undefined || c === 'LOCK_UNAVAILABLE' || t - since < this.rules.idleness) return;
       if (!this.#gaveUp.has(k)) this.#gaveUp.set(k, []);
       this.#gaveUp.get(k).push({ id, p, since, until: t });
@@ -29,7 +29,7 @@ export class Idleness {
   }
 
   /**
-   * @param {readonly import('./hold-record.mjs').HoldRecord[]} holdsOfKey in order of their beginnings
+   * @param {readonly import('./hold-record.mjs').HoldRecord[]} holdsOfKey by their start
    * @param {import('./stalls.mjs').Stalls} stalls
    */
   check(key, holdsOfKey, stalls) {
@@ -39,13 +39,13 @@ export class Idleness {
     let last;
     for (const hold of holdsOfKey) {
       for (; next < gaveUp.length && gaveUp[next].until < hold.from; next++) {
-        this.#inVain(key, gaveUp[next], freeAt, last, stalls);
+        this.#checkGivenUp(key, gaveUp[next], freeAt, last, stalls);
       }
       if (hold.queuedSince !== undefined && last !== undefined) this.#gap(hold, freeAt, last, stalls);
       const end = hold.outcome === 'released' || hold.outcome === 'returned' ? hold.answeredAt : hold.end;
       if (end >= freeAt) [freeAt, last] = [end, hold];
     }
-    for (; next < gaveUp.length; next++) this.#inVain(key, gaveUp[next], freeAt, last, stalls);
+    for (; next < gaveUp.length; next++) this.#checkGivenUp(key, gaveUp[next], freeAt, last, stalls);
   }
 
   #gap(hold, freeAt, last, stalls) {
@@ -58,7 +58,7 @@ export class Idleness {
     }
   }
 
-  #inVain(key, { id, p, since, until }, freeAt, last, stalls) {
+  #checkGivenUp(key, { id, p, since, until }, freeAt, last, stalls) {
     const gap = idle(p, last, Math.max(freeAt, since), until, stalls);
     if (gap <= this.rules.idleness) return;
     this.findings.add(
@@ -69,7 +69,7 @@ export class Idleness {
   }
 }
 
-/** ms in which neither the one who waits nor the one who had it stood still, and the servers could serve. */
+/** The time, ms, in which neither the waiter nor the last holder was stalled, and the servers were available. */
 function idle(waiter, last, from, until, stalls) {
   const processes = last === undefined ? [waiter] : [waiter, last.process];
   return until - from - (until > from ? stalls.duringAny(processes, from, until) : 0);

@@ -1,6 +1,6 @@
 const TROUBLE = new Set(['unhandled', 'uncaught', 'warning', 'logged']);
 
-/** Processes end as they should, and say nothing that they should not. */
+/** Checks that processes end as they should, and log no errors. */
 export class Processes {
   #states = new Map();
 

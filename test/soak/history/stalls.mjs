@@ -1,7 +1,7 @@
-/** When nobody could be on time: event loops stood still, or the servers could serve nobody. */
+/** Times in which no reply can be expected: event loops were blocked, or the servers were unavailable. */
 export class Stalls {
   #byProcess = new Map();
-  /** These may overlap, and are few. */
+  /** Few, and they may overlap. */
   #away = [];
 
   see({ e, p, from, t }) {
@@ -12,18 +12,18 @@ export class Stalls {
     stalls.push({ from, to: t });
   }
 
-  /** ms that the process stood still between two times. */
+  /** How long the process was stalled between two times, ms. */
   during(process, from, to) {
     return length(partsWithin(this.#byProcess.get(process) ?? [], from, to));
   }
 
-  /** ms between two times in which one of the processes stood still, or the servers could serve nobody. */
+  /** How long one of the processes was stalled or the servers were unavailable between two times, ms. */
   duringAny(processes, from, to) {
     const parts = [...new Set(processes)]
       .flatMap((process) => partsWithin(this.#byProcess.get(process) ?? [], from, to))
       .concat(...this.#away.map((away) => partsWithin([away], from, to)))
       .sort((one, other) => one.from - other.from);
-    // What happened at the same time counts once.
+    // Overlapping times count once.
     let end = from;
     const apart = parts.map((part) => {
       const begin = Math.max(part.from, end);
@@ -34,9 +34,9 @@ export class Stalls {
   }
 }
 
-/** @param {readonly { from: number, to: number }[]} times in order, none of which overlap */
+/** @param {readonly { from: number, to: number }[]} times in order, without overlaps */
 function partsWithin(times, from, to) {
-  // Binary search for the first that ends after `from`: there are many.
+  // Binary search for the first that ends after `from`, since there are many.
   let low = 0;
   for (let high = times.length; low < high;) {
     const middle = (low + high) >> 1;

@@ -1,11 +1,11 @@
 /**
- * Who waits is not overtaken beyond P20. A process waits from the moment at which one of its callers was told that it is
- * queued until one of its callers is granted the lock. Whoever else gets the lock meanwhile holds it at the start (the
- * rest of a turn), or stood before us (one turn); after that its place is behind ours. A turn is a grant with the
- * hand-overs inside the process, or a grant alone where every caller of the key wants strict order.
+ * Checks that no waiting process is overtaken more often than P20 allows. A process waits from the time at which one of
+ * its callers is queued until one of them is granted the lock. A process that gets the lock meanwhile either holds it at
+ * the start (the rest of a turn) or was queued earlier (one turn); after that it is queued behind. A turn is a grant with
+ * the hand-overs inside the process, or a single grant where every caller of the key is fair.
  *
- * A fault can cost a place: a heartbeat or a grant that does not arrive in time. Waits during or soon after a fault are
- * not judged, nor those in which the process stood still itself: it may have asked late.
+ * A fault can cost a queue position, if a heartbeat or a grant does not arrive in time. Waits during or soon after a
+ * fault are not checked, nor those in which the process itself was stalled: it may have polled late.
  */
 export class Turns {
   #keys = new Map();
@@ -32,8 +32,8 @@ export class Turns {
       return this.#granted(key, event);
     } else if (e === 'fail') {
       this.#settled(key, p, event.i);
-      // Nobody waits any more: the place was given up.
-      if ((key.waiting.get(p)?.size ?? 0) === 0) this.#over(key, event);
+      // The last waiter has given up, and with it the queue position.
+      if ((key.waiting.get(p)?.size ?? 0) === 0) this.#endPeriod(key, event);
     }
     return undefined;
   }
@@ -66,15 +66,15 @@ export class Turns {
     for (const [other, period] of key.periods) {
       if (other !== p) period.overtakers.set(p, (period.overtakers.get(p) ?? 0) + 1);
     }
-    return this.#over(key, { p, k, t });
+    return this.#endPeriod(key, { p, k, t });
   }
 
-  /** @returns {number | undefined} since when the process has waited */
-  #over(key, { p, k, t }) {
+  /** @returns {number | undefined} since when the process has been queued */
+  #endPeriod(key, { p, k, t }) {
     const period = key.periods.get(p);
     key.periods.delete(p);
     for (const [overtaker, times] of period?.overtakers ?? []) {
-      // Most are unremarkable; the rest is judged when stalls and faults are known.
+      // Most are within bounds; the rest is checked when stalls and faults are known.
       if (times > 1) this.#judged.push({ p, key: k, since: period.since, until: t, overtaker, times });
     }
     return period?.since;

@@ -1,4 +1,4 @@
-/** What others have seen: the resource that checks tokens, the file that only one may have, the server in the end. */
+/** Checks what observers outside the processes saw: the fenced resource, the witness files, the server at the end. */
 export class Witnesses {
   #writes = [];
   #largest = new Map();
@@ -12,7 +12,7 @@ export class Witnesses {
     const { e, t, p, i, k, tok } = event;
     if (e === 'write') this.#write(event);
     if (e === 'witness' && event.held) {
-      this.findings.add('two-inside', t, `${k}: ${p}/${i} (token ${tok}) found somebody else's file`);
+      this.findings.add('two-inside', t, `${k}: ${p}/${i} (token ${tok}) found the file of another holder`);
     }
     if (e === 'left') {
       for (const { name, ttl } of event.keys) this.#left(t, name, ttl);
@@ -26,7 +26,7 @@ export class Witnesses {
         this.findings.add(
           'holder-refused',
           t,
-          `${k}: ${p}/${i} surely held it, and its token ${tok} was refused`,
+          `${k}: ${p}/${i} certainly held it, and its token ${tok} was rejected`,
         );
       }
     }
@@ -42,10 +42,10 @@ export class Witnesses {
     } else this.#largest.set(k, tok);
   }
 
-  /** Only the counter may stay, and for a while tombstones of requests that may arrive late. */
+  /** Only the token counter may stay, and for a while the tombstones of requests that may arrive late. */
   #left(t, name, ttl) {
     if (name === 'lock:@:fence') return;
     if (name.startsWith('lock:@:gone:') && ttl > 0) return;
-    this.findings.add('left-behind', t, `${name} (${ttl < 0 ? 'without an end' : `ends in ${ttl} ms`})`);
+    this.findings.add('left-behind', t, `${name} (${ttl < 0 ? 'without expiry' : `expires in ${ttl} ms`})`);
   }
 }

@@ -1,31 +1,31 @@
 import { RULES_WITH_FAULTS, STRICT_RULES } from '../history-checker.mjs';
 
-/** Who waits does not ask again from time to time. */
+/** Waiters do not poll. */
 export const WITHOUT_POLLS = [
   'engine/key-runner.js',
   (source) => source.replace(/Math\.min\(expiry, [\w.]*POLL\)/, '1e9'),
 ];
 
-/** Surroundings in which a lock that is left lying shows soon. */
+/** With these settings a lock that stays free is found soon. */
 export const MANY_KEYS = {
-  // So many locks that nobody else's request happens to wake those who were forgotten.
+  // So many keys that requests of other callers rarely wake a forgotten waiter.
   options: { processes: 2, callers: 40, keys: 600 },
-  // Nothing takes longer here than a poll.
+  // Nothing takes longer than a poll in such a run.
   rules: { ...RULES_WITH_FAULTS, idleness: 1_300 },
 };
 
-/** @param {string} pushes what the server calls that which it tells without being asked */
+/** @param {string} pushes the server's term for pushed messages */
 export const noPoll = (pushes) => ({
-  about: 'who waits does not ask again from time to time: whoever was not told once never hears of it',
+  about: 'waiters do not poll: one that misses a notification never gets the lock',
   finds: ['left-lying', 'free-in-vain'],
   changes: [WITHOUT_POLLS],
   run: { only: [`${pushes} dropped`], ...MANY_KEYS },
 });
 
-/** They don't depend on where the locks are. */
+/** Bugs that are independent of the store. */
 export const enginePlants = {
   'deadline-after-reply': {
-    about: 'the local deadline counts from the reply instead of from before the request',
+    about: 'the local deadline is measured from the reply instead of from before the request',
     finds: ['overlap'],
     changes: [
       [
@@ -37,7 +37,7 @@ export const enginePlants = {
     run: { only: ['replies held'] },
   },
   'endless-turn': {
-    about: 'callers of one process pass the lock on among themselves for as long as they like',
+    about: 'callers of one process hand the lock over without a bound',
     finds: ['overtaken'],
     changes: [
       [
@@ -50,12 +50,12 @@ export const enginePlants = {
     ],
     run: {
       options: { faults: false, callers: 60, processes: 2, plain: true },
-      // Of two processes neither has a place before the other's while it holds the lock: one turn and a bit.
+      // A process that holds the lock is not queued before the other one: at most one turn and a bit.
       rules: { ...STRICT_RULES, turn: 45 },
     },
   },
   'token-handed-on': {
-    about: 'who gets the lock from a caller of the same process gets its token, too',
+    about: 'a hand-over inside the process passes the token on, too',
     finds: ['token-repeated'],
     changes: [
       ['engine/key-machine/hand-over-budget.js', (source) => source.replace('this.nextToken += 1', '')],

@@ -2,14 +2,14 @@ import { noPoll } from './engine.mjs';
 
 const LOCKS = 'stores/etcd/locks/';
 
-/** When the lease of a holder that was seen is over. */
+/** When the lease of an observed holder counts as expired. */
 const overAt = (text) => (source) =>
   source.replace(/return known\?\.modified === modified \? [^;]*: Infinity;/, `return ${text};`);
 
 export const etcdPlants = {
   'no-poll': noPoll('watch events'),
   'compare-left-out': {
-    about: 'a lock is taken without the comparison that it is free',
+    about: 'a lock is granted without the comparison that it is free',
     finds: ['overlap'],
     changes: [
       [
@@ -26,7 +26,7 @@ export const etcdPlants = {
     run: { options: { faults: false } },
   },
   'lease-cut-short': {
-    about: 'who waits ends a lease after a fifth of it',
+    about: 'waiters end a lease after a fifth of it',
     finds: ['overlap'],
     changes: [[LOCKS, overAt('known?.modified === modified ? known.since + known.lease * 0.2 : Infinity')]],
     run: { options: { faults: false } },

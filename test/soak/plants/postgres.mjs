@@ -6,7 +6,7 @@ const SCHEMA = 'stores/postgres/';
 export const postgresPlants = {
   'no-poll': noPoll('notifications'),
   'standby-left-behind': {
-    about: 'commits don’t wait for the standby, so that a failover loses the last of them',
+    about: 'commits don’t wait for the standby, so that a failover loses the last ones',
     finds: ['overlap', 'token-order'],
     changes: [
       [
@@ -17,7 +17,7 @@ export const postgresPlants = {
     run: { only: ['standby promoted'], options: { lasting: true, keys: 100, callers: 100 } },
   },
   'compare-left-out': {
-    about: 'a release deletes the hold, whoever has it',
+    about: 'a release deletes the hold of any owner',
     finds: ['overlap'],
     changes: [
       [
@@ -45,7 +45,7 @@ export const postgresPlants = {
     run: { options: { faults: false } },
   },
   'lease-cut-short': {
-    about: 'a lease counts as over 1.2 s before it is',
+    about: 'a lease counts as expired 1.2 s early',
     finds: ['overlap'],
     changes: [
       [
@@ -56,13 +56,13 @@ export const postgresPlants = {
     run: { options: { faults: false } },
   },
   'expiry-ignored': {
-    about: 'a lease that is over is not ended',
+    about: 'an expired lease is not ended',
     finds: ['left-lying', 'free-in-vain', 'left-behind'],
     changes: [[SCHEMA, (source) => source.replace('h.key = k AND h.ends <= now;', 'h.key = k AND false;')]],
     run: { only: ['process killed'] },
   },
   'last-come-first-served': {
-    about: 'who has come last is served first',
+    about: 'the last waiter is served first',
     finds: ['overtaken'],
     changes: [[SCHEMA, (source) => source.replace('ORDER BY w.ticket LOOP', 'ORDER BY w.ticket DESC LOOP')]],
     run: { options: { faults: false }, rules: STRICT_RULES },

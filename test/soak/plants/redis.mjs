@@ -3,21 +3,20 @@ import { noPoll, MANY_KEYS, WITHOUT_POLLS } from './engine.mjs';
 
 const SCRIPTS = 'stores/redis/scripts/lua-source.generated.js';
 
-/** One script as the generated file has it: a line of its own. */
+/** Changes one script in the generated file, where each script is one line. */
 const inScript = (name, change) => (source) =>
   source.replace(new RegExp(`^ *"?${name}"?: ".*$`, 'm'), (line) => change(line));
 
 export const redisPlants = {
   'no-owner-check': {
-    about: 'release frees the lock, whoever holds it',
+    about: 'a release frees the lock of any owner',
     finds: ['overlap'],
     changes: [
       [SCRIPTS, inScript('release', (line) => line.replace(/redis\.pcall\('HGET', lock, [^)]+\)/g, "'1'"))],
     ],
   },
   'no-second-ask': {
-    about:
-      'nobody asks again, neither after a new subscription nor from time to time: a lost message stays lost',
+    about: 'waiters poll neither after a new subscription nor periodically: a lost message stays lost',
     finds: ['left-lying', 'free-in-vain'],
     changes: [
       ['engine/lock-engine.js', (source) => source.replace(/pollNow = \(\) => \{/, '$& return;')],
@@ -27,7 +26,7 @@ export const redisPlants = {
   },
   'no-poll': noPoll('messages'),
   'token-by-incr': {
-    about: 'tokens are counted from 1, so they start again when the server has lost its data',
+    about: 'tokens start at 1, and so start again when the server has lost its data',
     finds: ['token-fell-back'],
     changes: [
       [SCRIPTS, inScript('take', (line) => line.replace('first = time[1] .. micros', "first = '1'"))],
@@ -42,7 +41,7 @@ export const redisPlants = {
     run: { only: ['server restarted, all data lost', 'process killed'] },
   },
   'automatic-resend': {
-    about: 'the Redis client keeps requests for as long as it takes, and sends them again by itself',
+    about: 'the Redis client keeps requests indefinitely and sends them again automatically',
     finds: ['late'],
     changes: [
       [

@@ -1,22 +1,22 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 
-/** A cluster refuses changes while its members have not been connected for some seconds. */
+/** A cluster rejects membership changes until its members have been connected for some seconds. */
 const PATIENCE = 60_000;
 const PAUSE = 100;
 
 /**
- * Takes a member out of its cluster and gives it a new place there, in which it has to start with nothing.
+ * Removes a member from its cluster and adds it again as a new, empty member.
  *
- * @param {string} peerUrl where the other members reach it
- * @param {readonly { port: number }[]} others those whom an operator asks for that
+ * @param {string} peerUrl the URL for other members
+ * @param {readonly { port: number }[]} others the members that carry out the change
  */
-export async function renewPlace(peerUrl, others) {
-  // An answer may be lost: what counts is who is listed.
-  await change(others, peerUrl, (place) => place && ['remove', { ID: place.ID }]);
-  await change(others, peerUrl, (place) => (place ? undefined : ['add', { peerURLs: [peerUrl] }]));
+export async function replaceMember(peerUrl, others) {
+  // A reply may be lost: only the list of members counts.
+  await change(others, peerUrl, (member) => member && ['remove', { ID: member.ID }]);
+  await change(others, peerUrl, (member) => (member ? undefined : ['add', { peerURLs: [peerUrl] }]));
 }
 
-/** Asks again and again for what is still to be done. */
+/** Repeats the request until the list of members is as wanted. */
 async function change(others, peerUrl, next) {
   let failure;
   for (let attempt = 0; attempt * PAUSE < PATIENCE; attempt++) {

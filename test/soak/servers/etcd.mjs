@@ -2,26 +2,25 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { end, spawnTied } from '../lifeline.mjs';
-import { monotonic } from '../monotonic.mjs';
-import { renewPlace } from './etcd-membership.mjs';
+import { replaceMember } from './etcd-membership.mjs';
 import { freePort } from './free-port.mjs';
+import { Members } from './members.mjs';
 import { load } from './module-options.mjs';
 
 const PREFIX = 'distributed-lock/';
 const TOKENS_PER_REVISION = 128;
 
-/** An etcd of three members, on free ports of the loopback interface. It keeps what it has written. */
-export class EtcdUnderTest {
-  pushes = 'watch events';
+/** An etcd cluster of three members on free ports of the loopback interface, with persistent data. */
+export class EtcdUnderTest extends Members {
   #program;
   #directory;
   #build;
-  #members = [];
   #library;
-  /** As the documentation recommends it; runs with faults compact at random. */
+  /** Compacts as the documentation recommends; runs with faults compact at random instead. */
   #compacts = false;
 
   constructor(program, directory, build) {
+    super();
     this.#program = program;
     this.#directory = join(directory, 'etcd');
     this.#build = build;
@@ -36,35 +35,16 @@ export class EtcdUnderTest {
     const { methods, MessageWriter, fieldsOf } = await load(this.#build.entry, 'stores/etcd/protocol.js');
     this.#library = { Endpoint, channelCredentials, methods, MessageWriter, fieldsOf };
     for (const name of ['one', 'two', 'three']) {
-      this.#members.push({ name, port: await freePort(), peerPort: await freePort() });
+      this.members.push({ name, port: await freePort(), peerPort: await freePort() });
     }
-    for (const member of this.#members) this.#launch(member);
+    for (const member of this.members) this.launch(member);
     await this.#look();
   }
 
-  /** Of the member that is reached by proxies. */
-  get port() {
-    return this.#members[0].port;
-  }
-
-  get url() {
-    return this.urlAt(this.port);
-  }
-
-  urlAt(port) {
-    return [port, ...this.#members.slice(1).map((member) => member.port)]
-      .map((one) => `127.0.0.1:${one}`)
-      .join(',');
-  }
-
-  /** Nobody has got a larger fencing token so far. */
+  /** No larger fencing token has been issued so far. */
   async fence() {
     const { revision, reply } = await this.#look(`${PREFIX}base`);
     return Number(reply.entries[0]?.value ?? 0) + (revision + 1) * TOKENS_PER_REVISION - 1;
-  }
-
-  async isWritable() {
-    await Promise.resolve();
   }
 
   async leftovers() {
@@ -72,103 +52,48 @@ export class EtcdUnderTest {
     return reply.entries.map(({ key }) => ({ name: key, ttl: -1 }));
   }
 
-  isTransient() {
-    return true;
-  }
-
-  /** Each write has a revision. */
+  /** Each write has its own revision. */
   async census() {
     const { revision, reply } = await this.#look(PREFIX, `${PREFIX.slice(0, -1)}0`);
     return { entries: reply.count, writes: revision, bytes: undefined };
   }
 
-  /** What is done to the cluster: weight, name, act. */
   faults(means) {
-    const { random, note } = means;
-    return [
-      [6, 'member stopped', (name) => this.#stop(means, name, [random.pick(this.#members)])],
-      [5, 'leader stopped', async (name) => this.#stop(means, name, [await this.#leader()])],
-      [
-        3,
-        'majority stopped',
-        (name) =>
-          this.#stop(means, name, this.#members.slice(random.between(0, 1), 2 + random.between(0, 1))),
-      ],
-      [4, 'leader killed and started again', async (name) => this.#kill(means, name, [await this.#leader()])],
-      [3, 'member killed and started again', (name) => this.#kill(means, name, [random.pick(this.#members)])],
-      [
-        2,
-        'member killed, emptied and started again',
-        (name) => this.#empty(means, name, random.pick(this.#members)),
-      ],
-      [2, 'all killed and started again', (name) => this.#kill(means, name, this.#members)],
-      [3, 'history compacted', (name) => this.#compact(note, name)],
-    ];
+    return [...super.faults(means), [3, 'history compacted', (name) => this.#compact(means.note, name)]];
   }
 
   async close() {
-    await Promise.all(this.#members.map(({ process }) => end(process)));
+    await Promise.all(this.members.map(({ process }) => end(process)));
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  async #stop({ random, note, record }, name, members) {
-    const ms = random.between(20, 2_500);
-    const untilServed = await this.#outageWithout(members, record);
-    note(name, { ms, members: members.map((member) => member.name) });
-    for (const { process } of members) process.kill('SIGSTOP');
-    untilServed();
-    await elapse(ms);
-    for (const { process } of members) process.kill('SIGCONT');
-  }
-
-  async #kill({ random, note, record }, name, members) {
-    const untilServed = await this.#outageWithout(members, record);
-    note(name, { members: members.map((member) => member.name) });
-    await Promise.all(members.map(({ process }) => end(process)));
-    untilServed();
-    await elapse(random.between(0, 1_500));
-    for (const member of members) this.#launch(member);
-  }
-
-  /** It loses its data, and so its place in the cluster, and gets another one. */
-  async #empty({ random, note, record }, name, member) {
-    const others = this.#members.filter((other) => other !== member);
-    // Two have to agree without it, and know what it knew.
-    await this.#serving(this.#members);
-    const untilServed = await this.#outageWithout([member], record);
+  /** The member loses its data, and joins the cluster again as a new one. */
+  async empty({ random, note, record }, name, member) {
+    const others = this.members.filter((other) => other !== member);
+    // The other two must agree without it, so they must be up to date.
+    await this.#serving(this.members);
+    const untilServed = await this.outageWithout([member], record);
     note(name, { members: [member.name] });
     await end(member.process);
     untilServed();
     rmSync(this.#dataOf(member), { recursive: true, force: true });
-    await renewPlace(peerUrlOf(member), others);
+    await replaceMember(peerUrlOf(member), others);
     await elapse(random.between(0, 1_500));
-    this.#launch(member, 'existing');
-    // It is no member of a majority before it has everything again.
+    this.launch(member, 'existing');
+    // It does not count towards a majority before it is up to date.
     await this.#serving([member]);
   }
 
-  /**
-   * What is called when those serve no more: it writes down for how long nobody is served, if those lead or the others are no
-   * majority. Nothing waits for the end of that.
-   */
-  async #outageWithout(members, record) {
-    const goesOn = members.length === 1 && members[0] !== (await this.#leader());
-    const from = monotonic();
-    return () => {
-      if (goesOn) return;
-      again(() => Promise.any(this.#members.map((member) => this.#askAt(member, ...this.#latest)))).then(
-        () => record({ e: 'away', from }),
-        () => undefined,
-      );
-    };
+  async served() {
+    await withRetries(() => Promise.any(this.members.map((member) => this.#askAt(member, ...this.#latest))));
   }
 
-  /** Resolves when each of them answers with what the cluster has agreed on last. */
+  /** Resolves when each of these members serves up-to-date reads. */
   async #serving(members) {
-    for (const member of members) await again(() => this.#askAt(member, ...this.#latest));
+    for (const member of members) await withRetries(() => this.#askAt(member, ...this.#latest));
   }
 
-  /** What a member answers only if it knows what the cluster has agreed on last. */
+  /** A linearizable read: only an up-to-date member answers it. */
   get #latest() {
     return [this.#library.methods.range, { do: 'range', key: 'x', end: undefined, serializable: false }];
   }
@@ -187,8 +112,7 @@ export class EtcdUnderTest {
     ).catch(() => undefined);
   }
 
-  /** That which leads, or any other if nobody does. */
-  async #leader() {
+  async leader() {
     const { methods, fieldsOf } = this.#library;
     const leads = {
       ...methods.status,
@@ -201,18 +125,19 @@ export class EtcdUnderTest {
         return own === leader;
       },
     };
-    for (const member of this.#members)
-      if (await this.#askAt(member, leads).catch(() => false)) return member;
-    return this.#members[0];
+    for (const member of this.members) if (await this.#askAt(member, leads).catch(() => false)) return member;
+    return this.members[0];
   }
 
   #look(key = 'x', last = undefined) {
     return this.#ask(this.#library.methods.range, { do: 'range', key, end: last, serializable: false });
   }
 
-  /** Any member, again and again. */
+  /** Asks one member after the other, with retries. */
   async #ask(method, request) {
-    return again((attempt) => this.#askAt(this.#members[attempt % this.#members.length], method, request));
+    return withRetries((attempt) =>
+      this.#askAt(this.members[attempt % this.members.length], method, request),
+    );
   }
 
   async #askAt({ port }, method, request) {
@@ -234,8 +159,8 @@ export class EtcdUnderTest {
     return join(this.#folderOf(member), 'data');
   }
 
-  /** @param {'new' | 'existing'} state of the cluster, when the member has no data */
-  #launch(member, state = 'new') {
+  /** @param {'new' | 'existing'} state of the cluster, for a member without data */
+  launch(member, state = 'new') {
     const { name, port } = member;
     const directory = this.#folderOf(member);
     mkdirSync(directory, { recursive: true });
@@ -248,7 +173,7 @@ export class EtcdUnderTest {
       'advertise-client-urls': client,
       'listen-peer-urls': peer,
       'initial-advertise-peer-urls': peer,
-      'initial-cluster': this.#members.map((one) => `${one.name}=${peerUrlOf(one)}`).join(','),
+      'initial-cluster': this.members.map((one) => `${one.name}=${peerUrlOf(one)}`).join(','),
       'initial-cluster-state': state,
       'initial-cluster-token': this.#directory,
       'heartbeat-interval': '50',
@@ -264,8 +189,8 @@ export class EtcdUnderTest {
 
 const peerUrlOf = ({ peerPort }) => `http://127.0.0.1:${peerPort}`;
 
-/** Until it works; the last failure is thrown. */
-async function again(work) {
+/** Retries until it succeeds; throws the last failure. */
+async function withRetries(work) {
   for (let attempt = 0; ; attempt++) {
     try {
       return await work(attempt);

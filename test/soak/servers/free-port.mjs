@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
 
-/** Below the ports that the system gives to outgoing connections: it has to be bound again after a restart. */
+/** Below the range for outgoing connections, since the port must be bound again after a restart. */
 export async function freePort() {
   for (;;) {
     const port = randomInt(10_000, 32_000);

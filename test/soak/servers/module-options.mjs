@@ -12,13 +12,13 @@ const OPTIONS = {
   },
   zookeeper: async (hosts, build) => {
     const { zookeeperStore } = await load(build, 'stores/zookeeper/index.js');
-    // So short that what a killed process has left is gone at the end of a run.
+    // So short that leftovers of a killed process have expired at the end of a run.
     return { store: zookeeperStore({ hosts, sessionTimeout: 8_000 }) };
   },
 };
 
 /**
- * What a module needs to keep its locks in that server.
+ * Module options for locks in this server.
  *
  * @param {string} store one of `storeNames()`
  * @param {string} url
@@ -28,7 +28,7 @@ export function moduleOptions(store, url, build) {
   return OPTIONS[store](url, build);
 }
 
-/** Something of the build beside its entry. */
+/** Loads another module of the build. */
 export function load(build, file) {
   return import(new URL(file, pathToFileURL(build)).href);
 }

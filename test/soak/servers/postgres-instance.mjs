@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { end, spawnTied } from '../lifeline.mjs';
 
-/** So few that a storm takes all of them. */
+/** So few that a storm uses all of them. */
 export const CONNECTIONS = 60;
 
 export const urlAt = (port) => `postgres://postgres@127.0.0.1:${port}/postgres`;
 
-/** A client of the run's own, past all proxies. */
+/** A client of the run itself, without a proxy. */
 export async function connectTo(port) {
   const client = new pg.Client({ connectionString: urlAt(port), connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
@@ -20,7 +20,7 @@ export async function connectTo(port) {
   return client;
 }
 
-/** One PostgreSQL with its data and its processes. What it has committed survives its end. */
+/** One PostgreSQL server with its data and processes. Committed data survives a restart. */
 export class PostgresInstance {
   #programs;
   #options;
@@ -28,8 +28,8 @@ export class PostgresInstance {
   #process;
 
   /**
-   * @param {{ programs: string, options: object }} means the folder of the programs, and how they are started
-   * @param {string} data a folder that is not there yet
+   * @param {{ programs: string, options: object }} means the folder of the programs, and the options for starting them
+   * @param {string} data a folder that does not exist yet
    * @param {number} port
    */
   constructor({ programs, options }, data, port) {
@@ -39,20 +39,20 @@ export class PostgresInstance {
     this.port = port;
   }
 
-  /** Its data are a new database. */
+  /** Creates an empty database. */
   async create() {
     await this.#run('initdb', ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
   }
 
-  /** Its data are those of a primary, which it follows by this port when it is launched. */
+  /** Copies the data of a primary; once launched, the server follows it over this port. */
   async copy(primaryPort) {
     const primary = ['-h', '127.0.0.1', '-p', `${primaryPort}`, '-U', 'postgres'];
-    // By a slot, the primary keeps what a standby lacks that was not there for a moment.
+    // With a slot, the primary keeps the log for a standby that was disconnected for a while.
     const follows = ['--write-recovery-conf', '--create-slot', '--slot', 'standby'];
     await this.#run('pg_basebackup', [...primary, ...follows, '-X', 'stream', '-c', 'fast', '--no-sync']);
   }
 
-  /** The last one may still be about to let go of what it had. */
+  /** The previous process may still hold its resources, so starting is retried. */
   async launch() {
     for (let attempt = 1; !(await this.#start()); attempt++) {
       if (attempt === 100) throw new Error(`PostgreSQL did not start on port ${this.port}`);
@@ -60,30 +60,30 @@ export class PostgresInstance {
     }
   }
 
-  /** Of a standby: it takes writes from now on. */
+  /** Makes a standby accept writes. */
   async promote() {
     const client = await connectTo(this.port);
     await client.query('SELECT pg_promote()');
     await client.end();
   }
 
-  /** All its processes at once, as with a loss of power. */
+  /** Kills all processes at once, as a loss of power does. */
   async kill() {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    // Else it would start new ones.
+    // Otherwise it would start new ones.
     signal(this.#process.pid, 'SIGSTOP');
     for (const pid of this.#children()) signal(pid, 'SIGKILL');
     await end(this.#process);
   }
 
-  /** As an operator does it. */
+  /** Shuts down as an operator would. */
   async shutDown() {
     const exited = once(this.#process, 'exit');
     this.#process.kill('SIGINT');
     await exited;
   }
 
-  /** Its processes stand still; what it answers lets them go on. */
+  /** Stops all processes; the returned function resumes them. */
   stop() {
     const pids = [this.#process.pid, ...this.#children()];
     for (const pid of pids) signal(pid, 'SIGSTOP');
@@ -92,7 +92,7 @@ export class PostgresInstance {
     };
   }
 
-  /** With its data. */
+  /** Kills the server and deletes its data. */
   async remove() {
     if (this.#process) await this.kill();
     await rm(this.#data, { recursive: true, force: true });
@@ -103,19 +103,19 @@ export class PostgresInstance {
     return execFileSync('ps', ofParent, { encoding: 'utf8' }).split('\n').map(Number).filter(Boolean);
   }
 
-  /** Something that writes data. */
+  /** Runs a program that writes the data folder. */
   async #run(program, args) {
     await promisify(execFile)(join(this.#programs, program), ['-D', this.#data, ...args], this.#options);
   }
 
-  /** @returns {Promise<boolean>} false when it ended at once */
+  /** @returns {Promise<boolean>} false when it exited immediately */
   async #start() {
     const settings = {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       fsync: 'off',
       max_connections: CONNECTIONS,
-      // How soon a standby looks for its primary again.
+      // How soon a standby reconnects to its primary.
       wal_retrieve_retry_interval: '100ms',
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -137,7 +137,7 @@ export class PostgresInstance {
   }
 }
 
-/** It may have ended by itself. */
+/** The process may have exited already. */
 function signal(pid, name) {
   try {
     process.kill(pid, name);

@@ -7,14 +7,14 @@ import { freePort } from './free-port.mjs';
 import { load } from './module-options.mjs';
 import { CONNECTIONS, connectTo, PostgresInstance, urlAt } from './postgres-instance.mjs';
 
-/** It does not run as root. */
+/** PostgreSQL does not run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-/** Of the connections of the library, all but those of whoever asks. */
+/** The connections of the library, without that of the run itself. */
 const OF_LOCKS = "application_name = 'nestjs-distributed-lock'";
 
 /**
- * The PostgreSQL of a run, on free ports of the loopback interface. Where something is done to it, it has a standby for
- * which commits wait.
+ * The PostgreSQL server of a run, on free ports of the loopback interface. In runs with faults it has a synchronous
+ * standby.
  */
 export class PostgresUnderTest {
   pushes = 'notifications';
@@ -26,7 +26,7 @@ export class PostgresUnderTest {
   #primary;
   /** @type {PostgresInstance | undefined} */
   #standby;
-  /** The way from the standby to the primary. @type {LateProxy | undefined} */
+  /** The proxy between standby and primary. @type {LateProxy | undefined} */
   #link;
   #pausedUntil = 0;
   #admin;
@@ -41,7 +41,7 @@ export class PostgresUnderTest {
   async start({ faults }) {
     mkdirSync(this.#directory, { mode: 0o755 });
     if (NOBODY.uid !== undefined) {
-      // It has to find its way there.
+      // The user needs access to the parent folder.
       chownSync(dirname(this.#directory), NOBODY.uid, NOBODY.gid);
       chownSync(this.#directory, NOBODY.uid, NOBODY.gid);
     }
@@ -50,11 +50,11 @@ export class PostgresUnderTest {
     await this.#primary.launch();
     const { postgresMigration } = await load(this.#build.entry, 'stores/postgres/index.js');
     await this.#ask(postgresMigration());
-    // Some packages of PostgreSQL leave that program out.
+    // Some packages of PostgreSQL lack that program.
     if (faults && existsSync(join(this.#means.programs, 'pg_basebackup'))) await this.#addStandby();
   }
 
-  /** Of the primary. */
+  /** The port of the primary. */
   get port() {
     return this.#primary.port;
   }
@@ -67,7 +67,7 @@ export class PostgresUnderTest {
     return urlAt(port);
   }
 
-  /** The largest fencing token given out so far. */
+  /** The largest fencing token issued so far. */
   async fence() {
     const [row] = await this.#ask('SELECT last_value AS fence FROM distributed_lock.tokens');
     return Number(row.fence);
@@ -77,7 +77,7 @@ export class PostgresUnderTest {
     await elapse(Math.max(0, this.#pausedUntil - monotonic()));
   }
 
-  /** Once what crashed processes have left is swept, as clients do it from time to time. */
+  /** After a sweep of expired rows, which clients do from time to time. */
   async leftovers() {
     await this.#ask('SELECT distributed_lock.sweep()');
     const rows = await this.#ask(
@@ -91,7 +91,7 @@ export class PostgresUnderTest {
     return true;
   }
 
-  /** Rows written; transactions would count those of its own vacuum, too. */
+  /** Counts rows written; a count of transactions would include autovacuum. */
   async census() {
     const [{ writes }] = await this.#ask(
       `SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) AS writes
@@ -111,7 +111,7 @@ export class PostgresUnderTest {
     return { entries, writes: Number(writes), bytes };
   }
 
-  /** What is done to the server: weight, name, act. */
+  /** The faults of the server as `[weight, name, act]`. */
   faults({ random, note }) {
     return [
       [8, 'connections killed by the server', (name) => this.#cut(random, note, name)],
@@ -149,12 +149,12 @@ export class PostgresUnderTest {
     );
   }
 
-  /** As a migration of somebody's would, or a backup. */
+  /** As a migration or a backup would. */
   async #lockTables(random, note, name) {
     const ms = random.between(20, 1_200);
     note(name, { ms });
     this.#pausedUntil = monotonic() + ms;
-    const client = await this.#connectInTheEnd();
+    const client = await this.#connectWithRetries();
     try {
       await client.query('BEGIN; LOCK TABLE distributed_lock.holds IN ACCESS EXCLUSIVE MODE');
       await elapse(ms);
@@ -167,16 +167,16 @@ export class PostgresUnderTest {
   async #stopForAWhile(random, note, name) {
     const ms = random.between(20, 2_500);
     note(name, { ms });
-    const goOn = this.#primary.stop();
+    const resume = this.#primary.stop();
     await elapse(ms);
-    goOn();
+    resume();
   }
 
-  /** Whoever loses a connection meanwhile gets no other. */
+  /** Processes that lose a connection meanwhile get no new one. */
   async #storm(random, note, name) {
     const ms = random.between(100, 1_500);
     note(name, { ms });
-    // Later there is none for the run itself.
+    // Connects the run itself, which could not connect later.
     await this.#ask('SELECT 1');
     const clients = await Promise.allSettled(Array.from({ length: CONNECTIONS }, () => this.#connect()));
     const open = clients.flatMap(({ status, value }) => (status === 'fulfilled' ? [value] : []));
@@ -188,26 +188,26 @@ export class PostgresUnderTest {
     }
   }
 
-  /** All its processes at once, as with a loss of power. */
+  /** Kills all processes at once, as a loss of power does. */
   async #killAndStart(note, name) {
     note(name);
     await this.#primary.kill();
     await this.#primary.launch();
   }
 
-  /** As an operator does it. */
+  /** Restarts as an operator would. */
   async #restart(note, name) {
     note(name);
     await this.#primary.shutDown();
     await this.#primary.launch();
   }
 
-  /** The primary is gone with its machine; the standby takes its place, and gets one of its own. */
+  /** The primary is lost with its machine; the standby is promoted and gets a new standby. */
   async #failOver(random, note, name) {
-    // A commit whose wait was cancelled counts as done without it.
-    await this.#followed();
+    // A commit whose wait was cancelled counts as done without the standby.
+    await this.#standbyCaughtUp();
     note(name);
-    // What the standby did not get by then is lost.
+    // Records that the standby has not received by then are lost.
     const behind = random.chance(0.5) ? random.between(20, 1_000) : 0;
     this.#link.holdReplies(behind);
     await elapse(random.between(0, behind));
@@ -220,7 +220,7 @@ export class PostgresUnderTest {
       this.#primary = promoted;
       this.#standby = undefined;
     };
-    // Clients may come to it before it takes writes.
+    // Clients may connect to it before it accepts writes.
     if (random.chance(0.5)) lead();
     await promoted.promote();
     lead();
@@ -233,7 +233,7 @@ export class PostgresUnderTest {
     return new PostgresInstance(this.#means, data, await freePort());
   }
 
-  /** From then on commits wait for it. */
+  /** From then on commits wait for the standby. */
   async #addStandby() {
     const { port } = this;
     this.#link = new LateProxy(() => port);
@@ -242,16 +242,16 @@ export class PostgresUnderTest {
     await standby.copy(this.#link.port);
     await standby.launch();
     this.#standby = standby;
-    // After the copy: a standby that is promoted has nobody to wait for.
+    // After the copy: otherwise a promoted standby would wait for a standby of its own.
     await this.#ask("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'");
     await this.#ask('SELECT pg_reload_conf()');
-    await this.#followed();
-    // The server itself reads that a moment after this connection has.
+    await this.#standbyCaughtUp();
+    // The server processes read the setting slightly later than this connection.
     await elapse(200);
   }
 
-  /** Resolves when the standby has all that is committed by now. */
-  async #followed() {
+  /** Resolves when the standby has everything committed so far. */
+  async #standbyCaughtUp() {
     const [{ lsn }] = await this.#ask('SELECT pg_current_wal_lsn() AS lsn');
     for (let attempt = 1; ; attempt++) {
       const following = await this.#ask(
@@ -268,8 +268,8 @@ export class PostgresUnderTest {
     return connectTo(this.port);
   }
 
-  /** Also where others have all connections at the moment. */
-  async #connectInTheEnd() {
+  /** Retries while other clients use all connections. */
+  async #connectWithRetries() {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#connect();
@@ -280,7 +280,7 @@ export class PostgresUnderTest {
     }
   }
 
-  /** By a connection of its own, past all proxies. Again, where the connection was lost by what was done to the server. */
+  /** Uses its own connection without a proxy, and retries when a fault has closed it. */
   async #ask(text, values) {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -5,7 +5,7 @@ import { end, spawnTied } from '../lifeline.mjs';
 import { monotonic } from '../monotonic.mjs';
 import { freePort } from './free-port.mjs';
 
-/** Keeps the server from doing anything else, as a slow script of somebody else would. */
+/** Blocks the server, as a slow script would. */
 const BUSY = 'for _ = 1, tonumber(ARGV[1]) * 100000 do end';
 
 /** The Redis server of a run, on a free port of the loopback interface, without persistence. */
@@ -16,7 +16,7 @@ export class RedisUnderTest {
   #process;
   #pausedUntil = 0;
   port = 0;
-  /** For faults and for looking; its own connection, past all proxies. @type {Redis} */
+  /** For faults and inspection; its own connection without a proxy. @type {Redis} */
   admin;
 
   constructor(program, directory) {
@@ -31,7 +31,7 @@ export class RedisUnderTest {
       if (attempt === 20) throw new Error('redis-server did not start on any of 20 free ports');
     }
     this.admin = new Redis({ port: this.port, retryStrategy: () => 50, maxRetriesPerRequest: null });
-    this.admin.on('error', () => undefined); // it reconnects; some of the faults are meant for it, too
+    this.admin.on('error', () => undefined); // it reconnects; some faults affect it, too
     await this.admin.ping();
   }
 
@@ -46,10 +46,10 @@ export class RedisUnderTest {
   /**
    * Kills the server and starts an empty one on the same port.
    *
-   * @returns {Promise<number>} the last fencing token that the old server gave out
+   * @returns {Promise<number>} the last fencing token that the old server issued
    */
   async restart() {
-    // Nothing is written between the look at the counter and the end.
+    // No writes between the read of the counter and the kill.
     await this.admin.client('PAUSE', 10_000, 'WRITE');
     const fence = await this.fence();
     await end(this.#process);
@@ -60,7 +60,7 @@ export class RedisUnderTest {
     return fence;
   }
 
-  /** The largest fencing token given out so far; 0 before the first. */
+  /** The largest fencing token issued so far; 0 before the first. */
   async fence() {
     return Number((await this.admin.get('lock:@:fence')) ?? 0);
   }
@@ -70,19 +70,19 @@ export class RedisUnderTest {
     await elapse(Math.max(0, this.#pausedUntil - monotonic()));
   }
 
-  /** Counter and tombstones may stay; the checker knows for how long. */
+  /** The token counter and tombstones may stay; the checker knows for how long. */
   async leftovers() {
     const names = await this.admin.keys('*');
     const keys = await Promise.all(names.map(async (name) => ({ name, ttl: await this.admin.pttl(name) })));
     return keys.filter(({ ttl }) => ttl !== -2);
   }
 
-  /** Whether what is left does not go away by itself. */
+  /** Whether the key should disappear, but does not expire. */
   isTransient({ name }) {
     return name !== 'lock:@:fence' && !name.startsWith('lock:@:gone:');
   }
 
-  /** Nothing resets the counter of changes, since the server saves nothing. */
+  /** The server never saves, so nothing resets its counter of changes. */
   async census() {
     const info = await this.admin.info();
     const number = (name) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]);
@@ -93,7 +93,7 @@ export class RedisUnderTest {
     };
   }
 
-  /** What is done to the server: weight, name, act. */
+  /** The faults of the server as `[weight, name, act]`. */
   faults({ random, note, record }) {
     return [
       [8, 'connections killed by the server', (name) => this.#cut(random, note, name)],
@@ -157,7 +157,7 @@ export class RedisUnderTest {
     if (this.#process) await end(this.#process);
   }
 
-  /** @returns {Promise<boolean>} false when somebody else took the port */
+  /** @returns {Promise<boolean>} false when another process uses the port */
   async #launch() {
     const settings = { port: this.port, bind: '127.0.0.1', dir: this.#directory, save: '', appendonly: 'no' };
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);

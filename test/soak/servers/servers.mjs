@@ -4,17 +4,17 @@ import { RedisUnderTest } from './redis.mjs';
 import { ZooKeeperUnderTest } from './zookeeper.mjs';
 
 /**
- * The servers on which a run can keep its locks, by the name that `--store` takes. Each has:
+ * The servers that can keep the locks of a run, by the name for `--store`. Each has:
  *
- * - `start({ faults })`: with whether anything will be done to it; `close()`;
- * - `port`: where proxies lead to, which may change; `urlAt(port)` for whoever goes through one, `url`;
- * - `fence()`: the largest token given out so far, 0 before the first;
- * - `isWritable()`: resolves when a fault that makes writes wait is over;
- * - `pushes`: what it calls that which it tells without being asked, and which a fault drops;
- * - `faults({ random, note, record })`: what is done to it, as `[weight, name, act]`. `act(name)` calls `note(name, more)`
- *   when it does it, and resolves when the next fault may come. Whoever loses data says so: see `doomed` in redis.mjs;
- * - `census()`: what it keeps and has written, as `{ entries, writes, bytes }`; `bytes` is undefined where it is not known;
- * - `leftovers()`: what is there after a run, as `{ name, ttl }`; `isTransient(one)`: whether it has to go away.
+ * - `start({ faults })`: `faults` says whether the run has faults; `close()`;
+ * - `port`: the target of proxies, which may change; `urlAt(port)` for clients behind a proxy, `url`;
+ * - `fence()`: the largest token issued so far, 0 before the first;
+ * - `isWritable()`: resolves when no fault blocks writes;
+ * - `pushes`: its term for pushed messages, which a fault drops;
+ * - `faults({ random, note, record })`: its faults as `[weight, name, act]`. `act(name)` calls `note(name, more)` when it
+ *   starts, and resolves when the next fault may start. A loss of data is recorded: see `doomed` in redis.mjs;
+ * - `census()`: its size and writes, as `{ entries, writes, bytes }`; `bytes` is undefined where unknown;
+ * - `leftovers()`: what is left after a run, as `{ name, ttl }`; `isTransient(one)`: whether it should disappear.
  */
 const SERVERS = {
   redis: RedisUnderTest,
@@ -27,7 +27,7 @@ export const storeNames = () => Object.keys(SERVERS);
 
 /**
  * @param {string} store
- * @param {{ program: unknown, directory: string, build: { entry: string } }} means `program`: what was set up for it
+ * @param {{ program: unknown, directory: string, build: { entry: string } }} means `program`: the result of its set-up
  */
 export function serverOf(store, { program, directory, build }) {
   return new SERVERS[store](program, directory, build);

@@ -3,24 +3,23 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { end, spawnTied } from '../lifeline.mjs';
-import { monotonic } from '../monotonic.mjs';
 import { freePort } from './free-port.mjs';
+import { Members } from './members.mjs';
 import { load } from './module-options.mjs';
 
 const ROOT = '/distributed-locks';
 const TOKENS_PER_TRANSACTION = 128;
 
-/** A ZooKeeper of three members, on free ports of the loopback interface. It keeps what it has written. */
-export class ZooKeeperUnderTest {
-  pushes = 'watch events';
+/** A ZooKeeper ensemble of three members on free ports of the loopback interface, with persistent data. */
+export class ZooKeeperUnderTest extends Members {
   #libraries;
   #directory;
   #build;
-  #members = [];
   #connection;
   #operations;
 
   constructor({ libraries }, directory, build) {
+    super();
     this.#libraries = libraries;
     this.#directory = join(directory, 'zookeeper');
     this.#build = build;
@@ -29,14 +28,14 @@ export class ZooKeeperUnderTest {
   async start() {
     for (const id of [1, 2, 3]) {
       const [port, quorum, election] = [await freePort(), await freePort(), await freePort()];
-      this.#members.push({ id, port, peers: `127.0.0.1:${quorum}:${election}` });
+      this.members.push({ id, name: `member-${id}`, port, peers: `127.0.0.1:${quorum}:${election}` });
     }
-    for (const member of this.#members) this.#launch(member);
+    for (const member of this.members) this.launch(member);
     const { entry } = this.#build;
     const { ZooKeeperConnection } = await load(entry, 'stores/zookeeper/connection/zookeeper-connection.js');
     this.#operations = await load(entry, 'stores/zookeeper/connection/protocol.js');
     this.#connection = new ZooKeeperConnection(
-      this.#members.map(({ port }) => ({ host: '127.0.0.1', port })),
+      this.members.map(({ port }) => ({ host: '127.0.0.1', port })),
       { tls: undefined, auth: undefined, requestTimeout: 2_000 },
       () => 30_000,
       {
@@ -46,44 +45,25 @@ export class ZooKeeperUnderTest {
         event: () => undefined,
       },
     );
-    // It goes on trying by itself.
+    // It keeps trying to connect.
     await this.#connection.open().catch(() => undefined);
     await this.#names('/');
   }
 
-  /** Of the member that is reached by proxies. */
-  get port() {
-    return this.#members[0].port;
-  }
-
-  get url() {
-    return this.urlAt(this.port);
-  }
-
-  urlAt(port) {
-    return [port, ...this.#members.slice(1).map((member) => member.port)]
-      .map((one) => `127.0.0.1:${one}`)
-      .join(',');
-  }
-
-  /** Nobody has got a larger fencing token so far. */
+  /** No larger fencing token has been issued so far. */
   async fence() {
     const { create, getData, sync } = this.#operations;
     await this.#ask(() => sync('/'));
     const base = await this.#ask(() => getData(`${ROOT}/base`, false));
     if (base === undefined) return 0;
-    // A transaction of its own has the number after all others.
+    // A new transaction has a larger id than all others.
     const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
     const { path, stat } = await this.#ask(() => create(`${ROOT}/fence-`, Buffer.alloc(0), acl, 3));
     await this.#ask(() => this.#operations.remove(path));
     return Number(base.data.toString()) + stat.czxid * TOKENS_PER_TRANSACTION - 1;
   }
 
-  async isWritable() {
-    await Promise.resolve();
-  }
-
-  /** Nodes of locks themselves go when nobody has used them for a minute or two. */
+  /** The parent nodes of locks are left out: the servers delete unused ones only after a minute or two. */
   async leftovers() {
     const locks = await this.#names(`${ROOT}/locks`);
     const places = await Promise.all(
@@ -94,13 +74,9 @@ export class ZooKeeperUnderTest {
     return places.flat().map((name) => ({ name, ttl: -1 }));
   }
 
-  isTransient() {
-    return true;
-  }
-
-  /** Each write has a Zxid, counted anew by each leader. */
+  /** Each write has a Zxid; each leader starts counting again. */
   async census() {
-    const answers = await Promise.all(this.#members.map(serverStats));
+    const answers = await Promise.all(this.members.map(serverStats));
     const leader = answers.find((answer) => answer.includes('Mode: leader'));
     return {
       entries: Number(/^Node count: (\d+)/m.exec(leader)?.[1]),
@@ -109,89 +85,54 @@ export class ZooKeeperUnderTest {
     };
   }
 
-  /** What is done to the ensemble: weight, name, act. */
-  faults(means) {
-    const { random } = means;
-    const some = () => this.#members.slice(random.between(0, 1), 2 + random.between(0, 1));
-    return [
-      [6, 'member stopped', (name) => this.#stop(means, name, [random.pick(this.#members)])],
-      [5, 'leader stopped', async (name) => this.#stop(means, name, [await this.#leader()])],
-      [3, 'majority stopped', (name) => this.#stop(means, name, some())],
-      [4, 'leader killed and started again', async (name) => this.#kill(means, name, [await this.#leader()])],
-      [3, 'member killed and started again', (name) => this.#kill(means, name, [random.pick(this.#members)])],
-      [
-        2,
-        'member killed, emptied and started again',
-        (name) => this.#kill(means, name, [random.pick(this.#members)], true),
-      ],
-      [2, 'all killed and started again', (name) => this.#kill(means, name, this.#members)],
-    ];
-  }
-
   async close() {
     await this.#connection?.close(true);
-    await Promise.all(this.#members.map(({ process }) => process && end(process)));
+    await Promise.all(this.members.map(({ process }) => process && end(process)));
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  async #stop({ random, note, record }, name, members) {
-    const ms = random.between(20, 2_500);
-    const untilServed = await this.#outageWithout(members, record);
-    note(name, { ms, members: members.map(({ id }) => id) });
-    for (const { process } of members) process.kill('SIGSTOP');
-    untilServed();
-    await elapse(ms);
-    for (const { process } of members) process.kill('SIGCONT');
-    await this.#led();
+  async stop(means, name, members) {
+    await super.stop(means, name, members);
+    await this.served();
   }
 
-  async #kill({ random, note, record }, name, members, isEmptied = false) {
-    const untilServed = await this.#outageWithout(members, record);
-    note(name, { members: members.map(({ id }) => id) });
-    await Promise.all(members.map(({ process }) => end(process)));
+  async kill(means, name, members) {
+    await super.kill(means, name, members);
+    await this.served();
+  }
+
+  async empty({ random, note, record }, name, member) {
+    const untilServed = await this.outageWithout([member], record);
+    note(name, { members: [member.name] });
+    await end(member.process);
     untilServed();
-    // Else two of three may have nothing of what was agreed.
-    if (isEmptied && (await this.#isLed(members))) {
-      for (const member of members)
-        rmSync(join(this.#folderOf(member), 'data'), { recursive: true, force: true });
+    // Otherwise two of three members may lack agreed data.
+    if (await this.#isServedWithout(member)) {
+      rmSync(join(this.#folderOf(member), 'data'), { recursive: true, force: true });
     }
     await elapse(random.between(0, 1_500));
-    for (const member of members) this.#launch(member);
-    // An emptied one is no member of a majority before it has everything again.
-    await this.#led(isEmptied ? this.#members.length : 2);
+    this.launch(member);
+    // An emptied member does not count towards a majority before it is up to date.
+    await this.served(this.members.length);
   }
 
-  /**
-   * What is called when those serve no more: it writes down for how long nobody is served, if those lead or the others are no
-   * majority. Nothing waits for the end of that.
-   */
-  async #outageWithout(members, record) {
-    const goesOn = members.length === 1 && members[0] !== (await this.#leader());
-    const from = monotonic();
-    return () => {
-      if (!goesOn) void this.#led().then(() => record({ e: 'away', from }));
-    };
-  }
-
-  /** Else those who start and elect would be disturbed again and again, and nobody could say how long a lock may wait. */
-  async #led(least = 2) {
+  /** Waits for a leader. Otherwise faults could interrupt elections again and again, and a wait would have no bound. */
+  async served(least = 2) {
     for (;;) {
-      const modes = await Promise.all(this.#members.map(modeOf));
+      const modes = await Promise.all(this.members.map(modeOf));
       if (modes.includes('leader') && modes.filter(Boolean).length >= least) return;
       await elapse(100);
     }
   }
 
-  /** Whether all but those serve. */
-  async #isLed(without) {
-    const modes = await Promise.all(this.#members.filter((member) => !without.includes(member)).map(modeOf));
+  async #isServedWithout(member) {
+    const modes = await Promise.all(this.members.filter((other) => other !== member).map(modeOf));
     return !modes.includes(undefined);
   }
 
-  /** That which leads, or any other if nobody does. */
-  async #leader() {
-    const modes = await Promise.all(this.#members.map(modeOf));
-    return this.#members[Math.max(0, modes.indexOf('leader'))];
+  async leader() {
+    const modes = await Promise.all(this.members.map(modeOf));
+    return this.members[Math.max(0, modes.indexOf('leader'))];
   }
 
   async #names(path) {
@@ -199,7 +140,7 @@ export class ZooKeeperUnderTest {
     return (await this.#ask(() => getChildren(path, false)))?.names ?? [];
   }
 
-  /** Again and again; undefined for what is not there. */
+  /** Retries; undefined for a missing node. */
   async #ask(operation) {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -212,11 +153,11 @@ export class ZooKeeperUnderTest {
     }
   }
 
-  #folderOf({ id }) {
-    return join(this.#directory, `member-${id}`);
+  #folderOf({ name }) {
+    return join(this.#directory, name);
   }
 
-  #launch(member) {
+  launch(member) {
     const folder = this.#folderOf(member);
     const data = join(folder, 'data');
     mkdirSync(data, { recursive: true });
@@ -231,7 +172,7 @@ export class ZooKeeperUnderTest {
       maxSessionTimeout: 60_000,
       maxClientCnxns: 0,
       'admin.enableServer': false,
-      ...Object.fromEntries(this.#members.map(({ id, peers }) => [`server.${id}`, peers])),
+      ...Object.fromEntries(this.members.map(({ id, peers }) => [`server.${id}`, peers])),
     };
     const file = join(folder, 'zoo.cfg');
     writeFileSync(
@@ -249,12 +190,12 @@ export class ZooKeeperUnderTest {
   }
 }
 
-/** `leader`, `follower`, or undefined for a member that serves nobody. */
+/** `leader`, `follower`, or undefined for a member that does not serve. */
 async function modeOf(member) {
   return /^Mode: (\w+)/m.exec(await serverStats(member))?.[1];
 }
 
-/** What a member reports of itself; empty while it cannot be reached. */
+/** The status report of a member; empty while it is unreachable. */
 async function serverStats({ port }) {
   const socket = connect(port, '127.0.0.1');
   socket.setTimeout(1_000, () => socket.destroy());

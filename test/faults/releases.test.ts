@@ -3,37 +3,37 @@ import { stateOf, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { RedisScene } from './redis-scene.js';
 
-describe.each([0, 40])('locks that are given back, %d ms away', (delay) => {
+describe.each([0, 40])('releases, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  it('P22: withLock goes on while the network keeps the reply to its release', async () => {
+  it('P22: withLock returns while the network holds back the reply to its release', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url, shutdownTimeout: 5_000 });
     const key = scene.key();
-    let letGo = (): void => undefined;
+    let deliver = (): void => undefined;
     const work = app.locks.withLock(key, () => {
-      letGo = proxy.hold('replies');
+      deliver = proxy.hold('replies');
       return 'value';
     });
     expect(await within(1_000, 'the value', work)).toBe('value');
-    // The server carries out one after the other what comes over one connection.
+    // The server runs the commands of one connection in order.
     const next = app.locks.tryAcquire(key);
     const looked = app.locks.inspect(scene.key());
     expect(await stateOf(next)).toBe('pending');
-    letGo();
+    deliver();
     expect((await next)?.isHeld).toBe(true);
     expect(await looked).toBeNull();
     await (await next)?.release();
     await scene.nothingLeft();
   });
 
-  it('P22: the first release on a server that does not know its script comes before the next request, too', async () => {
+  it('P22: the first release on a server without its script is carried out before the next request, too', async () => {
     const app = await scene.app();
     const key = scene.key();
     for (let round = 0; round < 3; round++) {
       await scene.client.script('FLUSH');
       const later = await scene.app();
-      // The script that takes locks is there by now.
+      // The script that acquires locks is loaded by now.
       const other = await later.locks.acquire(scene.key());
       expect(await later.locks.withLock(key, () => 'value')).toBe('value');
       const next = await later.locks.tryAcquire(key);
@@ -44,7 +44,7 @@ describe.each([0, 40])('locks that are given back, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free soon', async () => {
+  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free within seconds', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();
@@ -53,13 +53,13 @@ describe.each([0, 40])('locks that are given back, %d ms away', (delay) => {
       return 'value';
     });
     expect(await within(10_000, 'the value', work)).toBe('value');
-    // Its lease would be 30 s.
+    // Its lease would last for 30 s.
     await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
     await scene.nothingLeft();
   });
 });
 
-describe('locks of a process that ends', () => {
+describe('locks of a process that exits', () => {
   const scene = new RedisScene();
 
   it('P22: a process that exits right after its work leaves no lock behind, however many ended with it', async () => {

@@ -7,26 +7,26 @@ import { elapse, rejectionOf, within } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
 
-/** How a caller asks for a lock that others hold, and how they hold it. */
+/** How a caller requests a lock, and how other callers hold it. */
 const kinds: readonly { what: string; holds: LockOptions; asks: LockOptions }[] = [
-  { what: 'the whole lock', holds: {}, asks: {} },
-  { what: 'the whole lock, with a label', holds: {}, asks: { label: 'report' } },
-  { what: 'the whole lock, in order', holds: {}, asks: { fair: true } },
-  { what: 'the whole lock, beside readers', holds: { mode: 'shared' }, asks: {} },
+  { what: 'the exclusive lock', holds: {}, asks: {} },
+  { what: 'the exclusive lock, with a label', holds: {}, asks: { label: 'report' } },
+  { what: 'the exclusive lock, fair', holds: {}, asks: { fair: true } },
+  { what: 'the exclusive lock, beside readers', holds: { mode: 'shared' }, asks: {} },
   { what: 'a reader, beside a writer', holds: {}, asks: { mode: 'shared' } },
-  { what: 'a share, of which none is left', holds: { limit: 1 }, asks: { limit: 1 } },
-  { what: 'a share of several, of which none is left', holds: { limit: 2 }, asks: { limit: 2 } },
+  { what: 'the only permit, which is held', holds: { limit: 1 }, asks: { limit: 1 } },
+  { what: 'one of several permits, which are all held', holds: { limit: 2 }, asks: { limit: 2 } },
 ];
 
-/** Who tries again and again stands in no line. */
+/** Fair callers cannot be combined with `retry`. */
 const unordered = kinds.filter(({ asks }) => asks.fair !== true);
 
-/** What a request takes there and back, ms: one is over before `waitTime` by far, two are not. */
+/** The round trip of a request, ms: one fits into `waitTime`, two do not. */
 const SLOW = 400;
 const waitTime = 600;
 const options = { shutdownTimeout: 50 };
 
-/** In time that passes only while nobody has anything to do: no answer is late because the machine is busy. */
+/** In virtual time: no reply is late because the machine is busy. */
 describe('B11: a lock that Redis says is held is not reported as an unreachable store', () => {
   const scene = new RedisScene({ clock: true });
   let stopTime: (() => void) | undefined;
@@ -35,10 +35,10 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
   });
   afterEach(() => stopTime?.());
 
-  /** All shares of the key. */
+  /** Holds all permits of the key. */
   const occupy = async (key: string, holds: LockOptions): Promise<LockApp> => {
     const holder = await scene.app();
-    for (let share = 0; share < (holds.limit ?? 1); share++) await holder.locks.acquire(key, holds);
+    for (let permit = 0; permit < (holds.limit ?? 1); permit++) await holder.locks.acquire(key, holds);
     return holder;
   };
 
@@ -50,30 +50,30 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
       await occupy(key, holds);
       const app = await scene.app({ redis: proxy.url });
       const known = new Set(proxy.connections);
-      const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+      const deliver = proxy.hold('replies', (connection) => !known.has(connection));
       const error = await rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 200 }));
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect((error as LockTimeoutError).remaining).toBeGreaterThan(10_000);
-      letGo();
+      deliver();
     },
   );
 
   it.each(kinds)(
-    'when a further caller comes while that subscription has been slow for a while: $what',
+    'when another caller comes while that subscription is slow: $what',
     async ({ holds, asks }) => {
       const proxy = await scene.proxy();
       const key = scene.key();
       await occupy(key, holds);
       const app = await scene.app({ redis: proxy.url });
       const known = new Set(proxy.connections);
-      const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+      const deliver = proxy.hold('replies', (connection) => !known.has(connection));
       const first = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 480 }));
-      // Longer than the answer to a request may be late, and less than the subscription is waited for.
+      // Longer than the reply to a request may take, and less than the limit for the subscription.
       await elapse(300);
       const second = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 100 }));
       expect(await second).toBeInstanceOf(LockTimeoutError);
       expect(await first).toBeInstanceOf(LockTimeoutError);
-      letGo();
+      deliver();
     },
   );
 
@@ -88,7 +88,7 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
   });
 
   it.each(unordered)(
-    'when a second request would take longer than waitTime, for who tries again: $what',
+    'when a second request would take longer than waitTime, for a retrying call: $what',
     async ({ holds, asks }) => {
       const proxy = await scene.proxy();
       const key = scene.key();
@@ -102,30 +102,30 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     },
   );
 
-  /** Locks that are to be had, if others had not come first. */
+  /** Locks that would be granted if other callers had not come first. */
   const queues: readonly { what: string; asks: LockOptions; prepare: (key: string) => Promise<void> }[] = [
     {
-      what: 'a reader, behind a writer that waits',
+      what: 'a reader, behind a waiting writer',
       asks: { mode: 'shared' },
       prepare: async (key) => {
         await occupy(key, { mode: 'shared' });
         await wait(key, {});
       },
     },
-    { what: 'the whole lock, free with a queue', asks: {}, prepare: (key) => leaveQueue(key, {}) },
+    { what: 'the exclusive lock, free with a queue', asks: {}, prepare: (key) => leaveQueue(key, {}) },
     {
       what: 'a reader, of a free lock with a queue',
       asks: { mode: 'shared' },
       prepare: (key) => leaveQueue(key, {}),
     },
     {
-      what: 'a share, of a free lock with a queue',
+      what: 'a permit, of a free lock with a queue',
       asks: { limit: 2 },
       prepare: (key) => leaveQueue(key, { limit: 2 }),
     },
   ];
 
-  /** A caller that goes on waiting. */
+  /** Starts a caller that keeps waiting. */
   const wait = async (key: string, asks: LockOptions): Promise<void> => {
     const app = await scene.app();
     const queued = queuedIn(app, key);
@@ -133,7 +133,7 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     await queued;
   };
 
-  /** Waiters whose lock is gone, who do not come to see that. */
+  /** Leaves waiters in the queue of a free lock; they do not notice that it is free. */
   const leaveQueue = async (key: string, asks: LockOptions): Promise<void> => {
     const holder = await occupy(key, asks);
     const proxy = await scene.proxy();
@@ -178,7 +178,7 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     },
   );
 
-  it('is one, if Redis goes away after it has said so', async () => {
+  it('is reported as one if Redis becomes unreachable after it has said so', async () => {
     const proxy = await scene.proxy();
     const key = scene.key();
     await occupy(key, {});
@@ -191,25 +191,25 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     expect(await failing).toBeInstanceOf(LockUnavailableError);
   });
 
-  it('nor is a caller lost that goes on waiting', async () => {
+  it('is acquired by a caller that keeps waiting once it is released', async () => {
     const proxy = await scene.proxy();
     const key = scene.key();
     const holder = await scene.app();
     const held = await holder.locks.acquire(key);
     const app = await scene.app({ redis: proxy.url });
     const known = new Set(proxy.connections);
-    const letGo = proxy.hold('replies', (connection) => !known.has(connection));
+    const deliver = proxy.hold('replies', (connection) => !known.has(connection));
     const queued = queuedIn(app, key);
     const waiting = app.locks.acquire(key, { waitTime: 20_000 });
     await queued;
     await held.release();
     await (await within(8_000, 'the lock', waiting)).release();
-    letGo();
+    deliver();
     await scene.nothingLeft();
   });
 });
 
-describe('B11: a lock that most servers of a quorum say is held', () => {
+describe('B11: a lock that is held on most servers of a quorum', () => {
   let servers: RedisServer[] = [];
   let proxies: TcpProxy[] = [];
   let stopTime: (() => void) | undefined;
@@ -233,13 +233,13 @@ describe('B11: a lock that most servers of a quorum say is held', () => {
     return started;
   };
 
-  it('is held, when the subscriptions that the first wait opens are slow', async () => {
+  it('is reported as held when the subscriptions of the first wait are slow', async () => {
     await (await app(servers)).locks.acquire('key');
     const waiter = await app(proxies);
     const known = new Set(proxies.flatMap(({ connections }) => connections));
-    const letGo = proxies.map((proxy) => proxy.hold('replies', (connection) => !known.has(connection)));
+    const deliveries = proxies.map((proxy) => proxy.hold('replies', (connection) => !known.has(connection)));
     const error = await rejectionOf(waiter.locks.acquire('key', { waitTime: 450 }));
     expect(error).toBeInstanceOf(LockTimeoutError);
-    for (const go of letGo) go();
+    for (const deliver of deliveries) deliver();
   });
 });

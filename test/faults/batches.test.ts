@@ -7,27 +7,25 @@ import { CommandMonitor } from '../support/command-monitor.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { queuedIn } from '../support/lock-app.js';
 import { blockEventLoop, rejectionOf, until, within } from '../support/until.js';
-import { RedisScene } from './redis-scene.js';
+import { RedisScene, scripts } from './redis-scene.js';
 
-const scripts = (counts: Record<string, number>): number => (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
-
-describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
+describe.each([0, 10])('batched requests, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
   const keysOf = (count: number): string[] => Array.from({ length: count }, () => scene.key());
 
-  /** How often the server reads from a connection while `action` runs. */
+  /** How many reads from connections the server does during `action`. */
   async function readsDuring(action: () => Promise<unknown>): Promise<number> {
     const reads = async (): Promise<number> =>
       Number(/total_reads_processed:(\d+)/.exec(await scene.client.info('stats'))?.[1]);
     const before = await reads();
     await action();
-    // One of them is that of the question itself.
+    // Minus the read for `info` itself.
     return (await reads()) - before - 1;
   }
 
   it('P21: 200 locks are acquired and released by few scripts', async () => {
     const app = await scene.app();
-    // Once, so that the server knows the scripts.
+    // Load the scripts.
     await app.locks.withLock(scene.key(), () => undefined);
     const keys = keysOf(200);
     await scene.client.config('RESETSTAT');
@@ -50,14 +48,14 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
         await app.locks.withLock(key, { limit: 10, ...patient }, () => undefined);
       }
     };
-    // Where the machine is busy, answers come too late, and shares go back.
+    // On a busy machine replies come too late, and permits are released.
     let fewest = Infinity;
     for (let attempt = 0; attempt < 5 && fewest > 60; attempt++) {
       await scene.client.config('RESETSTAT');
       await Promise.all(Array.from({ length: 100 }, work));
       fewest = Math.min(fewest, scripts(await scene.commandCounts()));
     }
-    // Ten shares, of which each needs a block for every fifty holds or so.
+    // Ten permits, each of which needs a block of tokens about every fifty holds.
     expect(fewest).toBeLessThanOrEqual(60);
     await scene.nothingLeft();
   });
@@ -82,7 +80,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  /** Calls each in a tick of its own, one after the other in one turn of the event loop. */
+  /** Runs each action in its own tick, all in one turn of the event loop. */
   async function inOneTurn(actions: readonly (() => Promise<unknown>)[]): Promise<unknown[]> {
     const called = actions.map(
       (action) =>
@@ -92,24 +90,24 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
           }, 1);
         }),
     );
-    // All timers are due when the event loop comes back to them.
+    // All timers are due when the event loop continues.
     blockEventLoop(10);
     return await Promise.all(called);
   }
 
-  it('P21: what later ticks of one turn of the event loop ask for goes together', async () => {
+  it('P21: requests of later ticks in one turn of the event loop are sent together', async () => {
     const app = await scene.app();
     await app.locks.withLock(scene.key(), () => undefined);
     const handles = await Promise.all(keysOf(40).map((key) => app.locks.acquire(key)));
     await scene.client.config('RESETSTAT');
     const outcomes = await inOneTurn(handles.map((handle) => () => handle.release()));
     expect(new Set(outcomes)).toEqual(new Set(['released']));
-    // The first two at once, the others by 16.
+    // The first two at once, the others in batches of 16.
     expect(scripts(await scene.commandCounts())).toBeLessThanOrEqual(5);
     await scene.nothingLeft();
   });
 
-  it('P21: a release goes before what was asked for after it in the same turn', async () => {
+  it('P21: a release is sent before later requests of the same turn', async () => {
     const app = await scene.app();
     const key = scene.key();
     const held = await app.locks.acquire(key, { leaseTime: 20_000 });
@@ -140,7 +138,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     expect(handles.every((handle) => handle.isHeld)).toBe(true);
     expect(handles).toHaveLength(54);
 
-    // The same on the way back: somebody has written over some of the locks.
+    // The same for releases: another client has overwritten some of the locks.
     const spoilt = handles.slice(0, 5);
     for (const { key } of spoilt) await scene.client.set(`lock:${key}`, 'something else');
     const released = await Promise.all(handles.map((handle) => handle.release()));
@@ -149,7 +147,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P21: a queue that is none is trouble of its own lock only', async () => {
+  it('P21: a foreign value at the name of a queue affects only its own lock', async () => {
     const app = await scene.app();
     const keys = keysOf(10);
     const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
@@ -200,7 +198,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.client.call('ACL', 'DELUSER', 'limited');
   });
 
-  it('F4, P6: after SCRIPT FLUSH each script of a pipeline is carried out once, whatever it is', async () => {
+  it('F4, P6: after SCRIPT FLUSH each script of a pipeline runs exactly once, whatever it is', async () => {
     const [app, other] = [await scene.app(), await scene.app()];
     for (let round = 0; round < 5; round++) {
       const held = await Promise.all(keysOf(20).map((key) => app.locks.acquire(key, { leaseTime: 5_000 })));
@@ -219,7 +217,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
           expect(await app.locks.inspect(key)).toMatchObject({ token });
         }),
       ]);
-      // Those who wait may ask meanwhile, for the key that they wait for.
+      // Waiters may poll meanwhile; their key is not counted.
       const counts = await written();
       expect(counts['hset']).toBe(fresh.length);
       expect(counts['del']).toBe(10);
@@ -239,7 +237,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F10: takes that were carried out but whose replies were lost are one grant each', async () => {
+  it('F10: acquires that were carried out but whose replies were lost are one grant each', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     for (let round = 0; round < 4; round++) {
@@ -261,7 +259,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F11: takes that were never delivered end right, too', async () => {
+  it('F11: acquires that were never delivered are granted once, too', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const keys = keysOf(100);
@@ -277,7 +275,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F10, F11: takes that are given up while the connection is down leave nothing behind', async () => {
+  it('F10, F11: acquires that are given up while the connection is down leave nothing behind', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     const keys = keysOf(100);
@@ -287,7 +285,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await proxy.refuse();
     proxy.cut();
     const outcomes = await within(3_000, 'the end of the waits', failing);
-    // Some were granted by scripts whose replies came before the cut.
+    // Some were granted by scripts whose replies arrived before the cut.
     const handles = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(LockUnavailableError);
@@ -298,7 +296,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft(8_000);
   });
 
-  it('F12: releases whose replies were lost, or that never arrived, are made up for', async () => {
+  it('F12: releases whose replies were lost, or that never arrived, are repeated', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
     for (const fault of ['loseReply', 'loseRequest'] as const) {
@@ -310,7 +308,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
       expect(handles.some((handle) => handle.isHeld)).toBe(false);
       const outcomes = await within(6_000, 'the releases', releasing);
       for (const outcome of outcomes) expect(['released', 'unknown']).toContain(outcome);
-      // Without them the leases would last for half a minute.
+      // Without the repeated releases the leases would last for 30 s.
       await until('all are free', async () => (await scene.leftovers()).length === 0, { deadline: 4_000 });
     }
   });
@@ -327,7 +325,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('B70: keys of all kinds travel together', async () => {
+  it('B70: keys with any characters are sent together', async () => {
     const app = await scene.app();
     const keys = ['a b', 'ü{x}', '{x}y', '\r\n$3\r\nfoo\r\n', '😀', 'é'.repeat(512), '\0', '\'"', '*3', 'a'];
     const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
@@ -342,7 +340,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
     const client = await PortClient.open(new RedisLockStore(scene.url, 'lock:'));
     const [key, owner, next] = [scene.key(), client.newOwner(), client.newOwner()];
     try {
-      // Once, so that the server knows the scripts.
+      // Load the scripts.
       for (const first of [client.newOwner(), owner]) {
         await client.take(key, first);
         if (first !== owner) await client.release(key, first, true);
@@ -360,7 +358,7 @@ describe.each([0, 10])('requests of one tick, %d ms away', (delay) => {
   });
 });
 
-/** Counts what scripts write to these locks, until asked what it was. */
+/** Counts the commands that scripts run on these locks until the returned function is called. */
 async function writesTo(
   scene: RedisScene,
   keys: readonly string[],

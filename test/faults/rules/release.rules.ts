@@ -3,25 +3,25 @@ import { elapse, stateOf, within } from '../../support/until.js';
 import { WorkerProcess } from '../../support/worker-process.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
-/** Locks that are given back while nobody waits for that. */
-export function givingBackRules(scene: StoreScene): void {
+/** Releases that no caller waits for. */
+export function releaseRules(scene: StoreScene): void {
   const workers: WorkerProcess[] = [];
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((one) => one.kill()));
   });
 
-  it('P22: withLock goes on while the network keeps the reply to its release, and what is asked next comes after it', async () => {
+  it('P22: withLock returns while the network holds back the reply to its release, and later requests are carried out after the release', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port, shutdownTimeout: 5_000 });
     const key = scene.key();
-    let letGo = (): void => undefined;
+    let deliver = (): void => undefined;
     const work = app.locks.withLock(key, () => {
-      letGo = proxy.hold('replies');
+      deliver = proxy.hold('replies');
       return 'value';
     });
     if (scene.awaitsReleases) {
       expect(await stateOf(work)).toBe('pending');
-      letGo();
+      deliver();
       expect(await work).toBe('value');
       return;
     }
@@ -29,7 +29,7 @@ export function givingBackRules(scene: StoreScene): void {
     const next = app.locks.tryAcquire(key);
     const looked = app.locks.isLocked(scene.key());
     expect(await stateOf(next)).toBe('pending');
-    letGo();
+    deliver();
     expect((await next)?.isHeld).toBe(true);
     expect(await looked).toBe(false);
     await (await next)?.release();
@@ -47,7 +47,7 @@ export function givingBackRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free soon', async () => {
+  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free within seconds', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
     const key = scene.key();
@@ -56,15 +56,15 @@ export function givingBackRules(scene: StoreScene): void {
       return 'value';
     });
     expect(await within(10_000, 'the value', work)).toBe('value');
-    // Its lease would be 30 s.
+    // Its lease would last for 30 s.
     await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
     await scene.nothingLeft();
   });
 
-  it('B15: a hold that ends just before its holdAtLeast was released, however far away the store is', async () => {
+  it('B15: a hold that ends just before its holdAtLeast is released, however far away the store is', async () => {
     const proxy = await scene.proxy();
     proxy.delay(30);
-    // What a session needs for its first short lease it may have to ask for, too: each hold is the first of one.
+    // A session may have to fetch data for its first short lease, so each application acquires only once.
     const outcomes = await Promise.all(
       [40, 30, 20, 15, 10, 5, 3, 1].map(async (left) => {
         const app = await scene.app({ port: proxy.port });
@@ -83,18 +83,18 @@ export function givingBackRules(scene: StoreScene): void {
       const one = await WorkerProcess.start(scene.workerOptions(scene.server.port));
       workers.push(one);
       await one.workAndExit(Array.from({ length: count }, () => scene.key()));
-      // Their leases would be 30 s.
+      // Their leases would last for 30 s.
       await scene.nothingLeft();
     },
   );
 
-  it('P22: a process that exits in the tick in which it asked for a lock does not take it', async () => {
+  it('P22: a process that exits in the tick in which it requested a lock does not acquire it', async () => {
     const other = await scene.app();
     const key = scene.key();
     const one = await WorkerProcess.start(scene.workerOptions(scene.server.port));
     workers.push(one);
     await one.askAndExit(key);
-    // Whatever it has sent is there by then.
+    // Anything that it sent has arrived by then.
     for (let round = 0; round < 20; round++) expect(await other.locks.isLocked(key)).toBe(false);
     const handle = await other.locks.tryAcquire(key);
     expect(handle?.isHeld).toBe(true);

@@ -17,7 +17,7 @@ describe('waiters without a subscriber on their channel', () => {
   const run = async <T>({ text, keyCount, args, decode }: ScriptCall<T>): Promise<T> =>
     decode(await scene.client.eval(text.source, keyCount, ...args));
 
-  /** The lock is released while both of them wait for it. */
+  /** Releases the lock while both owners wait for it. */
   async function released(mode: PubSubMode): Promise<{ key: string; lock: string; inLine: string[] }> {
     const key = scene.key();
     const { lock, queue } = names.of(key);
@@ -36,7 +36,7 @@ describe('waiters without a subscriber on their channel', () => {
   }
 
   it.each(['p', 's'] as const)(
-    'P12: where the server counts listeners (%s) they are skipped, and keep their queue positions',
+    'P12: where the server counts subscribers (%s) they are skipped and keep their queue positions',
     async (mode) => {
       const { lock, inLine } = await released(mode);
       expect(await scene.client.exists(lock)).toBe(0);
@@ -44,11 +44,11 @@ describe('waiters without a subscriber on their channel', () => {
     },
   );
 
-  it('P12, P41: where it can not (a) the first one is granted the lock, to be claimed in time', async () => {
+  it('P12, P41: where it cannot (a) the first one is granted the lock and must claim it in time', async () => {
     const { key, lock, inLine } = await released('a');
     expect(await scene.client.hgetall(lock)).toMatchObject({ [first]: '1', unclaimed: '1' });
     expect(inLine).toEqual([second]);
-    // Nor is it given the time of one that is only thought to be alive.
+    // It gets the claim lease at most, and not that of a waiter whose poll is still awaited.
     expect(await scene.client.pttl(lock)).toBeLessThanOrEqual(CLAIM);
     expect(await run(calls.renew([{ key, owner: first, lease: 20_000 }]))).toEqual(['renewed']);
     expect(await scene.client.pttl(lock)).toBeGreaterThan(CLAIM);
