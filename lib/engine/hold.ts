@@ -7,8 +7,8 @@ import { LockLostError, LockNotHeldError } from '../model/lock.errors.js';
 import { checkTime } from '../model/option-checks.js';
 import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 import type { CallSite } from './call-site.js';
-import type { EngineContext } from './context.js';
-import type { Deadline } from './deadline.js';
+import type { LockEngine } from './lock-engine.js';
+import type { Deadline } from './pending-acquire.js';
 import { EXPIRED, type Lease, type LeaseHolder, RELEASED } from './lease.js';
 import { extendOrThrow } from './extend.js';
 import { runInScope, type ScopeOwner } from './scope.js';
@@ -28,7 +28,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   private controller: AbortController | undefined;
 
   constructor(
-    private readonly engine: EngineContext,
+    private readonly engine: LockEngine,
     readonly lease: Lease,
     private readonly outer: Hold | undefined,
     readonly token: number,

@@ -4,8 +4,8 @@ import { whenReplied } from '../common/deferred.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import type { AcquireReply, LockStoreError, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
-import type { EngineContext } from './context.js';
-import type { EndOfWait } from './deadline.js';
+import type { LockEngine } from './lock-engine.js';
+import type { EndOfWait } from './pending-acquire.js';
 import { Hold } from './hold.js';
 import { holderAmong, withHolder } from './holder-names.js';
 import type { HandOverBudget } from './key-machine/hand-over-budget.js';
@@ -27,7 +27,7 @@ export class KeyRunners {
   /** By the owners of their queue entries. */
   private readonly owners = new Map<OwnerId, KeyRunner>();
 
-  constructor(private readonly engine: EngineContext) {}
+  constructor(private readonly engine: LockEngine) {}
 
   join(caller: PendingAcquire): void {
     this.open(caller.key).join(caller);
@@ -130,7 +130,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
 
   constructor(
     readonly key: string,
-    private readonly engine: EngineContext,
+    private readonly engine: LockEngine,
     private readonly registry: KeyRunners,
   ) {
     this.canReserve = engine.session.reserve !== undefined;
@@ -562,7 +562,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
  * @param from when the hold begins
  */
 export function startHold(
-  engine: EngineContext,
+  engine: LockEngine,
   lease: Lease,
   caller: PendingAcquire,
   token: number,

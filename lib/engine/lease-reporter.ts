@@ -8,7 +8,6 @@ import { type CallSite, callsOf } from './call-site.js';
 import type { EngineLog } from './engine-log.js';
 import type { EventHub } from './event-hub.js';
 import { type EventSubject, factsOf } from './event-subject.js';
-import type { StoreReporter } from './store-reporter.js';
 
 /** A hold. */
 interface GrantedSubject extends EventSubject {
@@ -30,10 +29,8 @@ interface SharedLease {
 export class LeaseReporter {
   readonly losses = new RecentLosses();
 
-  /** @param store also learns the outcome of renewals */
   constructor(
-    readonly hub: EventHub,
-    readonly store: StoreReporter,
+    private readonly hub: EventHub,
     private readonly clock: Clock,
     private readonly log: EngineLog,
   ) {}

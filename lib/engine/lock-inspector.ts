@@ -17,9 +17,8 @@ import {
 } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { processOf } from './client-id.js';
-import type { EngineContext } from './context.js';
+import type { LockEngine } from './lock-engine.js';
 import { sharingOf } from './event-subject.js';
-import type { KeyRunners } from './key-runner.js';
 import type { Lease } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
 
@@ -28,14 +27,11 @@ const INSPECTED_AT_ONCE = 16;
 
 /** Single requests about locks: inspect, list, break. Failures reach the caller. */
 export class LockInspector {
-  constructor(
-    private readonly engine: EngineContext,
-    private readonly keys: KeyRunners,
-  ) {}
+  constructor(private readonly engine: LockEngine) {}
 
   async inspect(key: string): Promise<LockInfo | null> {
     const { engine } = this;
-    const stored = await this.ask(key, () => engine.session.inspect(key));
+    const stored = await this.request(key, () => engine.session.inspect(key));
     const holders = stored?.holders.map((hold) => this.holderOf(key, hold)) ?? [];
     const [oldest] = holders;
     if (stored === null || oldest === undefined) return null;
@@ -47,7 +43,7 @@ export class LockInspector {
   /** One page of the held locks. Each is inspected by itself, so that they may be of different moments. */
   async list({ match, cursor, count }: ListKeysRequest): Promise<LockList> {
     const { session } = this.engine;
-    const listed = await this.ask(match, async () => {
+    const listed = await this.request(match, async () => {
       if (session.listKeys === undefined) return undefined;
       const { keys, cursor: next } = await session
         .listKeys({ match, cursor, count })
@@ -75,7 +71,7 @@ export class LockInspector {
     const { engine } = this;
     const { owner } = stored;
     // The store knows the grant, this process the hold that uses it (P20); of several readers, the oldest.
-    const own = this.keys.of(key)?.leaseOf(owner);
+    const own = engine.keys.of(key)?.leaseOf(owner);
     const { token, acquiredAt, label } = own?.holders[0] ?? { ...stored, acquiredAt: stored.since };
     const isBound = engine.session.remainingIsBound === true;
     const remaining =
@@ -94,8 +90,8 @@ export class LockInspector {
 
   /** Every caller of this process, for which the store has one entry. */
   private waitersOf(key: string, stored: readonly StoredWaiter[]): readonly LockWaiter[] {
-    const { engine, keys } = this;
-    const own = `${engine.clientId}:`;
+    const { clientId, keys } = this.engine;
+    const own = `${clientId}:`;
     const placed = new Set<PendingAcquire>();
     const waiterOf = ({ limit, label }: PendingAcquire): LockWaiter => {
       return { callers: 1, ...sharingOf(limit), label, process: processOf(own + '0') };
@@ -117,24 +113,24 @@ export class LockInspector {
 
   async forceRelease(key: string, { by }: LockBreakOptions = {}): Promise<boolean> {
     const { engine } = this;
-    const wasHeld = await this.ask(key, () => breakAll(engine, key));
+    const wasHeld = await this.request(key, () => breakAll(engine, key));
     if (wasHeld) engine.reporter.broken(key, by);
     return wasHeld;
   }
 
   async breakHold(key: string, { by, owner, token }: LockBreakOptions): Promise<LockBreakOutcome> {
     const { engine } = this;
-    const outcome = await this.ask(key, () => breakNamedHold(engine, key, { owner, token }));
+    const outcome = await this.request(key, () => breakNamedHold(engine, key, { owner, token }));
     if (outcome === 'broken') engine.reporter.broken(key, by);
     return outcome;
   }
 
-  private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
+  private async request<T>(key: string, send: () => Promise<T>): Promise<T> {
     const { engine } = this;
     if (engine.isClosing && engine.leases.all.size === 0) throw engine.reporter.closed(key);
     if (!engine.isClosing) await engine.start();
     try {
-      return await question();
+      return await send();
     } catch (error) {
       if (error instanceof LockUnavailableError || error instanceof LockOptionsError) throw error;
       const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
@@ -154,7 +150,7 @@ function refusedToList(failure: LockStoreError, cursor: string | undefined): nev
   });
 }
 
-type BreakContext = Pick<EngineContext, 'session' | 'leases'>;
+type BreakContext = Pick<LockEngine, 'session' | 'leases'>;
 
 /**
  * Breaks one hold. The store knows only the first hold on a lease (P20), so that this process checks whether a hold of its own
@@ -195,7 +191,7 @@ export async function breakAll({ session, leases }: BreakContext, key: string): 
  * once: the store's message may be late, or lost.
  */
 async function breakOwn<Reply>(
-  leases: EngineContext['leases'],
+  leases: LockEngine['leases'],
   own: readonly Lease[],
   request: () => Promise<Reply>,
   isBroken: (reply: Reply) => boolean,

@@ -1,9 +1,8 @@
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
-import type { AcquireContext } from './acquire.js';
 import { callsOf } from './call-site.js';
-import type { EngineContext } from './context.js';
+import type { LockEngine } from './lock-engine.js';
 import { kindOf } from './event-subject.js';
 import type { Lease } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
@@ -13,15 +12,9 @@ const TRIAL_LEASE = 2_000;
 
 /** What this process holds and waits for, for people and instruments. Computed when asked for. */
 export class Overview {
-  private readonly engine: EngineContext;
   private probing: Promise<void> | undefined;
 
-  constructor(
-    private readonly acquiring: AcquireContext,
-    private readonly instance: string | undefined,
-  ) {
-    this.engine = acquiring.engine;
-  }
+  constructor(private readonly engine: LockEngine) {}
 
   /** The oldest first. */
   held(): readonly HeldLock[] {
@@ -80,7 +73,7 @@ export class Overview {
     const renewed = leasesInUse.filter(({ fixedLease }) => fixedLease === undefined);
     const heldFrom = leasesInUse.flatMap((lease) => lease.holders.map(({ heldFrom }) => heldFrom));
     return {
-      instance: this.instance,
+      instance: engine.instance,
       clientId,
       store: {
         ...storeReporter.status(connections),
@@ -158,9 +151,10 @@ export class Overview {
   }
 
   private get waiters(): readonly PendingAcquire[] {
-    const inLine = this.acquiring.keys.all.flatMap(({ machine }) => [...machine.waiting]);
-    const retrying = [...this.acquiring.retrying].filter(({ isWaiting }) => isWaiting);
-    return [...inLine, ...retrying.map(({ caller }) => caller)];
+    const { keys, retrying } = this.engine;
+    const queued = keys.all.flatMap(({ machine }) => [...machine.waiting]);
+    const pausing = [...retrying].filter(({ isWaiting }) => isWaiting);
+    return [...queued, ...pausing.map(({ caller }) => caller)];
   }
 }
 

@@ -173,7 +173,7 @@ describe('a local hold that the process outlived', () => {
       const handle = await locks.acquire('key');
       expect(handle.degraded).toBe(true);
       // As the queue of the key does when the lock was granted again before the timer fired.
-      engine.context.leases.superseded((handle as Hold).lease);
+      engine.leases.superseded((handle as Hold).lease);
       expect(handle.isHeld).toBe(false);
       expect(store.kept).toEqual(nothing);
     } finally {

@@ -229,9 +229,8 @@ describe('whoever listens to lock events', () => {
 
   it('B14: nothing is kept of those who have gone', async () => {
     const app = await start();
-    const { hub } = (
-      app.locks as unknown as { engine: { context: { hub: { subscribers: ReadonlySet<unknown> } } } }
-    ).engine.context;
+    const { hub } = (app.locks as unknown as { engine: { hub: { subscribers: ReadonlySet<unknown> } } })
+      .engine;
     const before = hub.subscribers.size;
     const { events } = app.locks;
     for (const listen of [

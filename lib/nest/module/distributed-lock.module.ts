@@ -144,14 +144,14 @@ function providersOf(name: string | undefined): Provider[] {
         locks: LockService,
         adapterHost: HttpAdapterHost,
       ): ExceptionFilter => {
-        answerErrorsOf([engine.context, locks], {
+        answerErrorsOf([engine, locks], {
           http: http && { ...http, busyReason: STATUS_CODES[http.busyStatus] ?? 'Error' },
           rpc,
         });
         guardForeignFilters();
         if (http !== false) filterGateways(modules);
-        if (name === undefined || !defaultOrigins.has(modules)) defaultOrigins.set(modules, engine.context);
-        return new LockExceptionFilter(() => defaultOrigins.get(modules) ?? engine.context, adapterHost);
+        if (name === undefined || !defaultOrigins.has(modules)) defaultOrigins.set(modules, engine);
+        return new LockExceptionFilter(() => defaultOrigins.get(modules) ?? engine, adapterHost);
       },
       inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service, HttpAdapterHost],
     },
