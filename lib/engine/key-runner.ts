@@ -9,10 +9,11 @@ import type { EndOfWait } from './pending-acquire.js';
 import { Hold } from './hold.js';
 import { holderAmong, withHolder } from './holder-names.js';
 import type { HandOverBudget } from './key-machine/hand-over-budget.js';
-import { KeyMachine, type EntryGrant, type KeyEffects, type Refusal } from './key-machine/key-machine.js';
+import { KeyMachine, type KeyEffects, type LeaseGrant, type Refusal } from './key-machine/key-machine.js';
 import type { QueueEntry } from './key-machine/store-queue.js';
 import { checkToken, type Lease } from './lease.js';
-import { isLeaseTooShort, type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
+import type { Leases } from './leases.js';
+import { type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, CLAIM_LEASE, POLL, POLL_JITTER } from './time-limits.js';
 
@@ -123,6 +124,7 @@ export class KeyRunners {
 export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   readonly machine: KeyMachine<PendingAcquire, Lease>;
   readonly canReserve: boolean;
+  readonly leases: Leases;
   private isHandling = false;
   /** Events that came while another one was handled, and what users hear of that one. */
   private next: (() => void)[] | undefined;
@@ -134,6 +136,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     private readonly registry: KeyRunners,
   ) {
     this.canReserve = engine.session.reserve !== undefined;
+    this.leases = engine.leases;
     this.machine = new KeyMachine(this);
   }
 
@@ -169,8 +172,8 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   adopt(lease: Lease): void {
     this.handle((machine, now) => {
       if (lease.state !== 'held') return;
-      this.own(lease);
-      for (const each of machine.adopt(lease, now)) this.engine.leases.superseded(each);
+      lease.runner = this;
+      for (const each of machine.adopt(lease, now)) this.leases.superseded(each);
     });
   }
 
@@ -272,7 +275,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   get holderLeaseLeft(): LeaseLeft | undefined {
     const { engine, machine } = this;
     const [lease] = machine.leases;
-    if (lease?.limit === 1) return { ms: engine.leases.remaining(lease), isBound: false };
+    if (lease?.limit === 1) return { ms: this.leases.remaining(lease), isBound: false };
     return engine.leaseLeft(machine.queue.holderLeaseLeft(engine.clock.monotonic()));
   }
 
@@ -300,7 +303,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   acquire(entry: QueueEntry<PendingAcquire>, caller: PendingAcquire): MonotonicMs {
     const { engine, machine } = this;
     const { lease, leaseTime, limit, label } = caller;
-    const sentAt = engine.leases.sendingAt();
+    const sentAt = this.leases.sendingAt();
     const answer = engine.session.acquire({
       key: this.key,
       owner: entry.owner,
@@ -317,7 +320,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     whenReplied(
       answer,
       (reply) => {
-        this.replied(entry, reply, caller, sentAt);
+        this.replied(entry, reply);
       },
       (error) => {
         this.failed(entry, storeFailure(error));
@@ -331,11 +334,11 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   }
 
   release(lease: Lease): void {
-    this.follow(this.engine.leases.giveUp(lease));
+    this.follow(this.leases.giveUp(lease));
   }
 
   reserve(lease: Lease, budget: HandOverBudget, tokens: number): void {
-    this.engine.leases.watchdog.reserve(lease, budget, tokens, () => {
+    this.leases.watchdog.reserve(lease, budget, tokens, () => {
       this.handle((machine, now) => {
         machine.reserved(lease, now);
       });
@@ -372,9 +375,9 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     this.registry.closed(owner);
   }
 
-  open({ owner, inDoubt }: QueueEntry<PendingAcquire>, caller: PendingAcquire, grant: EntryGrant): Lease {
-    const lease = this.engine.leases.open({ owner, inDoubt }, caller, grant);
-    this.own(lease);
+  open(entry: QueueEntry<PendingAcquire>, caller: PendingAcquire, grant: LeaseGrant): Lease {
+    const lease = this.leases.open(entry, caller, grant);
+    lease.runner = this;
     return lease;
   }
 
@@ -392,7 +395,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
         reporter.granted(caller, token);
       });
     }
-    for (const each of superseded) this.engine.leases.superseded(each);
+    for (const each of superseded) this.leases.superseded(each);
   }
 
   explain(caller: PendingAcquire, why: Refusal): unknown {
@@ -436,10 +439,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     });
   }
 
-  prolong(caller: PendingAcquire, until: MonotonicMs): void {
-    caller.prolong(until);
-  }
-
   reportQueued(holderLeaseLeft: number | undefined): void {
     const { engine, machine } = this;
     const left = engine.leaseLeft(holderLeaseLeft);
@@ -454,26 +453,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
 
   reportFailure(failure: LockStoreError): void {
     this.engine.storeReporter.waitFailed(failure);
-  }
-
-  isGood(lease: Lease, now: MonotonicMs): boolean {
-    return this.engine.leases.isGood(lease, now);
-  }
-
-  isSure(lease: Lease, now: MonotonicMs): boolean {
-    return this.engine.leases.isSure(lease, now);
-  }
-
-  deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs {
-    return this.engine.leases.deadlineOf(startedAt, lease);
-  }
-
-  mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
-    return this.engine.leases.mayBeOver(startedAt, lease);
-  }
-
-  isLeaseTooShort(caller: PendingAcquire, took: number): boolean {
-    return isLeaseTooShort(caller, took);
   }
 
   lateAnswer(took: number): LockStoreError {
@@ -496,20 +475,10 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     this.registry.unused(this);
   }
 
-  private own(lease: Lease): void {
-    lease.runner = this;
-    lease.hasBudget = this.canReserve;
-  }
-
-  private replied(
-    entry: QueueEntry<PendingAcquire>,
-    reply: AcquireReply,
-    askedFor: PendingAcquire,
-    sentAt: MonotonicMs,
-  ): void {
+  private replied(entry: QueueEntry<PendingAcquire>, reply: AcquireReply): void {
     if (this.isHandling) {
       this.later(() => {
-        this.replied(entry, reply, askedFor, sentAt);
+        this.replied(entry, reply);
       });
       return;
     }
@@ -522,7 +491,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     if (entry.state !== 'gone') this.engine.storeReporter.answered();
     this.isHandling = true;
     try {
-      this.machine.queue.replied(entry, reply, askedFor, sentAt, this.engine.clock.monotonic());
+      this.machine.queue.replied(entry, reply, this.engine.clock.monotonic());
     } finally {
       this.handled();
     }

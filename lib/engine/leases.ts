@@ -11,17 +11,11 @@ import {
   type RenewReply,
 } from '../stores/port/lock-store.js';
 import { DelayedReleases, ReleaseRequest } from './lease-requests.js';
-import {
-  EXPIRED,
-  Lease,
-  type LeaseGrant,
-  type LeaseHolder,
-  type LeaseName,
-  type LeaseOptions,
-  RELEASED,
-} from './lease.js';
+import type { LeaseGrant } from './key-machine/key-machine.js';
+import { EXPIRED, type GrantedRequest, Lease, type LeaseHolder, RELEASED } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { LongHolds } from './long-holds.js';
+import type { PendingAcquire } from './pending-acquire.js';
 import { SuspendAwareClock } from './suspend-aware-clock.js';
 import { renewLeases, Watchdog } from './watchdog.js';
 
@@ -71,8 +65,8 @@ export class Leases {
   }
 
   /** The work under the lock starts first; its lease is watched from a moment later. */
-  open(name: LeaseName, options: LeaseOptions, grant: LeaseGrant): Lease {
-    const lease = new Lease(name, options, grant, this.cautious.at(grant.startedAt), this.atDeadline);
+  open(request: GrantedRequest, caller: PendingAcquire, grant: LeaseGrant): Lease {
+    const lease = new Lease(request, caller, grant, this.cautious.at(grant.startedAt), this.atDeadline);
     this.held.add(lease);
     this.engine.storeReporter.granted();
     return lease;

@@ -1,4 +1,4 @@
-import { type Clock, deadlineOf } from '../common/clock.js';
+import type { Clock } from '../common/clock.js';
 import { inMs } from '../common/durations.js';
 import { DEFAULT_NAME } from '../model/lock-kind.js';
 import {
@@ -13,6 +13,7 @@ import { LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
 import type { EngineLog } from './engine-log.js';
 import { type EventHub, guardedController, textOf } from './event-hub.js';
 import { type EventSubject, factsOf } from './event-subject.js';
+import { isLeaseTooShort } from './key-machine/key-machine.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
 
 /** A caller that has not got its lock. */
@@ -347,14 +348,6 @@ function holderText({ process, label, acquiredAt, isHere, isOpen, others }: Know
 
 function publicHolder({ token, acquiredAt, label, process }: KnownHolder): LockTimeoutHolder {
   return { token, acquiredAt, label, process };
-}
-
-/** Whether the caller's own `leaseTime` is over when an answer takes so many ms. */
-export function isLeaseTooShort(
-  { leaseTime }: { readonly leaseTime: number | undefined },
-  took: number,
-): boolean {
-  return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
 }
 
 /** The failure of a grant whose lease was over when it arrived, so many ms after the request. */

@@ -12,9 +12,10 @@ import {
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
 import { countWaiting, isFull } from './acquire.js';
 import { withHolder } from './holder-names.js';
+import { isLeaseTooShort } from './key-machine/key-machine.js';
 import { startHold } from './key-runner.js';
 import type { LockEngine } from './lock-engine.js';
-import { isLeaseTooShort, type LeaseLeft } from './lock-reporter.js';
+import type { LeaseLeft } from './lock-reporter.js';
 import type { Deadline, EndOfWait, PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, SILENCE } from './time-limits.js';
 

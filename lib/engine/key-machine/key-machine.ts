@@ -1,10 +1,15 @@
 import { LinkedQueue, type Linked } from '../../common/linked-queue.js';
-import { later } from '../../common/clock.js';
+import { deadlineOf, later } from '../../common/clock.js';
 import type { Timer } from '../../common/timer-queue.js';
-import type { LockStoreError, MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
-import { ANSWER_GRACE } from '../time-limits.js';
+import type {
+  LockStoreError,
+  MonotonicMs,
+  OwnerId,
+  PushedGrant,
+  WallClockMs,
+} from '../../stores/port/lock-store.js';
 import { maxTokens, tokensFor, type HandOverBudget } from './hand-over-budget.js';
-import { StoreQueue, type QueueEntry, type QueueEffects } from './store-queue.js';
+import { StoreQueue, type LeaseClock, type QueueEntry, type QueueEffects } from './store-queue.js';
 
 /**
  * For how long, ms, idle permits go back at once after a reservation was answered too late: over a slow network that is
@@ -14,7 +19,7 @@ const WITHOUT_PARKING = 1_000;
 
 const NONE: readonly never[] = [];
 
-/** One call that wants the lock. The machine reads it, and writes the last two fields only. */
+/** One call that wants the lock. The machine reads it, and writes the last field only. */
 export interface Caller<C> extends Linked<C> {
   /** How many may hold the lock at once: 1, a number of permits, or `Infinity` for readers. */
   readonly limit: number;
@@ -33,8 +38,9 @@ export interface Caller<C> extends Linked<C> {
   readonly isSettled: boolean;
   /** Whether its time is over, though no timer has fired yet. */
   isOverdue(now: MonotonicMs): boolean;
-  /** Whether it was given a little longer than its time, for an answer on its way (B10). */
-  prolonged: boolean;
+  readonly prolonged: boolean;
+  /** Gives it a little longer than its time, for an answer on its way (B10). */
+  prolong(now: MonotonicMs): void;
   /** How long the store's last answer took, ms, if it was a grant that came too late to be of use. */
   lateAfter: number | undefined;
 }
@@ -74,12 +80,16 @@ export type Refusal =
 
 /** What the machine has done for it. None of these calls back before the event that they are part of has ended. */
 export interface KeyEffects<C, L> extends QueueEffects<C> {
+  readonly leases: LeaseClock & {
+    isGood(lease: L, now: MonotonicMs): boolean;
+    isSure(lease: L, now: MonotonicMs): boolean;
+  };
   /** Whether nothing new may begin, because the application shuts down. */
   readonly isClosing: boolean;
   /** Begins a hold. `superseded`: leases that the store can't have any more, since it has granted this one. */
   start(caller: C, lease: L, token: number, from: MonotonicMs, superseded: readonly L[]): void;
   /** Registers the lease of a grant. */
-  open(entry: QueueEntry<C>, caller: C, grant: EntryGrant): L;
+  open(entry: QueueEntry<C>, caller: C, grant: LeaseGrant): L;
   /** Returns a lease without a hold to the store; later {@link KeyMachine.withdrawn}. */
   release(lease: L): void;
   /** Renews a lease and reserves tokens; later {@link KeyMachine.reserved}. */
@@ -88,30 +98,31 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   explain(caller: C, why: Refusal): unknown;
   /** Ends a call. `afterCleanUp`: not before its queue entry has left the store, within reason. */
   refuse(caller: C, error: unknown, afterCleanUp: boolean): void;
-  /** Gives a caller whose time is over a little longer. */
-  prolong(caller: C, until: MonotonicMs): void;
   /** Later {@link KeyMachine.fire}. */
   wakeAt(time: MonotonicMs): void;
   clearWake(): void;
-  isGood(lease: L, now: MonotonicMs): boolean;
-  isSure(lease: L, now: MonotonicMs): boolean;
   /** Nobody waits, nothing is held, and nothing of this key is in the store. */
   unused(): void;
 }
 
-/** A grant that the machine has accepted for a caller. One object, since every lock has one. */
-export interface EntryGrant {
+/** A grant that was accepted for a caller. */
+export interface LeaseGrant {
   readonly token: number;
   readonly since: WallClockMs;
+  /** When the lease began at the earliest. */
   readonly startedAt: MonotonicMs;
   /** Until when it may be relied on. */
   readonly deadline: MonotonicMs;
-  /** Whether it was pushed and has to be claimed. */
+  /** Whether the grant was pushed and has to be claimed. */
   readonly unclaimed: boolean;
+  /** Whether the grant holds in this process only (B65). */
   readonly degraded: boolean;
-  readonly tokens: number | undefined;
-  readonly othersWait: boolean | undefined;
-  readonly turnFrom: MonotonicMs | undefined;
+  /** How many tokens came with it, that of the first hold included; 1 if left out. */
+  readonly tokens?: number | undefined;
+  /** Whether other processes are known to wait. */
+  readonly othersWait?: boolean | undefined;
+  /** See {@link PushedGrant.turnFrom}. */
+  readonly turnFrom?: MonotonicMs | undefined;
 }
 
 /**
@@ -222,8 +233,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     const isPart = caller.partOf !== undefined;
     const isTimeout = because === 'timeout';
     if (isTimeout && isUnanswered && !caller.prolonged && !isPart) {
-      caller.prolonged = true;
-      effects.prolong(caller, later(now, ANSWER_GRACE));
+      caller.prolong(now);
       return;
     }
     const error = effects.explain(
@@ -268,7 +278,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     const head = this.waiting.first;
     if (head === undefined || !this.canServe(lease, head)) return false;
     const { budget } = lease;
-    if (budget === undefined || !this.effects.isSure(lease, now)) return false;
+    if (budget === undefined || !this.effects.leases.isSure(lease, now)) return false;
     const inTurn = isInTurn(head, budget);
     if (!inTurn || !budget.mayPass(now, isFirst(head, budget))) {
       return (inTurn || !budget.areOthersWaiting) && this.park(lease, budget, now);
@@ -283,9 +293,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
    * at once; then {@link lingered} follows.
    */
   linger(lease: L, now: MonotonicMs): boolean {
-    const { budget } = lease;
     if (!lease.isForReaders || !lease.isTransferable || this.waiting.size > 0 || this.effects.isClosing)
       return false;
+    const { budget } = lease;
     if (budget?.mayPass(now) !== true || budget.areOthersWaiting) return false;
     lease.isParked = true;
     return true;
@@ -332,7 +342,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
   // Called by the queue in the store
 
   /** The store has granted the entry for this caller. */
-  granted(entry: QueueEntry<C>, caller: C, grant: EntryGrant, now: MonotonicMs): void {
+  granted(entry: QueueEntry<C>, caller: C, grant: LeaseGrant, now: MonotonicMs): void {
     const { effects } = this;
     this.waiting.leave(caller);
     const lease = effects.open(entry, caller, grant);
@@ -430,7 +440,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
   }
 
   private isAnyGood(now: MonotonicMs): boolean {
-    return this.held.some((lease) => this.effects.isGood(lease, now));
+    return this.held.some((lease) => this.effects.leases.isGood(lease, now));
   }
 
   /** B11: why a caller has not got the lock in its time. Only "held" if the store said so, and can be relied on. */
@@ -438,7 +448,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     const { queue, held } = this;
     const entry = caller.limit === 1 ? queue.first : queue.of(caller);
     const limit = held[0]?.limit ?? Infinity;
-    const isAllGood = held.length >= limit && held.every((lease) => this.effects.isGood(lease, now));
+    const isAllGood = held.length >= limit && held.every((lease) => this.effects.leases.isGood(lease, now));
     const here = isAllGood || (this.isAnyGood(now) && (caller.limit === 1 || entry === undefined));
     const isSilent = entry !== undefined && queue.isUnreliable(entry, now);
     if (!here && caller.lateAfter !== undefined) return { because: 'late', took: caller.lateAfter };
@@ -508,7 +518,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     for (let head = this.waiting.first; head !== undefined; head = this.waiting.first) {
       if (!this.canServe(lease, head) || !budget.mayPass(now, isFirst(head, budget))) return;
       if (!isInTurn(head, budget) && (head.fair || !isNew)) return;
-      if (!this.effects.isSure(lease, now)) return;
+      if (!this.effects.leases.isSure(lease, now)) return;
       this.startOn(head, lease, budget, now);
     }
   }
@@ -583,6 +593,14 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     this.enoughUntil = -Infinity;
     this.effects.clearWake();
   }
+}
+
+/** Whether the caller's own `leaseTime` is over when an answer takes so many ms. */
+export function isLeaseTooShort(
+  { leaseTime }: { readonly leaseTime: number | undefined },
+  took: number,
+): boolean {
+  return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
 }
 
 /** Whether callers with these limits may use the same key: exclusive callers (1) go with readers (`Infinity`). */
