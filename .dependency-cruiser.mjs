@@ -20,14 +20,7 @@ const ROOMS = {
     'model',
     'common',
   ],
-  'testing/': [
-    'testing',
-    'api',
-    'engine/(lock-engine|engine-log)',
-    'stores/(port|memory)',
-    'model',
-    'common',
-  ],
+  'testing/': ['testing', 'api', 'engine/lock-engine', 'stores/(port|memory)', 'model', 'common'],
   // The page of locks. Its part in the browser knows only what it is told.
   'dashboard/(?!page/)': [
     'dashboard/(?!page/)',

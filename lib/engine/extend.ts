@@ -1,7 +1,7 @@
 import { pauseBefore } from '../common/background-retry.js';
+import type { EventSubject } from '../model/lock-kind.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import type { LockEngine } from './lock-engine.js';
-import type { EventSubject } from './event-subject.js';
 import type { Lease } from './lease.js';
 import type { FailedExtension } from './leases.js';
 import { Deadline, type WaitOptions } from './pending-acquire.js';

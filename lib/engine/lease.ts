@@ -1,11 +1,11 @@
 import type { LockLostError } from '../model/lock.errors.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
+import type { EventSubject } from '../model/lock-kind.js';
 import type { MonotonicMs, OwnerId, WallClockMs } from '../stores/port/lock-store.js';
 import type { Timer } from '../common/timer-queue.js';
 import type { Pending } from '../common/deferred.js';
 import { deadlineOf, type SuspendSafeMs } from '../common/clock.js';
 import type { CallSite } from './call-site.js';
-import type { EventSubject } from './event-subject.js';
 import { HandOverBudget } from './key-machine/hand-over-budget.js';
 import type { LeaseGrant, LocalLease } from './key-machine/key-machine.js';
 import type { KeyRunner } from './key-runner.js';

@@ -1,4 +1,4 @@
-import { type Clock, deadlineOf, later } from '../common/clock.js';
+import { type Clock, deadlineOf, later, SuspendAwareClock } from '../common/clock.js';
 import { inMs } from '../common/durations.js';
 import type { Pending, Deferred } from '../common/deferred.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
@@ -16,7 +16,6 @@ import { EXPIRED, type GrantedRequest, Lease, type LeaseHolder, RELEASED } from 
 import type { LockEngine } from './lock-engine.js';
 import { LongHolds } from './long-holds.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { SuspendAwareClock } from './suspend-aware-clock.js';
 import { renewLeases, Watchdog } from './watchdog.js';
 
 /** When the clocks disagree by more than this, ms, the store is asked what is left of a lease. */
@@ -43,17 +42,9 @@ export class Leases {
     private readonly engine: LockEngine,
     warnHeldAfter: number,
   ) {
-    const { clock, leaseReporter } = engine;
+    const { clock } = engine;
     this.deadlines = new TimerQueue(clock, false);
-    this.long = new LongHolds(
-      warnHeldAfter,
-      clock,
-      this.deadlines,
-      () => this.held.all,
-      (hold, heldFor) => {
-        leaseReporter.heldForLong(hold, heldFor);
-      },
-    );
+    this.long = new LongHolds(engine, this.deadlines, warnHeldAfter);
     this.held = new HeldLeases(clock, this.deadlines, this.watch);
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
     this.delayed = new DelayedReleases(engine, (lease) => this.sendRelease(lease));
@@ -141,7 +132,7 @@ export class Leases {
     let now = endedAt;
     lease.leave(hold);
     if (this.engine.hub.observed) {
-      this.engine.leaseReporter.released(hold, now - hold.heldFrom);
+      this.engine.reporter.released(hold, now - hold.heldFrom);
       // Listeners may take longer than the lease lasts.
       if (lease.state !== 'held') return EXPIRED;
       now = this.engine.clock.monotonic();
@@ -180,7 +171,7 @@ export class Leases {
       const now = this.engine.clock.monotonic();
       const heldFor = new Map(lease.holders.map((hold) => [hold, now - hold.heldFrom]));
       lease.loseTo(error);
-      this.engine.leaseReporter.lost(heldFor, error, now);
+      this.engine.reporter.lost(heldFor, error, now);
     }
     lease.runner?.leaseEnded(lease);
   }
@@ -203,7 +194,7 @@ export class Leases {
       lease.confirm(sentAt, this.cautious.at(sentAt), this.deadlineOf(sentAt, term));
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
       else if (this.unrenewed(term) < term) this.watchdog.renewUntil(lease, deadlineOf(sentAt, term), sentAt);
-      if (this.engine.hub.observed) this.engine.leaseReporter.renewed(lease, this.remaining(lease));
+      if (this.engine.hub.observed) this.engine.reporter.renewed(lease, this.remaining(lease));
     }
   }
 

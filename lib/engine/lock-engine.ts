@@ -16,11 +16,9 @@ import { storeFailure } from '../stores/port/store-failure.js';
 import { acquire } from './acquire.js';
 import { CallSites } from './call-site.js';
 import { newClientId } from './client-id.js';
-import { type EngineLog, harmless } from './engine-log.js';
-import { EventHub } from './event-hub.js';
+import { type EngineLog, EventHub, harmless } from './event-hub.js';
 import type { Hold } from './hold.js';
 import { KeyRunners } from './key-runner.js';
-import { LeaseReporter } from './lease-reporter.js';
 import { Leases } from './leases.js';
 import { LockInspector } from './lock-inspector.js';
 import { type KnownHolder, type LeaseLeft, LockReporter } from './lock-reporter.js';
@@ -33,6 +31,8 @@ import { openInContext } from './session-in-context.js';
 import { Shutdown } from './shutdown.js';
 import { StoreReporter } from './store-reporter.js';
 import type { RetryingAcquire, TriedLock } from './try-acquire.js';
+
+export type { EngineLog } from './event-hub.js';
 
 /** The module's options, as far as the engine needs them. All times are ms. */
 export interface EngineSettings {
@@ -54,7 +54,6 @@ export class LockEngine {
   readonly hub: EventHub;
   readonly reporter: LockReporter;
   readonly storeReporter: StoreReporter;
-  readonly leaseReporter: LeaseReporter;
   /** Ends of waits, and pauses between requests. */
   readonly timers: TimerQueue;
   readonly backgroundRetry: BackgroundRetry;
@@ -97,7 +96,6 @@ export class LockEngine {
     this.timers = new TimerQueue(clock, true);
     this.storeReporter = new StoreReporter(this.hub, clock, this.log, store, this.timers);
     this.reporter = new LockReporter(this.hub, clock, this.log, this.storeReporter);
-    this.leaseReporter = new LeaseReporter(this.hub, clock, this.log);
     this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
     this.session = openInContext(store, this.client(), instance);
     this.leases = new Leases(this, warnHeldAfter);

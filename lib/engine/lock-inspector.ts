@@ -1,6 +1,6 @@
 import type { LockBreakOptions, LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
-import { DEFAULT_NAME } from '../model/lock-kind.js';
+import { DEFAULT_NAME, sharingOf } from '../model/lock-kind.js';
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
 import { refuse } from '../model/option-checks.js';
 import { CURSOR_RULE } from '../model/inspect.options.js';
@@ -18,7 +18,6 @@ import {
 import { storeFailure } from '../stores/port/store-failure.js';
 import { processOf } from './client-id.js';
 import type { LockEngine } from './lock-engine.js';
-import { sharingOf } from './event-subject.js';
 import type { Lease } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
 

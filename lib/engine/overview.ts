@@ -1,9 +1,9 @@
+import { kindOf } from '../model/lock-kind.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
 import { callsOf } from './call-site.js';
 import type { LockEngine } from './lock-engine.js';
-import { kindOf } from './event-subject.js';
 import type { Lease } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
 
@@ -61,8 +61,8 @@ export class Overview {
 
   /** The newest first. */
   lost(): readonly LostLock[] {
-    const { clock, leaseReporter } = this.engine;
-    return leaseReporter.losses.list(clock.monotonic());
+    const { clock, reporter } = this.engine;
+    return reporter.losses.list(clock.monotonic());
   }
 
   status(): LockStatus {
@@ -93,7 +93,7 @@ export class Overview {
       renewalsFailing: leasesInUse.filter(({ renewalFailure }) => renewalFailure !== undefined).length,
       watchdogTimeout: engine.watchdogTimeout,
       leastRemaining: least(renewed.map((lease) => leases.remaining(lease))),
-      recentLosses: engine.leaseReporter.losses.count(now),
+      recentLosses: engine.reporter.losses.count(now),
     };
   }
 

@@ -4,8 +4,7 @@ import { CallbackTimer, type TimerQueue } from '../common/timer-queue.js';
 import type { StoreStatus } from '../model/lock-status.js';
 import { LockUnavailableError } from '../model/lock.errors.js';
 import type { LockStoreError, StoreConnection } from '../stores/port/lock-store.js';
-import type { EngineLog } from './engine-log.js';
-import type { EventHub } from './event-hub.js';
+import type { EngineLog, EventHub } from './event-hub.js';
 
 /** How long requests of waiting callers may fail before that is reported, ms: longer than most failovers. */
 const PATIENCE = 1_500;

@@ -1,5 +1,5 @@
 import { pauseBefore } from '../common/background-retry.js';
-import { later } from '../common/clock.js';
+import { later, type SuspendAwareClock } from '../common/clock.js';
 import { whenReplied } from '../common/deferred.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
 import {
@@ -15,7 +15,6 @@ import type { HandOverBudget } from './key-machine/hand-over-budget.js';
 import type { Lease } from './lease.js';
 import type { Leases } from './leases.js';
 import type { LockEngine } from './lock-engine.js';
-import type { SuspendAwareClock } from './suspend-aware-clock.js';
 
 const MICROTASK = Promise.resolve();
 const NO_RESERVATION = Promise.resolve(undefined);
@@ -220,8 +219,8 @@ export class Watchdog {
     retry.failures += 1;
     this.timers.set(retry.timer, later(this.engine.clock.monotonic(), pause));
     // Last, since a listener may end the hold.
-    const { hub, leaseReporter } = this.engine;
-    if (hub.observed) leaseReporter.renewalFailed(lease, this.leases.remaining(lease), error);
+    const { hub, reporter } = this.engine;
+    if (hub.observed) reporter.renewalFailed(lease, this.leases.remaining(lease), error);
   }
 
   private retryTimer(lease: Lease): CallbackTimer {
