@@ -1,6 +1,7 @@
-import { later } from '../common/clock.js';
 import { pauseBefore } from '../common/background-retry.js';
+import { later } from '../common/clock.js';
 import { whenReplied } from '../common/deferred.js';
+import type { Timer } from '../common/timer-queue.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import type { AcquireReply, LockStoreError, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
@@ -60,11 +61,9 @@ export class KeyRunners {
 
   /** Owners that the store has not answered yet, so that it may grant them the lock; with their keys. */
   get unanswered(): readonly (readonly [OwnerId, string])[] {
-    const all = [...this.owners].map(([owner, { key, machine }]) => ({
-      key,
-      entry: machine.queue.entryOf(owner),
-    }));
-    return all.flatMap(({ key, entry }) => (entry?.isAsking === true ? [[entry.owner, key] as const] : []));
+    const isAsking = ([owner, { machine }]: readonly [OwnerId, KeyRunner]): boolean =>
+      machine.queue.entryOf(owner)?.isAsking === true;
+    return [...this.owners].filter(isAsking).map(([owner, { key }]) => [owner, key] as const);
   }
 
   /** What the store says of one owner, if that stands for a queue entry. */
@@ -121,7 +120,10 @@ export class KeyRunners {
 }
 
 /** Carries out what the machine of one key decides: requests, timers, holds and errors. Events that nest wait their turn. */
-export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
+export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
   readonly machine: KeyMachine<PendingAcquire, Lease>;
   readonly canReserve: boolean;
   readonly leases: Leases;
@@ -219,6 +221,18 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   returnIdle(): void {
     this.handle((machine, now) => {
       machine.returnIdle(now);
+    });
+  }
+
+  fire(): void {
+    this.handle((machine, now) => {
+      machine.fire(now);
+    });
+  }
+
+  due(entry: QueueEntry<PendingAcquire>): void {
+    this.handle(({ queue }, now) => {
+      queue.due(entry, now);
     });
   }
 
@@ -359,12 +373,11 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   }
 
   wakeAt(time: MonotonicMs): void {
-    const { machine } = this;
-    if (machine.heapIndex === -1 || machine.dueAt > time) this.engine.timers.set(machine, time);
+    if (this.heapIndex === -1 || this.dueAt > time) this.engine.timers.set(this, time);
   }
 
   clearWake(): void {
-    if (this.machine.heapIndex !== -1) this.engine.timers.clear(this.machine);
+    if (this.heapIndex !== -1) this.engine.timers.clear(this);
   }
 
   opened({ owner }: QueueEntry<PendingAcquire>): void {
@@ -419,36 +432,29 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   }
 
   refuse(caller: PendingAcquire, error: unknown, afterCleanUp: boolean): void {
-    const { engine } = this;
-    const end = (outcome: unknown): void => {
-      engine.reporter.refuse(caller, outcome);
-    };
+    const { reporter, timers } = this.engine;
     caller.stop();
-    const named = withHolder(engine, caller, error);
-    if (!afterCleanUp && named === undefined) {
-      if (engine.hub.observed) {
-        this.later(() => {
-          end(error);
-        });
-      } else end(error);
-      return;
+    const named = withHolder(this.engine, caller, error);
+    const cleanedUp = afterCleanUp ? timers.within(ANSWER_GRACE, this.idle()) : undefined;
+    if (named === undefined && cleanedUp === undefined) {
+      this.later(() => {
+        reporter.refuse(caller, error);
+      });
+    } else {
+      void Promise.all([named ?? error, cleanedUp]).then(([outcome]) => {
+        reporter.refuse(caller, outcome);
+      });
     }
-    const left = afterCleanUp ? engine.timers.within(ANSWER_GRACE, this.idle()) : undefined;
-    void Promise.all([named ?? error, left]).then(([outcome]) => {
-      end(outcome);
-    });
   }
 
   reportQueued(holderLeaseLeft: number | undefined): void {
     const { engine, machine } = this;
     const left = engine.leaseLeft(holderLeaseLeft);
-    if (!engine.hub.observed) engine.reporter.allQueued(machine.waiting, left);
-    else {
-      const callers = [...machine.waiting];
-      this.later(() => {
-        engine.reporter.allQueued(callers, left);
-      });
-    }
+    const callers = [...machine.waiting].filter(({ isQueuedReported }) => !isQueuedReported);
+    if (callers.length === 0) return;
+    this.later(() => {
+      for (const caller of callers) engine.reporter.queued(caller, left);
+    });
   }
 
   reportFailure(failure: LockStoreError): void {

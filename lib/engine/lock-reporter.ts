@@ -113,11 +113,6 @@ export class LockReporter {
     });
   }
 
-  allQueued(callers: Iterable<WaitingCaller>, left: LeaseLeft | undefined): void {
-    // Listeners may change the callers.
-    for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, left);
-  }
-
   /** Only an event: check `hub.observed` before. */
   granted(caller: EventSubject & Pick<UnservedCaller, 'startedAt'>, token: number): void {
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);

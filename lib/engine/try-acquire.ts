@@ -19,15 +19,12 @@ import type { LeaseLeft } from './lock-reporter.js';
 import type { Deadline, EndOfWait, PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, SILENCE } from './time-limits.js';
 
-/** Why a try failed: others hold the lock, or the store could not be asked. */
-export type Refusal =
-  | { readonly held: true; readonly holderLeaseLeft: LeaseLeft | undefined }
-  | {
-      readonly held: false;
-      readonly failure: LockStoreError | undefined;
-      /** How long the answer took, ms, if it was a grant that came too late. */
-      readonly after?: number;
-    };
+/** Why a try failed. */
+type Refusal =
+  | { readonly because: 'held'; readonly holderLeaseLeft: LeaseLeft | undefined }
+  | { readonly because: 'unavailable'; readonly failure: LockStoreError }
+  /** It was granted, but the answer took so many ms that it came too late. */
+  | { readonly because: 'late'; readonly took: number };
 
 /** `waitTime: 0`, or a wait that shutdown no longer allows: one request, and no position in a queue. Never rejects. */
 export async function tryOnce(engine: LockEngine, caller: PendingAcquire): Promise<void> {
@@ -37,28 +34,28 @@ export async function tryOnce(engine: LockEngine, caller: PendingAcquire): Promi
   caller.listen();
   let refusal = await tryForLock(engine, caller);
   // Granted too late, usually because this process was stopped, which says nothing about the next request.
-  if (refusal?.held === false && refusal.after !== undefined) refusal = await tryForLock(engine, caller);
+  if (refusal?.because === 'late') refusal = await tryForLock(engine, caller);
   if (refusal === undefined || caller.isSettled) return;
   engine.reporter.refuse(caller, errorOf(engine, caller, refusal));
 }
 
 function errorOf({ reporter, keys }: LockEngine, caller: PendingAcquire, refusal: Refusal): Error {
-  if (!refusal.held) return unavailableOf(reporter, caller, refusal, refusal.after);
+  if (refusal.because !== 'held') return unavailableOf(reporter, caller, refusal);
   return caller.waitTime === 0
     ? reporter.timedOut(caller, refusal.holderLeaseLeft, keys.of(caller.key)?.ownHolder)
     : reporter.closed(caller.key);
 }
 
 /** The error of a caller whose request failed or was granted too late. */
-export function unavailableOf(
+function unavailableOf(
   reporter: LockEngine['reporter'],
   caller: PendingAcquire,
-  { failure, after }: Extract<Refusal, { readonly held: false }>,
-  waitedFor: number | undefined,
+  refusal: Exclude<Refusal, { readonly because: 'held' }>,
+  waitedFor?: number,
 ): Error {
-  return after === undefined
-    ? reporter.unavailable(caller, failure, waitedFor)
-    : reporter.lateGrant(caller, after);
+  return refusal.because === 'late'
+    ? reporter.lateGrant(caller, refusal.took)
+    : reporter.unavailable(caller, refusal.failure, waitedFor);
 }
 
 /**
@@ -68,7 +65,7 @@ export function unavailableOf(
  * @param owner gets the request, so that it can take it back while it is under way
  * @returns undefined if the caller has its outcome, or the request was taken back
  */
-export async function tryForLock(
+async function tryForLock(
   engine: LockEngine,
   caller: PendingAcquire,
   owner?: { request: TryRequest | undefined },
@@ -78,14 +75,16 @@ export async function tryForLock(
     for (let tries = 1; ; tries += 1) {
       const line = engine.keys.of(key);
       // This process holds the lock, or the store keeps its callers waiting.
-      if (line?.keepsOut(limit) === true) return { held: true, holderLeaseLeft: line.holderLeaseLeft };
+      if (line?.keepsOut(limit) === true) {
+        return { because: 'held', holderLeaseLeft: line.holderLeaseLeft };
+      }
       const request = new TryRequest(engine, [caller]);
       if (owner !== undefined) owner.request = request;
       const reply = await request.send(([only]) => engine.session.acquire(only));
       if (!request.end()) return undefined;
       if (reply instanceof LockStoreError) {
         if (reply.inDoubt) void request.withdraw(true);
-        return { held: false, failure: reply };
+        return { because: 'unavailable', failure: reply };
       }
       if (reply.outcome === 'conflict') {
         caller.fail(engine.reporter.disagreement(caller, reply.limit));
@@ -96,13 +95,17 @@ export async function tryForLock(
         await request.withdraw(false);
       } else if (reply.outcome !== 'cancelled') {
         const left = reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined;
-        return { held: true, holderLeaseLeft: engine.leaseLeft(left) };
+        return { because: 'held', holderLeaseLeft: engine.leaseLeft(left) };
       }
       if (caller.isSettled) return undefined;
-      if (tries > 1) return { held: false, failure: takenBack() };
+      if (tries > 1) {
+        // Says nothing about who holds the lock (B11).
+        const details = { inDoubt: false, retryable: true };
+        return { because: 'unavailable', failure: new LockStoreError('it took the request back', details) };
+      }
     }
   } catch (error) {
-    return { held: false, failure: unusableReply(error) };
+    return { because: 'unavailable', failure: unusableReply(error) };
   }
 }
 
@@ -117,15 +120,10 @@ async function begin(
     request.granted([grant]);
     return undefined;
   }
-  const after = engine.clock.monotonic() - request.sentAt;
+  const took = engine.clock.monotonic() - request.sentAt;
   await request.withdraw(false);
   if (engine.isClosing) caller.fail(engine.reporter.closed(caller.key));
-  return caller.isSettled ? undefined : { held: false, failure: undefined, after };
-}
-
-/** Says nothing about who holds the lock (B11). */
-function takenBack(): LockStoreError {
-  return new LockStoreError('it took the request back', { inDoubt: false, retryable: true });
+  return caller.isSettled ? undefined : { because: 'late', took };
 }
 
 /** For a caller that may not wait (`maxWaiting`): gets a free lock only. */
@@ -138,8 +136,6 @@ export class RetryingAcquire {
   private triedAt = 0;
   /** Of the last try that has ended. */
   private refusal: Refusal | undefined;
-  /** Whether two grants in a row came too late for the caller's own `leaseTime`, as every further one would. */
-  private isLateAgain = false;
   private endPause: (() => void) | undefined;
   /** How long the last try that has ended took, ms. */
   private took = 0;
@@ -179,29 +175,26 @@ export class RetryingAcquire {
   private async refused(refusal: Refusal): Promise<void> {
     if (this.caller.isSettled) return;
     this.tries += 1;
-    this.isLateAgain = isLate(refusal) && isLate(this.refusal) && isLeaseTooShort(this.caller, refusal.after);
+    const { caller, engine, retry, refusal: before } = this;
     this.refusal = refusal;
-    const { caller, engine } = this;
-    if (!this.isWaiting && (this.retry === ONCE || isFull(engine, caller))) {
-      this.refuse(refusal);
+    const mayNotWait = !this.isWaiting && (retry === ONCE || isFull(engine, caller));
+    if (mayNotWait && refusal.because === 'held') {
+      this.end(engine.reporter.queueFull(caller, countWaiting(engine, caller.key)));
       return;
     }
-    this.isWaiting = true;
-    if (this.isLast(refusal)) {
+    this.isWaiting = !mayNotWait;
+    // Every further grant would be too late for its own `leaseTime`, too.
+    const isLateAgain =
+      refusal.because === 'late' && before?.because === 'late' && isLeaseTooShort(caller, refusal.took);
+    const isRejected = refusal.because === 'unavailable' && !refusal.failure.retryable;
+    const isLast = this.tries >= retry.maxAttempts || caller.prolonged;
+    if (mayNotWait || isLateAgain || isRejected || isLast) {
       this.fail();
       return;
     }
     caller.onWaiting?.();
-    if (!refusal.held && refusal.failure !== undefined) {
-      engine.storeReporter.waitFailed(refusal.failure);
-    }
-    await this.pause(this.retry.backoff.pauseAfter(this.tries));
-  }
-
-  private isLast(refusal: Refusal): boolean {
-    if (!refusal.held && refusal.failure?.retryable === false) return true;
-    if (this.isLateAgain) return true;
-    return this.tries >= this.retry.maxAttempts || this.caller.prolonged;
+    if (refusal.because === 'unavailable') engine.storeReporter.waitFailed(refusal.failure);
+    await this.pause(retry.backoff.pauseAfter(this.tries));
   }
 
   private pause(ms: number): Promise<void> {
@@ -250,13 +243,6 @@ export class RetryingAcquire {
     });
   }
 
-  /** As many callers wait as this one accepts. */
-  private refuse({ held }: Refusal): void {
-    const { caller, engine } = this;
-    if (held) this.end(engine.reporter.queueFull(caller, countWaiting(engine, caller.key)));
-    else this.fail();
-  }
-
   private fail(): void {
     const error = this.failure();
     const named = withHolder(this.engine, this.caller, error);
@@ -276,7 +262,7 @@ export class RetryingAcquire {
     const { caller, engine, refusal, tries } = this;
     const { reporter } = engine;
     const now = engine.clock.monotonic();
-    if (refusal?.held === true)
+    if (refusal?.because === 'held')
       return reporter.triesTimedOut(
         caller,
         refusal.holderLeaseLeft,
@@ -296,11 +282,6 @@ export class RetryingAcquire {
     this.engine.reporter.refuse(this.caller, error);
     this.endPause?.();
   }
-}
-
-/** Whether the grant came too late. */
-function isLate(refusal: Refusal | undefined): refusal is Refusal & { readonly after: number } {
-  return refusal?.held === false && refusal.after !== undefined;
 }
 
 /** A single try for one key. */

@@ -1,6 +1,5 @@
 import { LinkedQueue, type Linked } from '../../common/linked-queue.js';
 import { deadlineOf, later } from '../../common/clock.js';
-import type { Timer } from '../../common/timer-queue.js';
 import type {
   LockStoreError,
   MonotonicMs,
@@ -154,10 +153,7 @@ export interface LeaseGrant {
  * After each event `settle` restores what has to be true: every caller has a lease or an entry that will serve or wake it,
  * or stands behind one that has; no entry and no idle lease is kept for nobody.
  */
-export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Timer {
-  heapIndex = -1;
-  dueAt = Infinity as MonotonicMs;
-
+export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   readonly waiting = new LinkedQueue<C>();
   readonly queue: StoreQueue<C, L>;
   private held: readonly L[] = NONE;
@@ -189,7 +185,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
 
   /** Whether a caller that has just joined has to wait, whatever the store is going to answer. */
   surelyWaits(caller: C, now: MonotonicMs): boolean {
-    if (caller.isSettled) return false;
+    if (!this.waiting.has(caller)) return false;
     if (this.queue.size === 0 || this.keepsOut(caller.limit, now)) return this.isBusy(now);
     return this.queue.of(caller) === undefined && this.queue.isBehindOthers(now);
   }
@@ -351,7 +347,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     if (lease.isForReaders) this.startReaders(lease, now, true);
     // Most locks are free, and nobody else wants them.
     const isAlone = this.waiting.size === 0 && this.queue.size === 0 && this.held.length === 1;
-    if (!isAlone || this.heapIndex !== -1) this.settle(now);
+    if (!isAlone) this.settle(now);
   }
 
   /** Refuses all callers whose limit is another than that of the store. Whether there were any. */
@@ -575,6 +571,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     // All of it, or of another limit: the store grants that only if this process holds nothing any more.
     if (lease.limit === 1 || lease.limit !== held[0]?.limit) {
       this.held = [lease];
+      this.effects.clearWake();
       return held;
     }
     this.held = [...held, lease];

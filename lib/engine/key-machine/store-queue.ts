@@ -37,6 +37,8 @@ export interface QueueEffects<C> {
   acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
   /** Removes the entry's owner from the store, in the background; later `withdrawn`. */
   cancel(entry: QueueEntry<C>): void;
+  /** The pause of an entry is over: has the queue handle that. */
+  due(entry: QueueEntry<C>): void;
   /** Later `due`: when the holder's lease is over, or for the heartbeat (P14). */
   poll(entry: QueueEntry<C>, holderLeaseLeft: number | undefined): void;
   /** Later `due`: after a pause that grows with the failures. */
@@ -102,7 +104,7 @@ export class QueueEntry<C> implements Timer {
     public caller: C | undefined,
     /** Whether the lock is known or expected to be held, so that the entry queues. */
     public isContended: boolean,
-    private readonly queue: { due(entry: QueueEntry<C>, now: MonotonicMs): void },
+    private readonly effects: QueueEffects<C>,
   ) {}
 
   /** Whether a request of this owner may still be carried out. */
@@ -124,8 +126,8 @@ export class QueueEntry<C> implements Timer {
     this.shortestInDoubt = Math.min(this.shortestInDoubt, this.askedLease);
   }
 
-  fire(now: MonotonicMs): void {
-    this.queue.due(this, now);
+  fire(): void {
+    this.effects.due(this);
   }
 }
 
@@ -312,7 +314,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.lastFreed = undefined;
     let count = 0;
     for (const caller of needy) {
-      if (caller.isSettled) continue;
+      // Its time was over.
+      if (!this.machine.waiting.has(caller)) continue;
       let entry = this.entries[count];
       while (entry !== undefined && entry.limit !== caller.limit) {
         this.free(entry, now);
@@ -530,7 +533,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     const { caller } = entry;
     const { machine } = this;
     const wasNeeded = this.remove(entry);
-    const isReopened = wasNeeded && isRepeated && caller?.isSettled === false;
+    const isReopened = wasNeeded && isRepeated && caller !== undefined && machine.waiting.has(caller);
     if (isReopened) {
       this.failure = failure;
       this.reopen(caller, entry.limit !== 1);
@@ -591,7 +594,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   private add(caller: C, contended: boolean): QueueEntry<C> {
-    const entry = new QueueEntry(this.effects.nextOwner(), caller.limit, caller, contended, this);
+    const entry = new QueueEntry(this.effects.nextOwner(), caller.limit, caller, contended, this.effects);
     this.entries = this.entries.length === 0 ? [entry] : [...this.entries, entry];
     this.effects.opened(entry);
     return entry;
