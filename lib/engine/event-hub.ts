@@ -58,13 +58,13 @@ export class EventHub {
 
   emit(event: LockEvent): void {
     if (eventChannel.hasSubscribers) this.context.call(this.publish, event);
-    if (this.listeners > 0) this.context.call(this.tellAll, event);
+    if (this.listeners > 0) this.context.call(this.deliver, event);
   }
 
   /** Completes all subscriptions, also later ones. */
   complete(): void {
     this.isOver = true;
-    if (this.listeners > 0) this.context.call(this.tellAll, undefined);
+    if (this.listeners > 0) this.context.call(this.deliver, undefined);
   }
 
   private readonly publish = (event: LockEvent): void => {
@@ -72,7 +72,7 @@ export class EventHub {
   };
 
   /** Without an event: completes all subscriptions. */
-  private readonly tellAll = (event: LockEvent | undefined): void => {
+  private readonly deliver = (event: LockEvent | undefined): void => {
     for (const subscriber of [...this.subscribers]) {
       try {
         if (event === undefined) subscriber.complete();

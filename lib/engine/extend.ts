@@ -17,7 +17,7 @@ export async function extendOrThrow(
     ms,
   );
   const hold = holds.find(({ lease }) => lease === failed?.lease);
-  if (hold !== undefined) throw reporter.told(reporter.unavailable(hold, failed?.failure));
+  if (hold !== undefined) throw reporter.reported(reporter.unavailable(hold, failed?.failure));
 }
 
 /**

@@ -28,7 +28,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   private controller: AbortController | undefined;
 
   constructor(
-    private readonly engine: LockEngine,
+    readonly engine: LockEngine,
     readonly lease: Lease,
     private readonly outer: Hold | undefined,
     readonly token: number,
@@ -52,10 +52,6 @@ export class Hold implements ScopeOwner, LeaseHolder {
   inner(limit: number): Hold {
     const { engine, lease, token, heldFrom, name, label } = this;
     return new Hold(engine, lease, this, token, heldFrom, name, label, limit);
-  }
-
-  get origin(): object {
-    return this.engine;
   }
 
   /** Same interface as `MultiHold.holdOf`. */

@@ -66,8 +66,8 @@ export class KeyRunners {
     return [...this.owners].filter(isAsking).map(([owner, { key }]) => [owner, key] as const);
   }
 
-  /** What the store says of one owner, if that stands for a queue entry. */
-  tell(
+  /** Handles a message of the store about an owner, if that has a queue entry. */
+  handleFor(
     owner: OwnerId,
     event: (
       queue: KeyRunner['machine']['queue'],

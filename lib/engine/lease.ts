@@ -84,7 +84,8 @@ export class Lease implements Timer, LocalLease {
   /** How many requests to break its hold may still be carried out. */
   private breaks = 0;
   private madeBudget: HandOverBudget | undefined;
-  private validUntil: MonotonicMs;
+  /** Until when the lease may be relied on. Only ever moves later. */
+  deadline: MonotonicMs;
   private sureUntil: SuspendSafeMs;
   /** How long after that the store may still have it, ms. */
   private margin: number;
@@ -106,16 +107,11 @@ export class Lease implements Timer, LocalLease {
     this.unclaimed = grant.unclaimed;
     this.degraded = grant.degraded;
     this.limit = caller.limit;
-    this.validUntil = grant.deadline;
+    this.deadline = grant.deadline;
     this.wantedUntil = caller.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, caller.leaseTime);
     const term = grant.deadline - grant.startedAt;
     this.sureUntil = (began + term) as SuspendSafeMs;
     this.margin = marginOf(term);
-  }
-
-  /** Until when the lease may be relied on. Only ever moves later. */
-  get deadline(): MonotonicMs {
-    return this.validUntil;
   }
 
   /**
@@ -130,10 +126,10 @@ export class Lease implements Timer, LocalLease {
 
   /** The store has confirmed it by a request that was sent at that time, on both clocks. Deadlines only ever move later. */
   confirm(sentAt: MonotonicMs, sentCautiously: SuspendSafeMs, deadline: MonotonicMs): void {
-    if (deadline > this.validUntil) this.validUntil = deadline;
+    if (deadline > this.deadline) this.deadline = deadline;
     // The store still has a lease that has ended by the cautious clock: that clock was too cautious.
     const wasOver = sentCautiously >= this.sureUntil + this.margin;
-    const from = wasOver ? this.validUntil : deadline;
+    const from = wasOver ? this.deadline : deadline;
     const sureUntil = (from + sentCautiously - sentAt) as SuspendSafeMs;
     if (sureUntil <= this.sureUntil) return;
     this.sureUntil = sureUntil;
@@ -142,17 +138,17 @@ export class Lease implements Timer, LocalLease {
 
   /** Whether the watchdog has to renew it. */
   get isRenewed(): boolean {
-    return this.validUntil < this.wantedUntil;
+    return this.deadline < this.wantedUntil;
   }
 
   isGood(now: MonotonicMs): boolean {
-    return this.state === 'held' && now < this.validUntil;
+    return this.state === 'held' && now < this.deadline;
   }
 
   /** ms for which it is surely held, however long the machine was suspended (F30); 0 or less if it is not. */
   sureFor(now: MonotonicMs, cautiousNow: SuspendSafeMs): number {
     if (this.state !== 'held') return 0;
-    return Math.min(this.validUntil - now, this.sureUntil - cautiousNow);
+    return Math.min(this.deadline - now, this.sureUntil - cautiousNow);
   }
 
   /** A time since its grant by the store's clock. */

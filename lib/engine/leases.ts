@@ -186,7 +186,7 @@ export class Leases {
 
   /** The store answered a renewal; the new deadline counts from before that was sent (B22). */
   renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
-    this.engine.storeReporter.heard(undefined);
+    this.engine.storeReporter.requestEnded(undefined);
     if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
     else if (reply !== 'renewed') this.loseByStore(lease, 'expired', 'the store no longer has it');
     else if (this.isGood(lease)) {

@@ -183,7 +183,7 @@ export class LockEngine {
     };
     try {
       await session.start();
-      storeReporter.heard(undefined);
+      storeReporter.requestEnded(undefined);
       introduce();
     } catch (error) {
       storeReporter.missing(storeFailure(error), introduce);
@@ -204,12 +204,12 @@ export class LockEngine {
       watchdogTimeout: this.watchdogTimeout,
       now: () => this.clock.monotonic(),
       granted: (owner, grant) => {
-        keys.tell(owner, (queue, entry, now) => {
+        keys.handleFor(owner, (queue, entry, now) => {
           queue.push(entry, grant, now);
         });
       },
       heldByOthers: (owner, holderLeaseLeft) => {
-        keys.tell(owner, (queue, entry, now) => {
+        keys.handleFor(owner, (queue, entry, now) => {
           queue.heldByOthers(entry, holderLeaseLeft, now);
           storeReporter.answered();
         });
@@ -217,13 +217,13 @@ export class LockEngine {
         if (tried !== undefined) tried.isHeldByOthers = true;
       },
       heldBack: (owner) => {
-        keys.tell(owner, (_, entry) => {
+        keys.handleFor(owner, (_, entry) => {
           entry.isHeldBack = true;
         });
       },
       resumes: (owner) => keys.resumes(owner),
       broken: (owner) => {
-        keys.tell(owner, (queue, entry, now) => {
+        keys.handleFor(owner, (queue, entry, now) => {
           queue.broken(entry, now);
         });
         const tried = unanswered.get(owner);

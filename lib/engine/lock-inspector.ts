@@ -133,7 +133,7 @@ export class LockInspector {
     } catch (error) {
       if (error instanceof LockUnavailableError || error instanceof LockOptionsError) throw error;
       const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
-      throw engine.reporter.told(engine.reporter.unavailable(subject, storeFailure(error)));
+      throw engine.reporter.reported(engine.reporter.unavailable(subject, storeFailure(error)));
     }
   }
 }
@@ -196,16 +196,16 @@ async function breakOwn<Reply>(
   isBroken: (reply: Reply) => boolean,
 ): Promise<Reply> {
   for (const lease of own) lease.changeBreaks(1);
-  const ask = (): void => {
+  const verify = (): void => {
     for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
   };
   try {
     const reply = await request();
     if (isBroken(reply)) for (const lease of own) leases.broken(lease.owner);
-    else ask();
+    else verify();
     return reply;
   } catch (error) {
-    if (storeFailure(error).inDoubt) ask();
+    if (storeFailure(error).inDoubt) verify();
     else for (const lease of own) lease.changeBreaks(-1);
     throw error;
   }

@@ -16,6 +16,7 @@ import { callsOf } from './call-site.js';
 import { type EngineLog, type EventHub, guardedController, textOf } from './event-hub.js';
 import { isLeaseTooShort } from './key-machine/key-machine.js';
 import type { Lease, LeaseHolder } from './lease.js';
+import type { Deadline, PendingAcquire } from './pending-acquire.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
 
 /** A caller that has not got its lock. */
@@ -26,10 +27,7 @@ interface UnservedCaller extends EventSubject {
   readonly holding: readonly string[];
   /** Whether it does without the lock if others hold it. */
   readonly skips: boolean;
-}
-
-/** For one of several keys; see `PartOptions`. */
-interface PartFacts {
+  /** For one of several keys; see `PartOptions`. */
   readonly partOf?: number | undefined;
   readonly heldKey?: string | undefined;
 }
@@ -54,20 +52,6 @@ export interface KnownHolder extends LockTimeoutHolder {
   readonly others: number;
 }
 
-/** A caller that may have to wait. */
-interface WaitingCaller extends UnservedCaller {
-  /** Whether its `queued` event was emitted. */
-  isQueuedReported: boolean;
-  readonly onWaiting?: (() => void) | undefined;
-  readonly isSettled: boolean;
-}
-
-/** What ends with an error. */
-interface Refusable {
-  readonly isSettled: boolean;
-  fail(error: unknown): void;
-}
-
 /**
  * Errors, events and log lines of acquisitions and holds; check `hub.observed` before methods that only emit an event. The
  * caller gets its outcome before listeners get the event, since a listener may do what would change that outcome, such as
@@ -76,7 +60,7 @@ interface Refusable {
 export class LockReporter {
   readonly losses = new RecentLosses();
   /** Emits the event of an error, once the caller has got that. */
-  private readonly untold = new WeakMap<Error, () => void>();
+  private readonly events = new WeakMap<Error, () => void>();
   /** Builds the same error again when its holder is known. */
   private readonly nameable = new WeakMap<Error, (holder: KnownHolder) => LockTimeoutError>();
 
@@ -88,19 +72,19 @@ export class LockReporter {
   ) {}
 
   /** Ends a wait with an error, and emits its event. */
-  refuse(wait: Refusable, error: unknown): void {
+  refuse(wait: Pick<Deadline<unknown>, 'isSettled' | 'fail'>, error: unknown): void {
     if (wait.isSettled) return;
     wait.fail(error);
-    if (error instanceof Error) this.tell(error);
+    if (error instanceof Error) this.emitEventOf(error);
   }
 
   /** Emits the event of an error that is thrown at once. */
-  told<E extends Error>(error: E): E {
-    this.tell(error);
+  reported<E extends Error>(error: E): E {
+    this.emitEventOf(error);
     return error;
   }
 
-  queued(caller: WaitingCaller, left: LeaseLeft | undefined): void {
+  queued(caller: PendingAcquire, left: LeaseLeft | undefined): void {
     if (caller.isQueuedReported || caller.isSettled) return;
     caller.isQueuedReported = true;
     caller.onWaiting?.();
@@ -114,7 +98,7 @@ export class LockReporter {
   }
 
   /** Only an event: check `hub.observed` before. */
-  granted(caller: EventSubject & Pick<UnservedCaller, 'startedAt'>, token: number): void {
+  granted(caller: PendingAcquire, token: number): void {
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
     this.hub.emit({ type: 'granted', ...factsOf(caller, this.clock), token, waitedFor });
   }
@@ -160,7 +144,7 @@ export class LockReporter {
   }
 
   /** As many callers wait as `maxWaiting` allows. Not logged. */
-  queueFull(caller: EventSubject & { readonly maxWaiting: number }, waiting: number): LockQueueFullError {
+  queueFull(caller: PendingAcquire, waiting: number): LockQueueFullError {
     const { key, maxWaiting } = caller;
     this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
     return new LockQueueFullError(
@@ -171,7 +155,7 @@ export class LockReporter {
   }
 
   /** For one of several keys: requests for the others took too long. */
-  outOfTime(caller: UnservedCaller & PartFacts): LockTimeoutError {
+  outOfTime(caller: UnservedCaller): LockTimeoutError {
     const { heldKey, partOf } = caller;
     if (heldKey !== undefined) return this.timedOut(at(heldKey, caller), undefined);
     return this.timeout(
@@ -218,7 +202,7 @@ export class LockReporter {
     if (holder === undefined) {
       this.nameable.set(error, (found) => this.timeout(caller, remaining, story, found, waitedFor));
     }
-    this.untold.set(error, () => {
+    this.events.set(error, () => {
       const type = caller.skips ? 'skipped' : 'timeout';
       this.hub.emit({ type, ...factsOf(caller, this.clock), waitedFor });
     });
@@ -249,7 +233,7 @@ export class LockReporter {
       `The store could not be asked for the lock "${key}"${after}: ${cause.advice}${isSilence(cause) && cause.remedy === undefined ? ' Check that it is up and reachable.' : ''}`,
       { keys: [key], cause },
     );
-    this.untold.set(error, () => {
+    this.events.set(error, () => {
       this.store.failed(cause);
       this.hub.emit({ type: 'unavailable', ...factsOf(subject, this.clock), error });
     });
@@ -260,10 +244,7 @@ export class LockReporter {
    * The store granted the lock, but its answer took so many ms that the lease was over. If that is the caller's own
    * `leaseTime`, it is not reported as a problem of the store.
    */
-  lateGrant(
-    caller: EventSubject & { readonly leaseTime: number | undefined },
-    took: number,
-  ): LockUnavailableError {
+  lateGrant(caller: PendingAcquire, took: number): LockUnavailableError {
     const cause = lateAnswer(took);
     if (!isLeaseTooShort(caller, took)) return this.unavailable(caller, cause, took);
     const { key, leaseTime = 0 } = caller;
@@ -272,7 +253,7 @@ export class LockReporter {
         'Make leaseTime several times as long as the store takes to answer, or leave it out, so that the lease is renewed.',
       { keys: [key], cause },
     );
-    this.untold.set(error, () => {
+    this.events.set(error, () => {
       this.hub.emit({ type: 'unavailable', ...factsOf(caller, this.clock), error });
     });
     return error;
@@ -352,10 +333,10 @@ export class LockReporter {
     });
   }
 
-  private tell(error: Error): void {
-    const tell = this.untold.get(error);
-    this.untold.delete(error);
-    tell?.();
+  private emitEventOf(error: Error): void {
+    const emit = this.events.get(error);
+    this.events.delete(error);
+    emit?.();
   }
 
   closed(key: string): LockClosedError {
@@ -417,7 +398,7 @@ const RECENT = 5 * 60_000;
 /** How many losses are counted by their times. */
 const MOST = 10_000;
 /** How many losses are kept with their details. */
-const MOST_TOLD = 100;
+const MOST_LISTED = 100;
 
 /** The losses of the last minutes, for status and health. */
 export class RecentLosses {
@@ -429,7 +410,7 @@ export class RecentLosses {
       this.times.push(now);
       this.latest.push({ lost, time: now });
     }
-    if (this.latest.length > MOST_TOLD) this.latest = this.latest.slice(-MOST_TOLD);
+    if (this.latest.length > MOST_LISTED) this.latest = this.latest.slice(-MOST_LISTED);
     if (this.times.length > MOST) this.times = this.times.slice(-MOST / 2);
   }
 

@@ -154,7 +154,9 @@ export class MultiAcquire implements Timer {
     const isInTime = waitTime === 0 || !this.isAnswered || engine.clock.monotonic() - startedAt < waitTime;
     if (!this.isOver && isInTime) return;
     this.isOver = true;
-    throw engine.reporter.told(engine.reporter.outOfTime({ ...next, key, startedAt, holding: this.holding }));
+    throw engine.reporter.reported(
+      engine.reporter.outOfTime({ ...next, key, startedAt, holding: this.holding }),
+    );
   }
 
   /** Keys of the locks that the caller holds. */
@@ -192,7 +194,7 @@ export class MultiAcquire implements Timer {
       return undefined;
     }
     const key = lost?.key ?? keys[0] ?? '';
-    throw engine.reporter.told(
+    throw engine.reporter.reported(
       engine.reporter.lostAgain({ ...options, key, startedAt, holding: this.holding }),
     );
   }
@@ -315,13 +317,13 @@ class MultiTry {
     // Aborted since the call began.
     if (this.wait.isSettled) return;
     try {
-      await this.ask();
+      await this.send();
     } catch (error) {
       await this.failed(unusableReply(error));
     }
   }
 
-  private async ask(): Promise<void> {
+  private async send(): Promise<void> {
     const { engine, callers, request, wait } = this;
     const answer = await request.send(async (requests) => await engine.session.acquireAll?.(requests));
     if (!request.end()) return;

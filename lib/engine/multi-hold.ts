@@ -33,7 +33,7 @@ export class MultiHold implements ScopeOwner {
    * @param holds all of them, in the order of their keys
    */
   constructor(
-    private readonly engine: LockEngine,
+    readonly engine: LockEngine,
     first: Hold,
     private readonly holds: readonly Hold[],
     /** Of the call, since one of the keys may be a re-entry. */
@@ -52,10 +52,6 @@ export class MultiHold implements ScopeOwner {
   /** The caller gets the handle, and has to release it. */
   open(site: CallSite): void {
     for (const hold of this.holds) hold.open(site);
-  }
-
-  get origin(): object {
-    return this.engine;
   }
 
   holdOf(key: string): Hold | undefined {

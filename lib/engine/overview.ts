@@ -103,13 +103,13 @@ export class Overview {
    * and none has been granted its lock since: then it acquires and releases a lock of its own.
    */
   probe(): Promise<void> {
-    this.probing ??= this.askStore().finally(() => {
+    this.probing ??= this.checkStore().finally(() => {
       this.probing = undefined;
     });
     return this.probing;
   }
 
-  private async askStore(): Promise<void> {
+  private async checkStore(): Promise<void> {
     const { engine } = this;
     if (engine.isClosing) return;
     await engine.start();

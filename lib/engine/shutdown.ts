@@ -26,7 +26,7 @@ export class Shutdown {
   private closed: Promise<void> | undefined;
   /** These timers don't keep the process alive. */
   private readonly timers: TimerQueue;
-  private readonly tell = new CallbackTimer(() => {
+  private readonly reminder = new CallbackTimer(() => {
     this.report();
   });
   private readonly overdue = new CallbackTimer(() => {
@@ -50,7 +50,7 @@ export class Shutdown {
     const now = this.engine.clock.monotonic();
     this.endsAt = later(now, this.timeout);
     this.timers.set(this.overdue, this.endsAt);
-    this.timers.set(this.tell, later(now, QUIET));
+    this.timers.set(this.reminder, later(now, QUIET));
   }
 
   /** Resolves when no call is in flight, or the time is over. */
@@ -72,7 +72,7 @@ export class Shutdown {
     const { engine, timers } = this;
     const { leases, backgroundRetry } = engine;
     this.begin();
-    if (this.tell.heapIndex === -1) timers.set(this.tell, later(engine.clock.monotonic(), QUIET));
+    if (this.reminder.heapIndex === -1) timers.set(this.reminder, later(engine.clock.monotonic(), QUIET));
     if (this.calls.size > 0) await this.callsEnded();
     engine.isClosing = true;
     const lines = engine.keys.all;
@@ -80,7 +80,7 @@ export class Shutdown {
     await engine.timers.within(this.timeLeft, leases.held.drained());
     // Replies to releases, which callers have not waited for.
     await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
-    timers.clear(this.tell);
+    timers.clear(this.reminder);
     timers.clear(this.overdue);
     leases.abandonAll();
     // Requests under way get the time of one request; locks that they bring are released.

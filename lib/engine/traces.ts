@@ -39,7 +39,7 @@ export function traceAcquire<H extends LockHandle>(
   const onWaiting = (): void => {
     trace.waitingSince ??= Date.now();
   };
-  const tell = async (): Promise<H> => {
+  const traced = async (): Promise<H> => {
     const startedAt = performance.now();
     try {
       const handle = await take({ ...options, onWaiting });
@@ -52,7 +52,7 @@ export function traceAcquire<H extends LockHandle>(
       trace.duration = performance.now() - startedAt;
     }
   };
-  return acquireChannel.tracePromise(tell, trace);
+  return acquireChannel.tracePromise(traced, trace);
 }
 
 /** A hold as traces show it. */

@@ -332,7 +332,7 @@ export class TryRequest {
   }
 
   /** Asks the store; resolves with its answer or failure. Call `end` at once then. */
-  async send<R>(ask: (requests: Requests) => PromiseLike<R>): Promise<R | LockStoreError> {
+  async send<R>(acquire: (requests: Requests) => PromiseLike<R>): Promise<R | LockStoreError> {
     const { storeReporter, keys, unanswered } = this.engine;
     this.isUnderWay = true;
     for (const lock of this.locks) {
@@ -342,7 +342,7 @@ export class TryRequest {
     try {
       const [first, ...others] = this.locks.map(requestFor);
       if (first === undefined) throw new TypeError('it is asked for nothing');
-      const reply = await ask([first, ...others]);
+      const reply = await acquire([first, ...others]);
       storeReporter.answered();
       return reply;
     } catch (error) {

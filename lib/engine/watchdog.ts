@@ -203,7 +203,7 @@ export class Watchdog {
 
   private answered(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     lease.needsVerification = false;
-    this.engine.storeReporter.heard(undefined);
+    this.engine.storeReporter.requestEnded(undefined);
     this.leases.renewed(lease, reply, sentAt, term);
     this.renewed(lease, sentAt);
   }
@@ -212,7 +212,7 @@ export class Watchdog {
   private failed(lease: Lease, error: LockStoreError): void {
     if (!this.leases.isGood(lease)) return;
     lease.renewalFailure = error;
-    this.engine.storeReporter.heard(error);
+    this.engine.storeReporter.requestEnded(error);
     const retry = this.retries.get(lease) ?? { timer: this.retryTimer(lease), failures: 0 };
     this.retries.set(lease, retry);
     const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);

@@ -429,7 +429,7 @@ export class World {
         : [
             budget.handOvers,
             budget.tokensLeft,
-            budget.othersWait,
+            budget.areOthersWaiting,
             budget.countedFrom,
             budget.settledAt,
             budget.isReserving,

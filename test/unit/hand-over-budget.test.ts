@@ -334,7 +334,7 @@ describe('callers of one process', () => {
     }));
     const engine = await start(store);
     const first = await engine.acquire('key', options);
-    engine.storeReporter.heard(failure);
+    engine.storeReporter.requestEnded(failure);
     const waiting = engine.acquire('key', options);
     await settled();
     expect(engine.storeReporter.status()).toMatchObject({ reachable: false, error: failure });

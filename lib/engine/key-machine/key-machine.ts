@@ -156,7 +156,8 @@ export interface LeaseGrant {
 export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   readonly waiting = new LinkedQueue<C>();
   readonly queue: StoreQueue<C, L>;
-  private held: readonly L[] = NONE;
+  /** What this process holds of the key. */
+  leases: readonly L[] = NONE;
   /** Until when the leases here serve every caller like the one before, so that there is nothing to settle. */
   private enoughUntil = -Infinity;
   private parksFrom = -Infinity;
@@ -167,11 +168,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   // What is known
 
-  /** What this process holds of the key. */
-  get leases(): readonly L[] {
-    return this.held;
-  }
-
   /** Whether the lock is known to be held, so that the next caller has to wait. */
   isBusy(now: MonotonicMs): boolean {
     return this.isAnyGood(now) || this.queue.isBehindOthers(now);
@@ -179,7 +175,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   /** Whether a caller with that limit need not ask the store, which can only answer that the lock is held. */
   keepsOut(limit: number, now: MonotonicMs): boolean {
-    const others = this.held[0]?.limit ?? this.queue.first?.limit;
+    const others = this.leases[0]?.limit ?? this.queue.first?.limit;
     return limit === 1 && others === 1 && this.isBusy(now);
   }
 
@@ -225,7 +221,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** Its time is over, or its signal was aborted. */
   leave(caller: C, because: 'timeout' | 'aborted', now: MonotonicMs): void {
     const { queue, waiting, effects } = this;
-    const isUnanswered = queue.isNothingKnown && this.held.length === 0;
+    const isUnanswered = queue.isNothingKnown && this.leases.length === 0;
     const isPart = caller.partOf !== undefined;
     const isTimeout = because === 'timeout';
     if (isTimeout && isUnanswered && !caller.prolonged && !isPart) {
@@ -307,7 +303,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** Lost, released, or kept for `holdAtLeast`. */
   leaseEnded(lease: L, now: MonotonicMs): void {
     if (!this.drop(lease)) return;
-    if (this.waiting.size > 0 || this.queue.size > 0 || this.held.length > 0) {
+    if (this.waiting.size > 0 || this.queue.size > 0 || this.leases.length > 0) {
       this.settle(now, lease.budget?.areOthersWaiting === true);
     } else this.closeIfUnused();
   }
@@ -319,17 +315,17 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   /** The store has answered a reservation, or has not. */
   reserved(lease: L, now: MonotonicMs): void {
-    if (!this.held.includes(lease)) return;
+    if (!this.leases.includes(lease)) return;
     this.enoughUntil = -Infinity;
     if (lease.isParked) {
       // Timeouts that show now may have ended the lease.
-      if (!this.holdEnded(lease, now) && this.held.includes(lease)) this.release(lease, now);
+      if (!this.holdEnded(lease, now) && this.leases.includes(lease)) this.release(lease, now);
     } else if (lease.limit !== 1 || this.waiting.first?.fair === true) this.settle(now);
   }
 
   /** The time of {@link KeyEffects.wakeAt} has come: this process has had its turn on a lease, and somebody still waits. */
   fire(now: MonotonicMs): void {
-    if (this.held.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
+    if (this.leases.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
       this.parksFrom = later(now, WITHOUT_PARKING);
     }
     this.settle(now);
@@ -346,7 +342,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     // One entry stands for all readers who waited.
     if (lease.isForReaders) this.startReaders(lease, now, true);
     // Most locks are free, and nobody else wants them.
-    const isAlone = this.waiting.size === 0 && this.queue.size === 0 && this.held.length === 1;
+    const isAlone = this.waiting.size === 0 && this.queue.size === 0 && this.leases.length === 1;
     if (!isAlone) this.settle(now);
   }
 
@@ -383,34 +379,34 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
    *
    * @param contended whether the lock is expected to be held
    */
-  settle(now: MonotonicMs, contended = this.held.length > 0 && this.waiting.first?.limit === 1): void {
+  settle(now: MonotonicMs, contended = this.leases.length > 0 && this.waiting.first?.limit === 1): void {
     let isContended = contended;
-    if (this.held.length > 0) {
+    if (this.leases.length > 0) {
       isContended = this.returnParked(now) ?? isContended;
-      for (const lease of this.held) if (lease.isForReaders) this.startReaders(lease, now);
+      for (const lease of this.leases) if (lease.isForReaders) this.startReaders(lease, now);
       // What was parked for those who have begun may be too much.
       if (this.waiting.size === 0) this.returnParked(now);
     }
     const head = this.waiting.first;
     const { queue } = this;
-    if (head === undefined || this.held.length === 0) this.stopLooking();
+    if (head === undefined || this.leases.length === 0) this.stopLooking();
     if (head === undefined) {
       if (queue.size > 0) queue.provide([], 0, false, now);
       this.closeIfUnused();
       return;
     }
-    const serving = this.held.length === 0 ? 0 : this.countServing(head, now);
+    const serving = this.leases.length === 0 ? 0 : this.countServing(head, now);
     if (head.limit === 1) {
       const wanted = serving > 0 ? 0 : 1;
       if (queue.size + wanted > 0) queue.provide([head], wanted, isContended, now);
       return;
     }
-    isContended ||= this.held.some(({ budget }) => budget?.areOthersWaiting === true);
+    isContended ||= this.leases.some(({ budget }) => budget?.areOthersWaiting === true);
     queue.providePermits(head, serving, isContended, now);
   }
 
   closeIfUnused(): void {
-    if (this.waiting.size === 0 && this.held.length === 0 && this.queue.isEmpty) this.effects.unused();
+    if (this.waiting.size === 0 && this.leases.length === 0 && this.queue.isEmpty) this.effects.unused();
   }
 
   refuse(caller: C, why: Refusal): void {
@@ -422,26 +418,26 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   violations(): readonly string[] {
     const callers = [...this.waiting];
     const found: string[] = [...this.queue.violations(callers)];
-    const first = this.held[0];
-    if (first !== undefined && this.held.some(({ limit }) => limit !== first.limit))
+    const first = this.leases[0];
+    if (first !== undefined && this.leases.some(({ limit }) => limit !== first.limit))
       found.push('leases of two limits');
-    if (first?.limit === 1 && this.held.length > 1) found.push('two exclusive leases');
-    if (this.held.some(({ isParked, users }) => isParked && users > 0))
+    if (first?.limit === 1 && this.leases.length > 1) found.push('two exclusive leases');
+    if (this.leases.some(({ isParked, users }) => isParked && users > 0))
       found.push('a parked lease is in use');
     if (callers.some(({ isSettled }) => isSettled)) found.push('a caller that has its outcome still waits');
-    if (callers.length > 0 && this.held.length === 0 && this.queue.size === 0) {
+    if (callers.length > 0 && this.leases.length === 0 && this.queue.size === 0) {
       found.push('callers wait, and nothing will serve them');
     }
     return found;
   }
 
   private isAnyGood(now: MonotonicMs): boolean {
-    return this.held.some((lease) => this.effects.leases.isGood(lease, now));
+    return this.leases.some((lease) => this.effects.leases.isGood(lease, now));
   }
 
   /** B11: why a caller has not got the lock in its time. Only "held" if the store said so, and can be relied on. */
   private whyNotServed(caller: C, now: MonotonicMs): Refusal {
-    const { queue, held } = this;
+    const { queue, leases: held } = this;
     const entry = caller.limit === 1 ? queue.first : queue.of(caller);
     const limit = held[0]?.limit ?? Infinity;
     const isAllGood = held.length >= limit && held.every((lease) => this.effects.leases.isGood(lease, now));
@@ -464,20 +460,20 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     const { first } = this.waiting;
     if (first === undefined || this.queue.size > 0 || !this.isEnough(first, now)) return false;
     if (first.limit !== Infinity) return true;
-    for (const lease of this.held) this.startReaders(lease, now);
+    for (const lease of this.leases) this.startReaders(lease, now);
     const next = this.waiting.first;
     return next === undefined || this.isEnough(next, now);
   }
 
   private isEnough({ limit, needsOwnLease }: C, now: MonotonicMs): boolean {
-    return now < this.enoughUntil && limit === this.held[0]?.limit && !needsOwnLease;
+    return now < this.enoughUntil && limit === this.leases[0]?.limit && !needsOwnLease;
   }
 
   /** How many leases are expected to serve the next callers in time, without an entry. */
   private countServing(head: C, now: MonotonicMs): number {
     let count = 0;
     let next = Infinity;
-    for (const lease of this.held) {
+    for (const lease of this.leases) {
       const { budget, isForReaders, keptUntil = 0 } = lease;
       // After `holdAtLeast` the lock passes on through the store, where others may be first.
       if (budget === undefined || keptUntil > now || !this.canServe(lease, head)) continue;
@@ -522,7 +518,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   private reserve(lease: L, budget: HandOverBudget, now: MonotonicMs): void {
     budget.reserving(now);
     const { size } = this.waiting;
-    const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.held.length);
+    const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.leases.length);
     this.effects.reserve(lease, budget, tokensFor(callers, lease.limit));
   }
 
@@ -540,7 +536,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
    */
   private returnParked(now: MonotonicMs): boolean | undefined {
     let areOthersWaiting: boolean | undefined;
-    for (const lease of this.held) {
+    for (const lease of this.leases) {
       if (!lease.isParked || lease.state !== 'held') continue;
       const { budget } = lease;
       const { first } = this.waiting;
@@ -566,22 +562,22 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   /** Returns the leases that the store can't have any more, now that it has granted this one. */
   private keep(lease: L): readonly L[] {
-    const { held } = this;
+    const { leases: held } = this;
     this.enoughUntil = -Infinity;
     // All of it, or of another limit: the store grants that only if this process holds nothing any more.
     if (lease.limit === 1 || lease.limit !== held[0]?.limit) {
-      this.held = [lease];
+      this.leases = [lease];
       this.effects.clearWake();
       return held;
     }
-    this.held = [...held, lease];
+    this.leases = [...held, lease];
     return NONE;
   }
 
   private drop(lease: L): boolean {
-    if (!this.held.includes(lease)) return false;
-    this.held = this.held.length === 1 ? NONE : this.held.filter((each) => each !== lease);
-    if (this.held.length === 0) this.stopLooking();
+    if (!this.leases.includes(lease)) return false;
+    this.leases = this.leases.length === 1 ? NONE : this.leases.filter((each) => each !== lease);
+    if (this.leases.length === 0) this.stopLooking();
     this.enoughUntil = -Infinity;
     return true;
   }

@@ -476,10 +476,10 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     }
     const { caller } = entry;
     if (caller === undefined) this.withdraw(entry, now);
-    else if (!this.deliverPushed(entry, caller, now)) this.ask(entry, caller);
+    else if (!this.deliverPushed(entry, caller, now)) this.request(entry, caller);
   }
 
-  private ask(entry: QueueEntry<C>, caller: C): void {
+  private request(entry: QueueEntry<C>, caller: C): void {
     entry.state = 'asking';
     entry.isWoken = false;
     entry.isHeldBack = false;
