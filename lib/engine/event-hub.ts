@@ -102,7 +102,7 @@ const plain = Observable.prototype as unknown as Source;
  * An Observable whose listeners can't end the process. rxjs rethrows errors of listeners, and errors that nobody handles, from
  * a timer; here both become a log line. The same holds for what operators return: `lift` guards most of them, `pipe` the rest.
  */
-export class GuardedObservable<T> extends Observable<T> {
+class GuardedObservable<T> extends Observable<T> {
   constructor(
     readonly warn: Warn,
     subscribe: (subscriber: Subscriber<T>) => Subscription | (() => void),
@@ -277,7 +277,7 @@ function notify(listener: object, signal: AbortSignal, event: Event): unknown {
 }
 
 /** Calls a user's listener. What it throws or rejects with goes to `failed`: otherwise Node would end the process. */
-export function callListener(listener: () => unknown, failed: (error: unknown) => void): void {
+function callListener(listener: () => unknown, failed: (error: unknown) => void): void {
   try {
     const outcome = listener();
     if (isPromiseLike(outcome)) void Promise.resolve(outcome).then(undefined, failed);

@@ -217,7 +217,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
  * Admits branches that re-enter one hold: one at a time and in order (B52), except readers, who share. Every hold has its own,
  * so that a branch that is inside may go deeper.
  */
-export class ReentryQueue {
+class ReentryQueue {
   private readonly inside: Hold[] = [];
   /** Branches that wait, with their limits. */
   private waits: Map<Deadline<Hold | undefined>, number> | undefined;

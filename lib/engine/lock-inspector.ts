@@ -111,17 +111,71 @@ export class LockInspector {
   }
 
   async forceRelease(key: string, { by }: LockBreakOptions = {}): Promise<boolean> {
-    const { engine } = this;
-    const wasHeld = await this.request(key, () => breakAll(engine, key));
-    if (wasHeld) engine.reporter.broken(key, by);
+    const wasHeld = await this.request(key, () => this.breakAll(key));
+    if (wasHeld) this.engine.reporter.broken(key, by);
     return wasHeld;
   }
 
   async breakHold(key: string, { by, owner, token }: LockBreakOptions): Promise<LockBreakOutcome> {
-    const { engine } = this;
-    const outcome = await this.request(key, () => breakNamedHold(engine, key, { owner, token }));
-    if (outcome === 'broken') engine.reporter.broken(key, by);
+    const outcome = await this.request(key, () => this.breakNamed(key, { owner, token }));
+    if (outcome === 'broken') this.engine.reporter.broken(key, by);
     return outcome;
+  }
+
+  /**
+   * Breaks one hold. The store knows only the first hold on a lease (P20), so that this process checks whether a hold of its
+   * own is still there, and lets no other begin on its lease meanwhile.
+   */
+  private async breakNamed(key: string, hold: NamedHold): Promise<BreakReply> {
+    const { session, leases } = this.engine;
+    const lease = [...leases.all].find((each) => each.key === key && isOfLease(hold, each));
+    if (lease === undefined) return await breakHold(session, key, hold);
+    if (!isThere(hold, lease)) return (await session.inspect(key)) === null ? 'free' : 'held-by-others';
+    const { owner } = lease;
+    return await this.breakOwn(
+      [lease],
+      () => breakHold(session, key, { owner }),
+      (reply) => reply === 'broken',
+    );
+  }
+
+  /** Breaks a lock with all of its holds; true if it was held. */
+  private async breakAll(key: string): Promise<boolean> {
+    const { session, leases } = this.engine;
+    const wasHeld = await this.breakOwn(
+      [...leases.all].filter((lease) => lease.key === key),
+      () => session.forceRelease(key),
+      (reply) => reply,
+    );
+    // A lock that was granted meanwhile may be broken, too.
+    if (wasHeld) leases.verify((each) => each === key);
+    return wasHeld;
+  }
+
+  /**
+   * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end here at
+   * once: the store's message may be late, or lost.
+   */
+  private async breakOwn<Reply>(
+    own: readonly Lease[],
+    send: () => Promise<Reply>,
+    isBroken: (reply: Reply) => boolean,
+  ): Promise<Reply> {
+    const { leases } = this.engine;
+    for (const lease of own) lease.changeBreaks(1);
+    const verify = (): void => {
+      for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
+    };
+    try {
+      const reply = await send();
+      if (isBroken(reply)) for (const lease of own) leases.broken(lease.owner);
+      else verify();
+      return reply;
+    } catch (error) {
+      if (storeFailure(error).inDoubt) verify();
+      else for (const lease of own) lease.changeBreaks(-1);
+      throw error;
+    }
   }
 
   private async request<T>(key: string, send: () => Promise<T>): Promise<T> {
@@ -147,68 +201,6 @@ function refusedToList(failure: LockStoreError, cursor: string | undefined): nev
     keys: [],
     cause: failure,
   });
-}
-
-type BreakContext = Pick<LockEngine, 'session' | 'leases'>;
-
-/**
- * Breaks one hold. The store knows only the first hold on a lease (P20), so that this process checks whether a hold of its own
- * is still there, and lets no other begin on its lease meanwhile.
- */
-export async function breakNamedHold(
-  { session, leases }: BreakContext,
-  key: string,
-  hold: NamedHold,
-): Promise<BreakReply> {
-  const lease = [...leases.all].find((each) => each.key === key && isOfLease(hold, each));
-  if (lease === undefined) return await breakHold(session, key, hold);
-  if (!isThere(hold, lease)) return (await session.inspect(key)) === null ? 'free' : 'held-by-others';
-  return await breakOwn(
-    leases,
-    [lease],
-    () => breakHold(session, key, { owner: lease.owner }),
-    (reply) => reply === 'broken',
-  );
-}
-
-/** Breaks a lock with all of its holds; true if it was held. */
-export async function breakAll({ session, leases }: BreakContext, key: string): Promise<boolean> {
-  const own = [...leases.all].filter((lease) => lease.key === key);
-  const wasHeld = await breakOwn(
-    leases,
-    own,
-    () => session.forceRelease(key),
-    (reply) => reply,
-  );
-  // A lock that was granted meanwhile may be broken, too.
-  if (wasHeld) leases.verify((each) => each === key);
-  return wasHeld;
-}
-
-/**
- * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end here at
- * once: the store's message may be late, or lost.
- */
-async function breakOwn<Reply>(
-  leases: LockEngine['leases'],
-  own: readonly Lease[],
-  request: () => Promise<Reply>,
-  isBroken: (reply: Reply) => boolean,
-): Promise<Reply> {
-  for (const lease of own) lease.changeBreaks(1);
-  const verify = (): void => {
-    for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
-  };
-  try {
-    const reply = await request();
-    if (isBroken(reply)) for (const lease of own) leases.broken(lease.owner);
-    else verify();
-    return reply;
-  } catch (error) {
-    if (storeFailure(error).inDoubt) verify();
-    else for (const lease of own) lease.changeBreaks(-1);
-    throw error;
-  }
 }
 
 /** Whether the hold uses the lease, or did. */

@@ -401,7 +401,7 @@ const MOST = 10_000;
 const MOST_LISTED = 100;
 
 /** The losses of the last minutes, for status and health. */
-export class RecentLosses {
+class RecentLosses {
   private times: MonotonicMs[] = [];
   private latest: { readonly lost: LostLock; readonly time: MonotonicMs }[] = [];
 
