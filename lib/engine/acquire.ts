@@ -8,7 +8,7 @@ import { Deadline, PendingAcquire } from './pending-acquire.js';
 import { ownHold, reenter } from './reenter.js';
 import { scopeOfCaller } from './scope.js';
 import { ANSWER_GRACE } from './time-limits.js';
-import { ONCE, RetryingAcquire, tryOnce } from './try-acquire.js';
+import { isFull, ONCE, RetryingAcquire, tryOnce } from './try-acquire.js';
 
 /**
  * Acquires one lock, or throws: a hold of the calling code is re-entered; otherwise the caller waits in the queue of the key.
@@ -58,18 +58,6 @@ function acquireAnew(engine: LockEngine, caller: PendingAcquire): Promise<Hold> 
   else if (isFull(engine, caller)) engine.track(new RetryingAcquire(engine, caller, ONCE).run());
   else engine.keys.join(caller);
   return caller.promise;
-}
-
-/** How many callers of this process wait for a key, in its queue or between two tries. */
-export function countWaiting({ keys, retrying }: LockEngine, key: string): number {
-  let count = keys.of(key)?.machine.waiting.size ?? 0;
-  for (const { isWaiting, caller } of retrying) if (isWaiting && caller.key === key) count += 1;
-  return count;
-}
-
-/** Whether as many callers wait for the key as this one accepts. */
-export function isFull(engine: LockEngine, { key, maxWaiting }: PendingAcquire): boolean {
-  return maxWaiting !== Infinity && countWaiting(engine, key) >= maxWaiting;
 }
 
 /**

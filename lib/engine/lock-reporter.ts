@@ -14,10 +14,10 @@ import {
 import { LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
 import { callsOf } from './call-site.js';
 import { type EngineLog, type EventHub, guardedController, textOf } from './event-hub.js';
-import { isLeaseTooShort } from './key-machine/key-machine.js';
 import type { Lease, LeaseHolder } from './lease.js';
 import type { Deadline, PendingAcquire } from './pending-acquire.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
+import { isLeaseTooShort } from './time-limits.js';
 
 /** A caller that has not got its lock. */
 interface UnservedCaller extends EventSubject {

@@ -10,14 +10,12 @@ import {
   type OwnerId,
 } from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
-import { countWaiting, isFull } from './acquire.js';
 import { withHolder } from './holder-names.js';
-import { isLeaseTooShort } from './key-machine/key-machine.js';
 import { startHold } from './key-runner.js';
 import type { LockEngine } from './lock-engine.js';
 import type { LeaseLeft } from './lock-reporter.js';
 import type { Deadline, EndOfWait, PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, SILENCE } from './time-limits.js';
+import { ANSWER_GRACE, isLeaseTooShort, SILENCE } from './time-limits.js';
 
 /** Why a try failed. */
 type Refusal =
@@ -282,6 +280,18 @@ export class RetryingAcquire {
     this.engine.reporter.refuse(this.caller, error);
     this.endPause?.();
   }
+}
+
+/** How many callers of this process wait for a key, in its queue or between two tries. */
+function countWaiting({ keys, retrying }: LockEngine, key: string): number {
+  let count = keys.of(key)?.machine.waiting.size ?? 0;
+  for (const { isWaiting, caller } of retrying) if (isWaiting && caller.key === key) count += 1;
+  return count;
+}
+
+/** Whether as many callers wait for the key as this one accepts. */
+export function isFull(engine: LockEngine, { key, maxWaiting }: PendingAcquire): boolean {
+  return maxWaiting !== Infinity && countWaiting(engine, key) >= maxWaiting;
 }
 
 /** A single try for one key. */

@@ -1,5 +1,5 @@
 import { LinkedQueue, type Linked } from '../../common/linked-queue.js';
-import { deadlineOf, later } from '../../common/clock.js';
+import { later } from '../../common/clock.js';
 import type {
   LockStoreError,
   MonotonicMs,
@@ -586,14 +586,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     this.enoughUntil = -Infinity;
     this.effects.clearWake();
   }
-}
-
-/** Whether the caller's own `leaseTime` is over when an answer takes so many ms. */
-export function isLeaseTooShort(
-  { leaseTime }: { readonly leaseTime: number | undefined },
-  took: number,
-): boolean {
-  return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
 }
 
 /** Whether callers with these limits may use the same key: exclusive callers (1) go with readers (`Infinity`). */

@@ -7,8 +7,8 @@ import type {
   OwnerId,
   PushedGrant,
 } from '../../stores/port/lock-store.js';
-import { SILENCE } from '../time-limits.js';
-import { isLeaseTooShort, type Caller, type KeyMachine, type LocalLease } from './key-machine.js';
+import { isLeaseTooShort, SILENCE } from '../time-limits.js';
+import type { Caller, KeyMachine, LocalLease } from './key-machine.js';
 
 /** Entries of one process for one key at most: enough to fill every permit that gets free, and few enough to poll. */
 const MAX_ENTRIES = 64;
