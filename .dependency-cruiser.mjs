@@ -32,7 +32,7 @@ const ROOMS = {
     'testing',
     'leader/leader-election\\.ts',
     'api',
-    'engine/(lock-engine|engine-log)',
+    'engine/lock-engine',
     'stores/(port|memory)',
     'model',
     'common',

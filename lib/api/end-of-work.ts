@@ -44,7 +44,7 @@ export function lostWithResult(lost: LockLostError, result: unknown, handle: Loc
     cause: lost,
     result,
   });
-  return originate(error, originOf(lost) ?? (isHold(handle) ? handle.origin : handle));
+  return originate(error, originOf(lost) ?? (isHold(handle) ? handle.engine : handle));
 }
 
 async function expiredKeys(handle: LockHandle): Promise<readonly string[]> {

@@ -52,7 +52,7 @@ export class LockService {
 
   /** Events of the locks of this process. An error in a listener is logged and has no other effect. */
   get events(): Observable<LockEvent> {
-    return this.engine.context.hub.events;
+    return this.engine.hub.events;
   }
 
   /**
@@ -92,7 +92,7 @@ export class LockService {
     const scope = openScope(hold);
     try {
       const outcome = isTraced(holdChannel)
-        ? traceHold(this.engine.context.instance, hold, () => callInScope(scope, fn, hold))
+        ? traceHold(this.engine.instance, hold, () => callInScope(scope, fn, hold))
         : callInScope(scope, fn, hold);
       // Synchronous work costs no promise and no turn of the microtask queue.
       result = isPromiseLike(outcome) ? await outcome : outcome;
@@ -121,7 +121,7 @@ export class LockService {
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
-    const site = this.engine.context.callSites.capture();
+    const site = this.engine.callSites.capture();
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
       return opened(await acquire(this.engine, checkKeys('acquire()', key), resolved), site);
@@ -134,7 +134,7 @@ export class LockService {
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
-    const site = this.engine.context.callSites.capture();
+    const site = this.engine.callSites.capture();
     try {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
       return opened(await acquire(this.engine, checkKeys('tryAcquire()', key), resolved), site);
@@ -146,12 +146,12 @@ export class LockService {
 
   /** Whether the lock is held by any process. */
   async isLocked(key: string): Promise<boolean> {
-    return (await this.ask(() => this.engine.inspector.inspect(checkKey('isLocked()', key)))) !== null;
+    return (await this.request(() => this.engine.inspector.inspect(checkKey('isLocked()', key)))) !== null;
   }
 
   /** The holders and waiters of the lock; null if it is free. */
   async inspect(key: string): Promise<LockInfo | null> {
-    return await this.ask(() => this.engine.inspector.inspect(checkKey('inspect()', key)));
+    return await this.request(() => this.engine.inspector.inspect(checkKey('inspect()', key)));
   }
 
   /**
@@ -163,7 +163,7 @@ export class LockService {
    */
   async list(options: LockListOptions = {}): Promise<LockList> {
     const resolved = resolveListOptions(options);
-    return await this.ask(() => this.engine.inspector.list(resolved));
+    return await this.request(() => this.engine.inspector.list(resolved));
   }
 
   /**
@@ -180,9 +180,9 @@ export class LockService {
     const checked = checkKey('forceRelease()', key);
     const { owner, token } = options;
     if (owner === undefined && token === undefined) {
-      return await this.ask(() => this.engine.inspector.forceRelease(checked, options));
+      return await this.request(() => this.engine.inspector.forceRelease(checked, options));
     }
-    return (await this.ask(() => this.engine.inspector.breakHold(checked, options))) === 'broken';
+    return (await this.request(() => this.engine.inspector.breakHold(checked, options))) === 'broken';
   }
 
   /**
@@ -195,7 +195,7 @@ export class LockService {
    */
   async breakHold(key: string, options: LockBreakOptions): Promise<LockBreakOutcome> {
     checkHoldBreakOptions(options);
-    return await this.ask(() => this.engine.inspector.breakHold(checkKey('breakHold()', key), options));
+    return await this.request(() => this.engine.inspector.breakHold(checkKey('breakHold()', key), options));
   }
 
   /** The locks that this process holds through this module instance, the oldest hold first. Sends no request. */
@@ -254,9 +254,9 @@ export class LockService {
     hold.assertHeld();
   }
 
-  private async ask<T>(question: () => Promise<T>): Promise<T> {
+  private async request<T>(send: () => Promise<T>): Promise<T> {
     try {
-      return await question();
+      return await send();
     } catch (error) {
       throw originate(error, this);
     }
@@ -264,7 +264,7 @@ export class LockService {
 
   /** The time of a call; undefined if no one observes calls. */
   private get timeIfObserved(): MonotonicMs | undefined {
-    const { hub, clock } = this.engine.context;
+    const { hub, clock } = this.engine;
     return hub.observed ? clock.monotonic() : undefined;
   }
 
@@ -280,7 +280,7 @@ export class LockService {
       // The engine emits the events of all other outcomes.
       if (outcome === 'aborted' || outcome === 'closed') {
         const [first = ''] = [key].flat().sort();
-        this.engine.context.reporter.ended(outcome, { ...options, key: first }, calledAt);
+        this.engine.reporter.ended(outcome, { ...options, key: first }, calledAt);
       }
     }
     // Most errors are created in a timer; a trace from here leads to the caller.
@@ -307,7 +307,7 @@ function engineOf(service: LockService): LockEngine | undefined {
 /** Acquires a lock, or several, and traces that if anyone subscribes. */
 function acquire(engine: LockEngine, keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
   if (!isTraced(acquireChannel)) return acquireUntraced(engine, keys, options);
-  const { instance } = engine.context;
+  const { instance } = engine;
   return traceAcquire(instance, [keys].flat(), options, (traced) => acquireUntraced(engine, keys, traced));
 }
 

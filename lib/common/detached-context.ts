@@ -18,8 +18,8 @@ export class DetachedContext {
   }
 
   /** Calls `fn` without a closure for each call, since every request comes by here. */
-  call<A, R>(fn: (argument: A) => R, argument: A): R {
-    return this.resource.runInAsyncScope(fn, undefined, argument);
+  call<A, R, B = undefined>(fn: (argument: A, other: B) => R, argument: A, other?: B): R {
+    return this.resource.runInAsyncScope(fn, undefined, argument, other);
   }
 
   run<R>(fn: () => R): R {

@@ -6,39 +6,31 @@ export interface Linked<T> {
 
 /** First in, first out, and anybody may leave at any time. An item is in one queue at a time. */
 export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
-  private front: T | undefined;
-  private back: T | undefined;
-  private count = 0;
-
-  get first(): T | undefined {
-    return this.front;
-  }
-
-  get size(): number {
-    return this.count;
-  }
+  first: T | undefined;
+  size = 0;
+  private last: T | undefined;
 
   join(item: T): void {
-    item.previous = this.back;
-    if (this.back === undefined) this.front = item;
-    else this.back.next = item;
-    this.back = item;
-    this.count += 1;
+    item.previous = this.last;
+    if (this.last === undefined) this.first = item;
+    else this.last.next = item;
+    this.last = item;
+    this.size += 1;
   }
 
   has(item: T): boolean {
-    return item.previous !== undefined || this.front === item;
+    return item.previous !== undefined || this.first === item;
   }
 
   /** Nothing happens if the item is not in this queue (any more). */
   leave(item: T): void {
     if (!this.has(item)) return;
-    if (item.previous === undefined) this.front = item.next;
+    if (item.previous === undefined) this.first = item.next;
     else item.previous.next = item.next;
-    if (item.next === undefined) this.back = item.previous;
+    if (item.next === undefined) this.last = item.previous;
     else item.next.previous = item.previous;
     item.previous = item.next = undefined;
-    this.count -= 1;
+    this.size -= 1;
   }
 
   /** Empties the queue, or takes those out that fit; answers who has left. */
@@ -49,6 +41,6 @@ export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
   }
 
   *[Symbol.iterator](): Iterator<T> {
-    for (let item = this.front; item !== undefined; item = item.next) yield item;
+    for (let item = this.first; item !== undefined; item = item.next) yield item;
   }
 }

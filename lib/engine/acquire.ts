@@ -1,46 +1,41 @@
 import { inMs } from '../common/durations.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
-import type { LockStoreSession, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
-import type { EngineContext } from './context.js';
-import { Deadline } from './deadline.js';
+import type { LockStoreSession, MonotonicMs } from '../stores/port/lock-store.js';
+import type { LockEngine } from './lock-engine.js';
 import type { Hold } from './hold.js';
-import type { KeyRunners } from './key-runner.js';
-import { PendingAcquire } from './pending-acquire.js';
+import { Deadline, PendingAcquire } from './pending-acquire.js';
 import { ownHold, reenter } from './reenter.js';
-import { ONCE, RetryingAcquire } from './retrying-acquire.js';
 import { scopeOfCaller } from './scope.js';
 import { ANSWER_GRACE } from './time-limits.js';
-import { tryOnce } from './try-acquire.js';
+import { isFull, ONCE, RetryingAcquire, tryOnce } from './try-acquire.js';
 
 /**
- * Acquires one lock, or throws: a hold of the calling code is re-entered; otherwise the caller waits in line.
+ * Acquires one lock, or throws: a hold of the calling code is re-entered; otherwise the caller waits in the queue of the key.
  *
  * @param startedAt when the call began
  */
 export function acquire(
-  context: AcquireContext,
+  engine: LockEngine,
   key: string,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
   now = startedAt,
 ): Promise<Hold> {
   options.signal?.throwIfAborted();
-  const { engine } = context;
   const scope = scopeOfCaller();
   // The short way of nearly all callers: they hold nothing, and the store has been started.
-  if (!engine.isStarted || scope !== undefined) return acquireInScope(context, key, options, startedAt);
+  if (!engine.isStarted || scope !== undefined) return acquireInScope(engine, key, options, startedAt);
   checkMinimumHold(engine.session, options.holdAtLeast);
-  return acquireAnew(context, new PendingAcquire(engine, key, options, startedAt, scope, now));
+  return acquireAnew(engine, new PendingAcquire(engine, key, options, startedAt, scope, now));
 }
 
 async function acquireInScope(
-  context: AcquireContext,
+  engine: LockEngine,
   key: string,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
 ): Promise<Hold> {
-  const { engine } = context;
   if (!engine.isStarted) await whenStarted(engine, key, options, startedAt);
   checkMinimumHold(engine.session, options.holdAtLeast);
   for (let outer = ownHold(engine, key); outer !== undefined; outer = ownHold(engine, key)) {
@@ -51,85 +46,18 @@ async function acquireInScope(
   // Aborted in the moment in which the re-entry that it waited for became a fresh acquisition.
   options.signal?.throwIfAborted();
   const now = engine.clock.monotonic();
-  return await acquireAnew(
-    context,
-    new PendingAcquire(engine, key, options, startedAt, scopeOfCaller(), now),
-  );
+  return await acquireAnew(engine, new PendingAcquire(engine, key, options, startedAt, scopeOfCaller(), now));
 }
 
-function acquireAnew(context: AcquireContext, caller: PendingAcquire): Promise<Hold> {
-  const { engine } = context;
+function acquireAnew(engine: LockEngine, caller: PendingAcquire): Promise<Hold> {
   if (engine.isClosing) throw engine.reporter.closed(caller.key);
-  const { waitTime, retry, maxWaiting } = caller;
-  if (engine.isOverdue && waitTime === Infinity) engine.track(tryOnce(context, caller));
-  else if (retry !== undefined) engine.track(new RetryingAcquire(context, caller, retry).run());
-  else if (waitTime === 0) engine.track(tryOnce(context, caller));
-  else if (maxWaiting !== Infinity && context.isFull(caller))
-    engine.track(new RetryingAcquire(context, caller, ONCE).run());
-  else context.keys.join(caller);
+  const { waitTime, retry } = caller;
+  if (engine.isOverdue && waitTime === Infinity) engine.track(tryOnce(engine, caller));
+  else if (retry !== undefined) engine.track(new RetryingAcquire(engine, caller, retry).run());
+  else if (waitTime === 0) engine.track(tryOnce(engine, caller));
+  else if (isFull(engine, caller)) engine.track(new RetryingAcquire(engine, caller, ONCE).run());
+  else engine.keys.join(caller);
   return caller.promise;
-}
-
-/** A caller that retries instead of waiting in line. */
-interface RetryingCaller {
-  readonly caller: PendingAcquire;
-  /** Whether its first try has failed. */
-  readonly isWaiting: boolean;
-  /** The application shuts down. */
-  close(): void;
-}
-
-/** A single try for one key. */
-export interface TriedLock {
-  readonly caller: PendingAcquire;
-  readonly owner: OwnerId;
-  /** Whether its grant was broken by force before the answer arrived. */
-  wasBroken: boolean;
-  /** Whether the store has reported, before its answer, that others come first. */
-  isHeldByOthers: boolean;
-}
-
-/** What all acquisitions share: the lines of all keys, and the callers that stand in none. */
-export class AcquireContext {
-  /** Tries that the store has not answered yet. */
-  readonly unanswered = new Map<OwnerId, TriedLock>();
-  readonly retrying = new Set<RetryingCaller>();
-  /** How many callers of each key are between two tries. */
-  private readonly waiting = new Map<string, number>();
-
-  constructor(
-    readonly engine: EngineContext,
-    readonly keys: KeyRunners,
-  ) {}
-
-  /** How many callers of this process wait for a key, in line or between two tries. */
-  countWaiting(key: string): number {
-    return this.keys.waitingFor(key).length + (this.waiting.get(key) ?? 0);
-  }
-
-  /** Whether as many callers wait for the key as this one accepts. */
-  isFull(caller: PendingAcquire): boolean {
-    return this.countWaiting(caller.key) >= caller.maxWaiting;
-  }
-
-  /** The grant of that owner is broken by force. */
-  broken(owner: OwnerId): void {
-    const lock = this.unanswered.get(owner);
-    if (lock !== undefined) lock.wasBroken = true;
-  }
-
-  /** Others come before that owner. */
-  heldByOthers(owner: OwnerId): void {
-    const lock = this.unanswered.get(owner);
-    if (lock !== undefined) lock.isHeldByOthers = true;
-  }
-
-  /** One caller more is between two tries, or one less. */
-  changeWaiting(key: string, by: 1 | -1): void {
-    const count = (this.waiting.get(key) ?? 0) + by;
-    if (count > 0) this.waiting.set(key, count);
-    else this.waiting.delete(key);
-  }
 }
 
 /**
@@ -137,7 +65,7 @@ export class AcquireContext {
  * only try of `waitTime: 0` may take as long as it takes.
  */
 export async function whenStarted(
-  engine: EngineContext,
+  engine: LockEngine,
   key: string,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,

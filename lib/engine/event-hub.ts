@@ -3,7 +3,24 @@ import { DetachedContext } from '../common/detached-context.js';
 import { isPromiseLike } from '../common/deferred.js';
 import { eventChannel, type LockEventMessage } from '../model/lock-channels.js';
 import type { LockEvent } from '../model/lock.events.js';
-import type { EngineLog } from './engine-log.js';
+
+/** The engine's log. */
+export interface EngineLog {
+  log(message: string): void;
+  warn(message: string): void;
+}
+
+/** A log that can't break a lock by throwing, and does not write under the request id of an unrelated call. */
+export function harmless(log: EngineLog): EngineLog {
+  const context = new DetachedContext();
+  const attempt = (level: 'log' | 'warn') => (message: string) => {
+    callListener(
+      () => context.run((): unknown => log[level](message)),
+      () => undefined, // there is nowhere left to say so
+    );
+  };
+  return { log: attempt('log'), warn: attempt('warn') };
+}
 
 /** Delivers events to subscribers. A listener that throws reaches neither the engine nor the process. */
 export class EventHub {
@@ -41,13 +58,13 @@ export class EventHub {
 
   emit(event: LockEvent): void {
     if (eventChannel.hasSubscribers) this.context.call(this.publish, event);
-    if (this.listeners > 0) this.context.call(this.tellAll, event);
+    if (this.listeners > 0) this.context.call(this.deliver, event);
   }
 
   /** Completes all subscriptions, also later ones. */
   complete(): void {
     this.isOver = true;
-    if (this.listeners > 0) this.context.call(this.tellAll, undefined);
+    if (this.listeners > 0) this.context.call(this.deliver, undefined);
   }
 
   private readonly publish = (event: LockEvent): void => {
@@ -55,7 +72,7 @@ export class EventHub {
   };
 
   /** Without an event: completes all subscriptions. */
-  private readonly tellAll = (event: LockEvent | undefined): void => {
+  private readonly deliver = (event: LockEvent | undefined): void => {
     for (const subscriber of [...this.subscribers]) {
       try {
         if (event === undefined) subscriber.complete();
@@ -260,7 +277,7 @@ function notify(listener: object, signal: AbortSignal, event: Event): unknown {
 }
 
 /** Calls a user's listener. What it throws or rejects with goes to `failed`: otherwise Node would end the process. */
-export function callListener(listener: () => unknown, failed: (error: unknown) => void): void {
+function callListener(listener: () => unknown, failed: (error: unknown) => void): void {
   try {
     const outcome = listener();
     if (isPromiseLike(outcome)) void Promise.resolve(outcome).then(undefined, failed);

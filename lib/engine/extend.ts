@@ -1,16 +1,14 @@
 import { pauseBefore } from '../common/background-retry.js';
-import { later } from '../common/clock.js';
+import type { EventSubject } from '../model/lock-kind.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
-import type { EngineContext } from './context.js';
-import { Deadline, type WaitOptions } from './deadline.js';
-import type { EventSubject } from './event-subject.js';
+import type { LockEngine } from './lock-engine.js';
 import type { Lease } from './lease.js';
 import type { FailedExtension } from './leases.js';
-import { ANSWER_GRACE } from './time-limits.js';
+import { Deadline, type WaitOptions } from './pending-acquire.js';
 
 /** Extends the leases of holds once; rejects if the store could not be asked. */
 export async function extendOrThrow(
-  { leases, reporter }: EngineContext,
+  { leases, reporter }: LockEngine,
   holds: readonly (EventSubject & { readonly lease: Lease })[],
   ms: number,
 ): Promise<void> {
@@ -19,7 +17,7 @@ export async function extendOrThrow(
     ms,
   );
   const hold = holds.find(({ lease }) => lease === failed?.lease);
-  if (hold !== undefined) throw reporter.told(reporter.unavailable(hold, failed?.failure));
+  if (hold !== undefined) throw reporter.reported(reporter.unavailable(hold, failed?.failure));
 }
 
 /**
@@ -27,7 +25,7 @@ export async function extendOrThrow(
  * be lost; rejects with the signal's reason, or because the store could not be asked.
  */
 export function extendInTime(
-  engine: EngineContext,
+  engine: LockEngine,
   leases: readonly Lease[],
   ms: number,
   terms: WaitOptions & Omit<EventSubject, 'key'>,
@@ -49,9 +47,8 @@ export function extendInTime(
     if (why === 'aborted') wait.fail(wait.abortReason);
     else if (isLast || !isAsking) fail();
     else {
-      // For the answer, which may be on its way.
       isLast = true;
-      wait.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
+      wait.prolong(engine.clock.monotonic());
     }
     endPause?.();
   });

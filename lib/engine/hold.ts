@@ -7,8 +7,8 @@ import { LockLostError, LockNotHeldError } from '../model/lock.errors.js';
 import { checkTime } from '../model/option-checks.js';
 import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 import type { CallSite } from './call-site.js';
-import type { EngineContext } from './context.js';
-import type { Deadline } from './deadline.js';
+import type { LockEngine } from './lock-engine.js';
+import type { Deadline } from './pending-acquire.js';
 import { EXPIRED, type Lease, type LeaseHolder, RELEASED } from './lease.js';
 import { extendOrThrow } from './extend.js';
 import { runInScope, type ScopeOwner } from './scope.js';
@@ -28,7 +28,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   private controller: AbortController | undefined;
 
   constructor(
-    private readonly engine: EngineContext,
+    readonly engine: LockEngine,
     readonly lease: Lease,
     private readonly outer: Hold | undefined,
     readonly token: number,
@@ -52,10 +52,6 @@ export class Hold implements ScopeOwner, LeaseHolder {
   inner(limit: number): Hold {
     const { engine, lease, token, heldFrom, name, label } = this;
     return new Hold(engine, lease, this, token, heldFrom, name, label, limit);
-  }
-
-  get origin(): object {
-    return this.engine;
   }
 
   /** Same interface as `MultiHold.holdOf`. */
@@ -221,7 +217,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
  * Admits branches that re-enter one hold: one at a time and in order (B52), except readers, who share. Every hold has its own,
  * so that a branch that is inside may go deeper.
  */
-export class ReentryQueue {
+class ReentryQueue {
   private readonly inside: Hold[] = [];
   /** Branches that wait, with their limits. */
   private waits: Map<Deadline<Hold | undefined>, number> | undefined;

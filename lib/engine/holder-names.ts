@@ -1,6 +1,6 @@
 import { LockTimeoutError } from '../model/lock.errors.js';
 import { processOf } from './client-id.js';
-import type { EngineContext } from './context.js';
+import type { LockEngine } from './lock-engine.js';
 import type { LeaseHolder } from './lease.js';
 import type { KnownHolder } from './lock-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
@@ -12,7 +12,7 @@ import { ANSWER_GRACE, LATEST_OUTCOME } from './time-limits.js';
  * release the others first.
  */
 export function withHolder(
-  context: EngineContext,
+  context: LockEngine,
   caller: PendingAcquire,
   error: unknown,
 ): Promise<unknown> | undefined {
@@ -25,7 +25,7 @@ export function withHolder(
 }
 
 async function nameHolder(
-  context: EngineContext,
+  context: LockEngine,
   key: string,
   error: LockTimeoutError,
   patience: number,
@@ -46,7 +46,7 @@ async function nameHolder(
 
 /** Never rejects: the error is of use without it. */
 async function storedHolder(
-  { session, clientId, leases }: EngineContext,
+  { session, clientId, leases }: LockEngine,
   key: string,
 ): Promise<KnownHolder | undefined> {
   try {

@@ -1,18 +1,20 @@
-import { later } from '../common/clock.js';
 import { pauseBefore } from '../common/background-retry.js';
+import { later } from '../common/clock.js';
 import { whenReplied } from '../common/deferred.js';
+import type { Timer } from '../common/timer-queue.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import type { AcquireReply, LockStoreError, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
-import type { EngineContext } from './context.js';
-import type { EndOfWait } from './deadline.js';
+import type { LockEngine } from './lock-engine.js';
+import type { EndOfWait } from './pending-acquire.js';
 import { Hold } from './hold.js';
 import { holderAmong, withHolder } from './holder-names.js';
 import type { HandOverBudget } from './key-machine/hand-over-budget.js';
-import { KeyMachine, type EntryGrant, type KeyEffects, type Refusal } from './key-machine/key-machine.js';
+import { KeyMachine, type KeyEffects, type LeaseGrant, type Refusal } from './key-machine/key-machine.js';
 import type { QueueEntry } from './key-machine/store-queue.js';
 import { checkToken, type Lease } from './lease.js';
-import { isLeaseTooShort, type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
+import type { Leases } from './leases.js';
+import { type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, CLAIM_LEASE, POLL, POLL_JITTER } from './time-limits.js';
 
@@ -27,7 +29,7 @@ export class KeyRunners {
   /** By the owners of their queue entries. */
   private readonly owners = new Map<OwnerId, KeyRunner>();
 
-  constructor(private readonly engine: EngineContext) {}
+  constructor(private readonly engine: LockEngine) {}
 
   join(caller: PendingAcquire): void {
     this.open(caller.key).join(caller);
@@ -59,15 +61,13 @@ export class KeyRunners {
 
   /** Owners that the store has not answered yet, so that it may grant them the lock; with their keys. */
   get unanswered(): readonly (readonly [OwnerId, string])[] {
-    const all = [...this.owners].map(([owner, { key, machine }]) => ({
-      key,
-      entry: machine.queue.entryOf(owner),
-    }));
-    return all.flatMap(({ key, entry }) => (entry?.isAsking === true ? [[entry.owner, key] as const] : []));
+    const isAsking = ([owner, { machine }]: readonly [OwnerId, KeyRunner]): boolean =>
+      machine.queue.entryOf(owner)?.isAsking === true;
+    return [...this.owners].filter(isAsking).map(([owner, { key }]) => [owner, key] as const);
   }
 
-  /** What the store says of one owner, if that stands for a queue entry. */
-  tell(
+  /** Handles a message of the store about an owner, if that has a queue entry. */
+  handleFor(
     owner: OwnerId,
     event: (
       queue: KeyRunner['machine']['queue'],
@@ -120,9 +120,13 @@ export class KeyRunners {
 }
 
 /** Carries out what the machine of one key decides: requests, timers, holds and errors. Events that nest wait their turn. */
-export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
+export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+
   readonly machine: KeyMachine<PendingAcquire, Lease>;
   readonly canReserve: boolean;
+  readonly leases: Leases;
   private isHandling = false;
   /** Events that came while another one was handled, and what users hear of that one. */
   private next: (() => void)[] | undefined;
@@ -130,10 +134,11 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
 
   constructor(
     readonly key: string,
-    private readonly engine: EngineContext,
+    private readonly engine: LockEngine,
     private readonly registry: KeyRunners,
   ) {
     this.canReserve = engine.session.reserve !== undefined;
+    this.leases = engine.leases;
     this.machine = new KeyMachine(this);
   }
 
@@ -169,8 +174,8 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   adopt(lease: Lease): void {
     this.handle((machine, now) => {
       if (lease.state !== 'held') return;
-      this.own(lease);
-      for (const each of machine.adopt(lease, now)) this.engine.leases.superseded(each);
+      lease.runner = this;
+      for (const each of machine.adopt(lease, now)) this.leases.superseded(each);
     });
   }
 
@@ -216,6 +221,18 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   returnIdle(): void {
     this.handle((machine, now) => {
       machine.returnIdle(now);
+    });
+  }
+
+  fire(): void {
+    this.handle((machine, now) => {
+      machine.fire(now);
+    });
+  }
+
+  due(entry: QueueEntry<PendingAcquire>): void {
+    this.handle(({ queue }, now) => {
+      queue.due(entry, now);
     });
   }
 
@@ -272,7 +289,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   get holderLeaseLeft(): LeaseLeft | undefined {
     const { engine, machine } = this;
     const [lease] = machine.leases;
-    if (lease?.limit === 1) return { ms: engine.leases.remaining(lease), isBound: false };
+    if (lease?.limit === 1) return { ms: this.leases.remaining(lease), isBound: false };
     return engine.leaseLeft(machine.queue.holderLeaseLeft(engine.clock.monotonic()));
   }
 
@@ -300,7 +317,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   acquire(entry: QueueEntry<PendingAcquire>, caller: PendingAcquire): MonotonicMs {
     const { engine, machine } = this;
     const { lease, leaseTime, limit, label } = caller;
-    const sentAt = engine.leases.sendingAt();
+    const sentAt = this.leases.sendingAt();
     const answer = engine.session.acquire({
       key: this.key,
       owner: entry.owner,
@@ -317,7 +334,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     whenReplied(
       answer,
       (reply) => {
-        this.replied(entry, reply, caller, sentAt);
+        this.replied(entry, reply);
       },
       (error) => {
         this.failed(entry, storeFailure(error));
@@ -331,11 +348,11 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   }
 
   release(lease: Lease): void {
-    this.follow(this.engine.leases.giveUp(lease));
+    this.follow(this.leases.giveUp(lease));
   }
 
   reserve(lease: Lease, budget: HandOverBudget, tokens: number): void {
-    this.engine.leases.watchdog.reserve(lease, budget, tokens, () => {
+    this.leases.watchdog.reserve(lease, budget, tokens, () => {
       this.handle((machine, now) => {
         machine.reserved(lease, now);
       });
@@ -356,12 +373,11 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   }
 
   wakeAt(time: MonotonicMs): void {
-    const { machine } = this;
-    if (machine.heapIndex === -1 || machine.dueAt > time) this.engine.timers.set(machine, time);
+    if (this.heapIndex === -1 || this.dueAt > time) this.engine.timers.set(this, time);
   }
 
   clearWake(): void {
-    if (this.machine.heapIndex !== -1) this.engine.timers.clear(this.machine);
+    if (this.heapIndex !== -1) this.engine.timers.clear(this);
   }
 
   opened({ owner }: QueueEntry<PendingAcquire>): void {
@@ -372,9 +388,9 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     this.registry.closed(owner);
   }
 
-  open({ owner, inDoubt }: QueueEntry<PendingAcquire>, caller: PendingAcquire, grant: EntryGrant): Lease {
-    const lease = this.engine.leases.open({ owner, inDoubt }, caller, grant);
-    this.own(lease);
+  open(entry: QueueEntry<PendingAcquire>, caller: PendingAcquire, grant: LeaseGrant): Lease {
+    const lease = this.leases.open(entry, caller, grant);
+    lease.runner = this;
     return lease;
   }
 
@@ -392,7 +408,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
         reporter.granted(caller, token);
       });
     }
-    for (const each of superseded) this.engine.leases.superseded(each);
+    for (const each of superseded) this.leases.superseded(each);
   }
 
   explain(caller: PendingAcquire, why: Refusal): unknown {
@@ -416,64 +432,33 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
   }
 
   refuse(caller: PendingAcquire, error: unknown, afterCleanUp: boolean): void {
-    const { engine } = this;
-    const end = (outcome: unknown): void => {
-      engine.reporter.refuse(caller, outcome);
-    };
+    const { reporter, timers } = this.engine;
     caller.stop();
-    const named = withHolder(engine, caller, error);
-    if (!afterCleanUp && named === undefined) {
-      if (engine.hub.observed) {
-        this.later(() => {
-          end(error);
-        });
-      } else end(error);
-      return;
+    const named = withHolder(this.engine, caller, error);
+    const cleanedUp = afterCleanUp ? timers.within(ANSWER_GRACE, this.idle()) : undefined;
+    if (named === undefined && cleanedUp === undefined) {
+      this.later(() => {
+        reporter.refuse(caller, error);
+      });
+    } else {
+      void Promise.all([named ?? error, cleanedUp]).then(([outcome]) => {
+        reporter.refuse(caller, outcome);
+      });
     }
-    const left = afterCleanUp ? engine.timers.within(ANSWER_GRACE, this.idle()) : undefined;
-    void Promise.all([named ?? error, left]).then(([outcome]) => {
-      end(outcome);
-    });
-  }
-
-  prolong(caller: PendingAcquire, until: MonotonicMs): void {
-    caller.prolong(until);
   }
 
   reportQueued(holderLeaseLeft: number | undefined): void {
     const { engine, machine } = this;
     const left = engine.leaseLeft(holderLeaseLeft);
-    if (!engine.hub.observed) engine.reporter.allQueued(machine.waiting, left);
-    else {
-      const callers = [...machine.waiting];
-      this.later(() => {
-        engine.reporter.allQueued(callers, left);
-      });
-    }
+    const callers = [...machine.waiting].filter(({ isQueuedReported }) => !isQueuedReported);
+    if (callers.length === 0) return;
+    this.later(() => {
+      for (const caller of callers) engine.reporter.queued(caller, left);
+    });
   }
 
   reportFailure(failure: LockStoreError): void {
     this.engine.storeReporter.waitFailed(failure);
-  }
-
-  isGood(lease: Lease, now: MonotonicMs): boolean {
-    return this.engine.leases.isGood(lease, now);
-  }
-
-  isSure(lease: Lease, now: MonotonicMs): boolean {
-    return this.engine.leases.isSure(lease, now);
-  }
-
-  deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs {
-    return this.engine.leases.deadlineOf(startedAt, lease);
-  }
-
-  mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
-    return this.engine.leases.mayBeOver(startedAt, lease);
-  }
-
-  isLeaseTooShort(caller: PendingAcquire, took: number): boolean {
-    return isLeaseTooShort(caller, took);
   }
 
   lateAnswer(took: number): LockStoreError {
@@ -496,20 +481,10 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     this.registry.unused(this);
   }
 
-  private own(lease: Lease): void {
-    lease.runner = this;
-    lease.hasBudget = this.canReserve;
-  }
-
-  private replied(
-    entry: QueueEntry<PendingAcquire>,
-    reply: AcquireReply,
-    askedFor: PendingAcquire,
-    sentAt: MonotonicMs,
-  ): void {
+  private replied(entry: QueueEntry<PendingAcquire>, reply: AcquireReply): void {
     if (this.isHandling) {
       this.later(() => {
-        this.replied(entry, reply, askedFor, sentAt);
+        this.replied(entry, reply);
       });
       return;
     }
@@ -522,7 +497,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
     if (entry.state !== 'gone') this.engine.storeReporter.answered();
     this.isHandling = true;
     try {
-      this.machine.queue.replied(entry, reply, askedFor, sentAt, this.engine.clock.monotonic());
+      this.machine.queue.replied(entry, reply, this.engine.clock.monotonic());
     } finally {
       this.handled();
     }
@@ -562,7 +537,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease> {
  * @param from when the hold begins
  */
 export function startHold(
-  engine: EngineContext,
+  engine: LockEngine,
   lease: Lease,
   caller: PendingAcquire,
   token: number,

@@ -1,19 +1,17 @@
-import type { BackgroundRetry, RetriedRequest } from '../common/background-retry.js';
-import { type Clock, later } from '../common/clock.js';
+import type { RetriedRequest } from '../common/background-retry.js';
+import { later } from '../common/clock.js';
 import type { Deferred } from '../common/deferred.js';
 import { type Timer, TimerQueue } from '../common/timer-queue.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import {
   LockStoreError,
-  type LockStoreSession,
   type MonotonicMs,
   type OwnerId,
-  type OwnerRequest,
   type ReleaseReply,
   type RenewReply,
 } from '../stores/port/lock-store.js';
-import { storeFailure } from '../stores/port/store-failure.js';
 import type { Lease } from './lease.js';
+import type { LockEngine } from './lock-engine.js';
 import { renew } from './watchdog.js';
 
 /**
@@ -25,12 +23,10 @@ export class DelayedReleases {
   private readonly ends: TimerQueue;
 
   constructor(
-    private readonly session: LockStoreSession,
-    private readonly clock: Clock,
-    private readonly backgroundRetry: BackgroundRetry,
+    private readonly engine: LockEngine,
     private readonly release: (lease: Lease) => unknown,
   ) {
-    this.ends = new TimerQueue(clock, false);
+    this.ends = new TimerQueue(engine.clock, false);
   }
 
   /**
@@ -39,7 +35,7 @@ export class DelayedReleases {
    * @param wasSure whether the store surely has the lease
    */
   keep(lease: Lease, end: MonotonicMs, wasSure: boolean): Deferred<ReleaseOutcome> {
-    const kept = new KeptLease(lease, end, wasSure, this.session, this.clock, (isThere) => {
+    const kept = new KeptLease(lease, end, wasSure, this.engine, (isThere) => {
       // Broken, or left to the store.
       if (!this.kept.has(lease.owner)) return;
       this.forget(lease.owner);
@@ -47,7 +43,7 @@ export class DelayedReleases {
     });
     this.kept.set(lease.owner, kept);
     this.ends.set(kept, end);
-    return this.backgroundRetry.run(kept);
+    return this.engine.backgroundRetry.run(kept);
   }
 
   /** The lock was released by force. */
@@ -82,8 +78,7 @@ class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
     private readonly lease: Lease,
     private readonly end: MonotonicMs,
     private readonly wasSure: boolean,
-    private readonly session: LockStoreSession,
-    private readonly clock: Clock,
+    private readonly engine: LockEngine,
     private readonly over: (isThere: boolean) => void,
   ) {}
 
@@ -93,8 +88,8 @@ class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
     this.isUnderWay = true;
     let isThere = true;
     try {
-      const left = Math.max(1, Math.ceil(this.end - this.clock.monotonic()));
-      const [outcome] = await renew(this.session, [{ key, owner, lease: left, exactly: true }]);
+      const left = Math.max(1, Math.ceil(this.end - this.engine.clock.monotonic()));
+      const [outcome] = await renew(this.engine.session, [{ key, owner, lease: left, exactly: true }]);
       if (outcome instanceof LockStoreError) throw outcome;
       isThere = outcome === 'renewed';
       return outcome ?? 'gone';
@@ -129,20 +124,18 @@ export class ReleaseRequest implements RetriedRequest<ReleaseReply, ReleaseOutco
   constructor(
     private readonly lease: Lease,
     private readonly wasSure: boolean,
-    private readonly session: LockStoreSession,
-    private readonly clock: Clock,
-    private readonly watchdogTimeout: number,
+    private readonly engine: LockEngine,
   ) {}
 
   attempt(inDoubt: boolean): PromiseLike<ReleaseReply> {
     const { key, owner } = this.lease;
     this.wasInDoubt = inDoubt;
-    return this.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });
+    return this.engine.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });
   }
 
   until(): MonotonicMs {
-    const now = this.clock.monotonic();
-    return later(now, Math.max(this.lease.deadline - now, this.watchdogTimeout));
+    const now = this.engine.clock.monotonic();
+    return later(now, Math.max(this.lease.deadline - now, this.engine.watchdogTimeout));
   }
 
   resultOf(reply: ReleaseReply | undefined): ReleaseOutcome {
@@ -150,32 +143,5 @@ export class ReleaseRequest implements RetriedRequest<ReleaseReply, ReleaseOutco
     // Gone after a release in doubt, with time surely left: that release was carried out.
     const wasOurs = reply === 'released' || (this.wasInDoubt && this.wasSure);
     return wasOurs ? 'released' : 'expired';
-  }
-}
-
-/** Removes an owner from the store, whatever state it is in. */
-export class Withdrawal implements RetriedRequest<void, void> {
-  constructor(
-    private readonly session: LockStoreSession,
-    private readonly request: OwnerRequest,
-  ) {}
-
-  async attempt(failedInDoubt: boolean): Promise<void> {
-    const { key, owner, inDoubt } = this.request;
-    try {
-      await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
-    } catch (error) {
-      // Only what may still succeed is tried again for ever.
-      if (storeFailure(error).retryable) throw error;
-    }
-  }
-
-  /** A late request can turn up for as long as a stopped server or a slow network keeps it. */
-  until(): MonotonicMs {
-    return Infinity as MonotonicMs;
-  }
-
-  resultOf(): void {
-    return undefined;
   }
 }

@@ -1,14 +1,15 @@
 import type { LockLostError } from '../model/lock.errors.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
-import type { MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../stores/port/lock-store.js';
+import type { EventSubject } from '../model/lock-kind.js';
+import type { MonotonicMs, OwnerId, WallClockMs } from '../stores/port/lock-store.js';
 import type { Timer } from '../common/timer-queue.js';
 import type { Pending } from '../common/deferred.js';
 import { deadlineOf, type SuspendSafeMs } from '../common/clock.js';
 import type { CallSite } from './call-site.js';
-import type { EventSubject } from './event-subject.js';
 import { HandOverBudget } from './key-machine/hand-over-budget.js';
-import type { LocalLease } from './key-machine/key-machine.js';
+import type { LeaseGrant, LocalLease } from './key-machine/key-machine.js';
 import type { KeyRunner } from './key-runner.js';
+import type { PendingAcquire } from './pending-acquire.js';
 
 const NEVER = Infinity as MonotonicMs;
 
@@ -16,39 +17,11 @@ const NEVER = Infinity as MonotonicMs;
 export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
 export const EXPIRED: Promise<ReleaseOutcome> = Promise.resolve('expired');
 
-/** What the store granted. */
-export interface LeaseGrant {
-  readonly token: number;
-  readonly since: WallClockMs;
-  /** When the lease began at the earliest. */
-  readonly startedAt: MonotonicMs;
-  readonly deadline: MonotonicMs;
-  /** Whether the grant was pushed and has to be claimed. */
-  readonly unclaimed: boolean;
-  /** Whether the grant holds in this process only (B65). */
-  readonly degraded: boolean;
-  /** How many tokens came with it, that of the first hold included; 1 if left out. */
-  readonly tokens?: number | undefined;
-  /** Whether other processes are known to wait. */
-  readonly othersWait?: boolean | undefined;
-  /** See {@link PushedGrant.turnFrom}. */
-  readonly turnFrom?: MonotonicMs | undefined;
-}
-
-/** Under which name the store granted it. */
-export interface LeaseName {
+/** The request that brought a grant. */
+export interface GrantedRequest {
   readonly owner: OwnerId;
-  /** Whether a copy of the request that brought the grant may still be under way. */
+  /** Whether a copy of it may still be under way. */
   readonly inDoubt: boolean;
-}
-
-/** What the caller requested. */
-export interface LeaseOptions {
-  readonly key: string;
-  /** The user's; undefined when the watchdog renews the lease. */
-  readonly leaseTime: number | undefined;
-  /** How many may hold the lock at once. */
-  readonly limit: number;
 }
 
 /** A hold that uses a lease. */
@@ -85,8 +58,6 @@ export class Lease implements Timer, LocalLease {
   private holder: LeaseHolder | undefined;
   /** Readers of this process that share it, the oldest first (P25). */
   private readers: Set<LeaseHolder> | undefined;
-  /** Whether further holds of this process may use it before the store is asked. */
-  hasBudget = false;
 
   /** Where the callers of this process wait for the lock; undefined if the lease can't pass on. */
   runner: KeyRunner | undefined;
@@ -113,39 +84,34 @@ export class Lease implements Timer, LocalLease {
   /** How many requests to break its hold may still be carried out. */
   private breaks = 0;
   private madeBudget: HandOverBudget | undefined;
-  private validUntil: MonotonicMs;
+  /** Until when the lease may be relied on. Only ever moves later. */
+  deadline: MonotonicMs;
   private sureUntil: SuspendSafeMs;
   /** How long after that the store may still have it, ms. */
   private margin: number;
 
   /** @param began `startedAt` on the cautious clock */
   constructor(
-    name: LeaseName,
-    options: LeaseOptions,
+    request: GrantedRequest,
+    caller: Pick<PendingAcquire, 'key' | 'leaseTime' | 'limit'>,
     private readonly grant: LeaseGrant,
     readonly began: SuspendSafeMs,
     private readonly atDeadline: (lease: Lease) => void,
   ) {
-    this.key = options.key;
-    this.owner = name.owner;
+    this.key = caller.key;
+    this.owner = request.owner;
     this.firstToken = checkToken(grant.token);
     this.startedAt = this.renewedAt = grant.startedAt;
-    this.fixedLease = options.leaseTime;
-    this.inDoubt = name.inDoubt;
+    this.fixedLease = caller.leaseTime;
+    this.inDoubt = request.inDoubt;
     this.unclaimed = grant.unclaimed;
     this.degraded = grant.degraded;
-    this.limit = options.limit;
-    this.validUntil = grant.deadline;
-    this.wantedUntil =
-      options.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, options.leaseTime);
+    this.limit = caller.limit;
+    this.deadline = grant.deadline;
+    this.wantedUntil = caller.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, caller.leaseTime);
     const term = grant.deadline - grant.startedAt;
     this.sureUntil = (began + term) as SuspendSafeMs;
     this.margin = marginOf(term);
-  }
-
-  /** Until when the lease may be relied on. Only ever moves later. */
-  get deadline(): MonotonicMs {
-    return this.validUntil;
   }
 
   /**
@@ -160,10 +126,10 @@ export class Lease implements Timer, LocalLease {
 
   /** The store has confirmed it by a request that was sent at that time, on both clocks. Deadlines only ever move later. */
   confirm(sentAt: MonotonicMs, sentCautiously: SuspendSafeMs, deadline: MonotonicMs): void {
-    if (deadline > this.validUntil) this.validUntil = deadline;
+    if (deadline > this.deadline) this.deadline = deadline;
     // The store still has a lease that has ended by the cautious clock: that clock was too cautious.
     const wasOver = sentCautiously >= this.sureUntil + this.margin;
-    const from = wasOver ? this.validUntil : deadline;
+    const from = wasOver ? this.deadline : deadline;
     const sureUntil = (from + sentCautiously - sentAt) as SuspendSafeMs;
     if (sureUntil <= this.sureUntil) return;
     this.sureUntil = sureUntil;
@@ -172,17 +138,17 @@ export class Lease implements Timer, LocalLease {
 
   /** Whether the watchdog has to renew it. */
   get isRenewed(): boolean {
-    return this.validUntil < this.wantedUntil;
+    return this.deadline < this.wantedUntil;
   }
 
   isGood(now: MonotonicMs): boolean {
-    return this.state === 'held' && now < this.validUntil;
+    return this.state === 'held' && now < this.deadline;
   }
 
   /** ms for which it is surely held, however long the machine was suspended (F30); 0 or less if it is not. */
   sureFor(now: MonotonicMs, cautiousNow: SuspendSafeMs): number {
     if (this.state !== 'held') return 0;
-    return Math.min(this.validUntil - now, this.sureUntil - cautiousNow);
+    return Math.min(this.deadline - now, this.sureUntil - cautiousNow);
   }
 
   /** A time since its grant by the store's clock. */
@@ -193,7 +159,7 @@ export class Lease implements Timer, LocalLease {
 
   /** Made when it is needed first: most leases end before. */
   get budget(): HandOverBudget | undefined {
-    if (this.hasBudget && this.madeBudget === undefined) {
+    if (this.runner?.canReserve === true && this.madeBudget === undefined) {
       const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = this.grant;
       const max = this.isForReaders ? Infinity : undefined;
       this.madeBudget = new HandOverBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt, max);

@@ -1,5 +1,4 @@
-import type { BackgroundRetry } from '../common/background-retry.js';
-import { type Clock, deadlineOf, later } from '../common/clock.js';
+import { type Clock, deadlineOf, later, SuspendAwareClock } from '../common/clock.js';
 import { inMs } from '../common/durations.js';
 import type { Pending, Deferred } from '../common/deferred.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
@@ -7,24 +6,16 @@ import type { ReleaseOutcome } from '../model/lock-handle.js';
 import { LockLostError, type LockLostReason } from '../model/lock.errors.js';
 import {
   LockStoreError,
-  type LockStoreSession,
   type MonotonicMs,
   type OwnerId,
   type RenewReply,
 } from '../stores/port/lock-store.js';
-import type { LeaseReporter } from './lease-reporter.js';
 import { DelayedReleases, ReleaseRequest } from './lease-requests.js';
-import {
-  EXPIRED,
-  Lease,
-  type LeaseGrant,
-  type LeaseHolder,
-  type LeaseName,
-  type LeaseOptions,
-  RELEASED,
-} from './lease.js';
+import type { LeaseGrant } from './key-machine/key-machine.js';
+import { EXPIRED, type GrantedRequest, Lease, type LeaseHolder, RELEASED } from './lease.js';
+import type { LockEngine } from './lock-engine.js';
 import { LongHolds } from './long-holds.js';
-import { SuspendAwareClock } from './suspend-aware-clock.js';
+import type { PendingAcquire } from './pending-acquire.js';
 import { renewLeases, Watchdog } from './watchdog.js';
 
 /** When the clocks disagree by more than this, ms, the store is asked what is left of a lease. */
@@ -48,27 +39,16 @@ export class Leases {
   private readonly deadlines: TimerQueue;
 
   constructor(
-    private readonly session: LockStoreSession,
-    private readonly clock: Clock,
-    private readonly reporter: LeaseReporter,
-    private readonly backgroundRetry: BackgroundRetry,
-    private readonly watchdogTimeout: number,
-    warnHeldAfter = Infinity,
+    private readonly engine: LockEngine,
+    warnHeldAfter: number,
   ) {
+    const { clock } = engine;
     this.deadlines = new TimerQueue(clock, false);
-    this.long = new LongHolds(
-      warnHeldAfter,
-      clock,
-      this.deadlines,
-      () => this.held.all,
-      (hold, heldFor) => {
-        reporter.heldForLong(hold, heldFor);
-      },
-    );
+    this.long = new LongHolds(engine, this.deadlines, warnHeldAfter);
     this.held = new HeldLeases(clock, this.deadlines, this.watch);
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
-    this.delayed = new DelayedReleases(session, clock, backgroundRetry, (lease) => this.sendRelease(lease));
-    this.watchdog = new Watchdog(session, clock, reporter, this.cautious, this, watchdogTimeout);
+    this.delayed = new DelayedReleases(engine, (lease) => this.sendRelease(lease));
+    this.watchdog = new Watchdog(engine, this, this.cautious);
   }
 
   get all(): ReadonlySet<Lease> {
@@ -76,10 +56,10 @@ export class Leases {
   }
 
   /** The work under the lock starts first; its lease is watched from a moment later. */
-  open(name: LeaseName, options: LeaseOptions, grant: LeaseGrant): Lease {
-    const lease = new Lease(name, options, grant, this.cautious.at(grant.startedAt), this.atDeadline);
+  open(request: GrantedRequest, caller: PendingAcquire, grant: LeaseGrant): Lease {
+    const lease = new Lease(request, caller, grant, this.cautious.at(grant.startedAt), this.atDeadline);
     this.held.add(lease);
-    this.reporter.store.granted();
+    this.engine.storeReporter.granted();
     return lease;
   }
 
@@ -89,7 +69,7 @@ export class Leases {
   }
 
   /** Whether the lease may be relied on now. Detects a loss before any timer has fired (B17). */
-  isGood(lease: Lease, now = this.clock.monotonic()): boolean {
+  isGood(lease: Lease, now = this.engine.clock.monotonic()): boolean {
     if (lease.isGood(now)) return true;
     if (lease.state === 'held') this.loseByTime(lease);
     return false;
@@ -99,7 +79,7 @@ export class Leases {
    * ms for which the lease is surely held. 0 for a good lease that may be over because the wall clock jumped ahead after the
    * store had confirmed it; the store is then asked (F30).
    */
-  sureFor(lease: Lease, now = this.clock.monotonic()): number {
+  sureFor(lease: Lease, now = this.engine.clock.monotonic()): number {
     const sureFor = lease.sureFor(now, this.cautious.read(now));
     if (sureFor > 0) return sureFor;
     if (lease.isGood(now)) {
@@ -151,11 +131,11 @@ export class Leases {
   ): Pending<ReleaseOutcome> {
     let now = endedAt;
     lease.leave(hold);
-    if (this.reporter.hub.observed) {
-      this.reporter.released(hold, now - hold.heldFrom);
+    if (this.engine.hub.observed) {
+      this.engine.reporter.released(hold, now - hold.heldFrom);
       // Listeners may take longer than the lease lasts.
       if (lease.state !== 'held') return EXPIRED;
-      now = this.clock.monotonic();
+      now = this.engine.clock.monotonic();
     }
     // Other readers of this process use it.
     if (lease.users > 0) return RELEASED;
@@ -188,10 +168,10 @@ export class Leases {
         reason,
         ...(lease.renewalFailure !== undefined && { cause: lease.renewalFailure }),
       });
-      const now = this.clock.monotonic();
+      const now = this.engine.clock.monotonic();
       const heldFor = new Map(lease.holders.map((hold) => [hold, now - hold.heldFrom]));
       lease.loseTo(error);
-      this.reporter.lost(heldFor, error, now);
+      this.engine.reporter.lost(heldFor, error, now);
     }
     lease.runner?.leaseEnded(lease);
   }
@@ -206,7 +186,7 @@ export class Leases {
 
   /** The store answered a renewal; the new deadline counts from before that was sent (B22). */
   renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
-    this.reporter.store.heard(undefined);
+    this.engine.storeReporter.requestEnded(undefined);
     if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
     else if (reply !== 'renewed') this.loseByStore(lease, 'expired', 'the store no longer has it');
     else if (this.isGood(lease)) {
@@ -214,7 +194,7 @@ export class Leases {
       lease.confirm(sentAt, this.cautious.at(sentAt), this.deadlineOf(sentAt, term));
       if (lease.fixedLease === undefined) this.deadlines.clear(lease);
       else if (this.unrenewed(term) < term) this.watchdog.renewUntil(lease, deadlineOf(sentAt, term), sentAt);
-      if (this.reporter.hub.observed) this.reporter.renewed(lease, this.remaining(lease));
+      if (this.engine.hub.observed) this.engine.reporter.renewed(lease, this.remaining(lease));
     }
   }
 
@@ -224,7 +204,7 @@ export class Leases {
    */
   async extend(leases: readonly Lease[], ms: number): Promise<FailedExtension | undefined> {
     // Before anything is awaited: a lease whose hold ends meanwhile must not pass on.
-    if (ms > this.watchdogTimeout) for (const lease of leases) lease.extended();
+    if (ms > this.engine.watchdogTimeout) for (const lease of leases) lease.extended();
     const sentAt = this.sendingAt();
     const wanted = deadlineOf(sentAt, ms) - sentAt;
     const due = leases.filter((lease) => {
@@ -233,7 +213,7 @@ export class Leases {
     });
     let failed: FailedExtension | undefined;
     await renewLeases(
-      this.session,
+      this.engine.session,
       due,
       () => ms,
       (lease, outcome) => {
@@ -272,7 +252,7 @@ export class Leases {
 
   /** Verifies leases of which much less may be left than it seems. */
   private readonly wallClockJumped = (): void => {
-    const now = this.clock.monotonic();
+    const now = this.engine.clock.monotonic();
     const cautiousNow = this.cautious.read(now);
     for (const lease of this.all) {
       const sureFor = lease.sureFor(now, cautiousNow);
@@ -282,12 +262,12 @@ export class Leases {
 
   /** How much of a lease the store keeps without a renewal, ms. */
   private unrenewed(lease: number): number {
-    return Math.min(lease, this.session.longestUnrenewed ?? Infinity);
+    return Math.min(lease, this.engine.session.longestUnrenewed ?? Infinity);
   }
 
   private readonly atDeadline = (lease: Lease): void => {
     if (lease.state !== 'held') return;
-    if (lease.isGood(this.clock.monotonic())) this.watchDeadline(lease);
+    if (lease.isGood(this.engine.clock.monotonic())) this.watchDeadline(lease);
     else this.loseByTime(lease);
   };
 
@@ -337,10 +317,8 @@ export class Leases {
 
   /** P33: over at once for us; repeated until the store has carried it out, or until the lease is over anyway. */
   private sendRelease(lease: Lease): Deferred<ReleaseOutcome> {
-    const wasSure = this.isSurelyThere(lease, this.clock.monotonic());
-    return this.backgroundRetry.run(
-      new ReleaseRequest(lease, wasSure, this.session, this.clock, this.watchdogTimeout),
-    );
+    const wasSure = this.isSurelyThere(lease, this.engine.clock.monotonic());
+    return this.engine.backgroundRetry.run(new ReleaseRequest(lease, wasSure, this.engine));
   }
 
   private isSurelyThere(lease: Lease, now: MonotonicMs): boolean {

@@ -1,23 +1,42 @@
+import { BackgroundRetry } from '../common/background-retry.js';
 import { type Clock, systemClock } from '../common/clock.js';
+import { TimerQueue } from '../common/timer-queue.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { forwardedBoard } from '../stores/port/forwarding-session.js';
-import type { LockBoard, LockStore, LockStoreClient } from '../stores/port/lock-store.js';
-import { acquire, AcquireContext } from './acquire.js';
-import { EngineContext } from './context.js';
-import { type EngineLog, harmless } from './engine-log.js';
+import type {
+  LockBoard,
+  LockStore,
+  LockStoreClient,
+  LockStoreSession,
+  MonotonicMs,
+  OwnerId,
+} from '../stores/port/lock-store.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import { acquire } from './acquire.js';
+import { CallSites } from './call-site.js';
+import { newClientId } from './client-id.js';
+import { type EngineLog, EventHub, harmless } from './event-hub.js';
 import type { Hold } from './hold.js';
 import { KeyRunners } from './key-runner.js';
+import { Leases } from './leases.js';
 import { LockInspector } from './lock-inspector.js';
+import { type KnownHolder, type LeaseLeft, LockReporter } from './lock-reporter.js';
 import { MultiAcquire } from './multi-acquire.js';
 import type { MultiHold } from './multi-hold.js';
 import { Overview } from './overview.js';
 import { ownHold } from './reenter.js';
 import { innermostOwner } from './scope.js';
+import { openInContext } from './session-in-context.js';
 import { Shutdown } from './shutdown.js';
+import { StoreReporter } from './store-reporter.js';
+import type { RetryingAcquire, TriedLock } from './try-acquire.js';
+
+export type { EngineLog } from './event-hub.js';
 
 /** The module's options, as far as the engine needs them. All times are ms. */
 export interface EngineSettings {
+  /** The lease of locks without a `leaseTime`. */
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
   /** Age at which a hold is logged and reported; never if left out. */
@@ -26,66 +45,94 @@ export interface EngineSettings {
   readonly instance?: string | undefined;
 }
 
-/** Wires the parts of the engine. One for each instance of the module. */
+/** One for each instance of the module: puts the parts together, and is what they share. */
 export class LockEngine {
-  readonly context: EngineContext;
-  readonly inspector: LockInspector;
+  readonly clientId = newClientId();
+  readonly watchdogTimeout: number;
+  readonly instance: string | undefined;
+  readonly log: EngineLog;
+  readonly hub: EventHub;
+  readonly reporter: LockReporter;
+  readonly storeReporter: StoreReporter;
+  /** Ends of waits, and pauses between requests. */
+  readonly timers: TimerQueue;
+  readonly backgroundRetry: BackgroundRetry;
+  readonly session: LockStoreSession;
+  readonly leases: Leases;
+  readonly callSites: CallSites;
+  readonly keys = new KeyRunners(this);
+  /** Callers that retry instead of waiting in a queue. */
+  readonly retrying = new Set<RetryingAcquire>();
+  /** Tries that the store has not answered yet. */
+  readonly unanswered = new Map<OwnerId, TriedLock>();
+  /** Lookups of a key's holder under way: one for all callers of a key that time out together. */
+  readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
+  readonly inspector = new LockInspector(this);
+  readonly overview = new Overview(this);
   readonly shutdown: Shutdown;
-  readonly overview: Overview;
   /** Where processes publish their state; undefined if the store has no such place. */
   readonly board: LockBoard | undefined;
-  private readonly keys: KeyRunners;
-  private readonly acquiring: AcquireContext;
+  /** Whether the session has connected, or has failed to. */
+  isStarted = false;
+  /** Whether new calls are refused. */
+  isClosing = false;
+  /** Whether `shutdownTimeout` is over, so that no call may wait without limit. */
+  isOverdue = false;
+  private owners = 0;
+  private starting: Promise<void> | undefined;
 
   constructor(
-    store: LockStore,
-    settings: EngineSettings,
+    private readonly store: LockStore,
+    { watchdogTimeout, shutdownTimeout, warnHeldAfter = Infinity, instance }: EngineSettings,
     log: EngineLog,
-    clock: Clock = store.clock ?? systemClock,
+    readonly clock: Clock = store.clock ?? systemClock,
   ) {
-    const client = (context: EngineContext): LockStoreClient => this.clientOf(context);
-    this.context = new EngineContext(
-      store,
-      settings.watchdogTimeout,
-      harmless(log),
-      clock,
-      client,
-      settings.instance,
-      settings.warnHeldAfter,
-    );
-    this.keys = new KeyRunners(this.context);
-    this.acquiring = new AcquireContext(this.context, this.keys);
-    this.inspector = new LockInspector(this.context, this.keys);
-    this.overview = new Overview(this.acquiring, settings.instance);
-    const { board } = this.context.session;
+    this.watchdogTimeout = watchdogTimeout;
+    this.instance = instance;
+    this.log = harmless(log);
+    const isDevelopment = process.env['NODE_ENV'] !== 'production';
+    this.callSites = new CallSites(clock, warnHeldAfter !== Infinity && isDevelopment);
+    this.hub = new EventHub(this.log, instance);
+    this.timers = new TimerQueue(clock, true);
+    this.storeReporter = new StoreReporter(this.hub, clock, this.log, store, this.timers);
+    this.reporter = new LockReporter(this.hub, clock, this.log, this.storeReporter);
+    this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
+    this.session = openInContext(store, this.client(), instance);
+    this.leases = new Leases(this, warnHeldAfter);
+    this.shutdown = new Shutdown(this, shutdownTimeout);
+    const { board } = this.session;
     // Requests at the start of the application wait for the connection.
-    this.board = board && forwardedBoard((request) => this.context.start().then(() => request(board)));
-    this.shutdown = new Shutdown(this.acquiring, settings.shutdownTimeout);
+    this.board = board && forwardedBoard((request) => this.start().then(() => request(board)));
   }
 
-  /** Connects; never rejects. */
+  /**
+   * Connects, once. Never rejects, since an application starts even if its store is down (B6); locks fail until the store can
+   * be reached.
+   */
   start(): Promise<void> {
-    return this.context.start();
+    if (this.isClosing) return Promise.resolve();
+    this.starting ??= this.hub.context.run(() => this.connect());
+    return this.starting;
   }
 
   /** Acquires a lock, or throws. */
   acquire(key: string, options: ResolvedLockOptions): Promise<Hold> {
-    return acquire(this.acquiring, key, options, this.context.clock.monotonic());
+    return acquire(this, key, options, this.clock.monotonic());
   }
 
   /** Acquires all of these locks, or throws. The keys are sorted, without duplicates. */
   acquireAll(keys: readonly string[], options: ResolvedLockOptions): Promise<MultiHold> {
-    return new MultiAcquire(this.acquiring, keys, options).run();
+    return new MultiAcquire(this, keys, options).run();
   }
 
   /** The innermost hold that the calling code owns, of that key or of any. */
   current(key?: string): LockHandle | undefined {
-    return key === undefined ? innermostOwner(this.context) : ownHold(this.context, key);
+    return key === undefined ? innermostOwner(this) : ownHold(this, key);
   }
 
   /** The innermost hold of a key that the calling code owns or has lost. */
   owned(key: string): Hold | undefined {
-    return ownHold(this.context, key) ?? ownHold(this.context, key, true);
+    return ownHold(this, key) ?? ownHold(this, key, true);
   }
 
   /** Ends everything (B60). Call it when everything that uses locks has stopped. */
@@ -93,50 +140,106 @@ export class LockEngine {
     return this.shutdown.close();
   }
 
+  /** An owner id, used for one acquisition (P30). */
+  nextOwner(): OwnerId {
+    this.owners += 1;
+    return `${this.clientId}:${String(this.owners)}` as OwnerId;
+  }
+
+  /** What the store reported about a holder's lease. */
+  leaseLeft(ms: number | undefined): LeaseLeft | undefined {
+    return ms === undefined ? undefined : { ms, isBound: this.session.remainingIsBound === true };
+  }
+
+  /**
+   * Removes an owner from the store, whatever state it is in; resolves when that is done, or goes on in the background: a late
+   * request can turn up for as long as a stopped server or a slow network keeps it.
+   */
+  withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
+    const attempt = async (failedInDoubt: boolean): Promise<void> => {
+      try {
+        await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
+      } catch (error) {
+        // Only what may still succeed is tried again for ever.
+        if (storeFailure(error).retryable) throw error;
+      }
+    };
+    const until = (): MonotonicMs => Infinity as MonotonicMs;
+    return this.backgroundRetry.run({ attempt, until, resultOf: () => undefined }).promise;
+  }
+
+  /** Shutdown waits a moment for this work. */
+  track(work: Promise<unknown>): void {
+    void this.backgroundRetry.track(work);
+  }
+
+  private async connect(): Promise<void> {
+    const { session, store, instance, storeReporter } = this;
+    const introduce = (): void => {
+      const about = session.description === undefined ? '' : ` (${session.description})`;
+      const where = store.place === undefined ? '' : `, ${store.place}`;
+      const whose = instance === undefined ? '' : ` of ${JSON.stringify(instance)}`;
+      this.log.log(`Locks${whose} are kept in ${store.name}${about}${where}, as client ${this.clientId}.`);
+    };
+    try {
+      await session.start();
+      storeReporter.requestEnded(undefined);
+      introduce();
+    } catch (error) {
+      storeReporter.missing(storeFailure(error), introduce);
+    }
+    this.isStarted = true;
+  }
+
   /** What the store calls back. */
-  private clientOf(context: EngineContext): LockStoreClient {
+  private client(): LockStoreClient {
+    const { keys, unanswered, storeReporter } = this;
     const pollNow = (): void => {
-      this.keys.pollNow();
-      context.backgroundRetry.retryNow();
-      context.leases.watchdog.retryNow();
+      keys.pollNow();
+      this.backgroundRetry.retryNow();
+      this.leases.watchdog.retryNow();
     };
     return {
-      id: context.clientId,
-      watchdogTimeout: context.watchdogTimeout,
-      now: () => context.clock.monotonic(),
+      id: this.clientId,
+      watchdogTimeout: this.watchdogTimeout,
+      now: () => this.clock.monotonic(),
       granted: (owner, grant) => {
-        this.keys.tell(owner, (queue, entry, now) => {
+        keys.handleFor(owner, (queue, entry, now) => {
           queue.push(entry, grant, now);
         });
       },
       heldByOthers: (owner, holderLeaseLeft) => {
-        this.keys.tell(owner, (queue, entry, now) => {
+        keys.handleFor(owner, (queue, entry, now) => {
           queue.heldByOthers(entry, holderLeaseLeft, now);
-          context.storeReporter.answered();
+          storeReporter.answered();
         });
-        this.acquiring.heldByOthers(owner);
+        const tried = unanswered.get(owner);
+        if (tried !== undefined) tried.isHeldByOthers = true;
       },
       heldBack: (owner) => {
-        this.keys.tell(owner, (_, entry) => {
+        keys.handleFor(owner, (_, entry) => {
           entry.isHeldBack = true;
         });
       },
-      resumes: (owner) => this.keys.resumes(owner),
+      resumes: (owner) => keys.resumes(owner),
       broken: (owner) => {
-        this.keys.tell(owner, (queue, entry, now) => {
+        keys.handleFor(owner, (queue, entry, now) => {
           queue.broken(entry, now);
         });
-        this.acquiring.broken(owner);
-        context.leases.broken(owner);
+        const tried = unanswered.get(owner);
+        if (tried !== undefined) tried.wasBroken = true;
+        this.leases.broken(owner);
       },
       pollNow,
       reconnected: (concerns) => {
-        context.leases.verify(concerns);
+        this.leases.verify(concerns);
         pollNow();
       },
-      degraded: (isLocal, cause) => void context.storeReporter.degraded(isLocal, cause),
+      degraded: (isLocal, cause) => {
+        storeReporter.degraded(isLocal, cause);
+      },
       warn: (message) => {
-        context.log.warn(message);
+        this.log.warn(message);
       },
     };
   }

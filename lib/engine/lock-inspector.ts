@@ -1,6 +1,6 @@
 import type { LockBreakOptions, LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
-import { DEFAULT_NAME } from '../model/lock-kind.js';
+import { DEFAULT_NAME, sharingOf } from '../model/lock-kind.js';
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
 import { refuse } from '../model/option-checks.js';
 import { CURSOR_RULE } from '../model/inspect.options.js';
@@ -17,9 +17,7 @@ import {
 } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { processOf } from './client-id.js';
-import type { EngineContext } from './context.js';
-import { sharingOf } from './event-subject.js';
-import type { KeyRunners } from './key-runner.js';
+import type { LockEngine } from './lock-engine.js';
 import type { Lease } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
 
@@ -28,14 +26,11 @@ const INSPECTED_AT_ONCE = 16;
 
 /** Single requests about locks: inspect, list, break. Failures reach the caller. */
 export class LockInspector {
-  constructor(
-    private readonly engine: EngineContext,
-    private readonly keys: KeyRunners,
-  ) {}
+  constructor(private readonly engine: LockEngine) {}
 
   async inspect(key: string): Promise<LockInfo | null> {
     const { engine } = this;
-    const stored = await this.ask(key, () => engine.session.inspect(key));
+    const stored = await this.request(key, () => engine.session.inspect(key));
     const holders = stored?.holders.map((hold) => this.holderOf(key, hold)) ?? [];
     const [oldest] = holders;
     if (stored === null || oldest === undefined) return null;
@@ -47,7 +42,7 @@ export class LockInspector {
   /** One page of the held locks. Each is inspected by itself, so that they may be of different moments. */
   async list({ match, cursor, count }: ListKeysRequest): Promise<LockList> {
     const { session } = this.engine;
-    const listed = await this.ask(match, async () => {
+    const listed = await this.request(match, async () => {
       if (session.listKeys === undefined) return undefined;
       const { keys, cursor: next } = await session
         .listKeys({ match, cursor, count })
@@ -75,7 +70,7 @@ export class LockInspector {
     const { engine } = this;
     const { owner } = stored;
     // The store knows the grant, this process the hold that uses it (P20); of several readers, the oldest.
-    const own = this.keys.of(key)?.leaseOf(owner);
+    const own = engine.keys.of(key)?.leaseOf(owner);
     const { token, acquiredAt, label } = own?.holders[0] ?? { ...stored, acquiredAt: stored.since };
     const isBound = engine.session.remainingIsBound === true;
     const remaining =
@@ -94,8 +89,8 @@ export class LockInspector {
 
   /** Every caller of this process, for which the store has one entry. */
   private waitersOf(key: string, stored: readonly StoredWaiter[]): readonly LockWaiter[] {
-    const { engine, keys } = this;
-    const own = `${engine.clientId}:`;
+    const { clientId, keys } = this.engine;
+    const own = `${clientId}:`;
     const placed = new Set<PendingAcquire>();
     const waiterOf = ({ limit, label }: PendingAcquire): LockWaiter => {
       return { callers: 1, ...sharingOf(limit), label, process: processOf(own + '0') };
@@ -116,29 +111,83 @@ export class LockInspector {
   }
 
   async forceRelease(key: string, { by }: LockBreakOptions = {}): Promise<boolean> {
-    const { engine } = this;
-    const wasHeld = await this.ask(key, () => breakAll(engine, key));
-    if (wasHeld) engine.reporter.broken(key, by);
+    const wasHeld = await this.request(key, () => this.breakAll(key));
+    if (wasHeld) this.engine.reporter.broken(key, by);
     return wasHeld;
   }
 
   async breakHold(key: string, { by, owner, token }: LockBreakOptions): Promise<LockBreakOutcome> {
-    const { engine } = this;
-    const outcome = await this.ask(key, () => breakNamedHold(engine, key, { owner, token }));
-    if (outcome === 'broken') engine.reporter.broken(key, by);
+    const outcome = await this.request(key, () => this.breakNamed(key, { owner, token }));
+    if (outcome === 'broken') this.engine.reporter.broken(key, by);
     return outcome;
   }
 
-  private async ask<T>(key: string, question: () => Promise<T>): Promise<T> {
+  /**
+   * Breaks one hold. The store knows only the first hold on a lease (P20), so that this process checks whether a hold of its
+   * own is still there, and lets no other begin on its lease meanwhile.
+   */
+  private async breakNamed(key: string, hold: NamedHold): Promise<BreakReply> {
+    const { session, leases } = this.engine;
+    const lease = [...leases.all].find((each) => each.key === key && isOfLease(hold, each));
+    if (lease === undefined) return await breakHold(session, key, hold);
+    if (!isThere(hold, lease)) return (await session.inspect(key)) === null ? 'free' : 'held-by-others';
+    const { owner } = lease;
+    return await this.breakOwn(
+      [lease],
+      () => breakHold(session, key, { owner }),
+      (reply) => reply === 'broken',
+    );
+  }
+
+  /** Breaks a lock with all of its holds; true if it was held. */
+  private async breakAll(key: string): Promise<boolean> {
+    const { session, leases } = this.engine;
+    const wasHeld = await this.breakOwn(
+      [...leases.all].filter((lease) => lease.key === key),
+      () => session.forceRelease(key),
+      (reply) => reply,
+    );
+    // A lock that was granted meanwhile may be broken, too.
+    if (wasHeld) leases.verify((each) => each === key);
+    return wasHeld;
+  }
+
+  /**
+   * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end here at
+   * once: the store's message may be late, or lost.
+   */
+  private async breakOwn<Reply>(
+    own: readonly Lease[],
+    send: () => Promise<Reply>,
+    isBroken: (reply: Reply) => boolean,
+  ): Promise<Reply> {
+    const { leases } = this.engine;
+    for (const lease of own) lease.changeBreaks(1);
+    const verify = (): void => {
+      for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
+    };
+    try {
+      const reply = await send();
+      if (isBroken(reply)) for (const lease of own) leases.broken(lease.owner);
+      else verify();
+      return reply;
+    } catch (error) {
+      if (storeFailure(error).inDoubt) verify();
+      else for (const lease of own) lease.changeBreaks(-1);
+      throw error;
+    }
+  }
+
+  private async request<T>(key: string, send: () => Promise<T>): Promise<T> {
     const { engine } = this;
     if (engine.isClosing && engine.leases.all.size === 0) throw engine.reporter.closed(key);
     if (!engine.isClosing) await engine.start();
     try {
-      return await question();
+      return await send();
     } catch (error) {
       if (error instanceof LockUnavailableError || error instanceof LockOptionsError) throw error;
       const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
-      throw engine.reporter.told(engine.reporter.unavailable(subject, storeFailure(error)));
+      throw engine.reporter.reported(engine.reporter.unavailable(subject, storeFailure(error)));
     }
   }
 }
@@ -152,68 +201,6 @@ function refusedToList(failure: LockStoreError, cursor: string | undefined): nev
     keys: [],
     cause: failure,
   });
-}
-
-type BreakContext = Pick<EngineContext, 'session' | 'leases'>;
-
-/**
- * Breaks one hold. The store knows only the first hold on a lease (P20), so that this process checks whether a hold of its own
- * is still there, and lets no other begin on its lease meanwhile.
- */
-export async function breakNamedHold(
-  { session, leases }: BreakContext,
-  key: string,
-  hold: NamedHold,
-): Promise<BreakReply> {
-  const lease = [...leases.all].find((each) => each.key === key && isOfLease(hold, each));
-  if (lease === undefined) return await breakHold(session, key, hold);
-  if (!isThere(hold, lease)) return (await session.inspect(key)) === null ? 'free' : 'held-by-others';
-  return await breakOwn(
-    leases,
-    [lease],
-    () => breakHold(session, key, { owner: lease.owner }),
-    (reply) => reply === 'broken',
-  );
-}
-
-/** Breaks a lock with all of its holds; true if it was held. */
-export async function breakAll({ session, leases }: BreakContext, key: string): Promise<boolean> {
-  const own = [...leases.all].filter((lease) => lease.key === key);
-  const wasHeld = await breakOwn(
-    leases,
-    own,
-    () => session.forceRelease(key),
-    (reply) => reply,
-  );
-  // A lock that was granted meanwhile may be broken, too.
-  if (wasHeld) leases.verify((each) => each === key);
-  return wasHeld;
-}
-
-/**
- * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end here at
- * once: the store's message may be late, or lost.
- */
-async function breakOwn<Reply>(
-  leases: EngineContext['leases'],
-  own: readonly Lease[],
-  request: () => Promise<Reply>,
-  isBroken: (reply: Reply) => boolean,
-): Promise<Reply> {
-  for (const lease of own) lease.changeBreaks(1);
-  const ask = (): void => {
-    for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
-  };
-  try {
-    const reply = await request();
-    if (isBroken(reply)) for (const lease of own) leases.broken(lease.owner);
-    else ask();
-    return reply;
-  } catch (error) {
-    if (storeFailure(error).inDoubt) ask();
-    else for (const lease of own) lease.changeBreaks(-1);
-    throw error;
-  }
 }
 
 /** Whether the hold uses the lease, or did. */

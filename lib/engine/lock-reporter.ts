@@ -1,8 +1,10 @@
-import { type Clock, deadlineOf } from '../common/clock.js';
-import { inMs } from '../common/durations.js';
-import { DEFAULT_NAME } from '../model/lock-kind.js';
+import type { Clock } from '../common/clock.js';
+import { inMs, shownDuration } from '../common/durations.js';
+import { DEFAULT_NAME, type EventSubject, factsOf } from '../model/lock-kind.js';
+import type { LostLock } from '../model/lock-status.js';
 import {
   LockClosedError,
+  type LockLostError,
   LockOptionsError,
   LockQueueFullError,
   LockTimeoutError,
@@ -10,10 +12,12 @@ import {
   LockUnavailableError,
 } from '../model/lock.errors.js';
 import { LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
-import type { EngineLog } from './engine-log.js';
-import { type EventHub, guardedController, textOf } from './event-hub.js';
-import { type EventSubject, factsOf } from './event-subject.js';
+import { callsOf } from './call-site.js';
+import { type EngineLog, type EventHub, guardedController, textOf } from './event-hub.js';
+import type { Lease, LeaseHolder } from './lease.js';
+import type { Deadline, PendingAcquire } from './pending-acquire.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
+import { isLeaseTooShort } from './time-limits.js';
 
 /** A caller that has not got its lock. */
 interface UnservedCaller extends EventSubject {
@@ -23,10 +27,7 @@ interface UnservedCaller extends EventSubject {
   readonly holding: readonly string[];
   /** Whether it does without the lock if others hold it. */
   readonly skips: boolean;
-}
-
-/** For one of several keys; see `PartOptions`. */
-interface PartFacts {
+  /** For one of several keys; see `PartOptions`. */
   readonly partOf?: number | undefined;
   readonly heldKey?: string | undefined;
 }
@@ -51,27 +52,15 @@ export interface KnownHolder extends LockTimeoutHolder {
   readonly others: number;
 }
 
-/** A caller that may have to wait. */
-interface WaitingCaller extends UnservedCaller {
-  /** Whether its `queued` event was emitted. */
-  isQueuedReported: boolean;
-  readonly onWaiting?: (() => void) | undefined;
-  readonly isSettled: boolean;
-}
-
-/** What ends with an error. */
-interface Refusable {
-  readonly isSettled: boolean;
-  fail(error: unknown): void;
-}
-
 /**
- * Errors and events of acquisitions. The caller gets its outcome before listeners get the event, since a listener may do what
- * would change that outcome, such as release the lock.
+ * Errors, events and log lines of acquisitions and holds; check `hub.observed` before methods that only emit an event. The
+ * caller gets its outcome before listeners get the event, since a listener may do what would change that outcome, such as
+ * release the lock.
  */
 export class LockReporter {
+  readonly losses = new RecentLosses();
   /** Emits the event of an error, once the caller has got that. */
-  private readonly untold = new WeakMap<Error, () => void>();
+  private readonly events = new WeakMap<Error, () => void>();
   /** Builds the same error again when its holder is known. */
   private readonly nameable = new WeakMap<Error, (holder: KnownHolder) => LockTimeoutError>();
 
@@ -83,19 +72,19 @@ export class LockReporter {
   ) {}
 
   /** Ends a wait with an error, and emits its event. */
-  refuse(wait: Refusable, error: unknown): void {
+  refuse(wait: Pick<Deadline<unknown>, 'isSettled' | 'fail'>, error: unknown): void {
     if (wait.isSettled) return;
     wait.fail(error);
-    if (error instanceof Error) this.tell(error);
+    if (error instanceof Error) this.emitEventOf(error);
   }
 
   /** Emits the event of an error that is thrown at once. */
-  told<E extends Error>(error: E): E {
-    this.tell(error);
+  reported<E extends Error>(error: E): E {
+    this.emitEventOf(error);
     return error;
   }
 
-  queued(caller: WaitingCaller, left: LeaseLeft | undefined): void {
+  queued(caller: PendingAcquire, left: LeaseLeft | undefined): void {
     if (caller.isQueuedReported || caller.isSettled) return;
     caller.isQueuedReported = true;
     caller.onWaiting?.();
@@ -108,13 +97,8 @@ export class LockReporter {
     });
   }
 
-  allQueued(callers: Iterable<WaitingCaller>, left: LeaseLeft | undefined): void {
-    // Listeners may change the callers.
-    for (const caller of this.hub.observed ? [...callers] : callers) this.queued(caller, left);
-  }
-
   /** Only an event: check `hub.observed` before. */
-  granted(caller: EventSubject & Pick<UnservedCaller, 'startedAt'>, token: number): void {
+  granted(caller: PendingAcquire, token: number): void {
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
     this.hub.emit({ type: 'granted', ...factsOf(caller, this.clock), token, waitedFor });
   }
@@ -160,7 +144,7 @@ export class LockReporter {
   }
 
   /** As many callers wait as `maxWaiting` allows. Not logged. */
-  queueFull(caller: EventSubject & { readonly maxWaiting: number }, waiting: number): LockQueueFullError {
+  queueFull(caller: PendingAcquire, waiting: number): LockQueueFullError {
     const { key, maxWaiting } = caller;
     this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
     return new LockQueueFullError(
@@ -171,7 +155,7 @@ export class LockReporter {
   }
 
   /** For one of several keys: requests for the others took too long. */
-  outOfTime(caller: UnservedCaller & PartFacts): LockTimeoutError {
+  outOfTime(caller: UnservedCaller): LockTimeoutError {
     const { heldKey, partOf } = caller;
     if (heldKey !== undefined) return this.timedOut(at(heldKey, caller), undefined);
     return this.timeout(
@@ -218,7 +202,7 @@ export class LockReporter {
     if (holder === undefined) {
       this.nameable.set(error, (found) => this.timeout(caller, remaining, story, found, waitedFor));
     }
-    this.untold.set(error, () => {
+    this.events.set(error, () => {
       const type = caller.skips ? 'skipped' : 'timeout';
       this.hub.emit({ type, ...factsOf(caller, this.clock), waitedFor });
     });
@@ -249,7 +233,7 @@ export class LockReporter {
       `The store could not be asked for the lock "${key}"${after}: ${cause.advice}${isSilence(cause) && cause.remedy === undefined ? ' Check that it is up and reachable.' : ''}`,
       { keys: [key], cause },
     );
-    this.untold.set(error, () => {
+    this.events.set(error, () => {
       this.store.failed(cause);
       this.hub.emit({ type: 'unavailable', ...factsOf(subject, this.clock), error });
     });
@@ -260,10 +244,7 @@ export class LockReporter {
    * The store granted the lock, but its answer took so many ms that the lease was over. If that is the caller's own
    * `leaseTime`, it is not reported as a problem of the store.
    */
-  lateGrant(
-    caller: EventSubject & { readonly leaseTime: number | undefined },
-    took: number,
-  ): LockUnavailableError {
+  lateGrant(caller: PendingAcquire, took: number): LockUnavailableError {
     const cause = lateAnswer(took);
     if (!isLeaseTooShort(caller, took)) return this.unavailable(caller, cause, took);
     const { key, leaseTime = 0 } = caller;
@@ -272,7 +253,7 @@ export class LockReporter {
         'Make leaseTime several times as long as the store takes to answer, or leave it out, so that the lease is renewed.',
       { keys: [key], cause },
     );
-    this.untold.set(error, () => {
+    this.events.set(error, () => {
       this.hub.emit({ type: 'unavailable', ...factsOf(caller, this.clock), error });
     });
     return error;
@@ -295,6 +276,56 @@ export class LockReporter {
     this.hub.emit({ type: 'broken', ...factsOf(subject, this.clock), by });
   }
 
+  released(hold: LeaseHolder, heldFor: number): void {
+    const { token } = hold;
+    this.hub.emit({ type: 'released', ...factsOf(hold, this.clock), token, heldFor: Math.round(heldFor) });
+  }
+
+  /** @param remaining ms for which the lock is surely held */
+  renewed(lease: Lease, remaining: number): void {
+    for (const hold of holdsOf(lease)) {
+      const { token } = hold;
+      this.hub.emit({ type: 'renewed', ...factsOf(hold, this.clock), token, remaining });
+    }
+  }
+
+  renewalFailed(lease: Lease, remaining: number, error: Error): void {
+    for (const hold of holdsOf(lease)) {
+      const { token } = hold;
+      this.hub.emit({ type: 'renewal-failed', ...factsOf(hold, this.clock), token, remaining, error });
+    }
+  }
+
+  /** A hold is older than `warnHeldAfter`. Only logged, since its work may be right to take so long. */
+  heldForLong({ key, label, name, opened }: LeaseHolder, heldFor: number): void {
+    const what = [
+      label === undefined ? [] : `label ${JSON.stringify(label)}`,
+      name === DEFAULT_NAME ? [] : `name ${JSON.stringify(name)}`,
+    ].flat();
+    const about = what.length === 0 ? '' : ` (${what.join(', ')})`;
+    const calls = opened === undefined ? [] : callsOf(opened);
+    const place = calls.length === 0 ? '' : ` acquire() was called\n    ${calls.join('\n    ')}`;
+    const advice =
+      opened === undefined
+        ? 'Its work may hang.'
+        : 'It is a handle of acquire(): its release() may be missing.';
+    this.log.warn(
+      `The lock ${JSON.stringify(key)}${about} has been held for ${shownDuration(heldFor)}, longer than warnHeldAfter. ${advice} If it is meant to be held for that long, raise warnHeldAfter or set it to false.${place}`,
+    );
+  }
+
+  /** @param holds those that used the lease, and for how long, ms */
+  lost(holds: ReadonlyMap<LeaseHolder, number>, error: LockLostError, now: MonotonicMs): void {
+    const { reason } = error;
+    const losses = Array.from(holds, ([hold, heldFor]): LostLock => {
+      const { token } = hold;
+      return { ...factsOf(hold, this.clock), token, reason, heldFor: Math.round(heldFor) };
+    });
+    this.losses.add(losses, now);
+    if (this.hub.observed) for (const lost of losses) this.hub.emit({ type: 'lost', ...lost });
+    this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
+  }
+
   /** For a handle's `signal`. */
   signalController(): AbortController {
     return guardedController((error) => {
@@ -302,10 +333,10 @@ export class LockReporter {
     });
   }
 
-  private tell(error: Error): void {
-    const tell = this.untold.get(error);
-    this.untold.delete(error);
-    tell?.();
+  private emitEventOf(error: Error): void {
+    const emit = this.events.get(error);
+    this.events.delete(error);
+    emit?.();
   }
 
   closed(key: string): LockClosedError {
@@ -349,18 +380,49 @@ function publicHolder({ token, acquiredAt, label, process }: KnownHolder): LockT
   return { token, acquiredAt, label, process };
 }
 
-/** Whether the caller's own `leaseTime` is over when an answer takes so many ms. */
-export function isLeaseTooShort(
-  { leaseTime }: { readonly leaseTime: number | undefined },
-  took: number,
-): boolean {
-  return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
-}
-
 /** The failure of a grant whose lease was over when it arrived, so many ms after the request. */
 export function lateAnswer(took: number): LockStoreError {
   return new LockStoreError(`its answer came after ${inMs(took)}, which is too late to be of use`, {
     inDoubt: false,
     retryable: true,
   });
+}
+
+/** Every hold on the lease that no listener has ended meanwhile. */
+function* holdsOf(lease: Lease): Generator<LeaseHolder> {
+  for (const hold of lease.holders) if (lease.has(hold)) yield hold;
+}
+
+/** For how long, ms, a loss is recent. */
+const RECENT = 5 * 60_000;
+/** How many losses are counted by their times. */
+const MOST = 10_000;
+/** How many losses are kept with their details. */
+const MOST_LISTED = 100;
+
+/** The losses of the last minutes, for status and health. */
+class RecentLosses {
+  private times: MonotonicMs[] = [];
+  private latest: { readonly lost: LostLock; readonly time: MonotonicMs }[] = [];
+
+  add(losses: readonly LostLock[], now: MonotonicMs): void {
+    for (const lost of losses) {
+      this.times.push(now);
+      this.latest.push({ lost, time: now });
+    }
+    if (this.latest.length > MOST_LISTED) this.latest = this.latest.slice(-MOST_LISTED);
+    if (this.times.length > MOST) this.times = this.times.slice(-MOST / 2);
+  }
+
+  /** The newest first. */
+  list(now: MonotonicMs): readonly LostLock[] {
+    this.latest = this.latest.filter(({ time }) => now - time < RECENT);
+    return this.latest.map(({ lost }) => lost).reverse();
+  }
+
+  /** Those of the last five minutes. */
+  count(now: MonotonicMs): number {
+    this.times = this.times.filter((time) => now - time < RECENT);
+    return this.times.length;
+  }
 }

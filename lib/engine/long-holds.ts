@@ -1,8 +1,9 @@
-import { type Clock, later } from '../common/clock.js';
+import { later } from '../common/clock.js';
 import type { Timer, TimerQueue } from '../common/timer-queue.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import type { Lease, LeaseHolder } from './lease.js';
+import type { LockEngine } from './lock-engine.js';
 
 /** Handles that are held for long on purpose, such as those of leaders. */
 const expected = new WeakSet<object>();
@@ -26,11 +27,9 @@ export class LongHolds implements Timer {
 
   /** @param limit ms; `Infinity` for never */
   constructor(
-    readonly limit: number,
-    private readonly clock: Pick<Clock, 'monotonic'>,
+    private readonly engine: LockEngine,
     private readonly timers: TimerQueue,
-    private readonly leases: () => Iterable<Lease>,
-    private readonly report: (hold: LeaseHolder, heldFor: number) => void,
+    private readonly limit: number,
   ) {}
 
   watch(lease: Lease): void {
@@ -47,9 +46,9 @@ export class LongHolds implements Timer {
   /** Those that are older than the limit, the oldest first. */
   get all(): readonly LeaseHolder[] {
     if (this.limit === Infinity) return [];
-    const now = this.clock.monotonic();
+    const now = this.engine.clock.monotonic();
     const long: LeaseHolder[] = [];
-    for (const lease of this.leases()) {
+    for (const lease of this.engine.leases.all) {
       for (const hold of lease.holders) {
         if (now - hold.heldFrom >= this.limit && !expected.has(hold)) long.push(hold);
       }
@@ -61,14 +60,14 @@ export class LongHolds implements Timer {
     const { limit } = this;
     let next = Infinity;
     let isUsed = false;
-    for (const lease of this.leases()) {
+    for (const lease of this.engine.leases.all) {
       isUsed = true;
       for (const hold of lease.holders) {
         const heldFor = now - hold.heldFrom;
         if (heldFor < limit) next = Math.min(next, hold.heldFrom + limit);
         else if (!this.reported.has(hold) && !expected.has(hold)) {
           this.reported.add(hold);
-          this.report(hold, heldFor);
+          this.engine.reporter.heldForLong(hold, heldFor);
         }
       }
     }

@@ -3,13 +3,12 @@ import type { Timer } from '../common/timer-queue.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { type Grant, LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
 import { unusableReply } from '../stores/port/store-failure.js';
-import { acquire, type AcquireContext, checkMinimumHold, whenStarted } from './acquire.js';
-import type { EngineContext } from './context.js';
-import { Deadline } from './deadline.js';
+import { acquire, checkMinimumHold, whenStarted } from './acquire.js';
+import type { LockEngine } from './lock-engine.js';
 import { extendInTime } from './extend.js';
 import type { Hold } from './hold.js';
 import { MultiHold } from './multi-hold.js';
-import { type PartOptions, PendingAcquire } from './pending-acquire.js';
+import { Deadline, type PartOptions, PendingAcquire } from './pending-acquire.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
 import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from './time-limits.js';
 import { TryRequest } from './try-acquire.js';
@@ -37,16 +36,13 @@ export class MultiAcquire implements Timer {
   private earlier = 0;
   private released: Promise<unknown> = Promise.resolve();
   private readonly keepAlive: KeepAlive;
-  private readonly engine: EngineContext;
 
   /** @param keys sorted, without duplicates */
   constructor(
-    private readonly context: AcquireContext,
+    private readonly engine: LockEngine,
     private readonly keys: readonly string[],
     private readonly options: ResolvedLockOptions,
   ) {
-    const { engine } = context;
-    this.engine = engine;
     this.startedAt = engine.clock.monotonic();
     this.each = { ...options, holdAtLeast: 0 };
     this.next = { ...this.each, partOf: keys.length, heldKey: undefined };
@@ -96,7 +92,7 @@ export class MultiAcquire implements Timer {
   }
 
   private async acquireEach(): Promise<void> {
-    const { keys, startedAt, context } = this;
+    const { engine, keys, startedAt } = this;
     const alone = this.countAlone();
     let canTogether = true;
     let failures = 0;
@@ -109,13 +105,13 @@ export class MultiAcquire implements Timer {
       if (canTogether && index >= alone && busy - index > 1) {
         const some = keys.slice(index, busy);
         // Callers of this process that wait come first, and the store can't grant what one of them holds.
-        const used = some.findIndex((each) => context.keys.of(each) !== undefined);
+        const used = some.findIndex((each) => engine.keys.of(each) !== undefined);
         if (used !== -1) {
           busy = index + used;
-          this.noteBusy(busy, context.keys.of(some[used] ?? '')?.keepsOut(options.limit) === true);
+          this.noteBusy(busy, engine.keys.of(some[used] ?? '')?.keepsOut(options.limit) === true);
           continue;
         }
-        const result = await acquireTogether(context, some, options, startedAt);
+        const result = await acquireTogether(engine, some, options, startedAt);
         if (result.outcome === 'busy') {
           this.isAnswered = true;
           busy = index + result.index;
@@ -131,7 +127,7 @@ export class MultiAcquire implements Timer {
         canTogether = result.outcome === 'failed' && failures === 1;
         busy = index;
       }
-      this.add([await acquire(context, key, options, startedAt, this.engine.clock.monotonic())]);
+      this.add([await acquire(engine, key, options, startedAt, engine.clock.monotonic())]);
       if (index >= busy) {
         busy = keys.length;
         this.noteBusy(busy, false);
@@ -158,7 +154,9 @@ export class MultiAcquire implements Timer {
     const isInTime = waitTime === 0 || !this.isAnswered || engine.clock.monotonic() - startedAt < waitTime;
     if (!this.isOver && isInTime) return;
     this.isOver = true;
-    throw engine.reporter.told(engine.reporter.outOfTime({ ...next, key, startedAt, holding: this.holding }));
+    throw engine.reporter.reported(
+      engine.reporter.outOfTime({ ...next, key, startedAt, holding: this.holding }),
+    );
   }
 
   /** Keys of the locks that the caller holds. */
@@ -196,7 +194,7 @@ export class MultiAcquire implements Timer {
       return undefined;
     }
     const key = lost?.key ?? keys[0] ?? '';
-    throw engine.reporter.told(
+    throw engine.reporter.reported(
       engine.reporter.lostAgain({ ...options, key, startedAt, holding: this.holding }),
     );
   }
@@ -230,7 +228,7 @@ class KeepAlive implements Timer {
   private holds: readonly Hold[] = [];
 
   constructor(
-    private readonly engine: EngineContext,
+    private readonly engine: LockEngine,
     private readonly leaseTime: number | undefined,
   ) {}
 
@@ -281,16 +279,15 @@ type TogetherResult =
 
 /** Asks the store for several locks in one request. */
 async function acquireTogether(
-  context: AcquireContext,
+  engine: LockEngine,
   keys: readonly string[],
   options: ResolvedLockOptions | PartOptions,
   startedAt: MonotonicMs,
 ): Promise<TogetherResult> {
-  const { engine } = context;
   if (engine.session.acquireAll === undefined || engine.isClosing) return { outcome: 'unsupported' };
   const scope = scopeOfCaller();
   const callers = keys.map((key) => new PendingAcquire(engine, key, options, startedAt, scope, startedAt));
-  const attempt = new MultiTry(engine, callers, new TryRequest(context, callers), options, startedAt);
+  const attempt = new MultiTry(engine, callers, new TryRequest(engine, callers), options, startedAt);
   engine.track(attempt.run());
   return await attempt.wait.promise;
 }
@@ -298,10 +295,9 @@ async function acquireTogether(
 /** One caller's request for several locks. */
 class MultiTry {
   readonly wait: Deadline<TogetherResult>;
-  private prolonged = false;
 
   constructor(
-    private readonly engine: EngineContext,
+    private readonly engine: LockEngine,
     private readonly callers: readonly PendingAcquire[],
     private readonly request: TryRequest,
     private readonly options: ResolvedLockOptions | PartOptions,
@@ -321,13 +317,13 @@ class MultiTry {
     // Aborted since the call began.
     if (this.wait.isSettled) return;
     try {
-      await this.ask();
+      await this.send();
     } catch (error) {
       await this.failed(unusableReply(error));
     }
   }
 
-  private async ask(): Promise<void> {
+  private async send(): Promise<void> {
     const { engine, callers, request, wait } = this;
     const answer = await request.send(async (requests) => await engine.session.acquireAll?.(requests));
     if (!request.end()) return;
@@ -351,10 +347,8 @@ class MultiTry {
   private timeIsOver(): void {
     const { engine, wait, options, request } = this;
     if (!('partOf' in options)) {
-      if (this.prolonged) this.fail(undefined);
-      // For the answer, which may be on its way (B10).
-      else wait.prolong(later(engine.clock.monotonic(), ANSWER_GRACE));
-      this.prolonged = true;
+      if (wait.prolonged) this.fail(undefined);
+      else wait.prolong(engine.clock.monotonic());
       return;
     }
     const [first] = this.callers;

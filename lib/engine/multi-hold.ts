@@ -5,7 +5,7 @@ import { checkTime } from '../model/option-checks.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { allSent } from '../stores/port/forwarding-session.js';
 import type { CallSite } from './call-site.js';
-import type { EngineContext } from './context.js';
+import type { LockEngine } from './lock-engine.js';
 import type { Hold } from './hold.js';
 import { extendOrThrow } from './extend.js';
 import { runInScope, type ScopeOwner } from './scope.js';
@@ -33,7 +33,7 @@ export class MultiHold implements ScopeOwner {
    * @param holds all of them, in the order of their keys
    */
   constructor(
-    private readonly engine: EngineContext,
+    readonly engine: LockEngine,
     first: Hold,
     private readonly holds: readonly Hold[],
     /** Of the call, since one of the keys may be a re-entry. */
@@ -52,10 +52,6 @@ export class MultiHold implements ScopeOwner {
   /** The caller gets the handle, and has to release it. */
   open(site: CallSite): void {
     for (const hold of this.holds) hold.open(site);
-  }
-
-  get origin(): object {
-    return this.engine;
   }
 
   holdOf(key: string): Hold | undefined {

@@ -1,10 +1,9 @@
+import { kindOf } from '../model/lock-kind.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import { PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
-import type { AcquireContext } from './acquire.js';
 import { callsOf } from './call-site.js';
-import type { EngineContext } from './context.js';
-import { kindOf } from './event-subject.js';
+import type { LockEngine } from './lock-engine.js';
 import type { Lease } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
 
@@ -13,15 +12,9 @@ const TRIAL_LEASE = 2_000;
 
 /** What this process holds and waits for, for people and instruments. Computed when asked for. */
 export class Overview {
-  private readonly engine: EngineContext;
   private probing: Promise<void> | undefined;
 
-  constructor(
-    private readonly acquiring: AcquireContext,
-    private readonly instance: string | undefined,
-  ) {
-    this.engine = acquiring.engine;
-  }
+  constructor(private readonly engine: LockEngine) {}
 
   /** The oldest first. */
   held(): readonly HeldLock[] {
@@ -68,8 +61,8 @@ export class Overview {
 
   /** The newest first. */
   lost(): readonly LostLock[] {
-    const { clock, leaseReporter } = this.engine;
-    return leaseReporter.losses.list(clock.monotonic());
+    const { clock, reporter } = this.engine;
+    return reporter.losses.list(clock.monotonic());
   }
 
   status(): LockStatus {
@@ -80,7 +73,7 @@ export class Overview {
     const renewed = leasesInUse.filter(({ fixedLease }) => fixedLease === undefined);
     const heldFrom = leasesInUse.flatMap((lease) => lease.holders.map(({ heldFrom }) => heldFrom));
     return {
-      instance: this.instance,
+      instance: engine.instance,
       clientId,
       store: {
         ...storeReporter.status(connections),
@@ -100,7 +93,7 @@ export class Overview {
       renewalsFailing: leasesInUse.filter(({ renewalFailure }) => renewalFailure !== undefined).length,
       watchdogTimeout: engine.watchdogTimeout,
       leastRemaining: least(renewed.map((lease) => leases.remaining(lease))),
-      recentLosses: engine.leaseReporter.losses.count(now),
+      recentLosses: engine.reporter.losses.count(now),
     };
   }
 
@@ -110,13 +103,13 @@ export class Overview {
    * and none has been granted its lock since: then it acquires and releases a lock of its own.
    */
   probe(): Promise<void> {
-    this.probing ??= this.askStore().finally(() => {
+    this.probing ??= this.checkStore().finally(() => {
       this.probing = undefined;
     });
     return this.probing;
   }
 
-  private async askStore(): Promise<void> {
+  private async checkStore(): Promise<void> {
     const { engine } = this;
     if (engine.isClosing) return;
     await engine.start();
@@ -158,9 +151,10 @@ export class Overview {
   }
 
   private get waiters(): readonly PendingAcquire[] {
-    const inLine = this.acquiring.keys.all.flatMap(({ machine }) => [...machine.waiting]);
-    const retrying = [...this.acquiring.retrying].filter(({ isWaiting }) => isWaiting);
-    return [...inLine, ...retrying.map(({ caller }) => caller)];
+    const { keys, retrying } = this.engine;
+    const queued = keys.all.flatMap(({ machine }) => [...machine.waiting]);
+    const pausing = [...retrying].filter(({ isWaiting }) => isWaiting);
+    return [...queued, ...pausing.map(({ caller }) => caller)];
   }
 }
 

@@ -1,12 +1,115 @@
+import { later } from '../common/clock.js';
 import type { Linked } from '../common/linked-queue.js';
+import type { Timer } from '../common/timer-queue.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
-import type { EngineContext } from './context.js';
-import { Deadline, type EndOfWait } from './deadline.js';
 import type { Hold } from './hold.js';
 import type { Caller } from './key-machine/key-machine.js';
 import type { KeyRunner } from './key-runner.js';
+import type { LockEngine } from './lock-engine.js';
 import { heldKeys, type Scope } from './scope.js';
+import { ANSWER_GRACE } from './time-limits.js';
+
+/** Why a wait ended without its result. */
+export type EndOfWait = 'timeout' | 'aborted';
+
+/** For how long a call waits, and the signal that may end that sooner. */
+export interface WaitOptions {
+  readonly waitTime: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A promise that `waitTime` or the caller's signal may also end. The first outcome counts. */
+export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
+  heapIndex = -1;
+  dueAt = Infinity as MonotonicMs;
+  readonly promise: Promise<T>;
+
+  isSettled = false;
+  /** Whether it was given a little longer than its time. */
+  prolonged = false;
+
+  private resolve!: (value: T) => void; // set by the promise's executor, which runs at once
+  private reject!: (error: unknown) => void; // likewise
+
+  /** @param onEnd called when time or signal end the wait; it then has to call `fail` */
+  constructor(
+    protected readonly engine: LockEngine,
+    readonly startedAt: MonotonicMs,
+    protected readonly options: O,
+    public onEnd: ((why: EndOfWait) => void) | undefined,
+  ) {
+    this.promise = new Promise<T>((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+
+  get waitTime(): number {
+    return this.options.waitTime;
+  }
+
+  get abortReason(): unknown {
+    return this.options.signal?.reason as unknown;
+  }
+
+  /** Starts the clock and listens to the signal. */
+  begin(): void {
+    if (this.isSettled) return;
+    const { waitTime } = this.options;
+    if (waitTime !== Infinity) this.engine.timers.set(this, later(this.startedAt, waitTime));
+    this.listen();
+  }
+
+  /** Listens to the signal only. */
+  listen(): void {
+    const { signal } = this.options;
+    if (signal === undefined) return;
+    // Aborted since the call began: there will be no event.
+    if (signal.aborted) this.aborted();
+    else onAbort(signal, this);
+  }
+
+  /** Its time is over: waits a little longer, for an answer on its way (B10). */
+  prolong(now: MonotonicMs): void {
+    this.prolonged = true;
+    this.engine.timers.set(this, later(now, ANSWER_GRACE));
+  }
+
+  /** Stops clock and signal; the outcome follows. */
+  stop(): void {
+    if (this.heapIndex !== -1) this.engine.timers.clear(this);
+    const { signal } = this.options;
+    if (signal !== undefined) offAbort(signal, this);
+  }
+
+  succeed(value: T): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    this.resolve(value);
+    this.stop();
+  }
+
+  fail(error: unknown): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    this.reject(error);
+    this.stop();
+  }
+
+  /** Whether its time is over, though no timer has fired yet. */
+  isOverdue(now: MonotonicMs): boolean {
+    return this.heapIndex !== -1 && this.dueAt <= now;
+  }
+
+  aborted(): void {
+    this.onEnd?.('aborted');
+  }
+
+  fire(): void {
+    this.onEnd?.('timeout');
+  }
+}
 
 /** The options of one of several keys, once the store has answered a request for others of them (B12). */
 export interface PartOptions extends ResolvedLockOptions {
@@ -17,25 +120,35 @@ export interface PartOptions extends ResolvedLockOptions {
 }
 
 /** One call that wants a lock and does not have it yet. */
-export class PendingAcquire extends Deadline<Hold> implements Caller<PendingAcquire>, Linked<PendingAcquire> {
+export class PendingAcquire
+  extends Deadline<Hold, ResolvedLockOptions & Partial<PartOptions>>
+  implements Caller<PendingAcquire>, Linked<PendingAcquire>
+{
   previous: PendingAcquire | undefined = undefined;
   next: PendingAcquire | undefined = undefined;
-
-  /** Where it waits in line, if it does. */
+  /** Where it waits in a queue, if it does. */
   runner: KeyRunner | undefined = undefined;
   /** Whether its `queued` event was emitted. */
   isQueuedReported = false;
-  prolonged = false;
   lateAfter: number | undefined = undefined;
-  declare protected readonly engine: EngineContext;
-  declare protected readonly options: ResolvedLockOptions & Partial<PartOptions>;
+
+  readonly limit = this.options.limit;
+  readonly fair = this.options.fair;
+  readonly leaseTime = this.options.leaseTime;
+  /** The lease to request, ms. */
+  readonly lease = this.leaseTime ?? this.engine.watchdogTimeout;
+  readonly needsOwnLease = this.fair || this.leaseTime !== undefined;
+  readonly holdAtLeast = this.options.holdAtLeast;
+  readonly partOf = this.options.partOf;
+  readonly name = this.options.name;
+  readonly label = this.options.label;
 
   /**
    * @param scope the scope of the calling code
    * @param joinedAt the time: later callers of all processes come after it
    */
   constructor(
-    engine: EngineContext,
+    engine: LockEngine,
     readonly key: string,
     options: ResolvedLockOptions | PartOptions,
     startedAt: MonotonicMs,
@@ -45,21 +158,8 @@ export class PendingAcquire extends Deadline<Hold> implements Caller<PendingAcqu
     super(engine, startedAt, options, undefined);
   }
 
-  get leaseTime(): number | undefined {
-    return this.options.leaseTime;
-  }
-
-  /** The lease to request, ms. */
-  get lease(): number {
-    return this.options.leaseTime ?? this.engine.watchdogTimeout;
-  }
-
-  get fair(): boolean {
-    return this.options.fair;
-  }
-
-  get limit(): number {
-    return this.options.limit;
+  get heldKey(): string | undefined {
+    return this.options.heldKey;
   }
 
   get maxWaiting(): number {
@@ -70,36 +170,12 @@ export class PendingAcquire extends Deadline<Hold> implements Caller<PendingAcqu
     return this.options.retry;
   }
 
-  get label(): string | undefined {
-    return this.options.label;
-  }
-
-  get name(): string {
-    return this.options.name;
-  }
-
   get skips(): boolean {
     return this.options.skips;
   }
 
   get onWaiting(): (() => void) | undefined {
     return this.options.onWaiting;
-  }
-
-  get holdAtLeast(): number {
-    return this.options.holdAtLeast;
-  }
-
-  get needsOwnLease(): boolean {
-    return this.options.fair || this.options.leaseTime !== undefined;
-  }
-
-  get partOf(): number | undefined {
-    return this.options.partOf;
-  }
-
-  get heldKey(): string | undefined {
-    return this.options.heldKey;
   }
 
   /** Keys of the locks that the calling code holds. */
@@ -119,4 +195,38 @@ export class PendingAcquire extends Deadline<Hold> implements Caller<PendingAcqu
     if (this.runner === undefined) this.onEnd?.(why);
     else this.runner.leave(this, why);
   }
+}
+
+interface AbortListener {
+  aborted(): void;
+}
+
+interface SignalListeners {
+  readonly all: Set<AbortListener>;
+  readonly dispatch: () => void;
+}
+
+const listenersOf = new WeakMap<AbortSignal, SignalListeners>();
+
+/** One listener per signal, however many waits share it: Node warns of a leak when there are more than ten. */
+function onAbort(signal: AbortSignal, deadline: AbortListener): void {
+  let listeners = listenersOf.get(signal);
+  if (listeners === undefined) {
+    const all = new Set<AbortListener>();
+    const dispatch = (): void => {
+      listenersOf.delete(signal);
+      for (const each of [...all]) each.aborted();
+    };
+    listeners = { all, dispatch };
+    listenersOf.set(signal, listeners);
+    signal.addEventListener('abort', dispatch, { once: true });
+  }
+  listeners.all.add(deadline);
+}
+
+function offAbort(signal: AbortSignal, deadline: AbortListener): void {
+  const listeners = listenersOf.get(signal);
+  if (listeners?.all.delete(deadline) !== true || listeners.all.size > 0) return;
+  listenersOf.delete(signal);
+  signal.removeEventListener('abort', listeners.dispatch);
 }

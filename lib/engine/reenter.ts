@@ -1,8 +1,8 @@
 import { LockUpgradeError } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
-import type { EngineContext } from './context.js';
-import { Deadline } from './deadline.js';
+import type { LockEngine } from './lock-engine.js';
+import { Deadline } from './pending-acquire.js';
 import { extendInTime } from './extend.js';
 import { Hold } from './hold.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
@@ -11,14 +11,14 @@ import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
 const PROBE_LEASE = 1;
 
 /** The innermost hold of a key that the calling code owns; with `evenIfOver` also one that ended before its scope did. */
-export function ownHold(engine: EngineContext, key: string, evenIfOver = false): Hold | undefined {
+export function ownHold(engine: LockEngine, key: string, evenIfOver = false): Hold | undefined {
   const hold = innermostHold(engine, key, evenIfOver);
   return hold instanceof Hold ? hold : undefined;
 }
 
 /** Re-enters a hold of the calling code (B50); undefined if that hold ended meanwhile. */
 export async function reenter(
-  engine: EngineContext,
+  engine: LockEngine,
   outer: Hold,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
@@ -43,7 +43,7 @@ export async function reenter(
 
 /** B52: another branch of the scope is inside. */
 async function waitForTurn(
-  engine: EngineContext,
+  engine: LockEngine,
   outer: Hold,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
@@ -70,7 +70,7 @@ async function waitForTurn(
 }
 
 /** A reader may re-enter an exclusive hold; exclusive inside shared would wait for itself (B55). */
-function checkSharing(engine: EngineContext, { key, limit: held }: Hold, limit: number): void {
+function checkSharing(engine: LockEngine, { key, limit: held }: Hold, limit: number): void {
   if (held === limit || (held === 1 && limit === Infinity)) return;
   if (held !== Infinity || limit !== 1) throw engine.reporter.disagreement({ key, limit }, held);
   throw new LockUpgradeError(

@@ -4,8 +4,8 @@ import type { LockHandle } from '../model/lock-handle.js';
 
 /** What a scope owns: one hold, or several that were acquired together. */
 export interface ScopeOwner extends LockHandle {
-  /** Distinguishes the holds of different engines. */
-  readonly origin: object;
+  /** The one that granted it. */
+  readonly engine: object;
   readonly isOver: boolean;
   /** Its hold of one of its keys. */
   holdOf(key: string): ScopeOwner | undefined;
@@ -62,10 +62,10 @@ export async function runInScope<T, O extends ScopeOwner>(
 }
 
 /** The innermost hold of a key that the calling code owns; with `evenIfOver` also one that ended before its scope did. */
-export function innermostHold(origin: object, key: string, evenIfOver = false): ScopeOwner | undefined {
+export function innermostHold(engine: object, key: string, evenIfOver = false): ScopeOwner | undefined {
   const scope = scopes.getStore();
   if (scope === undefined) return undefined;
-  for (const owner of ownersIn(scope, origin)) {
+  for (const owner of ownersIn(scope, engine)) {
     const hold = owner.holdOf(key);
     if (hold !== undefined && (evenIfOver || !hold.isOver)) return hold;
   }
@@ -73,23 +73,23 @@ export function innermostHold(origin: object, key: string, evenIfOver = false): 
 }
 
 /** The innermost hold that the calling code owns, of any key. */
-export function innermostOwner(origin: object): ScopeOwner | undefined {
-  for (const owner of ownersIn(scopes.getStore(), origin)) if (!owner.isOver) return owner;
+export function innermostOwner(engine: object): ScopeOwner | undefined {
+  for (const owner of ownersIn(scopes.getStore(), engine)) if (!owner.isOver) return owner;
   return undefined;
 }
 
 /** Owners of this engine in the open scopes from `scope` outwards, innermost first. */
-function* ownersIn(scope: Scope | undefined, origin: object): Generator<ScopeOwner> {
+function* ownersIn(scope: Scope | undefined, engine: object): Generator<ScopeOwner> {
   for (let link = firstOpen(scope); link !== undefined; link = firstOpen(link.parent)) {
     const owners = link.handler === undefined ? [link.owner] : link.handler.owners;
-    for (const owner of owners) if (owner?.origin === origin) yield owner;
+    for (const owner of owners) if (owner?.engine === engine) yield owner;
   }
 }
 
 /** Keys of all holds of this engine that a scope sees, outermost first. */
-export function heldKeys(origin: object, scope: Scope | undefined): readonly string[] {
+export function heldKeys(engine: object, scope: Scope | undefined): readonly string[] {
   const keys = new Set<string>();
-  for (const owner of ownersIn(scope, origin)) {
+  for (const owner of ownersIn(scope, engine)) {
     for (const key of [...owner.keys].reverse()) if (owner.holdOf(key)?.isOver === false) keys.add(key);
   }
   return [...keys].reverse();
@@ -128,26 +128,22 @@ export class HandlerScope {
 
 /** Counts calls that use locks and have not ended. */
 export class CallsInFlight {
-  private count = 0;
+  size = 0;
   private whenNone: (() => void)[] = [];
 
-  get size(): number {
-    return this.count;
-  }
-
   begin(): void {
-    this.count += 1;
+    this.size += 1;
   }
 
   end(): void {
-    this.count -= 1;
-    if (this.count > 0) return;
+    this.size -= 1;
+    if (this.size > 0) return;
     for (const resolve of this.whenNone.splice(0)) resolve();
   }
 
   /** Resolves when there is none. */
   ended(): Promise<void> {
-    if (this.count === 0) return Promise.resolve();
+    if (this.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.whenNone.push(resolve);
     });

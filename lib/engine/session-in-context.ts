@@ -2,8 +2,28 @@ import { DetachedContext } from '../common/detached-context.js';
 import { Deferred, whenReplied } from '../common/deferred.js';
 import { requestChannel, type StoreOperation, type StoreRequestMessage } from '../model/lock-channels.js';
 import { forwardedBoard } from '../stores/port/forwarding-session.js';
-import type { LockStore, LockStoreClient, LockStoreSession, NamedHold } from '../stores/port/lock-store.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
+
+/** The requests of a session, and as what they are measured. */
+const OPERATIONS = {
+  acquire: 'acquire',
+  cancel: 'cancel',
+  release: 'release',
+  renew: 'renew',
+  reserve: 'reserve',
+  raise: 'raise',
+  acquireAll: 'acquire-all',
+  inspect: 'inspect',
+  forceRelease: 'force-release',
+  breakHold: 'force-release',
+  listKeys: 'list-keys',
+  verify: 'verify',
+} as const satisfies Partial<Record<keyof LockStoreSession, StoreOperation>>;
+
+type RequestName = keyof typeof OPERATIONS;
+/** No request has more arguments. */
+type Request = (one: unknown, two: unknown) => PromiseLike<unknown>;
 
 /**
  * Opens a session that runs in the async context of the module instead of that of a request: it opens connections and starts
@@ -19,27 +39,25 @@ export function openInContext(
   const context = new DetachedContext();
   const session = context.run(() => store.open(client));
   const inside =
-    <A, R extends PromiseLike<unknown>>(operation: StoreOperation, request: (argument: A) => R) =>
-    (argument: A): R | Promise<never> => {
+    (operation: StoreOperation, request: Request): Request =>
+    (one, two) => {
       try {
         return requestChannel.hasSubscribers
-          ? measured<R>(() => context.call(request, argument), operation, instance)
-          : context.call(request, argument);
+          ? measured(() => context.call(request, one, two), operation, instance)
+          : context.call(request, one, two);
       } catch (error) {
         // A user's store may throw instead of reject.
-        const failed: Promise<never> = Promise.reject(storeFailure(error));
-        return failed;
+        return Promise.reject(storeFailure(error));
       }
     };
+  const given = session as unknown as Partial<Record<RequestName, Request>>;
+  const requests: Partial<Record<RequestName, Request>> = {};
+  for (const name of Object.keys(OPERATIONS) as RequestName[]) {
+    const request = given[name];
+    // The engine does without what a store leaves out.
+    if (request !== undefined) requests[name] = inside(OPERATIONS[name], request.bind(session));
+  }
   const { board } = session;
-  const toVerify = session.verify?.bind(session);
-  const verify = toVerify && inside('verify', (_: undefined) => toVerify());
-  const toBreakHold = session.breakHold?.bind(session);
-  const breakHold =
-    toBreakHold &&
-    inside('force-release', ({ key, hold }: { readonly key: string; readonly hold: NamedHold }) =>
-      toBreakHold(key, hold),
-    );
   return {
     get description() {
       return session.description;
@@ -51,51 +69,39 @@ export function openInContext(
       return session.longestUnrenewed;
     },
     start: () => context.run(() => session.start()),
-    acquire: inside('acquire', (request) => session.acquire(request)),
-    cancel: inside('cancel', (request) => session.cancel(request)),
-    release: inside('release', (request) => session.release(request)),
-    renew: inside('renew', (requests) => session.renew(requests)),
-    inspect: inside('inspect', (key) => session.inspect(key)),
-    forceRelease: inside('force-release', (key) => session.forceRelease(key)),
     close: () => context.run(() => session.close()),
-    // The engine does without what a store leaves out.
-    ...(breakHold && { breakHold: (key, hold) => breakHold({ key, hold }) }),
+    ...(requests as Pick<LockStoreSession, RequestName>),
     ...(session.connections && { connections: session.connections.bind(session) }),
-    ...(session.listKeys && { listKeys: inside('list-keys', session.listKeys.bind(session)) }),
-    ...(verify && { verify: async () => await verify(undefined) }),
     ...(board && { board: forwardedBoard((request) => context.run(() => request(board))) }),
     ...(session.whyTooLong && { whyTooLong: session.whyTooLong.bind(session) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
-    ...(session.reserve && { reserve: inside('reserve', session.reserve.bind(session)) }),
-    ...(session.raise && { raise: inside('raise', session.raise.bind(session)) }),
-    ...(session.acquireAll && { acquireAll: inside('acquire-all', session.acquireAll.bind(session)) }),
   };
 }
 
 /** Publishes how long a request took. */
-function measured<R extends PromiseLike<unknown>>(
-  request: () => R,
+function measured(
+  request: () => PromiseLike<unknown>,
   operation: StoreOperation,
   instance: string | undefined,
-): R {
+): PromiseLike<unknown> {
   const startedAt = performance.now();
-  const tell = (error?: unknown): void => {
+  const publish = (error?: unknown): void => {
     const duration = performance.now() - startedAt;
     requestChannel.publish({ instance, operation, duration, error } satisfies StoreRequestMessage);
   };
   const reply = request();
   // A pending reply has one listener, the engine's.
   const relay = reply instanceof Deferred ? new Deferred<unknown>() : undefined;
-  whenReplied<unknown>(
+  whenReplied(
     reply,
     (value) => {
-      tell();
+      publish();
       relay?.resolve(value);
     },
     (error) => {
-      tell(error);
+      publish(error);
       relay?.reject(error);
     },
   );
-  return (relay ?? reply) as R;
+  return relay ?? reply;
 }

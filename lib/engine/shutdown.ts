@@ -1,8 +1,7 @@
 import { later } from '../common/clock.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
 import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
-import type { AcquireContext } from './acquire.js';
-import type { EngineContext } from './context.js';
+import type { LockEngine } from './lock-engine.js';
 import type { LeaseHolder } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
 import { CallsInFlight } from './scope.js';
@@ -27,7 +26,7 @@ export class Shutdown {
   private closed: Promise<void> | undefined;
   /** These timers don't keep the process alive. */
   private readonly timers: TimerQueue;
-  private readonly tell = new CallbackTimer(() => {
+  private readonly reminder = new CallbackTimer(() => {
     this.report();
   });
   private readonly overdue = new CallbackTimer(() => {
@@ -37,14 +36,11 @@ export class Shutdown {
     this.engine.leases.abandonAll();
   });
 
-  private readonly engine: EngineContext;
-
   /** @param timeout `shutdownTimeout`, ms */
   constructor(
-    private readonly acquiring: AcquireContext,
+    private readonly engine: LockEngine,
     private readonly timeout: number,
   ) {
-    this.engine = acquiring.engine;
     this.timers = new TimerQueue(this.engine.clock, false);
   }
 
@@ -54,7 +50,7 @@ export class Shutdown {
     const now = this.engine.clock.monotonic();
     this.endsAt = later(now, this.timeout);
     this.timers.set(this.overdue, this.endsAt);
-    this.timers.set(this.tell, later(now, QUIET));
+    this.timers.set(this.reminder, later(now, QUIET));
   }
 
   /** Resolves when no call is in flight, or the time is over. */
@@ -73,18 +69,18 @@ export class Shutdown {
   }
 
   private async run(): Promise<void> {
-    const { engine, timers, acquiring } = this;
+    const { engine, timers } = this;
     const { leases, backgroundRetry } = engine;
     this.begin();
-    if (this.tell.heapIndex === -1) timers.set(this.tell, later(engine.clock.monotonic(), QUIET));
+    if (this.reminder.heapIndex === -1) timers.set(this.reminder, later(engine.clock.monotonic(), QUIET));
     if (this.calls.size > 0) await this.callsEnded();
     engine.isClosing = true;
-    const lines = acquiring.keys.all;
+    const lines = engine.keys.all;
     this.refuseWaits(() => true);
     await engine.timers.within(this.timeLeft, leases.held.drained());
     // Replies to releases, which callers have not waited for.
     await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
-    timers.clear(this.tell);
+    timers.clear(this.reminder);
     timers.clear(this.overdue);
     leases.abandonAll();
     // Requests under way get the time of one request; locks that they bring are released.
@@ -107,8 +103,7 @@ export class Shutdown {
    * @param hasRetries whether failed requests have just been repeated once more
    */
   private async takeBackUnanswered(hasRetries: boolean): Promise<void> {
-    const { session, timers, backgroundRetry } = this.engine;
-    const { unanswered: tried, keys } = this.acquiring;
+    const { session, timers, backgroundRetry, unanswered: tried, keys } = this.engine;
     const tries = [...tried.values()].map(({ owner, caller }) => [owner, caller.key] as const);
     const unanswered = [...tries, ...keys.unanswered];
     if (unanswered.length === 0 && !hasRetries) return;
@@ -119,8 +114,8 @@ export class Shutdown {
   }
 
   private refuseWaits(which: (caller: PendingAcquire) => boolean): void {
-    for (const line of this.acquiring.keys.all) line.shutDown(which);
-    for (const polling of this.acquiring.retrying) if (which(polling.caller)) polling.close();
+    for (const line of this.engine.keys.all) line.shutDown(which);
+    for (const polling of this.engine.retrying) if (which(polling.caller)) polling.close();
   }
 
   /** Of `shutdownTimeout`, ms. */
@@ -131,7 +126,7 @@ export class Shutdown {
 
   private report(): void {
     const held = [...this.engine.leases.all].flatMap(({ holders }) => holders);
-    const waiting = this.acquiring.keys.all.flatMap(({ machine }) => [...machine.waiting]);
+    const waiting = this.engine.keys.all.flatMap(({ machine }) => [...machine.waiting]);
     const uses = [...held.map((hold) => this.holdOf(hold)), ...waiting.map((caller) => this.waitOf(caller))];
     if (uses.length === 0) return;
     const named = uses.slice(0, MOST_NAMED).join(', ');

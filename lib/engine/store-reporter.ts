@@ -4,8 +4,7 @@ import { CallbackTimer, type TimerQueue } from '../common/timer-queue.js';
 import type { StoreStatus } from '../model/lock-status.js';
 import { LockUnavailableError } from '../model/lock.errors.js';
 import type { LockStoreError, StoreConnection } from '../stores/port/lock-store.js';
-import type { EngineLog } from './engine-log.js';
-import type { EventHub } from './event-hub.js';
+import type { EngineLog, EventHub } from './event-hub.js';
 
 /** How long requests of waiting callers may fail before that is reported, ms: longer than most failovers. */
 const PATIENCE = 1_500;
@@ -90,12 +89,12 @@ export class StoreReporter {
 
   /** A check has found that no lock can be acquired, or has got no answer. */
   unfit(cause: LockStoreError): void {
-    this.heard(cause);
+    this.requestEnded(cause);
     if (!this.isLocal) this.failing = { since: this.failing?.since ?? this.clock.wall(), cause };
   }
 
   /** The outcome of a request that only changes the status: a failure, or none. */
-  heard(failure: LockStoreError | undefined): void {
+  requestEnded(failure: LockStoreError | undefined): void {
     // These answers come from this process.
     if (this.isLocal) return;
     // A refusal shows that it can be reached.
@@ -108,7 +107,7 @@ export class StoreReporter {
 
   /** The store has answered; logged once after a failure. */
   answered(): void {
-    if (this.reachable !== true) this.heard(undefined);
+    if (this.reachable !== true) this.requestEnded(undefined);
     if (this.waitFailure !== undefined) this.forgetWait();
     // Only a grant ends a refusal.
     if (this.failing !== undefined && isSilence(this.failing.cause)) this.failing = undefined;
@@ -122,7 +121,7 @@ export class StoreReporter {
 
   /** A request of waiting callers has failed and is being repeated: reported unless one succeeds in time. */
   waitFailed(failure: LockStoreError): void {
-    this.heard(failure);
+    this.requestEnded(failure);
     if (this.isLocal || this.isAnnounced) return;
     if (this.waitFailure === undefined)
       this.timers.set(this.patience, later(this.clock.monotonic(), PATIENCE));
@@ -141,10 +140,10 @@ export class StoreReporter {
   /** Locks hold in this process only, or in the store again (B65). */
   degraded(isLocal: boolean, error: LockStoreError | undefined): void {
     if (isLocal === this.isLocal) return;
-    if (error !== undefined) this.heard(error);
+    if (error !== undefined) this.requestEnded(error);
     this.isLocal = isLocal;
     this.failing = undefined;
-    if (!isLocal) this.heard(undefined);
+    if (!isLocal) this.requestEnded(undefined);
     this.trouble = undefined;
     this.isAnnounced = false;
     this.forgetWait();

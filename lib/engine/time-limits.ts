@@ -1,3 +1,5 @@
+import { deadlineOf, type MonotonicMs } from '../common/clock.js';
+
 /** How long a caller whose time is over waits for an answer on its way, ms (B10). */
 export const ANSWER_GRACE = 30;
 
@@ -15,3 +17,11 @@ export const POLL_JITTER = 30;
 
 /** Lease of a pushed grant until it is claimed, ms (P12). */
 export const CLAIM_LEASE = 2_000;
+
+/** Whether the caller's own `leaseTime` is over when an answer takes so many ms. */
+export function isLeaseTooShort(
+  { leaseTime }: { readonly leaseTime: number | undefined },
+  took: number,
+): boolean {
+  return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
+}

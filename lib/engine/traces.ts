@@ -7,6 +7,7 @@ import {
   type HoldTrace,
   isTraced,
 } from '../model/lock-channels.js';
+import { type EventSubject, kindOf } from '../model/lock-kind.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import {
   LockClosedError,
@@ -17,7 +18,6 @@ import {
   LockUpgradeError,
 } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
-import { type EventSubject, kindOf } from './event-subject.js';
 
 /** How a failed call ended. Any other error is the reason of its signal. */
 export function outcomeOf(error: unknown, { skips }: Pick<ResolvedLockOptions, 'skips'>): AcquireOutcome {
@@ -39,7 +39,7 @@ export function traceAcquire<H extends LockHandle>(
   const onWaiting = (): void => {
     trace.waitingSince ??= Date.now();
   };
-  const tell = async (): Promise<H> => {
+  const traced = async (): Promise<H> => {
     const startedAt = performance.now();
     try {
       const handle = await take({ ...options, onWaiting });
@@ -52,7 +52,7 @@ export function traceAcquire<H extends LockHandle>(
       trace.duration = performance.now() - startedAt;
     }
   };
-  return acquireChannel.tracePromise(tell, trace);
+  return acquireChannel.tracePromise(traced, trace);
 }
 
 /** A hold as traces show it. */

@@ -1,59 +1,59 @@
+import { later } from '../common/clock.js';
+import { CallbackTimer } from '../common/timer-queue.js';
+import { backoff } from '../model/lock-retry.options.js';
+import type { ResolvedRetry } from '../model/lock-retry.options.js';
 import {
   type AcquireRequest,
   type Grant,
   LockStoreError,
   type MonotonicMs,
+  type OwnerId,
 } from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
-import type { AcquireContext, TriedLock } from './acquire.js';
-import type { EngineContext } from './context.js';
-import type { Deadline } from './deadline.js';
+import { withHolder } from './holder-names.js';
 import { startHold } from './key-runner.js';
+import type { LockEngine } from './lock-engine.js';
 import type { LeaseLeft } from './lock-reporter.js';
-import type { PendingAcquire } from './pending-acquire.js';
+import type { Deadline, EndOfWait, PendingAcquire } from './pending-acquire.js';
+import { ANSWER_GRACE, isLeaseTooShort, SILENCE } from './time-limits.js';
 
-/** Why a try failed: others hold the lock, or the store could not be asked. */
-export type Refusal =
-  | { readonly held: true; readonly holderLeaseLeft: LeaseLeft | undefined }
-  | {
-      readonly held: false;
-      readonly failure: LockStoreError | undefined;
-      /** How long the answer took, ms, if it was a grant that came too late. */
-      readonly after?: number;
-    };
+/** Why a try failed. */
+type Refusal =
+  | { readonly because: 'held'; readonly holderLeaseLeft: LeaseLeft | undefined }
+  | { readonly because: 'unavailable'; readonly failure: LockStoreError }
+  /** It was granted, but the answer took so many ms that it came too late. */
+  | { readonly because: 'late'; readonly took: number };
 
 /** `waitTime: 0`, or a wait that shutdown no longer allows: one request, and no position in a queue. Never rejects. */
-export async function tryOnce(context: AcquireContext, caller: PendingAcquire): Promise<void> {
+export async function tryOnce(engine: LockEngine, caller: PendingAcquire): Promise<void> {
   caller.onEnd = () => {
     caller.fail(caller.abortReason);
   };
   caller.listen();
-  let refusal = await tryForLock(context, caller);
+  let refusal = await tryForLock(engine, caller);
   // Granted too late, usually because this process was stopped, which says nothing about the next request.
-  if (refusal?.held === false && refusal.after !== undefined) refusal = await tryForLock(context, caller);
+  if (refusal?.because === 'late') refusal = await tryForLock(engine, caller);
   if (refusal === undefined || caller.isSettled) return;
-  const { engine } = context;
-  engine.reporter.refuse(caller, errorOf(context, caller, refusal));
+  engine.reporter.refuse(caller, errorOf(engine, caller, refusal));
 }
 
-function errorOf({ engine, keys }: AcquireContext, caller: PendingAcquire, refusal: Refusal): Error {
-  const { reporter } = engine;
-  if (!refusal.held) return unavailableOf(reporter, caller, refusal, refusal.after);
+function errorOf({ reporter, keys }: LockEngine, caller: PendingAcquire, refusal: Refusal): Error {
+  if (refusal.because !== 'held') return unavailableOf(reporter, caller, refusal);
   return caller.waitTime === 0
     ? reporter.timedOut(caller, refusal.holderLeaseLeft, keys.of(caller.key)?.ownHolder)
     : reporter.closed(caller.key);
 }
 
 /** The error of a caller whose request failed or was granted too late. */
-export function unavailableOf(
-  reporter: EngineContext['reporter'],
+function unavailableOf(
+  reporter: LockEngine['reporter'],
   caller: PendingAcquire,
-  { failure, after }: Extract<Refusal, { readonly held: false }>,
-  waitedFor: number | undefined,
+  refusal: Exclude<Refusal, { readonly because: 'held' }>,
+  waitedFor?: number,
 ): Error {
-  return after === undefined
-    ? reporter.unavailable(caller, failure, waitedFor)
-    : reporter.lateGrant(caller, after);
+  return refusal.because === 'late'
+    ? reporter.lateGrant(caller, refusal.took)
+    : reporter.unavailable(caller, refusal.failure, waitedFor);
 }
 
 /**
@@ -63,48 +63,53 @@ export function unavailableOf(
  * @param owner gets the request, so that it can take it back while it is under way
  * @returns undefined if the caller has its outcome, or the request was taken back
  */
-export async function tryForLock(
-  context: AcquireContext,
+async function tryForLock(
+  engine: LockEngine,
   caller: PendingAcquire,
   owner?: { request: TryRequest | undefined },
 ): Promise<Refusal | undefined> {
-  const { engine, keys } = context;
   const { key, limit } = caller;
   try {
     for (let tries = 1; ; tries += 1) {
-      const line = keys.of(key);
+      const line = engine.keys.of(key);
       // This process holds the lock, or the store keeps its callers waiting.
-      if (line?.keepsOut(limit) === true) return { held: true, holderLeaseLeft: line.holderLeaseLeft };
-      const request = new TryRequest(context, [caller]);
+      if (line?.keepsOut(limit) === true) {
+        return { because: 'held', holderLeaseLeft: line.holderLeaseLeft };
+      }
+      const request = new TryRequest(engine, [caller]);
       if (owner !== undefined) owner.request = request;
       const reply = await request.send(([only]) => engine.session.acquire(only));
       if (!request.end()) return undefined;
       if (reply instanceof LockStoreError) {
         if (reply.inDoubt) void request.withdraw(true);
-        return { held: false, failure: reply };
+        return { because: 'unavailable', failure: reply };
       }
       if (reply.outcome === 'conflict') {
         caller.fail(engine.reporter.disagreement(caller, reply.limit));
         return undefined;
       }
       if (reply.outcome === 'granted') {
-        if (!request.wasBroken) return await begin(context, caller, request, reply);
+        if (!request.wasBroken) return await begin(engine, caller, request, reply);
         await request.withdraw(false);
       } else if (reply.outcome !== 'cancelled') {
         const left = reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined;
-        return { held: true, holderLeaseLeft: engine.leaseLeft(left) };
+        return { because: 'held', holderLeaseLeft: engine.leaseLeft(left) };
       }
       if (caller.isSettled) return undefined;
-      if (tries > 1) return { held: false, failure: takenBack() };
+      if (tries > 1) {
+        // Says nothing about who holds the lock (B11).
+        const details = { inDoubt: false, retryable: true };
+        return { because: 'unavailable', failure: new LockStoreError('it took the request back', details) };
+      }
     }
   } catch (error) {
-    return { held: false, failure: unusableReply(error) };
+    return { because: 'unavailable', failure: unusableReply(error) };
   }
 }
 
 /** The store has granted the lock: the caller gets it, unless it is too late. */
 async function begin(
-  { engine }: AcquireContext,
+  engine: LockEngine,
   caller: PendingAcquire,
   request: TryRequest,
   grant: Grant,
@@ -113,15 +118,190 @@ async function begin(
     request.granted([grant]);
     return undefined;
   }
-  const after = engine.clock.monotonic() - request.sentAt;
+  const took = engine.clock.monotonic() - request.sentAt;
   await request.withdraw(false);
   if (engine.isClosing) caller.fail(engine.reporter.closed(caller.key));
-  return caller.isSettled ? undefined : { held: false, failure: undefined, after };
+  return caller.isSettled ? undefined : { because: 'late', took };
 }
 
-/** Says nothing about who holds the lock (B11). */
-function takenBack(): LockStoreError {
-  return new LockStoreError('it took the request back', { inDoubt: false, retryable: true });
+/** For a caller that may not wait (`maxWaiting`): gets a free lock only. */
+export const ONCE: ResolvedRetry = { maxAttempts: 1, backoff: backoff.fixed(1) };
+
+/** A caller with `retry`: single tries with pauses between them, and no position in a queue. */
+export class RetryingAcquire {
+  private tries = 0;
+  isWaiting = false;
+  private triedAt = 0;
+  /** Of the last try that has ended. */
+  private refusal: Refusal | undefined;
+  private endPause: (() => void) | undefined;
+  /** How long the last try that has ended took, ms. */
+  private took = 0;
+  /** Whether there is no time for another try. */
+  private isLastTry = false;
+  /** The last request, under way or not. */
+  request: TryRequest | undefined;
+  private isOver = false;
+
+  constructor(
+    private readonly engine: LockEngine,
+    readonly caller: PendingAcquire,
+    private readonly retry: ResolvedRetry,
+  ) {}
+
+  /** Resolves when the caller has its outcome and no request is under way. */
+  async run(): Promise<void> {
+    const { engine, caller } = this;
+    caller.onEnd = this.giveUp;
+    caller.begin();
+    engine.retrying.add(this);
+    while (!caller.isSettled && !this.isOver) {
+      this.triedAt = engine.clock.monotonic();
+      const refusal = await tryForLock(engine, caller, this);
+      this.took = engine.clock.monotonic() - this.triedAt;
+      if (refusal !== undefined) await this.refused(refusal);
+    }
+    engine.retrying.delete(this);
+    this.isWaiting = false;
+  }
+
+  /** The application shuts down (B60). */
+  close(): void {
+    this.end(this.engine.reporter.closed(this.caller.key));
+  }
+
+  private async refused(refusal: Refusal): Promise<void> {
+    if (this.caller.isSettled) return;
+    this.tries += 1;
+    const { caller, engine, retry, refusal: before } = this;
+    this.refusal = refusal;
+    const mayNotWait = !this.isWaiting && (retry === ONCE || isFull(engine, caller));
+    if (mayNotWait && refusal.because === 'held') {
+      this.end(engine.reporter.queueFull(caller, countWaiting(engine, caller.key)));
+      return;
+    }
+    this.isWaiting = !mayNotWait;
+    // Every further grant would be too late for its own `leaseTime`, too.
+    const isLateAgain =
+      refusal.because === 'late' && before?.because === 'late' && isLeaseTooShort(caller, refusal.took);
+    const isRejected = refusal.because === 'unavailable' && !refusal.failure.retryable;
+    const isLast = this.tries >= retry.maxAttempts || caller.prolonged;
+    if (mayNotWait || isLateAgain || isRejected || isLast) {
+      this.fail();
+      return;
+    }
+    caller.onWaiting?.();
+    if (refusal.because === 'unavailable') engine.storeReporter.waitFailed(refusal.failure);
+    await this.pause(retry.backoff.pauseAfter(this.tries));
+  }
+
+  private pause(ms: number): Promise<void> {
+    const { timers, clock } = this.engine;
+    return new Promise((resolve) => {
+      const reminder = new CallbackTimer(() => this.endPause?.());
+      this.endPause = () => {
+        this.endPause = undefined;
+        timers.clear(reminder);
+        resolve();
+      };
+      const now = clock.monotonic();
+      const lastChance = this.lastChance();
+      const isCut = !this.isLastTry && lastChance < now + ms;
+      if (isCut) this.isLastTry = true;
+      timers.set(reminder, isCut ? lastChance : later(now, ms));
+    });
+  }
+
+  /** When the last try has to begin if answers take longer than an outcome may be late (B10). */
+  private lastChance(): MonotonicMs {
+    const { startedAt, waitTime } = this.caller;
+    return later(startedAt, this.took > ANSWER_GRACE / 2 ? waitTime - this.took : Infinity);
+  }
+
+  private readonly giveUp = (why: EndOfWait): void => {
+    const { caller, engine, request } = this;
+    const isPart = caller.partOf !== undefined;
+    if (why === 'aborted') this.end(caller.abortReason);
+    else if (isPart && request?.isUnderWay === true) this.takeBack(request);
+    // The other keys are being released, so that another try would be of no use.
+    else if (isPart || caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
+    else {
+      // For the answer of the try that is under way, or that begins now (B10).
+      caller.prolong(engine.clock.monotonic());
+      this.endPause?.();
+    }
+  };
+
+  /** Cancels the request under way before the caller hears of the outcome (B10). */
+  private takeBack(request: TryRequest): void {
+    this.isOver = true;
+    const error = this.failure();
+    void request.takeBack(this.caller, ANSWER_GRACE).then(() => {
+      this.end(error);
+    });
+  }
+
+  private fail(): void {
+    const error = this.failure();
+    const named = withHolder(this.engine, this.caller, error);
+    if (named === undefined) {
+      this.end(error);
+      return;
+    }
+    this.isOver = true;
+    this.caller.stop();
+    void named.then((outcome) => {
+      this.end(outcome);
+    });
+  }
+
+  /** B11: the last answer decides. */
+  private failure(): Error {
+    const { caller, engine, refusal, tries } = this;
+    const { reporter } = engine;
+    const now = engine.clock.monotonic();
+    if (refusal?.because === 'held')
+      return reporter.triesTimedOut(
+        caller,
+        refusal.holderLeaseLeft,
+        tries,
+        engine.keys.of(caller.key)?.ownHolder,
+      );
+    if (this.request?.isHeldByOthers === true) return reporter.triesTimedOut(caller, undefined, tries + 1);
+    const isSilent = now - this.triedAt > SILENCE;
+    if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
+    const waitedFor = now - caller.startedAt;
+    if (refusal === undefined) return reporter.unavailable(caller, undefined, waitedFor);
+    return unavailableOf(reporter, caller, refusal, waitedFor);
+  }
+
+  private end(error: unknown): void {
+    this.isWaiting = false;
+    this.engine.reporter.refuse(this.caller, error);
+    this.endPause?.();
+  }
+}
+
+/** How many callers of this process wait for a key, in its queue or between two tries. */
+function countWaiting({ keys, retrying }: LockEngine, key: string): number {
+  let count = keys.of(key)?.machine.waiting.size ?? 0;
+  for (const { isWaiting, caller } of retrying) if (isWaiting && caller.key === key) count += 1;
+  return count;
+}
+
+/** Whether as many callers wait for the key as this one accepts. */
+export function isFull(engine: LockEngine, { key, maxWaiting }: PendingAcquire): boolean {
+  return maxWaiting !== Infinity && countWaiting(engine, key) >= maxWaiting;
+}
+
+/** A single try for one key. */
+export interface TriedLock {
+  readonly caller: PendingAcquire;
+  readonly owner: OwnerId;
+  /** Whether its grant was broken by force before the answer arrived. */
+  wasBroken: boolean;
+  /** Whether the store has reported, before its answer, that others come first. */
+  isHeldByOthers: boolean;
 }
 
 /** One for each lock; at least one. */
@@ -136,10 +316,9 @@ export class TryRequest {
   private readonly locks: readonly TriedLock[];
 
   constructor(
-    private readonly context: AcquireContext,
+    private readonly engine: LockEngine,
     callers: readonly PendingAcquire[],
   ) {
-    const { engine } = context;
     this.sentAt = engine.leases.sendingAt();
     this.locks = callers.map((caller) => {
       return { caller, owner: engine.nextOwner(), wasBroken: false, isHeldByOthers: false };
@@ -158,13 +337,13 @@ export class TryRequest {
 
   /** Whether the leases that it brought may be over. */
   get mayBeOver(): boolean {
-    const { leases } = this.context.engine;
+    const { leases } = this.engine;
     return this.locks.some(({ caller }) => leases.mayBeOver(this.sentAt, caller.lease));
   }
 
   /** Asks the store; resolves with its answer or failure. Call `end` at once then. */
-  async send<R>(ask: (requests: Requests) => PromiseLike<R>): Promise<R | LockStoreError> {
-    const { engine, keys, unanswered } = this.context;
+  async send<R>(acquire: (requests: Requests) => PromiseLike<R>): Promise<R | LockStoreError> {
+    const { storeReporter, keys, unanswered } = this.engine;
     this.isUnderWay = true;
     for (const lock of this.locks) {
       unanswered.set(lock.owner, lock);
@@ -173,8 +352,8 @@ export class TryRequest {
     try {
       const [first, ...others] = this.locks.map(requestFor);
       if (first === undefined) throw new TypeError('it is asked for nothing');
-      const reply = await ask([first, ...others]);
-      engine.storeReporter.answered();
+      const reply = await acquire([first, ...others]);
+      storeReporter.answered();
       return reply;
     } catch (error) {
       return storeFailure(error);
@@ -184,14 +363,13 @@ export class TryRequest {
   /** The answer has arrived. Returns whether it counts: not if the request was taken back meanwhile. */
   end(): boolean {
     this.isUnderWay = false;
-    for (const { owner } of this.locks) this.context.unanswered.delete(owner);
+    for (const { owner } of this.locks) this.engine.unanswered.delete(owner);
     return !this.isTakenBack;
   }
 
   /** The store has granted all locks. */
   granted(grants: readonly Grant[]): void {
-    const { engine, keys } = this.context;
-    const { sentAt: startedAt } = this;
+    const { engine, sentAt: startedAt } = this;
     const granted = this.locks.map(({ caller, owner }, index) => {
       const grant = grants[index];
       if (grant === undefined) throw new TypeError('it granted some of the locks only');
@@ -203,12 +381,12 @@ export class TryRequest {
       const lease = engine.leases.open({ owner, inDoubt: false }, caller, grant);
       startHold(engine, lease, caller, lease.firstToken, startedAt);
       if (engine.hub.observed) engine.reporter.granted(caller, lease.firstToken);
-      if (caller.limit === 1) keys.adopt(lease);
+      if (caller.limit === 1) engine.keys.adopt(lease);
     }
   }
 
   async withdraw(inDoubt: boolean): Promise<void> {
-    const { engine } = this.context;
+    const { engine } = this;
     await Promise.all(this.locks.map(({ caller, owner }) => engine.withdraw(caller.key, owner, inDoubt)));
   }
 
@@ -216,7 +394,7 @@ export class TryRequest {
   async takeBack(wait: Pick<Deadline<unknown>, 'stop'>, patience: number): Promise<void> {
     this.isTakenBack = true;
     wait.stop();
-    await this.context.engine.timers.within(patience, this.withdraw(true));
+    await this.engine.timers.within(patience, this.withdraw(true));
   }
 }
 

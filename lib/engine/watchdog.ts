@@ -1,5 +1,5 @@
 import { pauseBefore } from '../common/background-retry.js';
-import { type Clock, later } from '../common/clock.js';
+import { later, type SuspendAwareClock } from '../common/clock.js';
 import { whenReplied } from '../common/deferred.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
 import {
@@ -12,10 +12,9 @@ import {
 } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import type { HandOverBudget } from './key-machine/hand-over-budget.js';
-import type { LeaseReporter } from './lease-reporter.js';
 import type { Lease } from './lease.js';
 import type { Leases } from './leases.js';
-import type { SuspendAwareClock } from './suspend-aware-clock.js';
+import type { LockEngine } from './lock-engine.js';
 
 const MICROTASK = Promise.resolve();
 const NO_RESERVATION = Promise.resolve(undefined);
@@ -39,14 +38,11 @@ export class Watchdog {
   private readonly retries = new Map<Lease, Retry>();
 
   constructor(
-    private readonly session: LockStoreSession,
-    private readonly clock: Clock,
-    private readonly reporter: LeaseReporter,
-    private readonly cautious: SuspendAwareClock,
+    private readonly engine: LockEngine,
     private readonly leases: Leases,
-    private readonly watchdogTimeout: number,
+    private readonly cautious: SuspendAwareClock,
   ) {
-    this.timers = new TimerQueue(clock, false);
+    this.timers = new TimerQueue(engine.clock, false);
   }
 
   watch(lease: Lease): void {
@@ -84,7 +80,7 @@ export class Watchdog {
   reserve(lease: Lease, budget: HandOverBudget, tokens: number, done: () => void): void {
     const { key, owner } = lease;
     const sentAt = this.cautious.sendingAt();
-    const term = tokens === 1 && this.isFresh(lease, sentAt) ? 0 : this.watchdogTimeout;
+    const term = tokens === 1 && this.isFresh(lease, sentAt) ? 0 : this.engine.watchdogTimeout;
     const replied = (reply: ReserveReply | undefined): void => {
       if (reply?.outcome === 'reserved' && Number.isSafeInteger(reply.token)) {
         budget.reserved(reply.token, tokens, reply.othersWait, sentAt);
@@ -101,10 +97,14 @@ export class Watchdog {
       done();
     };
     const request = { key, owner, lease: term, isRenewed: true, tokens };
-    whenReplied<ReserveReply | undefined>(this.session.reserve?.(request) ?? NO_RESERVATION, replied, () => {
-      budget.reservationFailed();
-      done();
-    });
+    whenReplied<ReserveReply | undefined>(
+      this.engine.session.reserve?.(request) ?? NO_RESERVATION,
+      replied,
+      () => {
+        budget.reservationFailed();
+        done();
+      },
+    );
   }
 
   /** The store can be reached again: what failed is tried at once. */
@@ -123,7 +123,7 @@ export class Watchdog {
 
   /** ms after which a lease is renewed. */
   private get interval(): number {
-    return Math.min(this.watchdogTimeout, this.session.longestUnrenewed ?? Infinity) / 3;
+    return Math.min(this.engine.watchdogTimeout, this.engine.session.longestUnrenewed ?? Infinity) / 3;
   }
 
   /** Whether nearly all of the lease's time is left, and the store is known to have it. */
@@ -178,7 +178,7 @@ export class Watchdog {
     const due = batch.filter((lease) => this.leases.isGood(lease));
     const sentAt = this.cautious.sendingAt();
     void renewLeases(
-      this.session,
+      this.engine.session,
       due,
       (lease) => this.termOf(lease, sentAt),
       (lease, outcome, term) => {
@@ -191,7 +191,7 @@ export class Watchdog {
   /** The lease to request, ms. */
   private termOf(lease: Lease, sentAt: MonotonicMs): number {
     const { fixedLease, startedAt } = lease;
-    if (fixedLease === undefined) return this.watchdogTimeout;
+    if (fixedLease === undefined) return this.engine.watchdogTimeout;
     // A `leaseTime` ends when it would have ended without this request. A claim sets the whole of it, which a jump of the
     // wall clock must not shorten; a later renewal subtracts such a jump, unless `extend()` came after it.
     const isClaim = lease.unclaimed && lease.renewedAt === startedAt;
@@ -203,7 +203,7 @@ export class Watchdog {
 
   private answered(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     lease.needsVerification = false;
-    this.reporter.store.heard(undefined);
+    this.engine.storeReporter.requestEnded(undefined);
     this.leases.renewed(lease, reply, sentAt, term);
     this.renewed(lease, sentAt);
   }
@@ -212,14 +212,15 @@ export class Watchdog {
   private failed(lease: Lease, error: LockStoreError): void {
     if (!this.leases.isGood(lease)) return;
     lease.renewalFailure = error;
-    this.reporter.store.heard(error);
+    this.engine.storeReporter.requestEnded(error);
     const retry = this.retries.get(lease) ?? { timer: this.retryTimer(lease), failures: 0 };
     this.retries.set(lease, retry);
     const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
     retry.failures += 1;
-    this.timers.set(retry.timer, later(this.clock.monotonic(), pause));
+    this.timers.set(retry.timer, later(this.engine.clock.monotonic(), pause));
     // Last, since a listener may end the hold.
-    if (this.reporter.hub.observed) this.reporter.renewalFailed(lease, this.leases.remaining(lease), error);
+    const { hub, reporter } = this.engine;
+    if (hub.observed) reporter.renewalFailed(lease, this.leases.remaining(lease), error);
   }
 
   private retryTimer(lease: Lease): CallbackTimer {

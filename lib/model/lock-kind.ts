@@ -1,3 +1,4 @@
+import type { Clock } from '../common/clock.js';
 import { check } from './option-checks.js';
 
 /** The kind of a lock, in events, metrics and traces. */
@@ -38,4 +39,27 @@ export function checkName(where: string, name: unknown): string {
   const isGood = typeof name === 'string' && name.length <= LONGEST_NAME && /^[^\p{C}]+$/u.test(name);
   check(isGood, where, `name must be a string of 1 to ${String(LONGEST_NAME)} printable characters`, name);
   return name;
+}
+
+/** What an event is about: a call, or a hold. */
+export interface EventSubject extends Omit<LockKind, 'mode'> {
+  readonly key: string;
+}
+
+/** How many may hold a lock at once, in the words of the options. */
+export function sharingOf(limit: number): Pick<LockKind, 'mode' | 'limit'> {
+  return { mode: limit === 1 ? 'exclusive' : 'shared', limit };
+}
+
+/** What events and status show of calls and holds alike. */
+export function kindOf({ name, limit, label }: Omit<LockKind, 'mode'>): LockKind {
+  return { name: boundedName(name), ...sharingOf(limit), label };
+}
+
+/** The common fields of all events about a key. */
+export function factsOf(
+  subject: EventSubject,
+  clock: Clock,
+): LockKind & { readonly key: string; readonly at: number } {
+  return { key: subject.key, at: clock.wall(), ...kindOf(subject) };
 }

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { LockService } from '../api/lock.service.js';
-import type { EngineLog } from '../engine/engine-log.js';
+import type { EngineLog } from '../engine/lock-engine.js';
 import { LockEngine, type EngineSettings } from '../engine/lock-engine.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockKey } from '../model/lock-key.js';

@@ -36,6 +36,9 @@ class Caller {
   isOverdue() {
     return this.isOverdueNow;
   }
+  prolong() {
+    this.prolonged = true;
+  }
 }
 
 class Lease {
@@ -58,6 +61,12 @@ class Lease {
 
 /** One process: the effects of its machine. */
 class Process {
+  leases = {
+    isGood: ({ state }) => state === 'held',
+    isSure: ({ state }) => state === 'held',
+    deadlineOf: (startedAt, lease) => startedAt + lease,
+    mayBeOver: () => false,
+  };
   canReserve = true;
   isClosing = false;
   owners = 0;
@@ -155,7 +164,6 @@ class Process {
     caller.isSettled = true;
     caller.outcome = error;
   }
-  prolong() {}
   reportQueued() {}
   reportFailure() {}
   afterwards(event) {
@@ -163,21 +171,6 @@ class Process {
   }
   nothingLeaving() {}
   unused() {}
-  isGood(lease) {
-    return lease.state === 'held';
-  }
-  isSure(lease) {
-    return lease.state === 'held';
-  }
-  deadlineOf(startedAt, lease) {
-    return startedAt + lease;
-  }
-  mayBeOver() {
-    return false;
-  }
-  isLeaseTooShort() {
-    return false;
-  }
   lateAnswer() {
     return undefined;
   }
@@ -354,11 +347,11 @@ export class World {
     this.pushAll(grants);
     const { machine } = process;
     if (request.kind === 'acquire') {
-      const { entry, caller, sentAt } = request;
+      const { entry } = request;
       if (reply.outcome === 'queued') entry.queuedAt ??= this.callers;
       const text = `${reply.outcome}${reply.tokens}${reply.othersWait}`;
       this.answer(process, request, text, () => {
-        machine.queue.replied(entry, reply, caller, sentAt, this.now);
+        machine.queue.replied(entry, reply, this.now);
       });
     } else if (request.kind === 'reserve') {
       const { lease, budget, tokens, sentAt } = request;
@@ -436,7 +429,7 @@ export class World {
         : [
             budget.handOvers,
             budget.tokensLeft,
-            budget.othersWait,
+            budget.areOthersWaiting,
             budget.countedFrom,
             budget.settledAt,
             budget.isReserving,
@@ -446,7 +439,7 @@ export class World {
     const ofLease = (lease) =>
       `${name(lease.owner)}/${lease.users}${lease.isParked ? 'p' : ''}${lease.state}${lease.passed}[${ofBudget(lease)}]`;
     const ofEntry = (entry) =>
-      `${name(entry.owner)}${entry.state}${ofCaller(entry.caller)}${entry.askedLease},${entry.isAnswered},${entry.isContended},${entry.isQueueing},${entry.inDoubt},${entry.isWoken},${entry.wasBroken},${entry.failures},${entry.shortestInDoubt}${entry.pushed === undefined ? '' : '!'}`;
+      `${name(entry.owner)}${entry.state}${ofCaller(entry.caller)}${entry.askedLease},${entry.isAnswered},${entry.isContended},${entry.inDoubt},${entry.isWoken},${entry.wasBroken},${entry.failures},${entry.shortestInDoubt}${entry.pushed === undefined ? '' : '!'}`;
     const parts = [this.now, JSON.stringify(this.rules, (_, value) => (value === Infinity ? 'x' : value))];
     for (const each of this.processes) {
       const { machine, requests, answers, pushes, holds, timers, wakesAt } = each;

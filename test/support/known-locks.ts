@@ -6,7 +6,7 @@ import type { LockApp } from './lock-app.js';
 export function knownBy(app: LockApp): string {
   const { engine } = app.locks as unknown as { readonly engine: LockEngine };
   const { keys } = engine as unknown as { readonly keys: KeyRunners };
-  const leases = [...engine.context.leases.all].map(
+  const leases = [...engine.leases.all].map(
     ({ owner, limit, users, isParked, state }) =>
       `${owner} (limit ${limit}, ${users} users, ${isParked ? 'parked' : state})`,
   );
@@ -14,6 +14,6 @@ export function knownBy(app: LockApp): string {
     return `${key}: ${waiting.size} wait, ${leases.length} leases`;
   });
   const asking = keys.unanswered.map(([owner]) => owner);
-  const { clientId } = engine.context;
+  const { clientId } = engine;
   return `${clientId} holds [${leases.join(', ')}], has queues [${waits.join(', ')}], asks for [${asking.join(', ')}]`;
 }

@@ -334,10 +334,10 @@ describe('callers of one process', () => {
     }));
     const engine = await start(store);
     const first = await engine.acquire('key', options);
-    engine.context.storeReporter.heard(failure);
+    engine.storeReporter.requestEnded(failure);
     const waiting = engine.acquire('key', options);
     await settled();
-    expect(engine.context.storeReporter.status()).toMatchObject({ reachable: false, error: failure });
+    expect(engine.storeReporter.status()).toMatchObject({ reachable: false, error: failure });
     await first.release();
     await (await waiting).release();
   });

@@ -102,7 +102,7 @@ describe('several keys in one request (B12)', () => {
   };
   const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
   const isFree = async (...keys: string[]): Promise<void> => {
-    for (const key of keys) expect([key, await engine.context.session.inspect(key)]).toEqual([key, null]);
+    for (const key of keys) expect([key, await engine.session.inspect(key)]).toEqual([key, null]);
   };
 
   it('a store that can grant several locks at once gets one request', async () => {
@@ -291,7 +291,7 @@ describe('several keys in one request (B12)', () => {
 
   it('F24: an abort by a listener of the granted event comes too late', async () => {
     const abort = new AbortController();
-    engine.context.hub.events.subscribe(({ type }) => {
+    engine.hub.events.subscribe(({ type }) => {
       if (type === 'granted') abort.abort('too late');
     });
     const lock = await acquire(['a', 'b'], { signal: abort.signal });
@@ -419,7 +419,7 @@ describe('several keys in one request (B12)', () => {
       store.twist = () => Promise.resolve(null);
       store.meanwhile = (key) => (key === 'b' && count++ < times ? breakFirst() : undefined);
       const breakFirst = async (): Promise<void> => {
-        await other.context.session.forceRelease('a');
+        await other.session.forceRelease('a');
         // By then its holder is notified.
         await new Promise((resolve) => setImmediate(resolve));
       };

@@ -228,9 +228,8 @@ describe('a listener of lock events', () => {
 
   it('B14: is removed when it unsubscribes or completes', async () => {
     const app = await start();
-    const { hub } = (
-      app.locks as unknown as { engine: { context: { hub: { subscribers: ReadonlySet<unknown> } } } }
-    ).engine.context;
+    const { hub } = (app.locks as unknown as { engine: { hub: { subscribers: ReadonlySet<unknown> } } })
+      .engine;
     const before = hub.subscribers.size;
     const { events } = app.locks;
     for (const listen of [

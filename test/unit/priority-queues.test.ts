@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { IndexedHeap, type HeapItem } from '../../lib/common/indexed-heap.js';
-import { MostlyOrderedQueue } from '../../lib/common/mostly-ordered-queue.js';
+import { MostlyOrderedQueue } from '../../lib/common/timer-queue.js';
 
 interface Item extends HeapItem {
   readonly rank: number;

@@ -38,7 +38,7 @@ describe('the pauses of a call with retry', () => {
     engine = new LockEngine(store, settings, silent, clock);
     await engine.start();
     // Held by another owner: a hold of this engine would have its own timer.
-    await engine.context.session.acquire({
+    await engine.session.acquire({
       key: 'k',
       owner: 'another:1' as OwnerId,
       lease: 2 ** 30,
@@ -97,7 +97,7 @@ describe('the pauses of a call with retry', () => {
     await jest.advanceTimersByTimeAsync(1);
     expect(triedAt).toEqual([0, 100, 200, 250]);
     expect(outcome.ended).toMatch(/LockTimeoutError: .*\(number 4, after 250 ms\)/);
-    expect(engine.context.timers.size).toBe(0);
+    expect(engine.timers.size).toBe(0);
   });
 
   it('B14: leave nothing behind after an abort or the last attempt', async () => {
@@ -105,9 +105,9 @@ describe('the pauses of a call with retry', () => {
     const aborted = outcomeOf({ signal: abort.signal, waitTime: Infinity });
     outcomeOf({ maxAttempts: 2 });
     await jest.advanceTimersByTimeAsync(100);
-    expect(engine.context.timers.size).toBe(1);
+    expect(engine.timers.size).toBe(1);
     abort.abort('enough');
-    expect(engine.context.timers.size).toBe(0);
+    expect(engine.timers.size).toBe(0);
     await jest.advanceTimersByTimeAsync(0);
     expect(aborted.ended).toBe('enough');
     expect(jest.getTimerCount()).toBe(0);

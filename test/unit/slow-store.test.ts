@@ -54,7 +54,7 @@ describe('several keys in a distant store', () => {
   let look: LockStoreSession;
   beforeEach(() => {
     memory = new MemoryLockStore();
-    look = engineOn(memory).context.session;
+    look = engineOn(memory).session;
   });
 
   const engineOn = (store: LockStore): LockEngine =>

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { SuspendAwareClock } from '../../lib/engine/suspend-aware-clock.js';
+import { SuspendAwareClock } from '../../lib/common/clock.js';
 import type { MonotonicMs, WallClockMs } from '../../lib/index.js';
 
 const HOUR = 3_600_000;

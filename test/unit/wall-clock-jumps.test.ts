@@ -110,7 +110,7 @@ describe('a jump of the wall clock', () => {
     store = new WatchedStore();
     const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
     engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
-    engine.context.hub.events.subscribe((event) => events.push(event));
+    engine.hub.events.subscribe((event) => events.push(event));
     await engine.start();
   });
   afterEach(async () => {
@@ -188,7 +188,7 @@ describe('a jump of the wall clock', () => {
     };
     // Neither on the first grant nor on that of the second attempt.
     await expect(engine.acquire('key', options)).rejects.toThrow(LockUnavailableError);
-    expect(await engine.context.session.inspect('key')).toBeNull();
+    expect(await engine.session.inspect('key')).toBeNull();
     store.onItsWay = () => {
       store.onItsWay = () => undefined;
       ahead += HOUR;
@@ -345,7 +345,7 @@ describe('a jump of the wall clock', () => {
     const first = await engine.acquire('key', options);
     const waiting = other.acquire('key', { ...options, waitTime: 5_000, leaseTime: 60_000 });
     await jest.advanceTimersByTimeAsync(100);
-    other.context.hub.events.subscribe(({ type }) => {
+    other.hub.events.subscribe(({ type }) => {
       if (type === 'granted') ahead += HOUR;
     });
     await first.release();
@@ -372,7 +372,7 @@ describe('a jump of the wall clock', () => {
       store.failure = noAnswer;
       await expect(engine.acquire('key', options)).rejects.toThrow(LockUnavailableError);
       store.failure = undefined;
-      await engine.context.session.forceRelease('key');
+      await engine.session.forceRelease('key');
       ahead += HOUR;
       const anew = await engine.acquire('key', options);
       expect(anew.token).toBeGreaterThan(hold.token);

@@ -44,7 +44,7 @@ export class HandOverBudget {
   /**
    * @param nextToken the first token that no hold has used
    * @param tokensLeft how many tokens there are from it on
-   * @param othersWait whether other processes are known to wait
+   * @param areOthersWaiting whether other processes are known to wait
    * @param countedFrom since when they may be waiting
    * @param knownAt when no other process was known to wait, if none is
    * @param maxHandOvers hand-overs in a row while others may be waiting
@@ -52,18 +52,13 @@ export class HandOverBudget {
   constructor(
     private nextToken: number,
     private tokensLeft: number,
-    private othersWait: boolean,
+    public areOthersWaiting: boolean,
     private countedFrom: MonotonicMs,
     knownAt = countedFrom,
     private readonly maxHandOvers = MAX_LOCAL_HANDOVERS,
   ) {
     this.block = tokensLeft;
-    this.settledAt = othersWait ? (-Infinity as MonotonicMs) : knownAt;
-  }
-
-  /** Whether other processes are known to wait. */
-  get areOthersWaiting(): boolean {
-    return this.othersWait;
+    this.settledAt = areOthersWaiting ? (-Infinity as MonotonicMs) : knownAt;
   }
 
   /** When this process has kept the lease from others for as long as it may. */
@@ -73,13 +68,13 @@ export class HandOverBudget {
 
   /** Until when readers may wait for the reservation under way instead of queueing in the store. */
   get awaitedUntil(): MonotonicMs {
-    if (!this.isReserving || this.othersWait) return this.endsAt;
+    if (!this.isReserving || this.areOthersWaiting) return this.endsAt;
     return Math.max(this.endsAt, this.reservingSince + MAX_LOCAL_TENURE) as MonotonicMs;
   }
 
   /** Whether only a reservation can tell if others wait, and one is worth sending. */
   get mayReserve(): boolean {
-    return !this.isReserving && !this.othersWait && !this.hasFailed;
+    return !this.isReserving && !this.areOthersWaiting && !this.hasFailed;
   }
 
   /** Whether there are no tokens left and the last reservation failed. */
@@ -105,7 +100,9 @@ export class HandOverBudget {
 
   /** Whether the reservation under way is likely to let the lease pass on. */
   isAwaited(now: MonotonicMs): boolean {
-    return this.isReserving && now < this.endsAt && (!this.othersWait || this.handOvers < this.maxHandOvers);
+    return (
+      this.isReserving && now < this.endsAt && (!this.areOthersWaiting || this.handOvers < this.maxHandOvers)
+    );
   }
 
   /** Counts a hand-over; returns the token of the next hold. */
@@ -126,7 +123,8 @@ export class HandOverBudget {
     if (this.isReserving) return false;
     const left = this.maxHandOvers - this.handOvers;
     // The turn of the others comes soon anyway: only if the tokens would not last until then.
-    if (this.othersWait) return (isFirst || left > this.tokensLeft) && this.tokensLeft <= this.block / 4;
+    if (this.areOthersWaiting)
+      return (isFirst || left > this.tokensLeft) && this.tokensLeft <= this.block / 4;
     return (
       this.tokensLeft <= this.block / 4 ||
       left < MAX_LOCAL_HANDOVERS / 4 ||
@@ -145,7 +143,7 @@ export class HandOverBudget {
     this.isReserving = this.hasFailed = false;
     this.nextToken = token;
     this.tokensLeft = this.block = tokens;
-    this.othersWait = othersWait;
+    this.areOthersWaiting = othersWait;
     if (othersWait) return;
     this.countedFrom = this.settledAt = sentAt;
     this.handOvers -= this.handOversWhenSent;

@@ -1,10 +1,14 @@
 import { LinkedQueue, type Linked } from '../../common/linked-queue.js';
 import { later } from '../../common/clock.js';
-import type { Timer } from '../../common/timer-queue.js';
-import type { LockStoreError, MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
-import { ANSWER_GRACE } from '../time-limits.js';
+import type {
+  LockStoreError,
+  MonotonicMs,
+  OwnerId,
+  PushedGrant,
+  WallClockMs,
+} from '../../stores/port/lock-store.js';
 import { maxTokens, tokensFor, type HandOverBudget } from './hand-over-budget.js';
-import { StoreQueue, type QueueEntry, type QueueEffects } from './store-queue.js';
+import { StoreQueue, type LeaseClock, type QueueEntry, type QueueEffects } from './store-queue.js';
 
 /**
  * For how long, ms, idle permits go back at once after a reservation was answered too late: over a slow network that is
@@ -14,7 +18,7 @@ const WITHOUT_PARKING = 1_000;
 
 const NONE: readonly never[] = [];
 
-/** One call that wants the lock. The machine reads it, and writes the last two fields only. */
+/** One call that wants the lock. The machine reads it, and writes the last field only. */
 export interface Caller<C> extends Linked<C> {
   /** How many may hold the lock at once: 1, a number of permits, or `Infinity` for readers. */
   readonly limit: number;
@@ -33,8 +37,9 @@ export interface Caller<C> extends Linked<C> {
   readonly isSettled: boolean;
   /** Whether its time is over, though no timer has fired yet. */
   isOverdue(now: MonotonicMs): boolean;
-  /** Whether it was given a little longer than its time, for an answer on its way (B10). */
-  prolonged: boolean;
+  readonly prolonged: boolean;
+  /** Gives it a little longer than its time, for an answer on its way (B10). */
+  prolong(now: MonotonicMs): void;
   /** How long the store's last answer took, ms, if it was a grant that came too late to be of use. */
   lateAfter: number | undefined;
 }
@@ -74,12 +79,16 @@ export type Refusal =
 
 /** What the machine has done for it. None of these calls back before the event that they are part of has ended. */
 export interface KeyEffects<C, L> extends QueueEffects<C> {
+  readonly leases: LeaseClock & {
+    isGood(lease: L, now: MonotonicMs): boolean;
+    isSure(lease: L, now: MonotonicMs): boolean;
+  };
   /** Whether nothing new may begin, because the application shuts down. */
   readonly isClosing: boolean;
   /** Begins a hold. `superseded`: leases that the store can't have any more, since it has granted this one. */
   start(caller: C, lease: L, token: number, from: MonotonicMs, superseded: readonly L[]): void;
   /** Registers the lease of a grant. */
-  open(entry: QueueEntry<C>, caller: C, grant: EntryGrant): L;
+  open(entry: QueueEntry<C>, caller: C, grant: LeaseGrant): L;
   /** Returns a lease without a hold to the store; later {@link KeyMachine.withdrawn}. */
   release(lease: L): void;
   /** Renews a lease and reserves tokens; later {@link KeyMachine.reserved}. */
@@ -88,30 +97,31 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   explain(caller: C, why: Refusal): unknown;
   /** Ends a call. `afterCleanUp`: not before its queue entry has left the store, within reason. */
   refuse(caller: C, error: unknown, afterCleanUp: boolean): void;
-  /** Gives a caller whose time is over a little longer. */
-  prolong(caller: C, until: MonotonicMs): void;
   /** Later {@link KeyMachine.fire}. */
   wakeAt(time: MonotonicMs): void;
   clearWake(): void;
-  isGood(lease: L, now: MonotonicMs): boolean;
-  isSure(lease: L, now: MonotonicMs): boolean;
   /** Nobody waits, nothing is held, and nothing of this key is in the store. */
   unused(): void;
 }
 
-/** A grant that the machine has accepted for a caller. One object, since every lock has one. */
-export interface EntryGrant {
+/** A grant that was accepted for a caller. */
+export interface LeaseGrant {
   readonly token: number;
   readonly since: WallClockMs;
+  /** When the lease began at the earliest. */
   readonly startedAt: MonotonicMs;
   /** Until when it may be relied on. */
   readonly deadline: MonotonicMs;
-  /** Whether it was pushed and has to be claimed. */
+  /** Whether the grant was pushed and has to be claimed. */
   readonly unclaimed: boolean;
+  /** Whether the grant holds in this process only (B65). */
   readonly degraded: boolean;
-  readonly tokens: number | undefined;
-  readonly othersWait: boolean | undefined;
-  readonly turnFrom: MonotonicMs | undefined;
+  /** How many tokens came with it, that of the first hold included; 1 if left out. */
+  readonly tokens?: number | undefined;
+  /** Whether other processes are known to wait. */
+  readonly othersWait?: boolean | undefined;
+  /** See {@link PushedGrant.turnFrom}. */
+  readonly turnFrom?: MonotonicMs | undefined;
 }
 
 /**
@@ -143,13 +153,11 @@ export interface EntryGrant {
  * After each event `settle` restores what has to be true: every caller has a lease or an entry that will serve or wake it,
  * or stands behind one that has; no entry and no idle lease is kept for nobody.
  */
-export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Timer {
-  heapIndex = -1;
-  dueAt = Infinity as MonotonicMs;
-
+export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   readonly waiting = new LinkedQueue<C>();
   readonly queue: StoreQueue<C, L>;
-  private held: readonly L[] = NONE;
+  /** What this process holds of the key. */
+  leases: readonly L[] = NONE;
   /** Until when the leases here serve every caller like the one before, so that there is nothing to settle. */
   private enoughUntil = -Infinity;
   private parksFrom = -Infinity;
@@ -160,11 +168,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
 
   // What is known
 
-  /** What this process holds of the key. */
-  get leases(): readonly L[] {
-    return this.held;
-  }
-
   /** Whether the lock is known to be held, so that the next caller has to wait. */
   isBusy(now: MonotonicMs): boolean {
     return this.isAnyGood(now) || this.queue.isBehindOthers(now);
@@ -172,13 +175,13 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
 
   /** Whether a caller with that limit need not ask the store, which can only answer that the lock is held. */
   keepsOut(limit: number, now: MonotonicMs): boolean {
-    const others = this.held[0]?.limit ?? this.queue.first?.limit;
+    const others = this.leases[0]?.limit ?? this.queue.first?.limit;
     return limit === 1 && others === 1 && this.isBusy(now);
   }
 
   /** Whether a caller that has just joined has to wait, whatever the store is going to answer. */
   surelyWaits(caller: C, now: MonotonicMs): boolean {
-    if (caller.isSettled) return false;
+    if (!this.waiting.has(caller)) return false;
     if (this.queue.size === 0 || this.keepsOut(caller.limit, now)) return this.isBusy(now);
     return this.queue.of(caller) === undefined && this.queue.isBehindOthers(now);
   }
@@ -218,12 +221,11 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
   /** Its time is over, or its signal was aborted. */
   leave(caller: C, because: 'timeout' | 'aborted', now: MonotonicMs): void {
     const { queue, waiting, effects } = this;
-    const isUnanswered = queue.isNothingKnown && this.held.length === 0;
+    const isUnanswered = queue.isNothingKnown && this.leases.length === 0;
     const isPart = caller.partOf !== undefined;
     const isTimeout = because === 'timeout';
     if (isTimeout && isUnanswered && !caller.prolonged && !isPart) {
-      caller.prolonged = true;
-      effects.prolong(caller, later(now, ANSWER_GRACE));
+      caller.prolong(now);
       return;
     }
     const error = effects.explain(
@@ -268,7 +270,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     const head = this.waiting.first;
     if (head === undefined || !this.canServe(lease, head)) return false;
     const { budget } = lease;
-    if (budget === undefined || !this.effects.isSure(lease, now)) return false;
+    if (budget === undefined || !this.effects.leases.isSure(lease, now)) return false;
     const inTurn = isInTurn(head, budget);
     if (!inTurn || !budget.mayPass(now, isFirst(head, budget))) {
       return (inTurn || !budget.areOthersWaiting) && this.park(lease, budget, now);
@@ -283,9 +285,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
    * at once; then {@link lingered} follows.
    */
   linger(lease: L, now: MonotonicMs): boolean {
-    const { budget } = lease;
     if (!lease.isForReaders || !lease.isTransferable || this.waiting.size > 0 || this.effects.isClosing)
       return false;
+    const { budget } = lease;
     if (budget?.mayPass(now) !== true || budget.areOthersWaiting) return false;
     lease.isParked = true;
     return true;
@@ -301,7 +303,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
   /** Lost, released, or kept for `holdAtLeast`. */
   leaseEnded(lease: L, now: MonotonicMs): void {
     if (!this.drop(lease)) return;
-    if (this.waiting.size > 0 || this.queue.size > 0 || this.held.length > 0) {
+    if (this.waiting.size > 0 || this.queue.size > 0 || this.leases.length > 0) {
       this.settle(now, lease.budget?.areOthersWaiting === true);
     } else this.closeIfUnused();
   }
@@ -313,17 +315,17 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
 
   /** The store has answered a reservation, or has not. */
   reserved(lease: L, now: MonotonicMs): void {
-    if (!this.held.includes(lease)) return;
+    if (!this.leases.includes(lease)) return;
     this.enoughUntil = -Infinity;
     if (lease.isParked) {
       // Timeouts that show now may have ended the lease.
-      if (!this.holdEnded(lease, now) && this.held.includes(lease)) this.release(lease, now);
+      if (!this.holdEnded(lease, now) && this.leases.includes(lease)) this.release(lease, now);
     } else if (lease.limit !== 1 || this.waiting.first?.fair === true) this.settle(now);
   }
 
   /** The time of {@link KeyEffects.wakeAt} has come: this process has had its turn on a lease, and somebody still waits. */
   fire(now: MonotonicMs): void {
-    if (this.held.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
+    if (this.leases.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
       this.parksFrom = later(now, WITHOUT_PARKING);
     }
     this.settle(now);
@@ -332,7 +334,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
   // Called by the queue in the store
 
   /** The store has granted the entry for this caller. */
-  granted(entry: QueueEntry<C>, caller: C, grant: EntryGrant, now: MonotonicMs): void {
+  granted(entry: QueueEntry<C>, caller: C, grant: LeaseGrant, now: MonotonicMs): void {
     const { effects } = this;
     this.waiting.leave(caller);
     const lease = effects.open(entry, caller, grant);
@@ -340,8 +342,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     // One entry stands for all readers who waited.
     if (lease.isForReaders) this.startReaders(lease, now, true);
     // Most locks are free, and nobody else wants them.
-    const isAlone = this.waiting.size === 0 && this.queue.size === 0 && this.held.length === 1;
-    if (!isAlone || this.heapIndex !== -1) this.settle(now);
+    const isAlone = this.waiting.size === 0 && this.queue.size === 0 && this.leases.length === 1;
+    if (!isAlone) this.settle(now);
   }
 
   /** Refuses all callers whose limit is another than that of the store. Whether there were any. */
@@ -377,34 +379,34 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
    *
    * @param contended whether the lock is expected to be held
    */
-  settle(now: MonotonicMs, contended = this.held.length > 0 && this.waiting.first?.limit === 1): void {
+  settle(now: MonotonicMs, contended = this.leases.length > 0 && this.waiting.first?.limit === 1): void {
     let isContended = contended;
-    if (this.held.length > 0) {
+    if (this.leases.length > 0) {
       isContended = this.returnParked(now) ?? isContended;
-      for (const lease of this.held) if (lease.isForReaders) this.startReaders(lease, now);
+      for (const lease of this.leases) if (lease.isForReaders) this.startReaders(lease, now);
       // What was parked for those who have begun may be too much.
       if (this.waiting.size === 0) this.returnParked(now);
     }
     const head = this.waiting.first;
     const { queue } = this;
-    if (head === undefined || this.held.length === 0) this.stopLooking();
+    if (head === undefined || this.leases.length === 0) this.stopLooking();
     if (head === undefined) {
       if (queue.size > 0) queue.provide([], 0, false, now);
       this.closeIfUnused();
       return;
     }
-    const serving = this.held.length === 0 ? 0 : this.countServing(head, now);
+    const serving = this.leases.length === 0 ? 0 : this.countServing(head, now);
     if (head.limit === 1) {
       const wanted = serving > 0 ? 0 : 1;
       if (queue.size + wanted > 0) queue.provide([head], wanted, isContended, now);
       return;
     }
-    isContended ||= this.held.some(({ budget }) => budget?.areOthersWaiting === true);
+    isContended ||= this.leases.some(({ budget }) => budget?.areOthersWaiting === true);
     queue.providePermits(head, serving, isContended, now);
   }
 
   closeIfUnused(): void {
-    if (this.waiting.size === 0 && this.held.length === 0 && this.queue.isEmpty) this.effects.unused();
+    if (this.waiting.size === 0 && this.leases.length === 0 && this.queue.isEmpty) this.effects.unused();
   }
 
   refuse(caller: C, why: Refusal): void {
@@ -416,29 +418,29 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
   violations(): readonly string[] {
     const callers = [...this.waiting];
     const found: string[] = [...this.queue.violations(callers)];
-    const first = this.held[0];
-    if (first !== undefined && this.held.some(({ limit }) => limit !== first.limit))
+    const first = this.leases[0];
+    if (first !== undefined && this.leases.some(({ limit }) => limit !== first.limit))
       found.push('leases of two limits');
-    if (first?.limit === 1 && this.held.length > 1) found.push('two exclusive leases');
-    if (this.held.some(({ isParked, users }) => isParked && users > 0))
+    if (first?.limit === 1 && this.leases.length > 1) found.push('two exclusive leases');
+    if (this.leases.some(({ isParked, users }) => isParked && users > 0))
       found.push('a parked lease is in use');
     if (callers.some(({ isSettled }) => isSettled)) found.push('a caller that has its outcome still waits');
-    if (callers.length > 0 && this.held.length === 0 && this.queue.size === 0) {
+    if (callers.length > 0 && this.leases.length === 0 && this.queue.size === 0) {
       found.push('callers wait, and nothing will serve them');
     }
     return found;
   }
 
   private isAnyGood(now: MonotonicMs): boolean {
-    return this.held.some((lease) => this.effects.isGood(lease, now));
+    return this.leases.some((lease) => this.effects.leases.isGood(lease, now));
   }
 
   /** B11: why a caller has not got the lock in its time. Only "held" if the store said so, and can be relied on. */
   private whyNotServed(caller: C, now: MonotonicMs): Refusal {
-    const { queue, held } = this;
+    const { queue, leases: held } = this;
     const entry = caller.limit === 1 ? queue.first : queue.of(caller);
     const limit = held[0]?.limit ?? Infinity;
-    const isAllGood = held.length >= limit && held.every((lease) => this.effects.isGood(lease, now));
+    const isAllGood = held.length >= limit && held.every((lease) => this.effects.leases.isGood(lease, now));
     const here = isAllGood || (this.isAnyGood(now) && (caller.limit === 1 || entry === undefined));
     const isSilent = entry !== undefined && queue.isUnreliable(entry, now);
     if (!here && caller.lateAfter !== undefined) return { because: 'late', took: caller.lateAfter };
@@ -458,20 +460,20 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     const { first } = this.waiting;
     if (first === undefined || this.queue.size > 0 || !this.isEnough(first, now)) return false;
     if (first.limit !== Infinity) return true;
-    for (const lease of this.held) this.startReaders(lease, now);
+    for (const lease of this.leases) this.startReaders(lease, now);
     const next = this.waiting.first;
     return next === undefined || this.isEnough(next, now);
   }
 
   private isEnough({ limit, needsOwnLease }: C, now: MonotonicMs): boolean {
-    return now < this.enoughUntil && limit === this.held[0]?.limit && !needsOwnLease;
+    return now < this.enoughUntil && limit === this.leases[0]?.limit && !needsOwnLease;
   }
 
   /** How many leases are expected to serve the next callers in time, without an entry. */
   private countServing(head: C, now: MonotonicMs): number {
     let count = 0;
     let next = Infinity;
-    for (const lease of this.held) {
+    for (const lease of this.leases) {
       const { budget, isForReaders, keptUntil = 0 } = lease;
       // After `holdAtLeast` the lock passes on through the store, where others may be first.
       if (budget === undefined || keptUntil > now || !this.canServe(lease, head)) continue;
@@ -508,7 +510,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
     for (let head = this.waiting.first; head !== undefined; head = this.waiting.first) {
       if (!this.canServe(lease, head) || !budget.mayPass(now, isFirst(head, budget))) return;
       if (!isInTurn(head, budget) && (head.fair || !isNew)) return;
-      if (!this.effects.isSure(lease, now)) return;
+      if (!this.effects.leases.isSure(lease, now)) return;
       this.startOn(head, lease, budget, now);
     }
   }
@@ -516,7 +518,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
   private reserve(lease: L, budget: HandOverBudget, now: MonotonicMs): void {
     budget.reserving(now);
     const { size } = this.waiting;
-    const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.held.length);
+    const callers = lease.isForReaders ? size + lease.users : Math.ceil(size / this.leases.length);
     this.effects.reserve(lease, budget, tokensFor(callers, lease.limit));
   }
 
@@ -534,7 +536,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
    */
   private returnParked(now: MonotonicMs): boolean | undefined {
     let areOthersWaiting: boolean | undefined;
-    for (const lease of this.held) {
+    for (const lease of this.leases) {
       if (!lease.isParked || lease.state !== 'held') continue;
       const { budget } = lease;
       const { first } = this.waiting;
@@ -560,21 +562,22 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> implements Ti
 
   /** Returns the leases that the store can't have any more, now that it has granted this one. */
   private keep(lease: L): readonly L[] {
-    const { held } = this;
+    const { leases: held } = this;
     this.enoughUntil = -Infinity;
     // All of it, or of another limit: the store grants that only if this process holds nothing any more.
     if (lease.limit === 1 || lease.limit !== held[0]?.limit) {
-      this.held = [lease];
+      this.leases = [lease];
+      this.effects.clearWake();
       return held;
     }
-    this.held = [...held, lease];
+    this.leases = [...held, lease];
     return NONE;
   }
 
   private drop(lease: L): boolean {
-    if (!this.held.includes(lease)) return false;
-    this.held = this.held.length === 1 ? NONE : this.held.filter((each) => each !== lease);
-    if (this.held.length === 0) this.stopLooking();
+    if (!this.leases.includes(lease)) return false;
+    this.leases = this.leases.length === 1 ? NONE : this.leases.filter((each) => each !== lease);
+    if (this.leases.length === 0) this.stopLooking();
     this.enoughUntil = -Infinity;
     return true;
   }

@@ -7,7 +7,7 @@ import type {
   OwnerId,
   PushedGrant,
 } from '../../stores/port/lock-store.js';
-import { SILENCE } from '../time-limits.js';
+import { isLeaseTooShort, SILENCE } from '../time-limits.js';
 import type { Caller, KeyMachine, LocalLease } from './key-machine.js';
 
 /** Entries of one process for one key at most: enough to fill every permit that gets free, and few enough to poll. */
@@ -18,8 +18,17 @@ const OUTDATED = 250;
 
 const NONE: readonly never[] = [];
 
+/** How long leases last that began no earlier than `startedAt`. */
+export interface LeaseClock {
+  /** Until when such a lease may be relied on. */
+  deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs;
+  /** Whether it may be over by now. */
+  mayBeOver(startedAt: MonotonicMs, lease: number): boolean;
+}
+
 /** What a queue entry needs done for it. */
 export interface QueueEffects<C> {
+  readonly leases: LeaseClock;
   /** Whether one request can reserve tokens for several holds, so that readers of one process share a lease. */
   readonly canReserve: boolean;
   /** A new owner id (P30). */
@@ -28,6 +37,8 @@ export interface QueueEffects<C> {
   acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
   /** Removes the entry's owner from the store, in the background; later `withdrawn`. */
   cancel(entry: QueueEntry<C>): void;
+  /** The pause of an entry is over: has the queue handle that. */
+  due(entry: QueueEntry<C>): void;
   /** Later `due`: when the holder's lease is over, or for the heartbeat (P14). */
   poll(entry: QueueEntry<C>, holderLeaseLeft: number | undefined): void;
   /** Later `due`: after a pause that grows with the failures. */
@@ -36,12 +47,6 @@ export interface QueueEffects<C> {
   /** Has what the store pushes reach the entry. */
   opened(entry: QueueEntry<C>): void;
   closed(entry: QueueEntry<C>): void;
-  /** Until when a lease may be relied on that began no earlier than `startedAt`. */
-  deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs;
-  /** Whether a lease of so many ms may be over by now. */
-  mayBeOver(startedAt: MonotonicMs, lease: number): boolean;
-  /** Whether the answer took longer than the caller's own `leaseTime`. */
-  isLeaseTooShort(caller: C, took: number): boolean;
   /** What is wrong with an answer that took so long. */
   lateAnswer(took: number): LockStoreError;
   /** Callers of this key wait behind others. */
@@ -75,14 +80,13 @@ export class QueueEntry<C> implements Timer {
   askedAt: MonotonicMs | undefined;
   /** The lease that the store would grant for this position. */
   askedLease = 0;
+  /** The caller that the last request was for, and when it was sent. */
+  askedFor: C | undefined;
+  sentAt = 0 as MonotonicMs;
   /** Whether the session has not sent that request yet. */
   isHeldBack = false;
   isAnswered = false;
-  /** Whether it is in the store's queue, or on its way there. */
-  isQueueing: boolean;
-  /** Whether a request of this owner may still be carried out. */
-  inDoubt = false;
-  /** The shortest lease that a request in doubt asked for. */
+  /** The shortest lease that a request in doubt asked for: one that may still be carried out. */
   shortestInDoubt = Infinity;
   /** Whether a grant was broken while a request was under way, so that its answer may report that grant. */
   wasBroken = false;
@@ -98,11 +102,14 @@ export class QueueEntry<C> implements Timer {
     readonly limit: number,
     /** For whom it asks; undefined when no caller needs it any more. */
     public caller: C | undefined,
-    /** Whether the lock is expected to be held. */
+    /** Whether the lock is known or expected to be held, so that the entry queues. */
     public isContended: boolean,
-    private readonly queue: { due(entry: QueueEntry<C>, now: MonotonicMs): void },
-  ) {
-    this.isQueueing = isContended;
+    private readonly effects: QueueEffects<C>,
+  ) {}
+
+  /** Whether a request of this owner may still be carried out. */
+  get inDoubt(): boolean {
+    return this.shortestInDoubt < Infinity;
   }
 
   get isAsking(): boolean {
@@ -114,8 +121,13 @@ export class QueueEntry<C> implements Timer {
     return this.isAnswered || this.inDoubt || this.isAsking;
   }
 
-  fire(now: MonotonicMs): void {
-    this.queue.due(this, now);
+  /** The last request may still be carried out. */
+  mayComeLater(): void {
+    this.shortestInDoubt = Math.min(this.shortestInDoubt, this.askedLease);
+  }
+
+  fire(): void {
+    this.effects.due(this);
   }
 }
 
@@ -196,30 +208,24 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   // Events
 
-  replied(
-    entry: QueueEntry<C>,
-    reply: AcquireReply,
-    askedFor: C,
-    sentAt: MonotonicMs,
-    now: MonotonicMs,
-  ): void {
+  replied(entry: QueueEntry<C>, reply: AcquireReply, now: MonotonicMs): void {
     if (entry.state === 'gone') return;
+    const { askedFor } = entry;
     entry.askedAt = undefined;
     entry.isAnswered = true;
     entry.failures = 0;
-    entry.isQueueing = reply.outcome === 'queued' || reply.outcome === 'busy';
     if (reply.outcome !== 'granted' && reply.outcome !== 'cancelled' && reply.outcome !== 'conflict') {
       this.queued(entry, reply.holderLeaseLeft, now);
       return;
     }
     this.heard(now);
     if (reply.outcome === 'granted') {
-      this.granted(entry, reply, sentAt, now);
+      this.granted(entry, reply, now);
       return;
     }
     // The caller that was requested for hears of a conflict, even if the entry stands for another one by now: otherwise
     // entries that pass from caller to caller would ask for ever. An entry without a caller tells none: it has another one.
-    if (reply.outcome === 'conflict' && entry.caller !== undefined) {
+    if (reply.outcome === 'conflict' && entry.caller !== undefined && askedFor !== undefined) {
       this.machine.refuseWaiting(askedFor, { because: 'limit', limit: reply.limit });
     }
     this.withdraw(entry, now);
@@ -227,10 +233,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   failed(entry: QueueEntry<C>, error: LockStoreError, now: MonotonicMs): void {
     if (entry.state === 'gone') return;
-    if (error.inDoubt) {
-      entry.inDoubt = true;
-      entry.shortestInDoubt = Math.min(entry.shortestInDoubt, entry.askedLease);
-    }
+    if (error.inDoubt) entry.mayComeLater();
     entry.askedAt = undefined;
     entry.wasBroken = false;
     this.failure = error;
@@ -311,7 +314,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.lastFreed = undefined;
     let count = 0;
     for (const caller of needy) {
-      if (caller.isSettled) continue;
+      // Its time was over.
+      if (!this.machine.waiting.has(caller)) continue;
       let entry = this.entries[count];
       while (entry !== undefined && entry.limit !== caller.limit) {
         this.free(entry, now);
@@ -357,7 +361,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   /** Withdraws the entry without waiting for the answer to its request. */
   abandon(entry: QueueEntry<C>, now: MonotonicMs): void {
-    entry.inDoubt = true;
+    entry.mayComeLater();
     this.withdraw(entry, now);
   }
 
@@ -395,14 +399,16 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     else this.proceed(entry, now);
   }
 
-  private granted(entry: QueueEntry<C>, grant: Grant, sentAt: MonotonicMs, now: MonotonicMs): void {
+  private granted(entry: QueueEntry<C>, grant: Grant, now: MonotonicMs): void {
     const { effects } = this;
+    const { sentAt } = entry;
     // Entries have moved on to other callers: the grant is for one that wants such a lease.
     if (entry.caller !== undefined && entry.caller.lease !== entry.askedLease) this.exchange(entry, now);
     const { caller, wasBroken } = entry;
     entry.wasBroken = false;
     if (caller?.lease !== entry.askedLease || wasBroken) this.withdraw(entry, now);
-    else if (effects.mayBeOver(sentAt, caller.lease)) this.grantedLate(entry, caller, now - sentAt, now);
+    else if (effects.leases.mayBeOver(sentAt, caller.lease))
+      this.grantedLate(entry, caller, now - sentAt, now);
     else this.deliver(entry, caller, grant, undefined, sentAt, caller.lease, false, now);
   }
 
@@ -413,8 +419,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private grantedLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): void {
     const wasLate = caller.lateAfter !== undefined;
     caller.lateAfter = took;
-    if (!this.effects.isLeaseTooShort(caller, took))
-      this.withdraw(entry, now, this.effects.lateAnswer(took), true);
+    if (!isLeaseTooShort(caller, took)) this.withdraw(entry, now, this.effects.lateAnswer(took), true);
     else if (!wasLate) this.withdraw(entry, now, undefined, true);
     else {
       this.machine.waiting.leave(caller);
@@ -433,7 +438,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (entry.shortestInDoubt < pushed.lease || !Number.isSafeInteger(pushed.token)) return false;
     const lease = Math.min(pushed.lease, caller.lease);
     // P13: not started, but asked for again.
-    if (this.effects.mayBeOver(pushed.startedAt, lease)) return false;
+    if (this.effects.leases.mayBeOver(pushed.startedAt, lease)) return false;
     this.deliver(entry, caller, pushed, pushed.turnFrom, pushed.startedAt, lease, true, now);
     return true;
   }
@@ -449,7 +454,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     now: MonotonicMs,
   ): void {
     this.remove(entry);
-    const deadline = this.effects.deadlineOf(startedAt, lease);
+    const deadline = this.effects.leases.deadlineOf(startedAt, lease);
     const grant = { token, since, startedAt, deadline, unclaimed, degraded, tokens, othersWait, turnFrom };
     this.machine.granted(entry, caller, grant, now);
   }
@@ -471,15 +476,16 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     }
     const { caller } = entry;
     if (caller === undefined) this.withdraw(entry, now);
-    else if (!this.deliverPushed(entry, caller, now)) this.ask(entry, caller);
+    else if (!this.deliverPushed(entry, caller, now)) this.request(entry, caller);
   }
 
-  private ask(entry: QueueEntry<C>, caller: C): void {
+  private request(entry: QueueEntry<C>, caller: C): void {
     entry.state = 'asking';
     entry.isWoken = false;
     entry.isHeldBack = false;
     entry.askedLease = caller.lease;
-    entry.askedAt = this.effects.acquire(entry, caller);
+    entry.askedFor = caller;
+    entry.sentAt = entry.askedAt = this.effects.acquire(entry, caller);
   }
 
   private pause(
@@ -527,7 +533,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     const { caller } = entry;
     const { machine } = this;
     const wasNeeded = this.remove(entry);
-    const isReopened = wasNeeded && isRepeated && caller?.isSettled === false;
+    const isReopened = wasNeeded && isRepeated && caller !== undefined && machine.waiting.has(caller);
     if (isReopened) {
       this.failure = failure;
       this.reopen(caller, entry.limit !== 1);
@@ -567,7 +573,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   /** A caller that finds out whether there is room must not be overtaken by one that queues at once. */
   private openFor(caller: C, contended: boolean, now: MonotonicMs): boolean {
-    const isBusy = contended || this.entries.some(({ isQueueing }) => isQueueing);
+    const isBusy = contended || this.entries.some(({ isContended }) => isContended);
     if (isBusy && this.entries.some(({ isAnswered, isContended }) => !isAnswered && !isContended))
       return false;
     if (!this.takeBack(caller, now)) this.proceed(this.add(caller, isBusy), now);
@@ -588,7 +594,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   private add(caller: C, contended: boolean): QueueEntry<C> {
-    const entry = new QueueEntry(this.effects.nextOwner(), caller.limit, caller, contended, this);
+    const entry = new QueueEntry(this.effects.nextOwner(), caller.limit, caller, contended, this.effects);
     this.entries = this.entries.length === 0 ? [entry] : [...this.entries, entry];
     this.effects.opened(entry);
     return entry;

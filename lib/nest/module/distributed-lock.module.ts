@@ -151,7 +151,7 @@ function providersOf(name: string | undefined): Provider[] {
         lifecycle: LockLifecycle,
         adapterHost: HttpAdapterHost,
       ): ExceptionFilter => {
-        answerErrorsOf([engine.context, locks], {
+        answerErrorsOf([engine, locks], {
           http: http && { ...http, busyReason: STATUS_CODES[http.busyStatus] ?? 'Error' },
           rpc,
         });

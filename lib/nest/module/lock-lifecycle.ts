@@ -15,8 +15,8 @@ export class LockLifecycle {
 
   /** Stands for errors that the application creates itself: the instance without a name, else the first. */
   get defaultOrigin(): object {
-    const contexts = [...this.engines].map(({ context }) => context);
-    return contexts.find(({ instance }) => instance === undefined) ?? contexts[0] ?? this;
+    const engines = [...this.engines];
+    return engines.find(({ instance }) => instance === undefined) ?? engines[0] ?? this;
   }
 
   async start(): Promise<void> {
