@@ -15,13 +15,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ClockedRedis } from '../test/explore/clocked-redis.mjs';
-import { ComparedStores, EPOCH, SCRIPT_SCENARIOS } from '../test/explore/compared-stores.mjs';
+import { ClockedRedis, EPOCH } from '../test/explore/clocked-redis.mjs';
+import { ComparedStores, SCRIPT_SCENARIOS } from '../test/explore/compared-stores.mjs';
 import { explore, violationOf } from '../test/explore/explore.mjs';
 import { PLANTS, QUORUM_PLANTS, SCRIPT_PLANTS } from '../test/explore/plants.mjs';
-import { QuorumWorld, takeOverTimers } from '../test/explore/quorum-world.mjs';
+import { QuorumWorld } from '../test/explore/quorum-world.mjs';
 import { RedisStore } from '../test/explore/redis-store.mjs';
 import { QUORUM_SCENARIOS, SCENARIOS } from '../test/explore/scenarios.mjs';
+import { takeOverTimers } from '../test/explore/world-time.mjs';
 import { World } from '../test/explore/world.mjs';
 import { ensureBuild, ensureDependencies } from './setup.mjs';
 
@@ -63,28 +64,30 @@ try {
   process.exitCode = 1;
 }
 
-/** The built classes that are explored; `change` edits the source of a copy. */
-function modulesOf(change) {
+/** The built classes that are explored. */
+function modulesOf(directory = dist) {
+  const part = (name) => require(join(directory, name));
+  return {
+    ...part('engine/key-machine/key-machine.js'),
+    ...part('engine/key-machine/hand-over-budget.js'),
+    ...part('stores/quorum/quorum-lock-store.js'),
+    ...part('stores/port/lock-store.js'),
+    ...part('common/clock.js'),
+  };
+}
+
+/** The same from a copy with a bug. */
+function plantedModules({ file, from, to }) {
   const directory = mkdtempSync(join(tmpdir(), 'explore-'));
   try {
+    const filter = (source) => !/\.(ts|map)$/.test(source);
     for (const part of ['engine', 'common', 'stores/port', 'stores/quorum'])
-      cpSync(join(dist, part), join(directory, part), { recursive: true });
+      cpSync(join(dist, part), join(directory, part), { recursive: true, filter });
     writeFileSync(join(directory, 'package.json'), '{ "type": "commonjs" }');
-    if (change !== undefined) {
-      const file = join(directory, change.file);
-      const source = readFileSync(file, 'utf8');
-      if (!source.includes(change.from))
-        throw new Failure(`the bug has no place in ${change.file}: ${change.from}`);
-      writeFileSync(file, source.replace(change.from, change.to));
-    }
-    const part = (name) => require(join(directory, name));
-    return {
-      ...part('engine/key-machine/key-machine.js'),
-      ...part('engine/key-machine/hand-over-budget.js'),
-      ...part('stores/quorum/quorum-lock-store.js'),
-      ...part('stores/port/lock-store.js'),
-      ...part('common/clock.js'),
-    };
+    const source = readFileSync(join(directory, file), 'utf8');
+    if (!source.includes(from)) throw new Failure(`the bug has no place in ${file}: ${from}`);
+    writeFileSync(join(directory, file), source.replace(from, to));
+    return modulesOf(directory);
   } finally {
     rmSync(directory, { recursive: true });
   }
@@ -94,8 +97,9 @@ function modulesOf(change) {
 async function part(name, { scenarios, plants, open, openPlanted, most, drainEvery }) {
   if (values.plants) {
     for (const [bug, { scenario, about, ...change }] of Object.entries(plants)) {
+      const { start } = scenarios[scenario];
       const planted = openPlanted(change, scenarios[scenario]);
-      const { run, violation, transitions } = await explore(planted, { transitions: 400_000 });
+      const { run, violation, transitions } = await explore(planted, { transitions: 400_000, start });
       if (violation === undefined) throw new Failure(`NOT FOUND ${bug}: ${about}`);
       if ((await violationOf(planted, run)) === undefined)
         throw new Failure(`the run of "${bug}" can't be replayed`);
@@ -116,7 +120,7 @@ async function part(name, { scenarios, plants, open, openPlanted, most, drainEve
   let left = shareOf(most);
   for (const [index, [scenario, rules]] of chosen.entries()) {
     const transitions = Math.ceil(left / (chosen.length - index));
-    const result = await explore(open(rules), { transitions, drainEvery });
+    const result = await explore(open(rules), { transitions, drainEvery, start: rules.start });
     left -= result.transitions;
     total.add(scenario, result);
     if (result.violation !== undefined) {
@@ -133,7 +137,7 @@ function machinePart() {
     plants: PLANTS,
     open: (rules) => () => new World(modules, rules),
     openPlanted: (change, rules) => {
-      const planted = modulesOf(change);
+      const planted = plantedModules(change);
       return () => new World(planted, rules);
     },
     most: 1,
@@ -149,7 +153,7 @@ async function quorumPart() {
     plants: QUORUM_PLANTS,
     open: (rules) => () => new QuorumWorld(modules, rules),
     openPlanted: (change, rules) => {
-      const planted = modulesOf(change);
+      const planted = plantedModules(change);
       return () => new QuorumWorld(planted, rules);
     },
     most: 0.06,
@@ -182,9 +186,9 @@ async function scriptsPart(redis) {
 
 async function redisPart(redis) {
   const store = new RedisStore(redis);
-  store.now = EPOCH;
   const modules = modulesOf();
   const open = (rules) => () => {
+    store.now = EPOCH;
     store.load();
     return new World(modules, rules, store);
   };

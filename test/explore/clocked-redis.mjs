@@ -12,6 +12,9 @@ const WORKER = new URL('./resp-worker.mjs', import.meta.url);
 /** How long the server may take to start, ms. */
 const START = 20_000;
 
+/** Where its clock begins. Any time will do, if it has as many digits as the present one. */
+export const EPOCH = 1_700_000_000_000;
+
 export class ClockedRedis {
   signal = new Int32Array(new SharedArrayBuffer(4));
   micros = new BigInt64Array(1);
@@ -45,6 +48,9 @@ export class ClockedRedis {
     const workerData = { path, port: port2, signal: this.signal };
     this.worker = new Worker(WORKER, { workerData, transferList: [port2] });
     this.worker.unref();
+    this.now = EPOCH;
+    const [[seconds]] = this.ask([['TIME']]).replies;
+    if (Number(seconds) * 1_000 !== EPOCH) throw new Error(`the clock of this ${program} can't be set`);
   }
 
   /** The clock stands still at this time, ms since the epoch. */

@@ -1,9 +1,7 @@
 // The model of the store beside the real scripts in a real Redis: each request and each step of time goes to both.
 import { isDeepStrictEqual } from 'node:util';
+import { EPOCH } from './clocked-redis.mjs';
 import { processOf, StoreModel } from './store-model.mjs';
-
-/** Any time will do, if it has as many digits as the present one. */
-export const EPOCH = 1_700_000_000_000;
 
 const owner = (name, limit, lease) => ({ owner: name, limit, lease, tokens: limit === 1 ? 2 : 4 });
 
@@ -95,7 +93,7 @@ export class ComparedStores {
       if (found?.reply.outcome === 'undecided') this.model = before;
       else if (expected !== undefined) this.compareReplies(event, expected, found);
     }
-    this.model.step(() => undefined);
+    this.model.look();
     this.compare(viewOf(this.model), viewOf(store));
     this.compare([], store.leftForEver);
   }

@@ -4,15 +4,15 @@
  *
  * @param open returns the world at its beginning: `events`, `apply`, `drain`, `violations` and `fingerprint`, see `World`;
  *   `apply` and `drain` may return promises
- * @param limits `transitions`: where to stop; `drainEvery`: one of so many new states is brought to its end
+ * @param limits `transitions`: where to stop; `drainEvery`: one of so many new states is brought to its end;
+ *   `start`: how each run begins
  * @returns how much was explored, and the shortest run that breaks an invariant, if there is one
  */
-export async function explore(open, { transitions: most, drainEvery = 1 }) {
+export async function explore(open, { transitions: most, drainEvery = 1, start = [] }) {
   const seen = new Set();
   let transitions = 0;
   let drained = 0;
-  let level = [{ run: [] }];
-  seen.add(hashOf(open().fingerprint));
+  let level = [{ run: start }];
   let depth = 0;
   for (; level.length > 0; depth += 1) {
     const next = [];

@@ -115,6 +115,13 @@ export const QUORUM_PLANTS = {
     from: 'if (this.session.raise === undefined ||',
     to: 'if (true ||',
   },
+  'nobody gives way': {
+    about: 'each of three waiters keeps the vote of one member',
+    scenario: 'a split',
+    file: 'stores/quorum/split-vote-resolver.js',
+    from: '!competitors.haveWon() && competitors.prevailOver(votes)',
+    to: 'false',
+  },
 };
 
 /** In the scripts, which are compared with the model. */

@@ -1,270 +1,17 @@
-// Two processes with the real quorum code on three members, each a model of a store. Every request, answer and push is
+// Two or three processes with the real quorum code on three members, each a model of a store. Every request, answer and push is
 // delivered when the explorer says so, and time passes when it says so. Deterministic: the same events lead to the same state.
 
+import { Member, Process } from './quorum-process.mjs';
 import { StoreModel, processOf } from './store-model.mjs';
+import { enter, settled } from './world-time.mjs';
 
-const KEY = 'key';
 const MEMBERS = 3;
-const LEASE = 10_000;
-const CLAIM_LEASE = 2_000;
 /** By how much the clock of one member is ahead, ms: less than any lease, or tokens may be smaller after one has ended. */
 const SKEW = 1_000;
 /** How often a process asks again, ms. */
 const POLL = 1_000;
 /** While runs are brought to their end, no lease may do it: what is left behind has to show. */
 const LONGEST_TIMER = 1_500;
-
-const runImmediate = globalThis.setImmediate;
-/** The world whose timers are set now. */
-let current;
-
-/** The clocks and timers of this process belong to the explored worlds from now on. */
-export function takeOverTimers() {
-  globalThis.setTimeout = (callback, ms) => {
-    const timer = { callback, dueAt: current.now + ms, unref: () => timer };
-    current.timers.add(timer);
-    return timer;
-  };
-  globalThis.clearTimeout = (timer) => current.timers.delete(timer);
-  globalThis.setImmediate = (callback) => void Promise.resolve().then(callback);
-  Math.random = () => 0.5;
-}
-
-/** Promises go on until they wait for an event. */
-const settled = () => new Promise((resolve) => runImmediate(resolve));
-
-/** One member: a model of a store, which can be away for a while. */
-class Member {
-  isAway = false;
-  store = new StoreModel();
-
-  /** @param skew by how much its clock is ahead, ms: tokens start from it */
-  constructor(world, id, skew) {
-    this.world = world;
-    this.id = id;
-    this.skew = skew;
-  }
-
-  /** The store, by its clock. */
-  get present() {
-    this.store.now = this.world.now + this.skew;
-    return this.store;
-  }
-
-  hasGrantedTo(owner) {
-    return this.present.holders.some((holder) => baseOf(holder.owner) === baseOf(owner));
-  }
-}
-
-/** An owner goes by another name at a member that it has left. */
-const baseOf = (owner) => owner.replace(/\.\d+$/, '');
-
-/** One connection of a process to a member: requests and answers keep their order, and so do pushes. */
-class Connection {
-  requests = [];
-  answers = [];
-  pushes = [];
-
-  constructor(world, member) {
-    this.world = world;
-    this.member = member;
-  }
-
-  send(kind, request) {
-    const { world, member } = this;
-    return new Promise((resolve, reject) => {
-      if (member.isAway) reject(world.failure(false));
-      else this.requests.push({ kind, request, resolve, reject });
-    });
-  }
-
-  /** The first request is carried out; its answer is on the way. */
-  deliver() {
-    const { kind, request, resolve, reject } = this.requests.shift();
-    const { reply, messages = [] } = executed(this.member.present, kind, request);
-    this.answers.push({ kind, owner: request.owner, reply, resolve, reject });
-    for (const message of messages) this.world.push(this.member, message);
-  }
-
-  /** Whatever is under way is in doubt. */
-  cut() {
-    for (const { reject } of [...this.answers, ...this.requests]) reject(this.world.failure(true));
-    this.requests = [];
-    this.answers = [];
-    this.pushes = [];
-  }
-}
-
-function executed(store, kind, request) {
-  if (kind === 'renew') {
-    const replies = request.map((each) => store.renew(each));
-    return {
-      reply: replies.map(({ reply }) => reply.outcome),
-      messages: replies.flatMap(({ messages }) => messages),
-    };
-  }
-  if (kind === 'inspect') return { reply: inspected(store) };
-  if (kind === 'release') {
-    const { reply, messages } = request.inDoubt ? store.cancel(request) : store.release(request);
-    return { reply: reply.outcome, messages };
-  }
-  const { reply, messages } = store[kind](request);
-  return { reply: { since: store.now, ...reply }, messages };
-}
-
-function inspected(store) {
-  store.step(() => undefined);
-  const { holders, queue, now } = store;
-  if (holders.length === 0) return null;
-  return {
-    limit: holders[0].limit,
-    holders: holders.map(({ owner, token, ends }) => ({ owner, token, leaseLeft: ends - now })),
-    waiters: queue
-      .filter(({ aliveUntil }) => aliveUntil >= now)
-      .map(({ owner, limit }) => ({ owner, limit })),
-  };
-}
-
-/** A process as the engine would use the session: it asks, asks again, claims, renews, releases, withdraws. */
-class Process {
-  state = 'idle';
-  number = 0;
-  deadline = -Infinity;
-  token = 0;
-
-  constructor(world, id, { QuorumLockStore, deadlineOf }) {
-    this.world = world;
-    this.id = id;
-    this.deadlineOf = deadlineOf;
-    this.connections = world.members.map((member) => new Connection(world, member));
-    const store = new QuorumLockStore(
-      this.connections.map((connection) => ({
-        name: connection.member.id,
-        open: (client) => this.open(connection, client),
-      })),
-    );
-    const ignore = () => undefined;
-    this.session = store.open({
-      id,
-      watchdogTimeout: LEASE,
-      now: () => world.now,
-      granted: (owner, grant) => this.granted(owner, grant),
-      broken: (owner) => owner === this.owner && this.end(),
-      resumes: () => true,
-      heldByOthers: ignore,
-      heldBack: ignore,
-      pollNow: ignore,
-      reconnected: ignore,
-      degraded: ignore,
-      warn: ignore,
-    });
-  }
-
-  open(connection, client) {
-    connection.client = client;
-    const kinds = ['acquire', 'cancel', 'release', 'renew', 'reserve', 'raise', 'inspect'];
-    const send = (kind) => (request) => connection.send(kind, request);
-    return { ...Object.fromEntries(kinds.map((kind) => [kind, send(kind)])), close: () => Promise.resolve() };
-  }
-
-  get owner() {
-    return `${this.id}:${this.number}`;
-  }
-
-  get isRelying() {
-    return this.state === 'holds' && this.world.now < this.deadline;
-  }
-
-  get isWaiting() {
-    return this.state === 'asks' || this.state === 'waits';
-  }
-
-  call() {
-    this.number += 1;
-    this.ask(true);
-  }
-
-  try() {
-    this.number += 1;
-    this.ask(false);
-  }
-
-  ask(wait = true) {
-    const { owner, world } = this;
-    this.state = 'asks';
-    const sentAt = world.now;
-    const terms = { lease: LEASE, isRenewed: true, claimLease: CLAIM_LEASE, limit: 1, label: undefined };
-    const request = { key: KEY, owner, ...terms, wait, callers: 1, tokens: 1, contended: false };
-    this.session.acquire(request).then(
-      (reply) => {
-        if (owner !== this.owner || !this.isWaiting) return;
-        this.state = wait ? 'waits' : 'idle';
-        if (reply.outcome === 'granted') this.start(reply.token, this.deadlineOf(sentAt, LEASE));
-        else if (reply.outcome !== (wait ? 'queued' : 'busy'))
-          world.violation(`${this.id} ${wait ? 'waits' : 'tries'}, and is told ${reply.outcome}`);
-      },
-      ({ inDoubt }) => {
-        if (owner !== this.owner || this.state !== 'asks') return;
-        if (wait) this.state = 'waits';
-        else if (inDoubt) this.withdraw();
-        else this.state = 'idle';
-      },
-    );
-  }
-
-  granted(owner, { token, startedAt, lease }) {
-    if (owner !== this.owner || !this.isWaiting) return;
-    const deadline = this.deadlineOf(startedAt, lease);
-    if (this.world.now < deadline) {
-      this.start(token, deadline);
-      this.renew();
-    }
-  }
-
-  start(token, deadline) {
-    this.state = 'holds';
-    this.deadline = deadline;
-    this.token = token;
-    if (this.isRelying) this.world.started(this);
-    else this.end();
-  }
-
-  renew() {
-    const { owner, world } = this;
-    const sentAt = world.now;
-    const request = { key: KEY, owner, lease: LEASE, isRenewed: true };
-    void this.session.renew([request]).then(([reply]) => {
-      if (owner !== this.owner || this.state !== 'holds') return;
-      if (reply === 'renewed') this.deadline = Math.max(this.deadline, this.deadlineOf(sentAt, LEASE));
-      else if (reply === 'gone' || reply === 'taken') this.end();
-    });
-  }
-
-  /** The hold has ended, or was lost: in both cases it is given back. */
-  end() {
-    if (this.state !== 'holds') return;
-    this.state = 'ends';
-    this.leave(() => this.session.release({ key: KEY, owner: this.owner, inDoubt: false }));
-  }
-
-  withdraw() {
-    const inDoubt = this.state === 'asks';
-    this.state = 'ends';
-    this.leave(() => this.session.cancel({ key: KEY, owner: this.owner, inDoubt }));
-  }
-
-  /** Repeated until it gets through, as the engine does. */
-  leave(request) {
-    this.retry = undefined;
-    request().then(
-      () => (this.state = 'idle'),
-      (error) => {
-        if (error.retryable) this.retry = () => this.leave(request);
-        else this.state = 'idle';
-      },
-    );
-  }
-}
 
 export class QuorumWorld {
   now = 1_000_000;
@@ -273,21 +20,24 @@ export class QuorumWorld {
   lastToken = 0;
   /** Whether the locks still exclude each other: not after a member has lost a vote without which there is no majority. */
   isPromised = true;
+  /** Whether tokens grow: a member that has lost its counter begins with its clock, which may be behind another one's. */
+  doTokensGrow = true;
   order = 0;
 
   /**
    * @param modules the built `QuorumLockStore`, `LockStoreError` and `deadlineOf`
-   * @param rules how many `calls`, `tries` without a wait, `leaves`, `polls`, `steps` of time, `leaps` to the end of a lease, `losses` of answers or
-   *   pushes, `outages` of a member, and `lostData`: outages after which it comes back empty; `prompt` if answers take no time
+   * @param rules `limits` of the processes, and how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals`,
+   *   `steps` of time to the next timer, `leaps` to the end of a lease, `losses` of answers or pushes, `breaks` by an operator,
+   *   `outages` of a member, and `lostData`: outages after which it comes back empty; `prompt` if answers take no time
    */
   constructor(modules, rules) {
-    current = this;
+    enter(this);
     this.modules = modules;
     this.rules = { ...rules };
     this.members = Array.from({ length: MEMBERS }, (_, index) => {
       return new Member(this, String(index + 1), index === 0 ? SKEW : 0);
     });
-    this.processes = ['A', 'B'].map((id) => new Process(this, id, modules));
+    this.processes = rules.limits.map((limit, index) => new Process(this, 'ABC'[index], limit, modules));
   }
 
   violation(text) {
@@ -298,13 +48,13 @@ export class QuorumWorld {
     return new this.modules.LockStoreError('no answer', { inDoubt, retryable: true, unreachable: true });
   }
 
-  started(process) {
-    const { token } = process;
-    if (!this.isPromised) return;
-    if (this.processes.filter(({ isRelying }) => isRelying).length > 1)
-      this.violation('two holders at one time');
-    if (token <= this.lastToken) this.violation(`the token ${token} after ${this.lastToken}`);
-    this.lastToken = token;
+  started({ limit, token }) {
+    const running = this.processes.filter(({ isRelying }) => isRelying);
+    const isShared = running.every((each) => each.limit === limit);
+    if (this.isPromised && (!isShared || running.length > limit)) this.violation('two holders at one time');
+    if (limit === 1 && this.doTokensGrow && token <= this.lastToken)
+      this.violation(`the token ${token} after ${this.lastToken}`);
+    this.lastToken = Math.max(this.lastToken, token);
   }
 
   push(member, { owner, kind, ...grant }) {
@@ -348,6 +98,7 @@ export class QuorumWorld {
       if (retry !== undefined) events.push(`${id} retries`);
     }
     for (const { id, isAway } of this.members) {
+      if (rules.breaks > 0 && !isAway) events.push(`member ${id} breaks its holds`);
       if (isAway) events.push(`member ${id} returns`);
       else if (rules.outages > 0) events.push(`member ${id} disappears`);
       if (isAway && rules.lostData > 0) events.push(`member ${id} returns empty`);
@@ -367,7 +118,7 @@ export class QuorumWorld {
   }
 
   async apply(event) {
-    current = this;
+    enter(this);
     this.order = (this.order * 31 + event.length + event.charCodeAt(2)) % 1_009;
     const [id, second, third, verb] = event.split(' ');
     const { rules } = this;
@@ -425,6 +176,13 @@ export class QuorumWorld {
   }
 
   change(member, event) {
+    if (event.endsWith('holds')) {
+      this.rules.breaks -= 1;
+      // Somebody wants it so: the next holder may begin before the last one, and members, are told.
+      this.isPromised = this.doTokensGrow = false;
+      for (const message of member.present.breakHolds({}).messages) this.push(member, message);
+      return;
+    }
     if (event.endsWith('disappears')) {
       this.rules.outages -= 1;
       member.isAway = true;
@@ -434,6 +192,7 @@ export class QuorumWorld {
     member.isAway = false;
     if (event.endsWith('empty')) {
       this.rules.lostData -= 1;
+      this.doTokensGrow = false;
       const others = this.members.filter((each) => each !== member);
       for (const { owner } of member.present.holders) {
         if (!others.every((each) => each.hasGrantedTo(owner))) this.isPromised = false;
@@ -459,12 +218,13 @@ export class QuorumWorld {
 
   /** Lets everything come to its end; nobody may wait for ever, and nothing be left behind. */
   async drain() {
-    current = this;
+    enter(this);
     Object.assign(this.rules, {
       calls: 0,
       tries: 0,
       leaves: 0,
       losses: 0,
+      breaks: 0,
       outages: 0,
       lostData: 0,
       leaps: 0,
@@ -502,7 +262,7 @@ export class QuorumWorld {
   get fingerprint() {
     const ago = (time) =>
       Math.abs(time) === Infinity || time === undefined ? 'x' : Math.round(time - this.now);
-    const wholes = this.processes.map(({ id, state, deadline, retry, session, owner, timers }) => {
+    const wholes = this.processes.map(({ id, state, deadline, retry, session, owner }) => {
       const acquires = [...session.acquires.values()].map(
         ({ state: of, hold, current: asked, splitVote, leave }) => [
           of,
@@ -524,7 +284,7 @@ export class QuorumWorld {
           [leave.isRejected, leave.unconfirmed, leave.isDecided, leave.isCompleting, leave.attempts?.length],
         ],
       );
-      return [id, state, ago(deadline), retry !== undefined, owner, acquires, timers];
+      return [id, state, ago(deadline), retry !== undefined, owner, acquires];
     });
     const members = this.members.map(({ isAway, store, skew }, index) => [
       isAway,

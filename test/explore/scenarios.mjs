@@ -43,6 +43,7 @@ export const SCENARIOS = {
 };
 
 const NO_FAULTS = {
+  limits: [1, 1],
   calls: 0,
   tries: 0,
   leaves: 0,
@@ -50,11 +51,18 @@ const NO_FAULTS = {
   steps: 0,
   leaps: 0,
   losses: 0,
+  breaks: 0,
   outages: 0,
   lostData: 0,
   renewals: 0,
   prompt: true,
 };
+
+/** Each member has granted the lock to another process. */
+const SPLIT = [
+  ...['A calls', 'B calls', 'C calls'],
+  ...['A 1', 'B 2', 'C 3', 'A 2', 'B 3', 'C 1', 'A 3', 'B 1', 'C 2'].map((at) => `${at} request arrives`),
+];
 
 /** What is explored of a quorum: see `QuorumWorld`. */
 export const QUORUM_SCENARIOS = {
@@ -67,4 +75,24 @@ export const QUORUM_SCENARIOS = {
   'a member is away': { ...NO_FAULTS, calls: 2, outages: 2, steps: 3, polls: 2 },
   'leases end': { ...NO_FAULTS, calls: 2, leaps: 2, steps: 1, polls: 1, renewals: 1 },
   'a member loses its data': { ...NO_FAULTS, calls: 3, outages: 1, lostData: 1, polls: 1, steps: 1 },
+  'broken holds': { ...NO_FAULTS, calls: 3, breaks: 2, polls: 1, steps: 1 },
+  permits: { ...NO_FAULTS, limits: [2, 2, 2], calls: 3, steps: 2 },
+  'readers and a writer': { ...NO_FAULTS, limits: [Infinity, Infinity, 1], calls: 4, steps: 2 },
+  'a split': { ...NO_FAULTS, limits: [1, 1, 1], calls: 3, steps: 12, polls: 2, start: SPLIT },
+  'a split of readers': {
+    ...NO_FAULTS,
+    limits: [Infinity, Infinity, 1],
+    calls: 3,
+    steps: 12,
+    polls: 2,
+    start: SPLIT,
+  },
+  'a split with a member away': {
+    ...NO_FAULTS,
+    calls: 2,
+    steps: 12,
+    polls: 2,
+    outages: 1,
+    start: ['A calls', 'B calls', 'A 1 request arrives', 'B 2 request arrives', 'member 3 disappears'],
+  },
 };

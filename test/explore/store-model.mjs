@@ -100,6 +100,11 @@ export class StoreModel {
     });
   }
 
+  /** Only drops what has ended by now. */
+  look() {
+    this.step(() => undefined);
+  }
+
   /** What has ended by now is gone before anything else. */
   step(request) {
     const { now } = this;

@@ -342,12 +342,15 @@ export class World {
     }
   }
 
-  /** The store drops a lease whose end has come, and the process finds out first, as its deadline is earlier. */
+  /** The end of a lease comes. The process knows first, as its deadline is earlier; waiters find out when they ask again. */
   expire(process, lease) {
     this.rules.expiries -= 1;
     process.lose(lease);
     process.machine.leaseEnded(lease, this.now);
-    this.pushAll(this.store.release(lease).messages);
+    const { store } = this;
+    store.renew({ owner: lease.owner, lease: 1, exactly: true });
+    store.now += 2;
+    store.look();
   }
 
   deliver(process, request) {

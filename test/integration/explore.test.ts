@@ -20,7 +20,7 @@ describe('the explorer', () => {
   it.each([
     ['machine', 9],
     ['scripts', 6],
-    ['quorum', 6],
+    ['quorum', 7],
   ])(
     'finds every bug that is planted in %s, and prints the shortest run that shows it',
     async (part, bugs) => {
