@@ -89,8 +89,7 @@ export class ComparedStores {
       const before = model.copy();
       const expected = requests[event](model);
       const found = requests[event](store) ?? store.look();
-      // The quick way leaves it to `acquire`, and must not have done anything.
-      if (found?.reply.outcome === 'undecided') this.model = before;
+      if (found?.reply.outcome === 'undecided') this.expectNothing(before, expected);
       else if (expected !== undefined) this.compareReplies(event, expected, found);
     }
     this.model.look();
@@ -104,14 +103,17 @@ export class ComparedStores {
     delete real.since;
     this.compare({ ...expected, reply }, { ...found, reply: real });
     if (modelled === undefined) return;
-    // Of shares the server keeps bounds only: no lease ends before the one, all have ended at the other.
     const { limit } = this.owners.find(({ owner }) => event.startsWith(owner));
-    const isGood = this.model.isExclusive
-      ? told === modelled
-      : limit === 1
-        ? told >= modelled
-        : told <= modelled;
+    // Of shares the server keeps bounds only: no lease ends before the one, all have ended at the other.
+    const [least, most] = limit === 1 ? [modelled, Infinity] : [-Infinity, modelled];
+    const isGood = this.model.isExclusive ? told === modelled : told >= least && told <= most;
     if (!isGood) this.compare(modelled, told);
+  }
+
+  /** The quick way leaves it to `acquire`, though the lock may be free if what it has are expired shares. */
+  expectNothing(before, { reply }) {
+    this.model = before;
+    if (reply.outcome === 'granted') this.compare('hash', this.store.saved[0].kind);
   }
 
   compare(modelled, found) {
