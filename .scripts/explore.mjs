@@ -4,10 +4,10 @@
  * - `--machine`: the state machine of one key, as two or three processes have it, against a model of a store;
  * - `--scripts`: that model beside the real scripts in a real Redis whose clock is moved;
  * - `--redis`: the machines on that Redis;
- * - `--quorum`: two processes on three members.
+ * - `--quorum`: two or three processes on three members.
  *
- * `--transitions 1000000` says how many in all for the first part, and the others in proportion; `--deep` goes far; `--scenario
- * NAME` runs one; `--plants` shows that planted bugs are found; `--replay 'EVENT; EVENT'` repeats a run of a scenario.
+ * `--transitions 1000000` says how many for the first part, and so for the others, which have fewer; `--deep` tries ten times
+ * as many; `--scenario NAME` runs one; `--plants` shows that planted bugs are found; `--replay 'EVENT; EVENT'` repeats a run.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,11 +20,10 @@ import { ComparedStores, SCRIPT_SCENARIOS } from '../test/explore/compared-store
 import { explore, violationOf } from '../test/explore/explore.mjs';
 import { PLANTS, QUORUM_PLANTS, SCRIPT_PLANTS } from '../test/explore/plants.mjs';
 import { QuorumWorld } from '../test/explore/quorum-world.mjs';
-import { RedisStore } from '../test/explore/redis-store.mjs';
 import { QUORUM_SCENARIOS, SCENARIOS } from '../test/explore/scenarios.mjs';
 import { takeOverTimers } from '../test/explore/world-time.mjs';
 import { World } from '../test/explore/world.mjs';
-import { ensureBuild, ensureDependencies } from './setup.mjs';
+import { ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 const dist = fileURLToPath(new URL('../dist/cjs', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -44,13 +43,17 @@ const { values } = parseArgs({
   },
 });
 
-if (!values['no-setup']) {
-  ensureDependencies();
-  ensureBuild();
-}
 class Failure extends Error {}
 
 const isEach = !values.machine && !values.scripts && !values.redis && !values.quorum;
+if (!values['no-setup']) {
+  ensureDependencies();
+  ensureBuild();
+  if (isEach || values.scripts || values.redis) {
+    ensureTestTools();
+    process.env['REDIS_SERVER'] = ensureRedisServer().path;
+  }
+}
 /** How many transitions a part may have of those that were asked for. */
 const shareOf = (part) => Math.ceil(Number(values.transitions) * (values.deep ? 10 * part : part));
 
@@ -108,6 +111,7 @@ async function part(name, { scenarios, plants, open, openPlanted, most, drainEve
     return;
   }
   const chosen = Object.entries(scenarios).filter(([each]) => [each, undefined].includes(values.scenario));
+  if (chosen.length === 0) throw new Failure(`there is no scenario "${values.scenario}"`);
   if (values.replay !== undefined) {
     for (const [, rules] of chosen) {
       const violation = await violationOf(open(rules), values.replay.split('; '));
@@ -161,31 +165,34 @@ async function quorumPart() {
   });
 }
 
+/** @param run gets a function that opens a store, whose scripts may have a bug */
 async function withRedis(run) {
+  const { RedisStore } = await import('../test/explore/redis-store.mjs');
   const redis = new ClockedRedis();
   try {
-    await run(redis);
+    await run((plant) => new RedisStore(redis, plant));
   } finally {
     await redis.close();
   }
 }
 
-async function scriptsPart(redis) {
-  const store = new RedisStore(redis);
+async function scriptsPart(openStore) {
+  const store = openStore();
   await part('scripts', {
     scenarios: SCRIPT_SCENARIOS,
     plants: SCRIPT_PLANTS,
     open: (scenario) => (state) => new ComparedStores(store, scenario, state),
     openPlanted: (change, scenario) => {
-      const planted = new RedisStore(redis, change);
+      const planted = openStore(change);
       return (state) => new ComparedStores(planted, scenario, state);
     },
     most: 0.12,
+    drainEvery: Infinity,
   });
 }
 
-async function redisPart(redis) {
-  const store = new RedisStore(redis);
+async function redisPart(openStore) {
+  const store = openStore();
   const modules = modulesOf();
   const open = (rules) => () => {
     store.now = EPOCH;
@@ -202,7 +209,7 @@ function totals(name) {
     add(scenario, { transitions, states, drained, depth, run }) {
       sum.transitions += transitions;
       sum.states += states;
-      const ends = drained === undefined ? '' : `, ${drained} brought to their end`;
+      const ends = drained === 0 ? '' : `, ${drained} brought to their end`;
       console.log(
         `${name}, ${scenario}: ${transitions} transitions, ${states} states${ends}, depth ${depth ?? run.length}`,
       );
