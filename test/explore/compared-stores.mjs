@@ -168,7 +168,7 @@ function nextMoment(model) {
   ];
   if (model.queue.length > 0) ends.push(model.queueEnds);
   // Not at the very end: a key can't be restored in the millisecond of its end.
-  const moments = ends.flatMap((end) => [end - 1, end + 1, end + 2]);
+  const moments = ends.flatMap((end) => [end - 1, ends.includes(end + 1) ? end + 2 : end + 1]);
   return Math.min(...moments.filter((moment) => moment > model.now && !ends.includes(moment)));
 }
 
