@@ -220,6 +220,24 @@ export class Process {
     });
   }
 
+  /** Takes tokens for the next holds of this process. */
+  reserve() {
+    const { owner, world } = this;
+    const sentAt = world.now;
+    const request = { key: KEY, owner, lease: LEASE, isRenewed: true, tokens: 2 };
+    this.session.reserve(request).then(
+      ({ outcome, token }) => {
+        if (owner !== this.owner || this.state !== 'holds') return;
+        if (outcome !== 'reserved') this.end();
+        else {
+          this.deadline = Math.max(this.deadline, this.deadlineOf(sentAt, LEASE));
+          world.gives(token, request.tokens);
+        }
+      },
+      () => undefined,
+    );
+  }
+
   /** The hold has ended, or was lost: in both cases it is given back. */
   end() {
     if (this.state !== 'holds') return;

@@ -26,7 +26,7 @@ export class QuorumWorld {
 
   /**
    * @param modules the built `QuorumLockStore`, `LockStoreError` and `deadlineOf`
-   * @param rules `limits` of the processes, and how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals`,
+   * @param rules `limits` of the processes, and how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals`, `reserves`,
    *   `steps` of time to the next timer, `leaps` to the end of a lease, `losses` of answers or pushes, `breaks` by an operator,
    *   `outages` of a member, and `lostData`: outages after which it comes back empty; `prompt` if answers take no time
    */
@@ -52,9 +52,14 @@ export class QuorumWorld {
     const running = this.processes.filter(({ isRelying }) => isRelying);
     const isShared = running.every((each) => each.limit === limit);
     if (this.isPromised && (!isShared || running.length > limit)) this.violation('two holders at one time');
-    if (limit === 1 && this.doTokensGrow && token <= this.lastToken)
+    if (limit === 1) this.gives(token, 1);
+  }
+
+  /** Tokens that a process may use from now on. */
+  gives(token, count) {
+    if (this.doTokensGrow && token <= this.lastToken)
       this.violation(`the token ${token} after ${this.lastToken}`);
-    this.lastToken = Math.max(this.lastToken, token);
+    this.lastToken = token + count - 1;
   }
 
   push(member, { owner, kind, ...grant }) {
@@ -95,6 +100,7 @@ export class QuorumWorld {
       if (isWaiting && rules.leaves > 0) events.push(`${id} leaves`);
       if (state === 'waits' && rules.polls > 0) events.push(`${id} polls`);
       if (state === 'holds' && rules.renewals > 0) events.push(`${id} renews`);
+      if (state === 'holds' && rules.reserves > 0) events.push(`${id} reserves`);
       if (retry !== undefined) events.push(`${id} retries`);
     }
     for (const { id, isAway } of this.members) {
@@ -172,6 +178,9 @@ export class QuorumWorld {
     } else if (verb === 'renews') {
       rules.renewals -= 1;
       process.renew();
+    } else if (verb === 'reserves') {
+      rules.reserves -= 1;
+      process.reserve();
     } else process.retry();
   }
 
@@ -229,6 +238,7 @@ export class QuorumWorld {
       lostData: 0,
       leaps: 0,
       renewals: 0,
+      reserves: 0,
     });
     for (const { id, isAway } of this.members) if (isAway) await this.apply(`member ${id} returns`);
     for (let round = 0; round < 20 && this.violations.length === 0; round += 1) {

@@ -55,6 +55,7 @@ const NO_FAULTS = {
   outages: 0,
   lostData: 0,
   renewals: 0,
+  reserves: 0,
   prompt: true,
 };
 
@@ -75,6 +76,7 @@ export const QUORUM_SCENARIOS = {
   'a member is away': { ...NO_FAULTS, calls: 2, outages: 2, steps: 3, polls: 2 },
   'leases end': { ...NO_FAULTS, calls: 2, leaps: 2, steps: 1, polls: 1, renewals: 1 },
   'a member loses its data': { ...NO_FAULTS, calls: 3, outages: 1, lostData: 1, polls: 1, steps: 1 },
+  'reserved tokens': { ...NO_FAULTS, calls: 2, reserves: 2, renewals: 1, losses: 1, outages: 1 },
   'broken holds': { ...NO_FAULTS, calls: 3, breaks: 2, polls: 1, steps: 1 },
   permits: { ...NO_FAULTS, limits: [2, 2, 2], calls: 3, steps: 2 },
   'readers and a writer': { ...NO_FAULTS, limits: [Infinity, Infinity, 1], calls: 4, steps: 2 },
