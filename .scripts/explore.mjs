@@ -1,105 +1,239 @@
 /**
- * `npm run explore`: drives the state machines of one key in two or three processes through every order of events up to a
- * depth, against a model of a store. `-- --transitions 1000000` sets the total number of transitions (default), `--deep`
- * explores each scenario to its full depth, `--scenario NAME` runs one scenario, `--plants` checks that planted bugs are found.
+ * `npm run explore`: every order of events, see docs/proof.md. Four parts, all of them if none is named:
+ *
+ * - `--machine`: the state machine of one key, as two or three processes have it, against a model of a store;
+ * - `--scripts`: that model beside the real scripts in a real Redis whose clock is moved;
+ * - `--redis`: the machines on that Redis;
+ * - `--quorum`: two or three processes on three members.
+ *
+ * `--transitions 1000000` says how many for the first part, and so for the others, which have fewer; `--deep` tries ten times
+ * as many; `--scenario NAME` runs one; `--plants` shows that planted bugs are found; `--replay 'EVENT; EVENT'` repeats a run.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { ClockedRedis, EPOCH } from '../test/explore/clocked-redis.mjs';
+import { ComparedStores, SCRIPT_SCENARIOS } from '../test/explore/compared-stores.mjs';
 import { explore, violationOf } from '../test/explore/explore.mjs';
-import { PLANTS } from '../test/explore/plants.mjs';
-import { SCENARIOS } from '../test/explore/scenarios.mjs';
-import { ensureBuild, ensureDependencies } from './setup.mjs';
+import { PLANTS, QUORUM_PLANTS, SCRIPT_PLANTS } from '../test/explore/plants.mjs';
+import { QuorumWorld } from '../test/explore/quorum-world.mjs';
+import { QUORUM_SCENARIOS, SCENARIOS } from '../test/explore/scenarios.mjs';
+import { takeOverTimers } from '../test/explore/world-time.mjs';
+import { World } from '../test/explore/world.mjs';
+import { ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = fileURLToPath(new URL('../dist/cjs', import.meta.url));
+const require = createRequire(import.meta.url);
 
 const { values } = parseArgs({
   options: {
+    machine: { type: 'boolean', default: false },
+    scripts: { type: 'boolean', default: false },
+    redis: { type: 'boolean', default: false },
+    quorum: { type: 'boolean', default: false },
     transitions: { type: 'string', default: '1000000' },
     deep: { type: 'boolean', default: false },
     scenario: { type: 'string' },
+    replay: { type: 'string' },
     plants: { type: 'boolean', default: false },
     'no-setup': { type: 'boolean', default: false },
   },
 });
 
+class Failure extends Error {}
+
+const isEach = !values.machine && !values.scripts && !values.redis && !values.quorum;
 if (!values['no-setup']) {
   ensureDependencies();
   ensureBuild();
+  if (isEach || values.scripts || values.redis) {
+    ensureTestTools();
+    process.env['REDIS_SERVER'] = ensureRedisServer().path;
+  }
 }
-process.exitCode = values.plants ? await findPlants() : await exploreAll();
+/** How many transitions a part may have of those that were asked for. */
+const shareOf = (part) => Math.ceil(Number(values.transitions) * (values.deep ? 10 * part : part));
 
-/** Loads a copy of the built state machine. `change` edits the source of the copy. */
-async function machineOf(dist, change) {
+try {
+  if (values.machine || isEach) await machinePart();
+  if (values.scripts || isEach) await withRedis(scriptsPart);
+  if (values.redis || isEach) await withRedis(redisPart);
+  if (values.quorum || isEach) await quorumPart();
+} catch (error) {
+  console.log(error instanceof Failure ? error.message : error);
+  process.exitCode = 1;
+}
+
+/** The built classes that are explored. */
+function modulesOf(directory = dist) {
+  const part = (name) => require(join(directory, name));
+  return {
+    ...part('engine/key-machine/key-machine.js'),
+    ...part('engine/key-machine/hand-over-budget.js'),
+    ...part('stores/quorum/quorum-lock-store.js'),
+    ...part('stores/port/lock-store.js'),
+    ...part('common/clock.js'),
+  };
+}
+
+/** The same from a copy with a bug. */
+function plantedModules({ file, from, to }) {
   const directory = mkdtempSync(join(tmpdir(), 'explore-'));
   try {
-    cpSync(join(dist, 'engine'), join(directory, 'engine'), { recursive: true });
-    cpSync(join(dist, 'common'), join(directory, 'common'), { recursive: true });
+    const filter = (source) => !/\.(ts|map)$/.test(source);
+    for (const part of ['engine', 'common', 'stores/port', 'stores/quorum'])
+      cpSync(join(dist, part), join(directory, part), { recursive: true, filter });
     writeFileSync(join(directory, 'package.json'), '{ "type": "commonjs" }');
-    if (change !== undefined) {
-      const file = join(directory, 'engine/key-machine', change.file);
-      const source = readFileSync(file, 'utf8');
-      if (!source.includes(change.from))
-        throw new Error(`the bug can't be planted, since ${change.file} does not contain: ${change.from}`);
-      writeFileSync(file, source.replace(change.from, change.to));
-    }
-    const part = (name) => import(pathToFileURL(join(directory, 'engine/key-machine', name)).href);
-    const [{ KeyMachine }, { HandOverBudget }] = await Promise.all([
-      part('key-machine.js'),
-      part('hand-over-budget.js'),
-    ]);
-    return { KeyMachine, HandOverBudget };
+    const source = readFileSync(join(directory, file), 'utf8');
+    if (!source.includes(from)) throw new Failure(`the bug has no place in ${file}: ${from}`);
+    writeFileSync(join(directory, file), source.replace(from, to));
+    return modulesOf(directory);
   } finally {
     rmSync(directory, { recursive: true });
   }
 }
 
-async function exploreAll() {
-  const modules = await machineOf(join(root, 'dist/cjs'));
-  const names = values.scenario === undefined ? Object.keys(SCENARIOS) : [values.scenario];
-  const total = { transitions: 0, states: 0 };
-  const startedAt = performance.now();
-  let left = values.deep ? Infinity : Number(values.transitions);
-  for (const [index, name] of names.entries()) {
-    const { rules, depth } = SCENARIOS[name];
-    const transitions = values.deep ? Infinity : Math.ceil(left / (names.length - index));
-    const result = explore(modules, rules, {
-      depth: values.deep ? depth : Infinity,
-      transitions,
-      drainEvery: 8,
-    });
+/** The whole of a part, its planted bugs, or the repetition of one run. */
+async function part(name, { scenarios, plants, open, openPlanted, most, drainEvery }) {
+  if (values.plants) {
+    for (const [bug, { scenario, about, ...change }] of Object.entries(plants)) {
+      const { start } = scenarios[scenario];
+      const planted = openPlanted(change, scenarios[scenario]);
+      const { run, violation, transitions } = await explore(planted, { transitions: 400_000, start });
+      if (violation === undefined) throw new Failure(`NOT FOUND ${bug}: ${about}`);
+      if ((await violationOf(planted, run)) === undefined)
+        throw new Failure(`the run of "${bug}" can't be replayed`);
+      printFound(bug, transitions, violation, run);
+    }
+    return;
+  }
+  const chosen = Object.entries(scenarios).filter(([each]) => [each, undefined].includes(values.scenario));
+  if (chosen.length === 0) throw new Failure(`there is no scenario "${values.scenario}"`);
+  if (values.replay !== undefined) {
+    for (const [, rules] of chosen) {
+      const violation = await violationOf(open(rules), values.replay.split('; '));
+      if (violation !== undefined) throw new Failure(`VIOLATION ${violation}`);
+      console.log('good: the run breaks nothing');
+    }
+    return;
+  }
+  const total = totals(name);
+  let left = shareOf(most);
+  for (const [index, [scenario, rules]] of chosen.entries()) {
+    const transitions = Math.ceil(left / (chosen.length - index));
+    const result = await explore(open(rules), { transitions, drainEvery, start: rules.start });
     left -= result.transitions;
-    total.transitions += result.transitions;
-    total.states += result.states;
-    console.log(
-      `${name}: ${result.transitions} transitions, ${result.states} states, ${result.drained} brought to their end, depth ${result.depth ?? result.run.length}`,
-    );
+    total.add(scenario, result);
     if (result.violation !== undefined) {
-      console.log(`VIOLATION ${result.violation}\n${result.run.map((event) => `  ${event}`).join('\n')}`);
-      return 1;
+      throw new Failure(`VIOLATION ${result.violation}\n${testOf(name, scenario, result.run)}`);
     }
   }
-  const seconds = (performance.now() - startedAt) / 1_000;
-  console.log(`good: ${total.transitions} transitions, ${total.states} states, ${seconds.toFixed(0)} s`);
-  return 0;
+  total.print();
 }
 
-async function findPlants() {
-  for (const [name, { scenario, depth, about, ...change }] of Object.entries(PLANTS)) {
-    const modules = await machineOf(join(root, 'dist/cjs'), change);
-    const { rules } = SCENARIOS[scenario];
-    const { run, violation, transitions } = explore(modules, rules, { depth, transitions: 400_000 });
-    if (violation === undefined) {
-      console.log(`NOT FOUND ${name}: ${about}`);
-      return 1;
-    }
-    const replayed = violationOf(modules, rules, run);
-    if (replayed === undefined) throw new Error(`the run of "${name}" can't be replayed`);
-    console.log(
-      `found ${name} after ${transitions} transitions: ${violation.split('\n')[0]}\n  ${run.join('\n  ')}`,
-    );
+function machinePart() {
+  const modules = modulesOf();
+  return part('machine', {
+    scenarios: SCENARIOS,
+    plants: PLANTS,
+    open: (rules) => () => new World(modules, rules),
+    openPlanted: (change, rules) => {
+      const planted = plantedModules(change);
+      return () => new World(planted, rules);
+    },
+    most: 1,
+    drainEvery: 8,
+  });
+}
+
+async function quorumPart() {
+  takeOverTimers();
+  const modules = modulesOf();
+  await part('quorum', {
+    scenarios: QUORUM_SCENARIOS,
+    plants: QUORUM_PLANTS,
+    open: (rules) => () => new QuorumWorld(modules, rules),
+    openPlanted: (change, rules) => {
+      const planted = plantedModules(change);
+      return () => new QuorumWorld(planted, rules);
+    },
+    most: 0.06,
+    drainEvery: 4,
+  });
+}
+
+/** @param run gets a function that opens a store, whose scripts may have a bug */
+async function withRedis(run) {
+  const { RedisStore } = await import('../test/explore/redis-store.mjs');
+  const redis = new ClockedRedis();
+  try {
+    await run((plant) => new RedisStore(redis, plant));
+  } finally {
+    await redis.close();
   }
-  return 0;
+}
+
+async function scriptsPart(openStore) {
+  const store = openStore();
+  await part('scripts', {
+    scenarios: SCRIPT_SCENARIOS,
+    plants: SCRIPT_PLANTS,
+    open: (scenario) => (state) => new ComparedStores(store, scenario, state),
+    openPlanted: (change, scenario) => {
+      const planted = openStore(change);
+      return (state) => new ComparedStores(planted, scenario, state);
+    },
+    most: 0.12,
+    drainEvery: Infinity,
+  });
+}
+
+async function redisPart(openStore) {
+  const store = openStore();
+  const modules = modulesOf();
+  const open = (rules) => () => {
+    store.now = EPOCH;
+    store.load();
+    return new World(modules, rules, store);
+  };
+  await part('redis', { scenarios: SCENARIOS, plants: {}, open, most: 0.015, drainEvery: 8 });
+}
+
+function totals(name) {
+  const sum = { transitions: 0, states: 0 };
+  const startedAt = performance.now();
+  return {
+    add(scenario, { transitions, states, drained, depth, run }) {
+      sum.transitions += transitions;
+      sum.states += states;
+      const ends = drained === 0 ? '' : `, ${drained} brought to their end`;
+      console.log(
+        `${name}, ${scenario}: ${transitions} transitions, ${states} states${ends}, depth ${depth ?? run.length}`,
+      );
+    },
+    print() {
+      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+      console.log(`good: ${name}, ${sum.transitions} transitions, ${sum.states} states, ${seconds} s`);
+    },
+  };
+}
+
+function printFound(bug, transitions, violation, run) {
+  const [what] = violation.split('\n');
+  console.log(`found ${bug} after ${transitions} transitions: ${what}\n  ${run.join('\n  ')}`);
+}
+
+/** The run as a test for test/integration/explore.test.ts. */
+function testOf(name, scenario, run) {
+  const events = run.map((event) => `      '${event}',`).join('\n');
+  return `
+  it('…', async () => {
+    const run = [
+${events}
+    ];
+    expect(await replay('${name}', '${scenario}', run)).toMatch(/^good/m);
+  });`;
 }

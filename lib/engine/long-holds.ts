@@ -6,7 +6,7 @@ import type { Lease, LeaseHolder } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 
 /** Handles that are held for long on purpose, such as those of leaders. */
-const expected = new WeakSet<object>();
+const expected = new WeakSet();
 
 /** Never reports this hold, however old it is. */
 export function expectLongHold(handle: LockHandle): void {

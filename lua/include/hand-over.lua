@@ -37,7 +37,9 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
       local is_back = waiter.heard == HEARD_AGAIN
       local lease = is_back and math.max(waiter.claim, 2000) or waiter.claim
       local token = grant(lock, fence, owner, waiter.limit, lease, now, waiter.tokens, waiter.label, true)
-      local is_heard = push(waiter, owner, token, others_beside(queue, owners, owner), now)
+      -- Those that were skipped wait as well.
+      local others = index == 0 and others_beside(queue, owners, owner) or others_wait(queue, owner)
+      local is_heard = push(waiter, owner, token, others, now)
       if is_heard or is_back then
         leave_queue(queue, waiters, owner)
         if waiter.limit == 1 then

@@ -1,46 +1,46 @@
-import { World } from './world.mjs';
-
 /**
- * Goes through every order of events up to a depth, and merges states that are equal. Each state is reached by replaying its
- * events, since a machine can't be copied.
+ * Goes through every order of events, the short runs first, and merges states that are equal. Each state is reached by replaying its
+ * events, since a machine can't be copied; a world that has a `state` is opened with it instead.
  *
- * @param modules the built `KeyMachine` and `HandOverBudget`
- * @param rules see {@link World}
- * @param limits `depth`: events in a run at most; `transitions`: where to stop, by default never
+ * @param open returns the world at its beginning: `events`, `apply`, `drain`, `violations` and `fingerprint`, see `World`;
+ *   `apply` and `drain` may return promises
+ * @param limits `transitions`: where to stop; `drainEvery`: one of so many new states is brought to its end;
+ *   `start`: how each run begins
  * @returns how much was explored, and the shortest run that breaks an invariant, if there is one
  */
-export function explore(modules, rules, { depth, transitions: most = Infinity, drainEvery = 1 }) {
+export async function explore(open, { transitions: most, drainEvery = 1, start = [] }) {
   const seen = new Set();
   let transitions = 0;
   let drained = 0;
-  let level = [[]];
-  seen.add(hashOf(new World(modules, rules).fingerprint));
-  for (let at = 0; at < depth && level.length > 0; at++) {
+  let level = [{ run: start }];
+  let depth = 0;
+  for (; level.length > 0; depth += 1) {
     const next = [];
-    for (const run of level) {
-      let world = replay(modules, rules, run);
+    for (const { run, state } of level) {
+      const reach = () => (state === undefined ? replay(open, run) : open(state));
+      let world = await reach();
       const { events } = world;
       for (const event of events) {
-        world ??= replay(modules, rules, run);
-        const violation = attempt(() => world.apply(event), world);
+        world ??= await reach();
+        const violation = await attempt(() => world.apply(event), world);
         transitions += 1;
         const longer = [...run, event];
         if (violation !== undefined)
           return { transitions, states: seen.size, drained, run: longer, violation };
-        const state = hashOf(world.fingerprint);
-        if (!seen.has(state)) {
-          seen.add(state);
-          next.push(longer);
+        const hash = hashOf(world.fingerprint);
+        if (!seen.has(hash)) {
+          seen.add(hash);
+          next.push({ run: longer, state: world.state });
           // What is new may have forgotten somebody, which shows when everything else has come to its end.
           if (seen.size % drainEvery === 0) {
             drained += 1;
-            const found = attempt(() => world.drain(), world);
+            const found = await attempt(() => world.drain(), world);
             if (found !== undefined)
               return { transitions, states: seen.size, drained, run: longer, violation: found };
           }
         }
         world = undefined;
-        if (transitions >= most) return { transitions, states: seen.size, drained, depth: at + 1 };
+        if (transitions >= most) return { transitions, states: seen.size, drained, depth };
       }
     }
     level = next;
@@ -49,25 +49,29 @@ export function explore(modules, rules, { depth, transitions: most = Infinity, d
 }
 
 /** The state after these events. */
-export function replay(modules, rules, run) {
-  const world = new World(modules, rules);
-  for (const event of run) world.apply(event);
+async function replay(open, run) {
+  const world = open();
+  for (const event of run) {
+    const done = world.apply(event);
+    if (done !== undefined) await done;
+  }
   return world;
 }
 
 /** What breaks when a run is replayed and brought to its end, or undefined. */
-export function violationOf(modules, rules, run) {
-  const world = new World(modules, rules);
+export async function violationOf(open, run) {
+  const world = open();
   for (const event of run) {
-    const violation = attempt(() => world.apply(event), world);
+    if (!world.events.includes(event)) return `"${event}" can't happen there, but ${world.events.join(', ')}`;
+    const violation = await attempt(() => world.apply(event), world);
     if (violation !== undefined) return violation;
   }
-  return attempt(() => world.drain(), world);
+  return await attempt(() => world.drain(), world);
 }
 
-function attempt(step, world) {
+async function attempt(step, world) {
   try {
-    step();
+    await step();
   } catch (error) {
     return `it threw ${error.stack}`;
   }

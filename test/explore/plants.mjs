@@ -1,15 +1,14 @@
-// Bugs that the explorer has to find: each breaks one invariant in the source of the machine.
+// Bugs that the explorer has to find: each breaks one invariant, or one rule of the scripts.
 
-const MACHINE = 'key-machine.js';
-const QUEUE = 'store-queue.js';
-const BUDGET = 'hand-over-budget.js';
+const MACHINE = 'engine/key-machine/key-machine.js';
+const QUEUE = 'engine/key-machine/store-queue.js';
+const BUDGET = 'engine/key-machine/hand-over-budget.js';
 
-/** @type {Record<string, { about: string, scenario: string, depth: number, file: string, from: string | RegExp, to: string }>} */
+/** @type {Record<string, { about: string, scenario: string, file: string, from: string | RegExp, to: string }>} */
 export const PLANTS = {
   'reader beside a writer': {
     about: 'a lease of readers serves a writer: an exclusive hold begins beside others',
     scenario: 'readers',
-    depth: 9,
     file: MACHINE,
     from: 'if (limit !== lease.limit || leaseTime !== undefined)',
     to: 'if (leaseTime !== undefined)',
@@ -17,7 +16,6 @@ export const PLANTS = {
   'endless turn': {
     about: 'hand-overs are not counted: a process keeps the lock from others',
     scenario: 'exclusive',
-    depth: 14,
     file: BUDGET,
     from: 'this.handOvers += 1;',
     to: '',
@@ -25,7 +23,6 @@ export const PLANTS = {
   'token used twice': {
     about: 'a hand-over passes the token on',
     scenario: 'exclusive',
-    depth: 9,
     file: BUDGET,
     from: 'this.nextToken += 1;',
     to: '',
@@ -33,7 +30,6 @@ export const PLANTS = {
   'out of order': {
     about: 'strict order: a caller is served that came after one of another process',
     scenario: 'strict order',
-    depth: 12,
     file: MACHINE,
     from: 'return joinedAt <= budget.settledAt;',
     to: 'return true;',
@@ -41,7 +37,6 @@ export const PLANTS = {
   'lost wake-up': {
     about: 'the next caller does not inherit the entry of one that leaves',
     scenario: 'with timeouts',
-    depth: 8,
     file: MACHINE,
     from: 'queue.lastFreed = undefined;\n        this.settle(now);',
     to: 'queue.lastFreed = undefined;',
@@ -49,7 +44,6 @@ export const PLANTS = {
   'left behind': {
     about: 'an entry that nobody needs is not withdrawn from the store',
     scenario: 'with timeouts',
-    depth: 8,
     file: QUEUE,
     from: 'this.effects.cancel(entry);',
     to: '',
@@ -57,7 +51,6 @@ export const PLANTS = {
   'grant for nobody': {
     about: 'a grant whose caller has left starts it all the same',
     scenario: 'with timeouts',
-    depth: 8,
     file: QUEUE,
     from: 'if (caller?.lease !== entry.askedLease || wasBroken)\n            this.withdraw(entry, now);\n        else if',
     to: 'if',
@@ -65,7 +58,6 @@ export const PLANTS = {
   'failure without a retry': {
     about: 'a request whose answer is lost is not repeated',
     scenario: 'lost messages',
-    depth: 8,
     file: QUEUE,
     from: "this.pause(entry, 'retrying', now);",
     to: "entry.state = 'retrying';",
@@ -73,9 +65,101 @@ export const PLANTS = {
   'started twice': {
     about: 'a caller whose entry is granted stays in the line',
     scenario: 'one process',
-    depth: 8,
     file: MACHINE,
     from: 'this.waiting.leave(caller);\n        const lease = effects.open',
     to: 'const lease = effects.open',
+  },
+};
+
+/** In the code of a quorum. */
+export const QUORUM_PLANTS = {
+  'too small a majority': {
+    about: 'one member of three decides: two processes hold the lock',
+    scenario: 'a quorum',
+    file: 'stores/quorum/majority.js',
+    from: '/ (limit + 1)) + 1',
+    to: '/ (limit + 1))',
+  },
+  'grant counted after its time': {
+    about: 'the lease of an old grant is counted from a later request',
+    scenario: 'leases end',
+    file: 'stores/quorum/quorum-acquire.js',
+    from: 'startedAt >= this.sentAt && ',
+    to: '',
+  },
+  'failed try not given back': {
+    about: 'members keep what they have granted to a try that failed',
+    scenario: 'single tries',
+    file: 'stores/quorum/quorum-acquire.js',
+    from: 'return this.leave.reject();',
+    to: 'return Promise.resolve();',
+  },
+  'late request of a waiter': {
+    about: 'members that have not answered are not told that the owner has left',
+    scenario: 'callers that leave',
+    file: 'stores/quorum/member-state.js',
+    from: 'return this.vote !== undefined || this.underWay > 0 || this.inDoubt;',
+    to: 'return this.vote !== undefined || this.inDoubt;',
+  },
+  'queue position kept': {
+    about: 'a waiter that has the lock stays in the queue of a member',
+    scenario: 'a quorum',
+    file: 'stores/quorum/quorum-acquire.js',
+    from: "if (this.state === 'granted' && member.isQueued)",
+    to: 'if (false)',
+  },
+  'token not announced': {
+    about: 'members are not told the token on which the others agreed',
+    scenario: 'a quorum',
+    file: 'stores/quorum/member-state.js',
+    from: 'if (this.session.raise === undefined ||',
+    to: 'if (true ||',
+  },
+  'nobody gives way': {
+    about: 'each of three waiters keeps the vote of one member',
+    scenario: 'a split',
+    file: 'stores/quorum/split-vote-resolver.js',
+    from: '!competitors.haveWon() && competitors.prevailOver(votes)',
+    to: 'false',
+  },
+};
+
+/** In the scripts, which are compared with the model. */
+export const SCRIPT_PLANTS = {
+  'shortened lease': {
+    about: 'a renewal shortens a lease',
+    scenario: 'exclusive, leases',
+    from: "if exactly or claimed or redis.call('PTTL', lock) < lease then",
+    to: 'if true then',
+  },
+  'dead waiter': {
+    about: 'a waiter without heartbeats is granted the lock',
+    scenario: 'exclusive, waiting',
+    from: 'if not waiter or waiter.alive_until < now.ms then',
+    to: 'if not waiter then',
+  },
+  'expired permit': {
+    about: 'a permit counts after its lease',
+    scenario: 'permits, waiting',
+    from: 'if ends <= now.ms then',
+    to: 'if ends <= now.ms - 500 then',
+  },
+  'late request': {
+    about: 'a request is carried out after its owner was withdrawn',
+    scenario: 'exclusive, late requests',
+    from: "return { 'cancelled' }",
+    to: '',
+  },
+  'token from before': {
+    about: 'tokens come from the clock alone',
+    scenario: 'exclusive, waiting',
+    from: 'math.max(last + 1, now.us)',
+    to: 'now.us',
+  },
+  'skipped waiter': {
+    about: 'a waiter that could not be reached is not reported to the next holder',
+    scenario: 'exclusive, lost subscriptions',
+    from: 'index == 0 and others_beside(queue, owners, owner) or others_wait(queue, owner)',
+    to: 'others_beside(queue, owners, owner)',
   },
 };

@@ -1,58 +1,100 @@
 const NONE = { leaves: 0, losses: 0, polls: 0, steps: 0, expiries: 0 };
 
-/** What is explored: kinds of callers and what may go wrong, each with the depth that `npm run explore` goes to. */
+/** What is explored: kinds of callers and what may go wrong, see `World`. */
 export const SCENARIOS = {
-  'one process': {
-    rules: { ...NONE, processes: 1, callers: 5, leaves: 2, steps: 1, kinds: ['exclusive'] },
-    depth: 16,
-  },
-  exclusive: { rules: { ...NONE, processes: 2, callers: 5, kinds: ['exclusive'] }, depth: 14 },
-  'three processes': { rules: { ...NONE, processes: 3, callers: 4, kinds: ['exclusive'] }, depth: 12 },
-  'with timeouts': {
-    rules: { ...NONE, processes: 2, callers: 4, leaves: 2, kinds: ['exclusive'] },
-    depth: 12,
-  },
-  'strict order': { rules: { ...NONE, processes: 2, callers: 5, steps: 1, kinds: ['fair'] }, depth: 14 },
-  'strict order beside others': {
-    rules: { ...NONE, processes: 2, callers: 4, steps: 1, kinds: ['fair', 'exclusive'] },
-    depth: 12,
-  },
-  readers: {
-    rules: { ...NONE, processes: 2, callers: 4, steps: 1, kinds: ['reader', 'exclusive'] },
-    depth: 12,
-  },
-  permits: { rules: { ...NONE, processes: 2, callers: 5, steps: 1, kinds: ['permit'] }, depth: 12 },
-  'permits and timeouts': {
-    rules: { ...NONE, processes: 2, callers: 4, leaves: 2, kinds: ['permit'] },
-    depth: 11,
-  },
-  'other limits': { rules: { ...NONE, processes: 2, callers: 4, kinds: ['permit', 'exclusive'] }, depth: 11 },
-  'leases of their own': {
-    rules: { ...NONE, processes: 2, callers: 4, kinds: ['timed', 'exclusive'] },
-    depth: 12,
-  },
+  'one process': { ...NONE, processes: 1, callers: 5, leaves: 2, steps: 1, kinds: ['exclusive'] },
+  exclusive: { ...NONE, processes: 2, callers: 5, kinds: ['exclusive'] },
+  'three processes': { ...NONE, processes: 3, callers: 4, kinds: ['exclusive'] },
+  'with timeouts': { ...NONE, processes: 2, callers: 4, leaves: 2, kinds: ['exclusive'] },
+  'strict order': { ...NONE, processes: 2, callers: 5, steps: 1, kinds: ['fair'] },
+  'strict order beside others': { ...NONE, processes: 2, callers: 4, steps: 1, kinds: ['fair', 'exclusive'] },
+  readers: { ...NONE, processes: 2, callers: 4, steps: 1, kinds: ['reader', 'exclusive'] },
+  permits: { ...NONE, processes: 2, callers: 5, steps: 1, kinds: ['permit'] },
+  'permits and timeouts': { ...NONE, processes: 2, callers: 4, leaves: 2, kinds: ['permit'] },
+  'other limits': { ...NONE, processes: 2, callers: 4, kinds: ['permit', 'exclusive'] },
+  'leases of their own': { ...NONE, processes: 2, callers: 4, kinds: ['timed', 'exclusive'] },
   'lost messages': {
-    rules: { ...NONE, processes: 2, callers: 3, losses: 2, polls: 2, leaves: 1, kinds: ['exclusive'] },
-    depth: 12,
+    ...NONE,
+    processes: 2,
+    callers: 3,
+    losses: 2,
+    polls: 2,
+    leaves: 1,
+    kinds: ['exclusive'],
   },
   'lost messages of readers': {
-    rules: {
-      ...NONE,
-      processes: 2,
-      callers: 3,
-      losses: 1,
-      polls: 1,
-      steps: 1,
-      kinds: ['reader', 'exclusive'],
-    },
-    depth: 11,
+    ...NONE,
+    processes: 2,
+    callers: 3,
+    losses: 1,
+    polls: 1,
+    steps: 1,
+    kinds: ['reader', 'exclusive'],
   },
-  'lost leases': {
-    rules: { ...NONE, processes: 2, callers: 4, expiries: 2, leaves: 1, kinds: ['exclusive'] },
-    depth: 11,
-  },
+  'lost leases': { ...NONE, processes: 2, callers: 4, expiries: 2, leaves: 1, kinds: ['exclusive'] },
   'lost leases of readers': {
-    rules: { ...NONE, processes: 2, callers: 4, expiries: 1, steps: 1, kinds: ['reader', 'exclusive'] },
-    depth: 11,
+    ...NONE,
+    processes: 2,
+    callers: 4,
+    expiries: 1,
+    steps: 1,
+    kinds: ['reader', 'exclusive'],
+  },
+};
+
+const NO_FAULTS = {
+  limits: [1, 1],
+  calls: 0,
+  tries: 0,
+  leaves: 0,
+  polls: 0,
+  steps: 0,
+  leaps: 0,
+  losses: 0,
+  breaks: 0,
+  outages: 0,
+  lostData: 0,
+  renewals: 0,
+  reserves: 0,
+  prompt: true,
+};
+
+/** Each member has granted the lock to another process. */
+const SPLIT = [
+  ...['A calls', 'B calls', 'C calls'],
+  ...['A 1', 'B 2', 'C 3', 'A 2', 'B 3', 'C 1', 'A 3', 'B 1', 'C 2'].map((at) => `${at} request arrives`),
+];
+
+/** What is explored of a quorum: see `QuorumWorld`. */
+export const QUORUM_SCENARIOS = {
+  'a quorum': { ...NO_FAULTS, calls: 3 },
+  'answers in any order': { ...NO_FAULTS, calls: 2, prompt: false },
+  'late answers': { ...NO_FAULTS, calls: 2, steps: 4, polls: 1, prompt: false },
+  'lost answers': { ...NO_FAULTS, calls: 2, losses: 2, polls: 2, steps: 2, prompt: false },
+  'callers that leave': { ...NO_FAULTS, calls: 3, leaves: 2, steps: 2, polls: 1 },
+  'single tries': { ...NO_FAULTS, calls: 1, tries: 2, steps: 2, polls: 1 },
+  'a member is away': { ...NO_FAULTS, calls: 2, outages: 2, steps: 3, polls: 2 },
+  'leases end': { ...NO_FAULTS, calls: 2, leaps: 2, steps: 1, polls: 1, renewals: 1 },
+  'a member loses its data': { ...NO_FAULTS, calls: 3, outages: 1, lostData: 1, polls: 1, steps: 1 },
+  'reserved tokens': { ...NO_FAULTS, calls: 2, reserves: 2, renewals: 1, losses: 1, outages: 1 },
+  'broken holds': { ...NO_FAULTS, calls: 3, breaks: 2, polls: 1, steps: 1 },
+  permits: { ...NO_FAULTS, limits: [2, 2, 2], calls: 3, steps: 2 },
+  'readers and a writer': { ...NO_FAULTS, limits: [Infinity, Infinity, 1], calls: 4, steps: 2 },
+  'a split': { ...NO_FAULTS, limits: [1, 1, 1], calls: 3, steps: 12, polls: 2, start: SPLIT },
+  'a split of readers': {
+    ...NO_FAULTS,
+    limits: [Infinity, Infinity, 1],
+    calls: 3,
+    steps: 12,
+    polls: 2,
+    start: SPLIT,
+  },
+  'a split with a member away': {
+    ...NO_FAULTS,
+    calls: 2,
+    steps: 12,
+    polls: 2,
+    outages: 1,
+    start: ['A calls', 'B calls', 'A 1 request arrives', 'B 2 request arrives', 'member 3 disappears'],
   },
 };

@@ -1,4 +1,8 @@
-const LEASE = 30_000;
+/** How long a waiter stays in the queue without asking again, and how long requests of a withdrawn owner are refused, ms. */
+const WAITER_TTL = 3_000;
+const TOMBSTONE_TTL = 60_000;
+/** The lease of a grant that is pushed, ms, until its owner claims it. */
+const CLAIM_LEASE = 2_000;
 
 export const processOf = (owner) => owner.slice(0, owner.indexOf(':'));
 
@@ -8,14 +12,149 @@ function agree(one, other) {
 }
 
 /**
- * What the scripts of a store do for one key, in single steps. `test/integration/store-model.test.ts` compares it with the
- * real scripts in a real Redis.
+ * What the scripts of a store do for one key, in single steps, each with its reply and the messages that it publishes.
+ * `compare-with-redis.mjs` compares it with the real scripts in a real Redis whose clock it moves.
  */
 export class StoreModel {
+  /** ms; whoever moves it decides when leases expire. */
+  now = 0;
   holders = [];
   queue = [];
-  tombstones = new Set();
-  token = 0;
+  /** The keys of the queue expire then, whoever is in it. */
+  queueEnds = -Infinity;
+  /** Owner to the end of its tombstone. */
+  tombstones = new Map();
+  lastToken = 0;
+  /** Processes whose subscription is down. */
+  deaf = new Set();
+  messages = [];
+
+  copy() {
+    const copy = Object.assign(new StoreModel(), this);
+    copy.holders = this.holders.map((holder) => ({ ...holder }));
+    copy.queue = this.queue.map((waiter) => ({ ...waiter }));
+    copy.tombstones = new Map(this.tombstones);
+    copy.deaf = new Set(this.deaf);
+    return copy;
+  }
+
+  acquire(request) {
+    return this.step(() => this.acquired(request));
+  }
+
+  /** The quick way to a lock that is free and that nobody waits for. */
+  take({ owner, limit, lease, tokens }) {
+    return this.step(() => {
+      const isKnown = this.tombstones.has(owner) || this.holders.some((each) => each.owner === owner);
+      if (isKnown || this.queue.length > 0 || !this.room(limit)) return { outcome: 'refused' };
+      return { outcome: 'granted', token: this.grant({ owner, limit, tokens }, lease, false).token };
+    });
+  }
+
+  /** Only of a holder: one that waits stays in the queue. */
+  release({ owner }) {
+    return this.step(() => this.free(owner));
+  }
+
+  cancel({ owner, inDoubt = true }) {
+    return this.step(() => {
+      this.leaveQueue(owner);
+      if (inDoubt) this.bury(owner);
+      return this.free(owner);
+    });
+  }
+
+  renew(request) {
+    return this.step(() => ({ outcome: this.renewed(request) }));
+  }
+
+  reserve(request) {
+    return this.step(() => {
+      const outcome = this.renewed(request);
+      if (outcome !== 'renewed') return { outcome };
+      const token = this.reserveTokens(request.tokens);
+      return { outcome: 'reserved', token, othersWait: this.othersWait(request.owner) };
+    });
+  }
+
+  /** For a member of a quorum: the hold goes by this token, and later ones are larger than `floor`. */
+  raise({ owner, token, floor }) {
+    return this.step(() => {
+      this.lastToken = Math.max(this.lastToken, floor);
+      const mine = this.holders.find((holder) => holder.owner === owner);
+      if (mine !== undefined) mine.token = token;
+      return {};
+    });
+  }
+
+  /** Breaks the hold of one owner, or all of them. */
+  breakHolds({ owner }) {
+    return this.step(() => {
+      if (this.holders.length === 0 && owner !== undefined) return { outcome: 'free' };
+      const broken = this.holders.filter((each) => owner === undefined || each.owner === owner);
+      if (broken.length === 0 && owner !== undefined) return { outcome: 'held-by-others' };
+      this.holders = this.holders.filter((each) => !broken.includes(each));
+      for (const each of broken) this.publish(each.owner, { kind: 'broken' });
+      this.serve();
+      return { outcome: broken.length > 0 ? 'broken' : 'free' };
+    });
+  }
+
+  /** Only drops what has ended by now. */
+  look() {
+    this.step(() => undefined);
+  }
+
+  /** What has ended by now is gone before anything else. */
+  step(request) {
+    const { now } = this;
+    // Redis keeps a key to the end of the millisecond; the scripts compare a share's end themselves.
+    this.holders = this.holders.filter(({ limit, ends }) => (limit === 1 ? ends >= now : ends > now));
+    if (now > this.queueEnds) this.queue = [];
+    for (const owner of [...this.tombstones.keys()]) {
+      if (!this.isKeptWithOthers(owner)) this.tombstones.delete(owner);
+    }
+    this.messages = [];
+    const reply = request();
+    return { reply, messages: this.messages };
+  }
+
+  acquired({ owner, limit, lease, tokens, wait = true, claimLease = CLAIM_LEASE }) {
+    if (this.tombstones.has(owner)) return { outcome: 'cancelled' };
+    const mine = this.holders.find((holder) => holder.owner === owner);
+    if (mine !== undefined) {
+      this.prolong(mine, lease);
+      // The other tokens that were reserved with the grant may be in use.
+      return { outcome: 'granted', token: mine.token, tokens: 1, othersWait: this.othersWait(owner) };
+    }
+    const known = wait ? this.queue.find((waiter) => waiter.owner === owner) : undefined;
+    const others = this.holders[0] ?? (known === undefined ? this.queue.at(-1) : undefined);
+    if (others !== undefined && !agree(limit, others.limit)) {
+      this.leaveQueue(owner);
+      this.serve();
+      return { outcome: 'conflict', limit: others.limit };
+    }
+    if (wait) {
+      const heard = known === undefined || known.heard === 'always' ? 'always' : 'again';
+      const waiter = { owner, limit, tokens, claimLease, heard, aliveUntil: this.now + WAITER_TTL };
+      if (known === undefined) this.queue.push(waiter);
+      else Object.assign(known, waiter);
+      this.queueEnds = this.now + WAITER_TTL;
+    }
+    if (!this.isExclusive && this.handOver(owner) && this.room(limit)) {
+      this.leaveQueue(owner);
+      const { token } = this.grant({ owner, limit, tokens }, lease, false);
+      if (limit !== 1) this.handOver();
+      return { outcome: 'granted', token, tokens, othersWait: this.othersWait(owner) };
+    }
+    const ends = this.holders.map((holder) => holder.ends);
+    const left = (limit === 1 ? Math.max(...ends) : Math.min(...ends)) - this.now;
+    return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft: left };
+  }
+
+  get isExclusive() {
+    return this.holders[0]?.limit === 1;
+  }
 
   room(limit) {
     if (limit === 1) return this.holders.length === 0;
@@ -26,64 +165,97 @@ export class StoreModel {
     return this.queue.some((each) => processOf(each.owner) !== processOf(owner));
   }
 
-  grant({ owner, limit, tokens }) {
-    const token = this.token + 1;
-    this.token += tokens;
-    this.holders.push({ owner, limit, token, tokens });
-    return { token, since: 0, tokens, othersWait: this.othersWait(owner) };
+  reserveTokens(count) {
+    const first = Math.max(this.lastToken + 1, this.now * 1_000);
+    this.lastToken = first + count - 1;
+    return first;
   }
 
-  acquire({ owner, limit, tokens }) {
-    if (this.tombstones.has(owner)) return { outcome: 'cancelled' };
-    const held = this.holders.find((holder) => holder.owner === owner);
-    if (held !== undefined) {
-      return {
-        outcome: 'granted',
-        token: held.token,
-        since: 0,
-        tokens: held.tokens,
-        othersWait: this.othersWait(owner),
-      };
-    }
-    const other = [...this.holders, ...this.queue].find((each) => !agree(each.limit, limit));
-    if (other !== undefined) return { outcome: 'conflict', limit: other.limit };
-    const place = this.queue.findIndex((each) => each.owner === owner);
-    const isFirst = place === 0 || (place === -1 && this.queue.length === 0);
-    if (isFirst && this.room(limit)) {
-      if (place === 0) this.queue.shift();
-      return { outcome: 'granted', ...this.grant({ owner, limit, tokens }) };
-    }
-    if (place === -1) this.queue.push({ owner, limit });
-    return { outcome: 'queued', holderLeaseLeft: LEASE };
+  grant({ owner, limit, tokens }, lease, isUnclaimed) {
+    const holder = { owner, limit, token: this.reserveTokens(tokens), ends: this.now + lease, isUnclaimed };
+    this.holders.push(holder);
+    return holder;
   }
 
-  /** Grants that are pushed because something was released. */
-  handOver() {
-    const grants = [];
-    for (let [next] = this.queue; next !== undefined && this.room(next.limit); [next] = this.queue) {
-      this.queue.shift();
-      const { owner, limit } = next;
-      grants.push({ owner, ...this.grant({ owner, limit, tokens: limit === 1 ? 1 : 4 }) });
-    }
-    return grants;
+  /** Sets the lease at the first claim of a pushed grant or if told so, and never shortens it otherwise. */
+  prolong(holder, lease, exactly = false) {
+    const ends = this.now + lease;
+    holder.ends = exactly || holder.isUnclaimed ? ends : Math.max(holder.ends, ends);
+    holder.isUnclaimed = false;
   }
 
-  /** Only of a holder: one that waits stays in the queue. */
-  release(owner) {
+  renewed({ owner, lease, exactly }) {
+    const mine = this.holders.find((holder) => holder.owner === owner);
+    if (mine === undefined) return this.isExclusive ? 'taken' : 'gone';
+    if (lease > 0) this.prolong(mine, lease, exactly);
+    return 'renewed';
+  }
+
+  free(owner) {
+    const isHeld = this.holders.some((each) => each.owner === owner);
     this.holders = this.holders.filter((each) => each.owner !== owner);
-    return this.handOver();
+    this.serve();
+    return { outcome: isHeld ? 'released' : 'not-held' };
   }
 
-  cancel(owner) {
+  serve() {
+    if (!this.isExclusive) this.handOver();
+  }
+
+  /** Grants to waiters in order while there is room. Returns whether nobody is left before `asking`, who needs no message. */
+  handOver(asking) {
+    for (const waiter of [...this.queue]) {
+      const { owner, limit, tokens, claimLease, heard } = waiter;
+      if (waiter.aliveUntil < this.now) {
+        this.leaveQueue(owner);
+        continue;
+      }
+      if (!this.room(limit)) return false;
+      if (owner === asking) return true;
+      // One that polled after nobody received its grant finds this one by its next poll.
+      const isBack = heard === 'again';
+      const lease = isBack ? Math.max(claimLease, CLAIM_LEASE) : claimLease;
+      const holder = this.grant(waiter, lease, true);
+      const { token } = holder;
+      this.publish(owner, {
+        kind: 'granted',
+        token,
+        lease: claimLease,
+        tokens,
+        othersWait: this.othersWait(owner),
+      });
+      if (this.deaf.has(processOf(owner)) && !isBack) {
+        this.holders = this.holders.filter((each) => each !== holder);
+        waiter.heard = 'not';
+        continue;
+      }
+      this.leaveQueue(owner);
+      if (limit === 1) return false;
+    }
+    return true;
+  }
+
+  leaveQueue(owner) {
     this.queue = this.queue.filter((each) => each.owner !== owner);
-    this.tombstones.add(owner);
-    return this.release(owner);
   }
 
-  reserve({ owner, tokens }) {
-    if (!this.holders.some((each) => each.owner === owner)) return { outcome: 'gone' };
-    const token = this.token + 1;
-    this.token += tokens;
-    return { outcome: 'reserved', token, othersWait: this.othersWait(owner) };
+  publish(owner, message) {
+    if (!this.deaf.has(processOf(owner))) this.messages.push({ owner, ...message });
+  }
+
+  bury(owner) {
+    const process = processOf(owner);
+    // Up to two that have expired, the oldest first, make way for the new one.
+    const oldest = [...this.tombstones].filter(([each]) => processOf(each) === process).slice(0, 2);
+    for (const [each, until] of oldest) if (until <= this.now) this.tombstones.delete(each);
+    this.tombstones.delete(owner);
+    this.tombstones.set(owner, this.now + TOMBSTONE_TTL);
+  }
+
+  /** The tombstones of a process are one key, which expires with the last of them. */
+  isKeptWithOthers(owner) {
+    return [...this.tombstones].some(
+      ([each, until]) => processOf(each) === processOf(owner) && until >= this.now,
+    );
   }
 }

@@ -116,7 +116,7 @@ class Process {
       kind: 'reserve',
       owner: lease.owner,
       tokens,
-      lease,
+      held: lease,
       budget,
       sentAt: this.world.now,
     });
@@ -204,15 +204,16 @@ export class World {
   now = 0;
   callers = 0;
   violations = [];
-  store = new StoreModel();
   lastToken = 0;
   usedTokens = new Set();
 
   /**
    * @param modules the built `KeyMachine` and `HandOverBudget`
    * @param rules `processes`, `kinds` of callers, and how many `callers`, `leaves`, `losses`, `polls` and `steps` of time
+   * @param store empty: the model, or a `RedisStore`
    */
-  constructor(modules, rules) {
+  constructor(modules, rules, store = new StoreModel()) {
+    this.store = store;
     this.rules = { ...rules };
     this.processes = Array.from(
       { length: rules.processes },
@@ -310,7 +311,7 @@ export class World {
       rules.losses -= 1;
       const place = process.requests.findIndex(({ kind }) => kind === 'acquire');
       const [request] = process.requests.splice(place, 1);
-      if (rest.at(-1) === 'answer') this.pushAll(this.execute(request, process).grants);
+      if (rest.at(-1) === 'answer') this.pushAll(this.store.acquire(request).messages);
       this.answer(process, request, 'failure', () => {
         process.machine.queue.failed(request.entry, FAILURE, this.now);
       });
@@ -334,17 +335,20 @@ export class World {
     }
   }
 
-  /** The store drops a lease whose end has come, and the process finds out first, as its deadline is earlier. */
+  /** The end of a lease comes. The process knows first, as its deadline is earlier; waiters find out when they ask again. */
   expire(process, lease) {
     this.rules.expiries -= 1;
     process.lose(lease);
     process.machine.leaseEnded(lease, this.now);
-    this.pushAll(this.store.release(lease.owner));
+    const { store } = this;
+    store.renew({ owner: lease.owner, lease: 1, exactly: true });
+    store.now += 2;
+    store.look();
   }
 
   deliver(process, request) {
-    const { reply, grants } = this.execute(request, process);
-    this.pushAll(grants);
+    const { reply, messages } = this.store[request.kind](request);
+    this.pushAll(messages);
     const { machine } = process;
     if (request.kind === 'acquire') {
       const { entry } = request;
@@ -354,7 +358,7 @@ export class World {
         machine.queue.replied(entry, reply, this.now);
       });
     } else if (request.kind === 'reserve') {
-      const { lease, budget, tokens, sentAt } = request;
+      const { held: lease, budget, tokens, sentAt } = request;
       this.answer(process, request, `${reply.outcome}${reply.othersWait}`, () => {
         if (reply.outcome === 'reserved') budget.reserved(reply.token, tokens, reply.othersWait, sentAt);
         else budget.reservationFailed();
@@ -368,21 +372,10 @@ export class World {
     process.answers.push({ kind, owner, caller, sentAt, text, run });
   }
 
-  execute(request) {
-    const { store } = this;
-    if (request.kind === 'acquire') {
-      const reply = store.acquire(request);
-      return { reply, grants: store.handOver() };
-    }
-    if (request.kind === 'reserve') return { reply: store.reserve(request), grants: [] };
-    const { kind, owner } = request;
-    return { reply: undefined, grants: kind === 'cancel' ? store.cancel(owner) : store.release(owner) };
-  }
-
-  pushAll(grants) {
-    for (const grant of grants) {
-      const process = this.processes.find(({ id }) => id === processOf(grant.owner));
-      process.pushes.push({ ...grant, startedAt: this.now, lease: 2_000 });
+  pushAll(messages) {
+    for (const message of messages) {
+      const process = this.processes.find(({ id }) => id === processOf(message.owner));
+      process.pushes.push({ ...message, startedAt: this.now });
     }
   }
 
@@ -471,9 +464,9 @@ export class World {
     }
     const { holders, queue, tombstones } = this.store;
     parts.push(
-      holders.map(({ owner, limit, tokens }) => `${name(owner)}${limit}${tokens}`).join(' '),
-      queue.map(({ owner, limit }) => `${name(owner)}${limit}`).join(' '),
-      [...tombstones]
+      holders.map(({ owner, limit }) => `${name(owner)}${limit}`).join(' '),
+      queue.map(({ owner, limit, tokens }) => `${name(owner)}${limit}${tokens}`).join(' '),
+      [...tombstones.keys()]
         .filter((owner) => names.has(owner))
         .map(name)
         .join(' '),
