@@ -51,11 +51,12 @@ async function acquireInScope(
 
 function acquireAnew(engine: LockEngine, caller: PendingAcquire): Promise<Hold> {
   if (engine.isClosing) throw engine.reporter.closed(caller.key);
-  const { waitTime, retry } = caller;
+  const { waitTime, retry, maxWaiting } = caller;
   if (engine.isOverdue && waitTime === Infinity) engine.track(tryOnce(engine, caller));
   else if (retry !== undefined) engine.track(new RetryingAcquire(engine, caller, retry).run());
   else if (waitTime === 0) engine.track(tryOnce(engine, caller));
-  else if (isFull(engine, caller)) engine.track(new RetryingAcquire(engine, caller, ONCE).run());
+  else if (maxWaiting !== Infinity && isFull(engine, caller))
+    engine.track(new RetryingAcquire(engine, caller, ONCE).run());
   else engine.keys.join(caller);
   return caller.promise;
 }

@@ -175,7 +175,8 @@ export class RetryingAcquire {
     this.tries += 1;
     const { caller, engine, retry, refusal: before } = this;
     this.refusal = refusal;
-    const mayNotWait = !this.isWaiting && (retry === ONCE || isFull(engine, caller));
+    const isBounded = !this.isWaiting && caller.maxWaiting !== Infinity;
+    const mayNotWait = isBounded && (retry === ONCE || isFull(engine, caller));
     if (mayNotWait && refusal.because === 'held') {
       this.end(engine.reporter.queueFull(caller, countWaiting(engine, caller.key)));
       return;
@@ -291,7 +292,7 @@ function countWaiting({ keys, retrying }: LockEngine, key: string): number {
 
 /** Whether as many callers wait for the key as this one accepts. */
 export function isFull(engine: LockEngine, { key, maxWaiting }: PendingAcquire): boolean {
-  return maxWaiting !== Infinity && countWaiting(engine, key) >= maxWaiting;
+  return countWaiting(engine, key) >= maxWaiting;
 }
 
 /** A single try for one key. */
