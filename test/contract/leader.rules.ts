@@ -96,9 +96,10 @@ export function leaderRules(context: ContractContext): void {
       candidates.push(candidate);
       return candidate;
     };
+    /** The leader's process knows of the others only what the store knows. */
     const waits = async (key: string, count = 1): Promise<void> => {
-      const [first] = candidates;
-      await until('the others wait', async () => (await first?.locks.inspect(key))?.waiting === count);
+      const leader = candidates.find(({ election }) => election.isLeader);
+      await until('the others wait', async () => (await leader?.locks.inspect(key))?.waiting === count);
     };
 
     it('B80: one candidate leads, with a token; methods and subscribers are notified', async () => {
