@@ -32,3 +32,12 @@ describe('the path of one call', () => {
     expect([...new Set(named)].sort()).toEqual(used.sort());
   });
 });
+
+describe('the machine of a key', () => {
+  it('has the table that docs/architecture.md shows', async () => {
+    const source = await readFile(path('lib/engine/key-machine/key-machine.ts'), 'utf8');
+    const table = [...source.matchAll(/^ \* (\|.*)$/gm)].map(([, line]) => line);
+    expect(table.length).toBeGreaterThan(15);
+    expect(await readFile(path('docs/architecture.md'), 'utf8')).toContain(table.join('\n'));
+  });
+});

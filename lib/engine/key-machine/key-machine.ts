@@ -125,33 +125,33 @@ export interface LeaseGrant {
 }
 
 /**
- * One key of this process: who waits for it, what the process holds of it, and its positions in the store's queue. Pure
- * and synchronous: time comes in with each event, requests and timers go out through {@link KeyEffects}, and events never
+ * One key of this process: its waiters, what the process holds of it, and its positions in the store's queue. Pure and
+ * synchronous: time comes in with each event, requests and timers go out through {@link KeyEffects}, and events never
  * nest. The head of the line is served by a lease of this process if one may pass to it (P20, P24 to P26), otherwise by a
  * queue entry (P10).
  *
- * | state of            | event                      | what follows                                                       |
- * | ------------------- | -------------------------- | ------------------------------------------------------------------ |
- * | caller: waiting     | a lease may pass to it     | started, without a request                                         |
- * |                     | its entry is granted       | started                                                            |
- * |                     | time is over, aborted      | refused; the next caller inherits its entry, or that is withdrawn  |
- * |                     | shutdown, store refuses    | refused                                                            |
- * | entry: asking       | granted                    | gone; its caller starts, or the grant is returned if none wants it |
- * |                     | queued                     | queued: polls (P14)                                                |
- * |                     | failed, may be retried     | retrying, in doubt if the request may have been carried out        |
- * |                     | failed, conflict           | withdrawn; its callers are refused                                 |
- * |                     | its caller is gone         | inherited by the next caller; with none, withdrawn at the answer   |
- * | entry: queued       | pushed grant               | gone; its caller starts and claims (P12)                           |
- * |                     | poll, reconnected          | asking                                                             |
- * |                     | its caller is gone         | inherited, or withdrawn                                            |
- * | entry: retrying     | time is up, reconnected    | asking                                                             |
- * | lease: in use       | its last hold ends         | in use by the next caller, parked, or returned                     |
- * |                     | lost, broken               | gone                                                               |
- * | lease: parked       | reserved                   | in use by the next caller, or returned                             |
- * |                     | budget is over, no callers | returned                                                           |
+ * | state of        | event                      | what follows                                                       |
+ * | --------------- | -------------------------- | ------------------------------------------------------------------ |
+ * | caller: waiting | a lease may pass to it     | started, without a request                                         |
+ * |                 | its entry is granted       | started                                                            |
+ * |                 | time is over, aborted      | refused; the next caller inherits its entry, or that is withdrawn  |
+ * |                 | shutdown, store refuses    | refused                                                            |
+ * | entry: asking   | granted                    | gone; its caller starts, or the grant is returned if none wants it |
+ * |                 | queued                     | queued: polls (P14)                                                |
+ * |                 | failed, may be retried     | retrying, in doubt if the request may have been carried out        |
+ * |                 | failed, conflict           | withdrawn; its callers are refused                                 |
+ * |                 | its caller is gone         | inherited by the next caller; with none, withdrawn at the answer   |
+ * | entry: queued   | pushed grant               | gone; its caller starts and claims (P12)                           |
+ * |                 | poll, reconnected          | asking                                                             |
+ * |                 | its caller is gone         | inherited, or withdrawn                                            |
+ * | entry: retrying | time is up, reconnected    | asking                                                             |
+ * | lease: in use   | its last hold ends         | in use by the next caller, parked, or returned                     |
+ * |                 | lost, broken               | gone                                                               |
+ * | lease: parked   | reserved                   | in use by the next caller, or returned                             |
+ * |                 | budget is over, no callers | returned                                                           |
  *
  * After each event `settle` restores what has to be true: every caller has a lease or an entry that will serve or wake it,
- * or stands behind one that has; no entry and no idle lease is kept for nobody.
+ * or stands behind one that has; no entry and no idle lease is kept without a caller that needs it.
  */
 export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   readonly waiting = new LinkedQueue<C>();
