@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AcquireRequest, OwnerId } from '../../lib/index.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
-import { LockCalls } from '../../lib/stores/redis/scripts/lock-calls.js';
+import { LockCalls } from '../../lib/stores/redis/scripts/scripts.js';
 import type { ScriptCall } from '../../lib/stores/redis/scripts/scripts.js';
 import { RedisScene } from './redis-scene.js';
 

@@ -1,3 +1,4 @@
+import { setTimeout as nativeSetTimeout } from 'node:timers';
 import { BackgroundRetry } from '../../common/background-retry.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient } from './lock-store.js';
@@ -27,11 +28,21 @@ export function pauseBeforeConnecting(attempt: number, longest = 1_000): number 
 
 /**
  * Calls back when a reply is overdue, but not because this process was busy: replies that have arrived by then are read
- * first. If the process stood still, the reply gets its whole time once more, since the request may not have left yet.
+ * first. If the process stood still, the reply gets its whole time once more, since neither the request nor the reply may
+ * have moved meanwhile.
+ *
+ * A reply only moves the deadline: clearing and setting a timer for each reply costs more than decoding it. A timer that
+ * fires before the deadline is set again. With fake timers there is one timer per reply, so that tests see them.
  */
 export class ReplyTimeout {
-  private timer: NodeJS.Timeout | undefined;
-  private dueAt = 0;
+  /** May also run while no reply is due. */
+  timer: NodeJS.Timeout | undefined;
+  /** Undefined while no reply is due. */
+  private dueAt: number | undefined;
+  /** The `setTimeout` that made the timer: a test may have installed or removed fake timers since. */
+  private setWith: unknown;
+  /** Once only, or a process that stalls again and again would never time out. */
+  private isExtended = false;
 
   constructor(
     private readonly ms: number,
@@ -39,31 +50,59 @@ export class ReplyTimeout {
   ) {}
 
   start(): void {
-    this.stop();
-    this.wait(false);
+    this.isExtended = false;
+    this.wait();
+  }
+
+  /** No reply is due, but the next request may come soon. */
+  pause(): void {
+    if (this.setWith === nativeSetTimeout) this.dueAt = undefined;
+    else this.stop();
   }
 
   stop(): void {
     clearTimeout(this.timer);
-    this.timer = undefined;
+    this.timer = this.dueAt = undefined;
   }
 
-  private wait(hasBeenExtended: boolean): void {
+  private wait(): void {
+    const isNative = this.setWith === nativeSetTimeout && globalThis.setTimeout === nativeSetTimeout;
+    if (!isNative || this.timer === undefined) {
+      this.stop();
+      this.run(this.ms);
+    }
     this.dueAt = performance.now() + this.ms;
+  }
+
+  private run(ms: number): void {
+    this.setWith = globalThis.setTimeout;
     const timer = setTimeout(() => {
-      const stoodStill = performance.now() - this.dueAt > MIN_STALL;
-      // Replies that have arrived are read before this runs.
-      setImmediate(() => {
-        if (this.timer !== timer) return;
-        // Only once: a process that stalls again and again would never time out.
-        if (stoodStill && !hasBeenExtended) this.wait(true);
-        else {
-          this.timer = undefined;
-          this.onTimeout();
-        }
-      });
-    }, this.ms);
+      if (this.timer === timer) this.onTimer();
+    }, ms);
     this.timer = timer;
+  }
+
+  private onTimer(): void {
+    const { dueAt } = this;
+    this.timer = undefined;
+    if (dueAt === undefined) return;
+    const lateBy = performance.now() - dueAt;
+    // Timers may fire a fraction of a millisecond early.
+    if (lateBy < -1) {
+      this.run(Math.ceil(-lateBy));
+      return;
+    }
+    setImmediate(() => {
+      // The reply has been read, or the connection has closed.
+      if (this.dueAt !== dueAt) return;
+      if (lateBy > MIN_STALL && !this.isExtended) {
+        this.isExtended = true;
+        this.wait();
+      } else {
+        this.stop();
+        this.onTimeout();
+      }
+    });
   }
 }
 

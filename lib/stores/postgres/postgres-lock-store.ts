@@ -1,23 +1,12 @@
 import type {
   AcquireReply,
   AcquireRequest,
-  BreakReply,
-  Grant,
-  ListedKeys,
-  ListKeysRequest,
   LockBoard,
   LockStore,
   LockStoreClient,
   LockStoreSession,
-  NamedHold,
   OwnerRequest,
-  ReleaseReply,
   RenewReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoreConnection,
-  StoredLock,
 } from '../port/lock-store.js';
 import { PushedGrants } from '../port/pushed-grants.js';
 import { requestTimeoutFor } from '../port/times.js';
@@ -63,202 +52,144 @@ class PostgresLockStore implements LockStore {
   }
 
   open(client: LockStoreClient): LockStoreSession {
-    return new PostgresSession(this.options, client);
+    return openPostgres(this.options, client);
   }
 }
 
 /** One client's connections to PostgreSQL, and the requests on them. */
-class PostgresSession implements LockStoreSession {
-  readonly board: LockBoard;
-  private readonly connection: PostgresConnection;
-  private readonly queue: RequestQueue;
-  private readonly calls: LockCalls;
-  private readonly channel: GrantChannel;
-  private readonly pushed: PushedGrants;
-  private checked: CheckResult | undefined;
+function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient): LockStoreSession {
+  const { connector, listener, schema, keyPrefix } = options;
+  const requestTimeout = requestTimeoutFor(client.watchdogTimeout);
+  let checked: CheckResult | undefined;
   /** Whether the next connection creates the schema first. */
-  private lacksSchema: boolean;
-  private mendedAt = -Infinity;
-  private sweeping: NodeJS.Timeout | undefined;
+  let lacksSchema = options.createsSchema;
+  let mendedAt = -Infinity;
+  let sweeping: NodeJS.Timeout | undefined;
 
-  constructor(
-    private readonly options: ResolvedPostgresOptions,
-    private readonly client: LockStoreClient,
-  ) {
-    const { connector, listener, schema, keyPrefix } = options;
-    this.lacksSchema = options.createsSchema;
-    const requestTimeout = requestTimeoutFor(client.watchdogTimeout);
-    this.connection = new PostgresConnection(connector, requestTimeout, {
-      mendsSchema: () => this.mendsSchema(),
-      prepare: (opened) => this.prepare(opened),
-      back: () => {
-        client.reconnected();
-      },
-    });
-    const calls = new LockCalls(schema, keyPrefix);
-    this.calls = calls;
-    this.queue = new RequestQueue(this.connection, (keys, requests) => calls.run(keys, requests));
-    this.board = postgresBoard(schema, keyPrefix, (statement) => this.queue.send(statement));
-    this.pushed = new PushedGrants(client);
-    this.channel = new GrantChannel(client, listener, requestTimeout, (text) => {
-      this.pushed.receive(text);
-    });
+  const connection = new PostgresConnection(connector, requestTimeout, {
+    mendsSchema,
+    prepare,
+    back: () => client.reconnected(),
+  });
+  const calls = new LockCalls(schema, keyPrefix);
+  const queue = new RequestQueue(connection, (keys, requests) => calls.run(keys, requests));
+  const pushed = new PushedGrants(client);
+  const channel = new GrantChannel(client, listener, requestTimeout, (text) => pushed.receive(text));
+
+  /** Prepares a connection for locks, and logs the warnings of the first one. */
+  async function prepare(opened: PgClient): Promise<boolean> {
+    const isFirst = checked === undefined;
+    if (lacksSchema) await createSchema(opened);
+    checked = await prepareConnection(opened, options, requestTimeout);
+    if (isFirst) for (const warning of checked.warnings) client.warn(warning);
+    return checked.isDirect;
   }
 
-  get description(): string | undefined {
-    return this.checked?.description;
+  async function createSchema(opened: PgClient): Promise<void> {
+    const { rows } = await opened.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+    // prepareConnection() rejects a standby with a better message.
+    if (rows[0]?.standby === true) return;
+    await opened.query(postgresMigration({ schema }));
+    lacksSchema = false;
   }
 
-  async start(): Promise<void> {
-    this.sweepLater();
-    await this.connection.open();
-  }
-
-  acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
-    if (!request.wait) return this.askOnce(request);
-    return this.channel.isOpen ? this.queueUp(request) : this.subscribeAndQueueUp(request);
-  }
-
-  async cancel(request: OwnerRequest): Promise<void> {
-    this.pushed.forget(request.owner);
-    await this.queue.call(this.calls.cancel(request));
-  }
-
-  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    this.pushed.forget(request.owner);
-    return this.queue.call(this.calls.release(request));
-  }
-
-  whenSent(): Promise<void> | undefined {
-    return this.queue.whenSent();
-  }
-
-  async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
-    const replies: RenewReply[] = [];
-    for (let first = 0; first < requests.length; first += LARGEST_RENEWAL) {
-      const some = requests.slice(first, first + LARGEST_RENEWAL);
-      replies.push(...this.calls.toRenewReplies(await this.queue.send(this.calls.renew(some))));
+  function mendsSchema(): boolean {
+    const now = client.now();
+    if (!lacksSchema && options.createsSchema && now - mendedAt > MENDING_PAUSE) {
+      lacksSchema = true;
+      mendedAt = now;
     }
-    return replies;
+    return lacksSchema;
   }
 
-  reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
-    return this.queue.call(this.calls.reserve(request));
+  /** Keys that are no longer requested keep what a crashed process has left there. */
+  function sweepLater(): void {
+    const sweep = (): void => {
+      if (connection.isReady) queue.send(calls.sweep()).catch(() => undefined);
+      sweepLater();
+    };
+    sweeping = setTimeout(sweep, SWEEP_INTERVAL * (0.75 + Math.random() / 2));
+    sweeping.unref();
   }
 
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
-    return await this.queue.call(this.calls.acquireAll(requests));
+  async function cancel(request: OwnerRequest): Promise<void> {
+    pushed.forget(request.owner);
+    await queue.call(calls.cancel(request));
   }
 
-  async inspect(key: string): Promise<StoredLock | null> {
-    return await this.queue.call(this.calls.inspect(key));
-  }
-
-  async verify(): Promise<void> {
-    await verifyDatabase(async (text, values = []) => await this.queue.send({ text, values }), this.options);
-  }
-
-  async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    const rows = await this.queue.send(this.calls.listKeys(request));
-    return this.calls.toListedKeys(rows, request);
-  }
-
-  connections(): readonly StoreConnection[] {
-    const { connector, listener } = this.options;
-    const requests = { name: `${connector.address} requests`, isOpen: this.connection.isReady };
-    const { isUp } = this.channel;
-    if (isUp === undefined || listener === undefined) return [requests];
-    return [requests, { name: `${listener.address} messages`, isOpen: isUp }];
-  }
-
-  async forceRelease(key: string): Promise<boolean> {
-    return await this.queue.call(this.calls.forceRelease(key));
-  }
-
-  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    return await this.queue.call(this.calls.breakHold(key, hold));
-  }
-
-  close(): Promise<void> {
-    clearTimeout(this.sweeping);
-    this.channel.close();
-    this.queue.close();
-    this.connection.close();
-    return Promise.resolve();
-  }
-
-  private async askOnce(request: AcquireRequest): Promise<AcquireReply> {
-    const { reply } = await this.queue.call(this.calls.acquire(request));
-    return reply;
+  function queueUp(request: AcquireRequest): Promise<AcquireReply> {
+    return pushed.ask(
+      request.owner,
+      () => queue.call(calls.acquire(request)),
+      () => channel.suspect(),
+    );
   }
 
   /**
    * A free lock needs no LISTEN (P7), waiting for a held one does (P14). Opening it takes time, so the owner is queued
    * before, to keep its position, and the engine learns at once that others hold the lock (B11).
    */
-  private async subscribeAndQueueUp(request: AcquireRequest): Promise<AcquireReply> {
-    const { client, channel } = this;
+  async function subscribeAndQueueUp(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner } = request;
-    const first = await this.queueUp(request);
+    const first = await queueUp(request);
     if (first.outcome !== 'queued' || channel.isOpen) return first;
     client.heldByOthers(owner, first.holderLeaseLeft);
-    if (!(await this.pushed.subscribe(owner, channel))) {
-      await this.cancel({ key, owner, inDoubt: false });
+    if (!(await pushed.subscribe(owner, channel))) {
+      await cancel({ key, owner, inDoubt: false });
       return { outcome: 'cancelled' };
     }
     // A grant may have been pushed before the channel was open.
-    return await this.queueUp(request);
+    return await queueUp(request);
   }
 
-  private queueUp(request: AcquireRequest): Promise<AcquireReply> {
-    return this.pushed.ask(
-      request.owner,
-      () => this.queue.call(this.calls.acquire(request)),
-      () => {
-        this.channel.suspect();
-      },
-    );
-  }
-
-  /** Prepares a connection for locks, and logs the warnings of the first one. */
-  private async prepare(opened: PgClient): Promise<boolean> {
-    const { options, checked, client } = this;
-    if (this.lacksSchema) await this.createSchema(opened);
-    const found = await prepareConnection(opened, options, requestTimeoutFor(client.watchdogTimeout));
-    this.checked = found;
-    if (checked === undefined) for (const warning of found.warnings) client.warn(warning);
-    return found.isDirect;
-  }
-
-  private async createSchema(opened: PgClient): Promise<void> {
-    const { schema } = this.options;
-    const { rows } = await opened.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
-    // prepareConnection() rejects a standby with a better message.
-    if (rows[0]?.standby === true) return;
-    await opened.query(postgresMigration({ schema }));
-    this.lacksSchema = false;
-  }
-
-  private mendsSchema(): boolean {
-    const now = this.client.now();
-    if (!this.lacksSchema && this.options.createsSchema && now - this.mendedAt > MENDING_PAUSE) {
-      this.lacksSchema = true;
-      this.mendedAt = now;
-    }
-    return this.lacksSchema;
-  }
-
-  /** Keys that are no longer requested keep what a crashed process has left there. */
-  private sweepLater(): void {
-    this.sweeping = setTimeout(
-      () => {
-        if (this.connection.isReady) this.queue.send(this.calls.sweep()).catch(() => undefined);
-        this.sweepLater();
-      },
-      SWEEP_INTERVAL * (0.75 + Math.random() / 2),
-    );
-    this.sweeping.unref();
-  }
+  return {
+    get description() {
+      return checked?.description;
+    },
+    board: postgresBoard(schema, keyPrefix, (statement) => queue.send(statement)),
+    start: () => {
+      sweepLater();
+      return connection.open();
+    },
+    acquire: (request) => {
+      if (!request.wait) return queue.call(calls.acquire(request)).then(({ reply }) => reply);
+      return channel.isOpen ? queueUp(request) : subscribeAndQueueUp(request);
+    },
+    cancel,
+    release: (request) => {
+      pushed.forget(request.owner);
+      return queue.call(calls.release(request));
+    },
+    whenSent: () => queue.whenSent(),
+    renew: async (requests) => {
+      const replies: RenewReply[] = [];
+      for (let first = 0; first < requests.length; first += LARGEST_RENEWAL) {
+        const some = requests.slice(first, first + LARGEST_RENEWAL);
+        replies.push(...calls.toRenewReplies(await queue.send(calls.renew(some))));
+      }
+      return replies;
+    },
+    reserve: (request) => queue.call(calls.reserve(request)),
+    acquireAll: async (requests) => await queue.call(calls.acquireAll(requests)),
+    inspect: async (key) => await queue.call(calls.inspect(key)),
+    forceRelease: async (key) => await queue.call(calls.forceRelease(key)),
+    breakHold: async (key, hold) => await queue.call(calls.breakHold(key, hold)),
+    listKeys: async (request) => calls.toListedKeys(await queue.send(calls.listKeys(request)), request),
+    verify: () => verifyDatabase((text, values = []) => queue.send({ text, values }), options),
+    connections: () => {
+      const requests = { name: `${connector.address} requests`, isOpen: connection.isReady };
+      const { isUp } = channel;
+      if (isUp === undefined || listener === undefined) return [requests];
+      return [requests, { name: `${listener.address} messages`, isOpen: isUp }];
+    },
+    close: () => {
+      clearTimeout(sweeping);
+      channel.close();
+      queue.close();
+      connection.close();
+      return Promise.resolve();
+    },
+  };
 }
 
 /**

@@ -1,24 +1,11 @@
-import { allSent, hideMissing, verified, type RenewReplies } from '../port/forwarding-session.js';
+import { allSent, verified } from '../port/forwarding-session.js';
 import {
   LockStoreError,
-  type AcquireReply,
-  type AcquireRequest,
-  type BreakReply,
-  type ListedKeys,
-  type ListKeysRequest,
-  type LockBoard,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
-  type NamedHold,
   type OwnerId,
   type OwnerRequest,
-  type ReleaseReply,
-  type RenewRequest,
-  type ReserveReply,
-  type ReserveRequest,
-  type StoreConnection,
-  type StoredLock,
 } from '../port/lock-store.js';
 import { asked, storeFailure } from '../port/store-failure.js';
 import { SessionTimers } from '../port/times.js';
@@ -46,158 +33,39 @@ export class QuorumLockStore implements LockStore {
   }
 
   open(client: LockStoreClient): LockStoreSession {
-    return new QuorumSession(this.members, client);
+    return openQuorum(this.members, client);
   }
 }
 
 /** One client's sessions with all members, which it uses through the port only. */
-class QuorumSession implements LockStoreSession {
-  readonly board: LockBoard | undefined;
-
-  private readonly sessions: readonly LockStoreSession[];
-  private readonly acquires = new Map<OwnerId, QuorumAcquire>();
-  private readonly timers: SessionTimers;
-  private readonly context: QuorumContext;
-  private readonly inspection: QuorumInspection;
+function openQuorum(members: readonly LockStore[], client: LockStoreClient): LockStoreSession {
+  const { length } = members;
+  const acquires = new Map<OwnerId, QuorumAcquire>();
   /** Indexes of the members that have not been connected yet. */
-  private readonly missing: Set<number>;
+  const missing = new Set(members.keys());
+  const sessions = members.map((member, index) => member.open(memberClient(member.name, index)));
+  const ofSession = new SessionTimers(client, true);
+  const { timers, retry } = ofSession;
+  const memberTimeout = Math.min(MAX_MEMBER_TIMEOUT, client.watchdogTimeout / 12);
+  const context: QuorumContext = { sessions, client, timers, retry, memberTimeout };
+  const inspection = new QuorumInspection(context);
+  const boards = sessions.flatMap(({ board }) => board ?? []);
 
-  constructor(
-    private readonly members: readonly LockStore[],
-    client: LockStoreClient,
-  ) {
-    this.missing = new Set(members.keys());
-    this.sessions = members.map((member, index) =>
-      member.open(this.memberClient(client, member.name, index)),
-    );
-    this.timers = new SessionTimers(client, true);
-    const { timers, retry } = this.timers;
-    const memberTimeout = Math.min(MAX_MEMBER_TIMEOUT, client.watchdogTimeout / 12);
-    this.context = { sessions: this.sessions, client, timers, retry, memberTimeout };
-    this.inspection = new QuorumInspection(this.context);
-    const boards = this.sessions.flatMap(({ board }) => board ?? []);
-    this.board = boards.length === members.length ? quorumBoard(boards) : undefined;
-    hideMissing(this, this.sessions, ['reserve', 'listKeys']);
-  }
-
-  get description(): string | undefined {
-    return this.missing.size === 0 ? undefined : `${String(this.missing.size)} of them missing`;
-  }
-
-  async start(): Promise<void> {
-    const missing: string[] = [];
-    const failures: LockStoreError[] = [];
-    const starts = this.sessions.map(async (session, index) => {
-      try {
-        await asked(() => session.start());
-        this.missing.delete(index);
-      } catch (error) {
-        const failure = storeFailure(error);
-        failures.push(failure);
-        missing.push(`${this.members[index]?.name ?? ''} (${failure.message})`);
-        throw failure;
-      }
-    });
-    const all = Promise.allSettled(starts);
-    const { length } = this.members;
-    try {
-      await confirmedByMajority(starts);
-    } catch {
-      throw new LockStoreError(
-        `${String(length - this.missing.size)} of ${String(length)} servers are connected, ` +
-          `and ${String(majorityOf(length))} are needed; missing are ${missing.join(', ')}`,
-        {
-          inDoubt: false,
-          retryable: failures.some(({ retryable }) => retryable),
-          unreachable: isOutOfReach(length, failures),
-          remedy: failures[0]?.remedy,
-        },
-      );
-    }
-    // The other members usually follow at once.
-    await this.context.timers.within(MAX_MEMBER_TIMEOUT, all);
-  }
-
-  acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
-    let acquire = this.find(request);
-    if (acquire === undefined || acquire.state === 'ended') {
-      acquire = new QuorumAcquire(this.context, request, this.forget, acquire);
-      this.acquires.set(request.owner, acquire);
-    }
-    return acquire.acquire(request);
-  }
-
-  async cancel(request: OwnerRequest): Promise<void> {
-    const acquire = this.find(request);
-    if (acquire !== undefined) await acquire.cancel(request);
-    // Any member may know the owner: a majority has to keep it out.
-    else await confirmedByMajority(this.sessions.map((session) => asked(() => session.cancel(request))));
-  }
-
-  release(request: OwnerRequest): Promise<ReleaseReply> {
-    const acquire = this.find(request);
-    if (acquire !== undefined) return acquire.release(request);
-    const requests = this.sessions.map((session) => asked(() => session.release(request)));
-    return decideRelease(requests, majorityOf(this.members.length), this.members.length);
-  }
-
-  whenSent(key: string): Promise<unknown> | undefined {
-    return allSent(this.sessions.map((session) => session.whenSent?.(key)));
-  }
-
-  renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return renewByMajority(this.context, (request) => this.find(request), requests);
-  }
-
-  reserve(request: ReserveRequest): Promise<ReserveReply> {
-    return reserveByMajority(this.context, this.find(request), request);
-  }
-
-  inspect(key: string): Promise<StoredLock | null> {
-    return this.inspection.inspect(key);
-  }
-
-  forceRelease(key: string): Promise<boolean> {
-    return this.inspection.forceRelease(key);
-  }
-
-  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    return this.inspection.breakHold(key, hold);
-  }
-
-  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return listByMembers(this.sessions, request);
-  }
-
-  /** Enough members for a majority have to be fit for locks. */
-  async verify(): Promise<void> {
-    await confirmedByMajority(this.sessions.map((session) => asked(() => verified(session))));
-  }
-
-  connections(): readonly StoreConnection[] {
-    return this.sessions.flatMap((session) => session.connections?.() ?? []);
-  }
-
-  async close(): Promise<void> {
-    // Recent releases are still on their way to members that were not waited for.
-    await this.context.timers.within(this.context.memberTimeout, this.timers.retry.idle());
-    this.timers.close();
-    this.acquires.clear();
-    await Promise.all(this.sessions.map((session) => asked(() => session.close())));
-  }
-
-  private find({ key, owner }: Pick<OwnerRequest, 'key' | 'owner'>): QuorumAcquire | undefined {
-    const acquire = this.acquires.get(owner);
+  const find = ({ key, owner }: Pick<OwnerRequest, 'key' | 'owner'>): QuorumAcquire | undefined => {
+    const acquire = acquires.get(owner);
     return acquire?.key === key ? acquire : undefined;
-  }
-
-  private readonly forget = (acquire: QuorumAcquire): void => {
-    if (this.acquires.get(acquire.owner) === acquire) this.acquires.delete(acquire.owner);
   };
+  const forget = (acquire: QuorumAcquire): void => {
+    if (acquires.get(acquire.owner) === acquire) acquires.delete(acquire.owner);
+  };
+  const atEach = <T>(request: (session: LockStoreSession) => PromiseLike<T>): Promise<T>[] =>
+    sessions.map((session) => asked(() => request(session)));
+  const eachHas = (ability: 'reserve' | 'listKeys'): boolean =>
+    sessions.every((session) => session[ability] !== undefined);
 
   /** The client as one member sees it: it translates names at that member to owners. */
-  private memberClient(client: LockStoreClient, memberName: string, index: number): LockStoreClient {
-    const acquireOf = (name: OwnerId): QuorumAcquire | undefined => this.acquires.get(baseOf(name));
+  function memberClient(memberName: string, index: number): LockStoreClient {
+    const acquireOf = (name: OwnerId): QuorumAcquire | undefined => acquires.get(baseOf(name));
     return {
       ...client,
       granted: (name, grant) => acquireOf(name)?.onPush(index, name, grant),
@@ -211,14 +79,93 @@ class QuorumSession implements LockStoreSession {
       broken: (name) => acquireOf(name)?.onBroken(index, name),
       // Another member may have reconnected before: only now enough of them may still have a hold.
       reconnected: (concerns) => {
-        this.missing.delete(index);
+        missing.delete(index);
         client.reconnected(concerns);
       },
       // A single member's fallback is not that of the quorum.
       degraded: () => undefined,
-      warn: (message) => {
-        client.warn(`${memberName}: ${message}`);
-      },
+      warn: (message) => client.warn(`${memberName}: ${message}`),
     };
   }
+
+  return {
+    get description() {
+      return missing.size === 0 ? undefined : `${missing.size} of them missing`;
+    },
+    board: boards.length === length ? quorumBoard(boards) : undefined,
+    start: async () => {
+      const failures: LockStoreError[] = [];
+      const reasons: string[] = [];
+      const starts = sessions.map(async (session, index) => {
+        try {
+          await asked(() => session.start());
+          missing.delete(index);
+        } catch (error) {
+          const failure = storeFailure(error);
+          failures.push(failure);
+          reasons.push(`${members[index]?.name ?? ''} (${failure.message})`);
+          throw failure;
+        }
+      });
+      const all = Promise.allSettled(starts);
+      try {
+        await confirmedByMajority(starts);
+      } catch {
+        throw new LockStoreError(
+          `${length - missing.size} of ${length} servers are connected, ` +
+            `and ${majorityOf(length)} are needed; missing are ${reasons.join(', ')}`,
+          {
+            inDoubt: false,
+            retryable: failures.some(({ retryable }) => retryable),
+            unreachable: isOutOfReach(length, failures),
+            remedy: failures[0]?.remedy,
+          },
+        );
+      }
+      // The other members usually follow at once.
+      await timers.within(MAX_MEMBER_TIMEOUT, all);
+    },
+    acquire: (request) => {
+      let acquire = find(request);
+      if (acquire === undefined || acquire.state === 'ended') {
+        acquire = new QuorumAcquire(context, request, forget, acquire);
+        acquires.set(request.owner, acquire);
+      }
+      return acquire.acquire(request);
+    },
+    cancel: async (request) => {
+      const acquire = find(request);
+      if (acquire !== undefined) await acquire.cancel(request);
+      // Any member may know the owner: a majority has to keep it out.
+      else await confirmedByMajority(atEach((session) => session.cancel(request)));
+    },
+    release: (request) => {
+      const acquire = find(request);
+      if (acquire !== undefined) return acquire.release(request);
+      return decideRelease(
+        atEach((session) => session.release(request)),
+        majorityOf(length),
+        length,
+      );
+    },
+    whenSent: (key) => allSent(sessions.map((session) => session.whenSent?.(key))),
+    renew: (requests) => renewByMajority(context, find, requests),
+    ...(eachHas('reserve') && {
+      reserve: (request) => reserveByMajority(context, find(request), request),
+    }),
+    inspect: (key) => inspection.inspect(key),
+    forceRelease: (key) => inspection.forceRelease(key),
+    breakHold: (key, hold) => inspection.breakHold(key, hold),
+    ...(eachHas('listKeys') && { listKeys: (request) => listByMembers(sessions, request) }),
+    // Enough members for a majority have to be fit for locks.
+    verify: () => confirmedByMajority(atEach(verified)),
+    connections: () => sessions.flatMap((session) => session.connections?.() ?? []),
+    close: async () => {
+      // Recent releases are still on their way to members that were not waited for.
+      await timers.within(memberTimeout, retry.idle());
+      ofSession.close();
+      acquires.clear();
+      await Promise.all(atEach((session) => session.close()));
+    },
+  };
 }

@@ -37,9 +37,8 @@ import {
 import { GrantChannel } from './grant-channel.js';
 import { listKeys, redisBoard } from './operator-requests.js';
 import type { KeyNames } from './scripts/key-names.js';
-import { LockCalls } from './scripts/lock-calls.js';
 import { Pipeline, ScriptBatch } from './scripts/pipeline.js';
-import { BEHIND_OTHERS, leaseLeftOf, type ScriptCall, type TakeReply } from './scripts/scripts.js';
+import { BEHIND_OTHERS, leaseLeftOf, LockCalls, type ScriptCall, type TakeReply } from './scripts/scripts.js';
 
 /** What a server of a cluster has in addition. */
 export interface ClusterPart {

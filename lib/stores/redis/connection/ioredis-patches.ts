@@ -1,8 +1,7 @@
-import { setTimeout as nativeSetTimeout } from 'node:timers';
 import type { Socket } from 'node:net';
 import type { Cluster, Redis } from 'ioredis';
 import { inMs } from '../../../common/durations.js';
-import { MIN_STALL } from '../../port/times.js';
+import { MIN_STALL, ReplyTimeout } from '../../port/times.js';
 
 /** Corrects how ioredis handles timeouts and socket errors, for one client. */
 export function patched(client: Redis): Redis {
@@ -22,76 +21,28 @@ interface Timed {
 }
 
 /**
- * Cuts a connection that owes a reply for longer than `socketTimeout`, but not because this process was busy: replies that
- * have already arrived are read first, and after a stall the server gets its whole time once more, since neither the
- * request nor the reply may have moved meanwhile. ioredis cuts the connection in both cases; ioredis 5 also leaves its
- * timer running when a connection closes, and the timer then cuts the next one.
- *
- * A reply only moves the deadline: clearing and setting a timer for each reply costs more than decoding it. A timer that
- * fires before the deadline is set again. With fake timers there is one timer per reply, so that tests see them.
+ * Cuts a connection that owes a reply for longer than `socketTimeout`. ioredis also cuts it when this process was busy;
+ * ioredis 5 also leaves its timer running when a connection closes, and the timer then cuts the next one.
  */
 function patchReplyTimeout(client: Redis): void {
   const timed = client as unknown as Timed;
+  const { socketTimeout = 0 } = timed.options;
   let watched: Timed['stream'] | undefined;
-  /** Meaningless while no reply is due. */
-  let deadline = 0;
-  /** May also run while no reply is due. */
-  let timer: NodeJS.Timeout | undefined;
-  /** The `setTimeout` that made the timer: a test may have installed or removed fake timers since. */
-  let setWith: unknown;
-  /** Once only, or a process that stalls again and again would never cut the connection. */
-  let isExtended = false;
-
-  const stop = (): void => {
-    clearTimeout(timer);
-    timer = timed.socketTimeoutTimer = undefined;
-  };
+  const timeout = new ReplyTimeout(socketTimeout, () => {
+    timed.socketTimeoutTimer = undefined;
+    watched?.destroy(new Error(`no answer within ${inMs(socketTimeout)}`));
+  });
   const start = (): void => {
-    const { socketTimeout = 0 } = timed.options;
-    deadline = performance.now() + socketTimeout;
-    if (timer === undefined || setWith !== nativeSetTimeout || globalThis.setTimeout !== nativeSetTimeout) {
-      stop();
-      run(socketTimeout);
-    }
-    timed.socketTimeoutTimer = timer;
-  };
-  const run = (ms: number): void => {
-    setWith = globalThis.setTimeout;
-    const running = setTimeout(() => {
-      if (timer === running) onTimeout();
-    }, ms);
-    timer = running;
-  };
-  const onTimeout = (): void => {
-    const isReplyDue = timed.socketTimeoutTimer !== undefined;
-    const lateBy = performance.now() - deadline;
-    timer = undefined;
-    if (!isReplyDue) return;
-    // Timers may fire a fraction of a millisecond early.
-    if (lateBy < -1) {
-      run(Math.ceil(-lateBy));
-      return;
-    }
-    const missed = deadline;
-    setImmediate(() => {
-      // The reply has been read, or the connection has closed.
-      if (timed.socketTimeoutTimer === undefined || deadline !== missed) return;
-      if (lateBy > MIN_STALL && !isExtended) {
-        isExtended = true;
-        start();
-      } else {
-        stop();
-        watched?.destroy(new Error(`no answer within ${inMs(timed.options.socketTimeout ?? 0)}`));
-      }
-    });
+    timeout.start();
+    timed.socketTimeoutTimer = timeout.timer;
   };
   const onData = (): void => {
-    isExtended = false;
     if (timed.commandQueue.length > 0) start();
-    else if (setWith === nativeSetTimeout) timed.socketTimeoutTimer = undefined;
-    else stop();
+    else {
+      timeout.pause();
+      timed.socketTimeoutTimer = undefined;
+    }
   };
-
   timed.setSocketTimeout = () => {
     const { stream } = timed;
     if (stream !== watched) {
@@ -99,10 +50,12 @@ function patchReplyTimeout(client: Redis): void {
       // Runs after the listener that takes replies out of the queue.
       stream.on('data', onData);
     }
-    isExtended = false;
     start();
   };
-  client.on('close', stop);
+  client.on('close', () => {
+    timeout.stop();
+    timed.socketTimeoutTimer = undefined;
+  });
 }
 
 /**

@@ -12,45 +12,43 @@ const LARGEST_CALL = 16;
 const SOON = Promise.resolve();
 
 /** A call, and what happens with its reply. */
-interface PendingCall {
-  readonly call: ScriptCall<unknown>;
-  /** Whether it releases a single lock. Callers rarely wait for that reply. */
-  readonly isLoneRelease: boolean;
-  /** Takes the raw reply; throws if it is malformed. */
-  deliver(reply: unknown): void;
-  reject(error: LockStoreError): void;
-}
-
-function pendingCall<Reply>(
-  call: ScriptCall<Reply>,
-  resolve: (reply: Reply) => void,
-  reject: (error: LockStoreError) => void,
-): PendingCall {
-  return {
-    call,
-    isLoneRelease: false,
-    deliver: (reply) => {
-      resolve(call.decode(reply));
-    },
-    reject,
-  };
-}
-
-/** Receives the outcome of a call that was sent by itself. Every lock has two: closures in their place cost more. */
-class SentCall implements CallListener {
+abstract class PendingCall<Reply = unknown> implements CallListener {
+  /** @param isLoneRelease whether it releases a single lock: callers rarely wait for that reply */
   constructor(
     private readonly pipeline: Pipeline,
-    private readonly pending: PendingCall,
+    readonly call: ScriptCall<Reply>,
+    readonly isLoneRelease: boolean,
   ) {}
 
+  /** Takes the raw reply; throws if it is malformed. */
+  abstract deliver(reply: unknown): void;
+  abstract reject(error: LockStoreError): void;
+
+  /** The reply, if the call was sent by itself. */
   replied(reply: unknown): void {
-    this.pipeline.ended(this.pending);
-    this.pipeline.deliver(this.pending, reply);
+    this.pipeline.ended(this);
+    this.pipeline.deliver(this, reply);
   }
 
   failed(error: unknown): void {
-    this.pipeline.ended(this.pending);
-    this.pipeline.failed(this.pending, error);
+    this.pipeline.ended(this);
+    this.pipeline.failed(this, error);
+  }
+}
+
+/** A call that belongs to no batch. */
+class SingleCall<Reply> extends PendingCall<Reply> {
+  constructor(
+    pipeline: Pipeline,
+    call: ScriptCall<Reply>,
+    private readonly resolve: (reply: Reply) => void,
+    override readonly reject: (error: LockStoreError) => void,
+  ) {
+    super(pipeline, call, false);
+  }
+
+  deliver(reply: unknown): void {
+    this.resolve(this.call.decode(reply));
   }
 }
 
@@ -107,20 +105,20 @@ export class Pipeline {
   /** Sends a call at the end of this tick, after those of the batches. */
   send<T>(call: ScriptCall<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.enqueue(pendingCall(call, resolve, reject));
+      this.enqueue(new SingleCall(this, call, resolve, reject));
     });
   }
 
   /** Sends a call at the end of this tick, before all others, which may ask for what it releases. */
   sendFirst<T>(call: ScriptCall<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.enqueueSource(sourceOf([pendingCall(call, resolve, reject)]));
+      this.enqueueSource(sourceOf([new SingleCall(this, call, resolve, reject)]));
     });
   }
 
   sendNow<T>(call: ScriptCall<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.write([pendingCall(call, resolve, reject)]);
+      this.write([new SingleCall(this, call, resolve, reject)]);
     });
   }
 
@@ -203,19 +201,16 @@ export class Pipeline {
     const { sha } = call.text;
     this.underWay += 1;
     if (pending.isLoneRelease) this.loneReleases += 1;
-    const sent = new SentCall(this, pending);
     if (this.loaded.has(sha)) {
-      sendCall(this.connection.redis, call, sent);
+      sendCall(this.connection.redis, call, pending);
       return;
     }
     this.sendText(call).then(
       (reply) => {
         this.loaded.add(sha);
-        sent.replied(reply);
+        pending.replied(reply);
       },
-      (error: unknown) => {
-        sent.failed(error);
-      },
+      (error: unknown) => pending.failed(error),
     );
   }
 
@@ -277,12 +272,8 @@ export class Pipeline {
     }
     this.loaded.clear();
     this.sendText(pending.call).then(
-      (reply) => {
-        this.deliver(pending, reply);
-      },
-      (cause: unknown) => {
-        pending.reject(this.connection.failureOf(cause));
-      },
+      (reply) => this.deliver(pending, reply),
+      (cause: unknown) => pending.reject(this.connection.failureOf(cause)),
     );
   }
 }
@@ -294,13 +285,16 @@ class Item<Request, Result> extends Deferred<Result> {
 }
 
 /** A call for some requests of a batch. */
-class BatchCall<Request extends { readonly key: string }, Reply, Result> implements PendingCall {
+class BatchCall<Request extends { readonly key: string }, Reply, Result> extends PendingCall<Reply[]> {
   constructor(
-    readonly call: ScriptCall<Reply[]>,
+    pipeline: Pipeline,
+    call: ScriptCall<Reply[]>,
     private readonly items: readonly Item<Request, Result>[],
     private readonly batch: ScriptBatch<Request, Reply, Result>,
-    readonly isLoneRelease: boolean,
-  ) {}
+    isLoneRelease: boolean,
+  ) {
+    super(pipeline, call, isLoneRelease);
+  }
 
   deliver(raw: unknown): void {
     const replies = this.call.decode(raw);
@@ -375,7 +369,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
 
   private callOf(items: readonly Item<Request, Result>[]): PendingCall {
     const call = this.callFor(items.map(({ request }) => request));
-    return new BatchCall(call, items, this, this.goesFirst && items.length === 1);
+    return new BatchCall(this.pipeline, call, items, this, this.goesFirst && items.length === 1);
   }
 
   settle(item: Item<Request, Result>, reply: Reply): void {
@@ -389,12 +383,8 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     if (!(result instanceof Promise)) item.resolve(result);
     else {
       result.then(
-        (value) => {
-          item.resolve(value);
-        },
-        (error: unknown) => {
-          item.reject(error);
-        },
+        (value) => item.resolve(value),
+        (error: unknown) => item.reject(error),
       );
     }
   }
