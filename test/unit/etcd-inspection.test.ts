@@ -14,7 +14,7 @@ describe('inspecting a lock in etcd', () => {
     let reads = 0;
     let isClosed = false;
     class ReaderOfOne extends LockReader {
-      override readLiving(): Promise<LockState> {
+      override read(): Promise<LockState> {
         reads += 1;
         if (isClosed) return Promise.reject(new Error('closed'));
         return Promise.resolve(new LockState([{ limit: 1 } as Entry], 1, client.now()));
@@ -35,5 +35,15 @@ describe('inspecting a lock in etcd', () => {
     isClosed = true;
     timers.close();
     expect(await within(10_000, 'its end', looked)).toEqual(new Error('closed'));
+  });
+
+  it('B20: never ends a hold that is renewed without writes', () => {
+    const seen: string[] = [];
+    const observed = { see: (_: string, name: string) => seen.push(name) };
+    const reader = new LockReader({ observed, own: new Map() } as unknown as LockContext);
+    const [kept, other] = [true, false].map((isKept) => ({ isKept, name: `kept: ${String(isKept)}` }));
+    reader.observe([kept, other] as Entry[]);
+    expect(reader.leaseLeft({ ...kept, lease: 7_000 } as Entry)).toBe(7_000);
+    expect(seen).toEqual(['kept: false']);
   });
 });

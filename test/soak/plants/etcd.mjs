@@ -2,10 +2,6 @@ import { noPoll } from './engine.mjs';
 
 const LOCKS = 'stores/etcd/locks/';
 
-/** When the lease of a holder that was seen is over. */
-const overAt = (text) => (source) =>
-  source.replace(/return known\?\.modified === modified \? [^;]*: Infinity;/, `return ${text};`);
-
 export const etcdPlants = {
   'no-poll': noPoll('watch events'),
   'compare-left-out': {
@@ -26,9 +22,11 @@ export const etcdPlants = {
     run: { options: { faults: false } },
   },
   'lease-cut-short': {
-    about: 'who waits ends a lease after a fifth of it',
+    about: 'waiters end a lease after a fifth of it',
     finds: ['overlap'],
-    changes: [[LOCKS, overAt('known?.modified === modified ? known.since + known.lease * 0.2 : Infinity')]],
+    changes: [
+      ['stores/ordered/observed-leases.js', (source) => source.replace('lease * 1.01 + 20', 'lease * 0.2')],
+    ],
     run: { options: { faults: false } },
   },
 };

@@ -156,7 +156,7 @@ export class Acquirer {
     }
     const refusal = await grants.refusal([request], replies, revision, sentAt);
     if (refusal.result === 'cancelled') return { outcome: 'cancelled' };
-    return await this.refused(lock, request, refusal.states[0]);
+    return this.refused(lock, request, refusal.states[0]);
   }
 
   /** Takes the lock only if it has room. Undefined: try again. */
@@ -172,7 +172,7 @@ export class Acquirer {
         if (attempt.result === 'cancelled') return { outcome: 'cancelled' };
         [state] = attempt.states;
       } else {
-        const refused = await this.refused(lock, request, state);
+        const refused = this.refused(lock, request, state);
         if (refused !== undefined) return refused;
         if (this.ownEntries.get(key, owner) !== undefined) return undefined;
         state = await reader.read(lock);
@@ -182,11 +182,11 @@ export class Acquirer {
   }
 
   /** Why no entry was put. Undefined: try again. */
-  private async refused(
+  private refused(
     lock: LockRange,
     request: AcquireRequest,
     state: LockState | undefined,
-  ): Promise<AcquireReply | undefined> {
+  ): AcquireReply | undefined {
     const { limit, owner, wait } = request;
     const mine = state?.entryOf(owner);
     if (mine !== undefined) {
@@ -196,7 +196,7 @@ export class Acquirer {
       entry.token = this.reader.tokenOf(mine);
       return undefined;
     }
-    if (state === undefined || (await this.reader.deleteExpired(lock, state))) return undefined;
+    if (state === undefined) return undefined;
     const conflict = state.conflictWith(limit);
     if (conflict !== undefined) return { outcome: 'conflict', limit: conflict };
     if (wait || state.hasRoom(limit)) return undefined;
@@ -216,7 +216,7 @@ export class Acquirer {
       return undefined;
     }
     if (entry.isHeld) return await this.claim(entry, request);
-    const state = await this.reader.readLiving(lock);
+    const state = await this.reader.read(lock);
     const stored = state.entries.find(({ name }) => name === entry.name);
     if (stored?.created !== entry.created) {
       this.forget(entry);

@@ -1,15 +1,16 @@
 import { TimerQueue } from '../../../common/timer-queue.js';
+import { ObservedLeases } from '../../ordered/observed-leases.js';
 import type { LockStoreClient } from '../../port/lock-store.js';
 import { storeFailure } from '../../port/store-failure.js';
 import type { EtcdConnection } from '../connection/etcd-connection.js';
 import { EtcdError, status } from '../connection/etcd-failure.js';
 import { methods, type AtRevision, type Transaction, type TransactionReply } from '../protocol.js';
 import { KeyNames } from './entries.js';
-import { Observations, type LockState } from './lock-reader.js';
+import type { LockState } from './lock-reader.js';
 import type { OwnEntry } from './own-entries.js';
 import { SessionLeases } from './session-leases.js';
 import { TokenBase } from './token-base.js';
-import { Transactions } from './transactions.js';
+import { EntryLookups, Transactions } from './transactions.js';
 import { KeyedSerialQueue } from './turns.js';
 import { Watches } from './waited-locks.js';
 
@@ -19,8 +20,9 @@ export class LockContext {
   readonly turns = new KeyedSerialQueue();
   readonly watches = new Watches();
   readonly timers: TimerQueue;
-  readonly observations: Observations;
+  readonly observed: ObservedLeases;
   readonly transactions = new Transactions((transaction) => this.send(transaction));
+  readonly lookups: EntryLookups;
   readonly leases: SessionLeases;
   readonly base: TokenBase;
   readonly own = new Map<string, OwnEntry>();
@@ -34,8 +36,9 @@ export class LockContext {
     requestTimeout: number,
   ) {
     this.names = new KeyNames(keyPrefix);
+    this.lookups = new EntryLookups(connection);
     this.timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
-    this.observations = new Observations(() => client.now());
+    this.observed = new ObservedLeases(client, this.timers, (name, modified) => this.endHold(name, modified));
     const onLost = (): void => {
       client.reconnected();
     };
@@ -55,8 +58,15 @@ export class LockContext {
 
   /** Forgets what was seen of locks: keys were deleted, or etcd has lost data. */
   forget(): void {
-    this.observations.clear();
+    this.observed.clear();
     this.shared.clear();
+  }
+
+  private async endHold(name: string, modified: number): Promise<void> {
+    // Most are gone by now, and a transaction that may delete costs etcd a write also if it does not.
+    const found = await this.lookups.find(name);
+    if (found?.modified === modified)
+      await this.transactions.runIf(name, { key: name, modified }, { do: 'delete', key: name });
   }
 
   private async send(transaction: Transaction): Promise<AtRevision<TransactionReply>> {

@@ -151,8 +151,11 @@ export class Grants {
         if (attempt.result === 'granted') return attempt.grants;
         if (attempt.result === 'cancelled') return attempt.index;
         ({ states } = attempt);
-        const refused = await this.firstRefused(requests, states);
-        if (refused !== undefined) return refused;
+        const refused = requests.findIndex(({ owner, limit }, index) => {
+          const state = states[index];
+          return state !== undefined && (!state.hasRoom(limit) || state.entryOf(owner) !== undefined);
+        });
+        if (refused !== -1) return refused;
       }
       return null;
     });
@@ -193,20 +196,6 @@ export class Grants {
       this.granted(put.lock, [put], revision, since, states[index]?.entries),
     );
     return { result: 'granted', grants };
-  }
-
-  /** The index of the first request that can't be granted at once; undefined if it is worth another try. */
-  private async firstRefused(
-    requests: readonly AcquireRequest[],
-    states: readonly LockState[],
-  ): Promise<number | undefined> {
-    for (const [index, { key, owner, limit }] of requests.entries()) {
-      const state = states[index];
-      if (state === undefined) continue;
-      if (await this.reader.deleteExpired(this.context.names.lock(key), state)) return undefined;
-      if (!state.hasRoom(limit) || state.entryOf(owner) !== undefined) return index;
-    }
-    return undefined;
   }
 
   /**

@@ -18,7 +18,6 @@ import type { LockContext } from './context.js';
 import { ownName, writtenEntry, type EntryValue, type LockRange } from './entries.js';
 import { LockState, rangeOf, type LockReader } from './lock-reader.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
-import { EntryLookups } from './transactions.js';
 
 /** How long the claim of a pushed grant is delayed, ms: many holds end before, and need no write for it. */
 const CLAIM_DELAY = 10;
@@ -116,14 +115,10 @@ interface Written {
 
 /** The entries of this session's owners: grants, renews and deletes them. */
 export class OwnEntries {
-  private readonly lookups: EntryLookups;
-
   constructor(
     private readonly context: LockContext,
     private readonly reader: LockReader,
-  ) {
-    this.lookups = new EntryLookups(context.connection);
-  }
+  ) {}
 
   get(key: string, owner: string): OwnEntry | undefined {
     return this.context.own.get(ownName(key, owner));
@@ -320,7 +315,7 @@ export class OwnEntries {
    * outlast an etcd that is out of space.
    */
   private async keep(entry: OwnEntry, ms: number): Promise<RenewReply> {
-    const { client, leases } = this.context;
+    const { client, leases, lookups } = this.context;
     if (!leases.isCurrent(entry.leaseId)) {
       try {
         return replyTo(entry, await this.write(entry, { lease: ms, isRenewed: true }));
@@ -331,7 +326,7 @@ export class OwnEntries {
     }
     const { leaseId } = entry;
     const [lasts, found] = await this.lengthening(entry, ms, false, () =>
-      Promise.all([leases.prolong(leaseId, ms), this.lookups.find(entry.name)]),
+      Promise.all([leases.prolong(leaseId, ms), lookups.find(entry.name)]),
     );
     if (!lasts || found?.created !== entry.created) {
       this.drop(entry);
@@ -439,7 +434,7 @@ export class OwnEntries {
     const lock = names.lock(key);
     return await turns.run(key, async () => {
       for (;;) {
-        const state = await this.reader.readLiving(lock);
+        const state = await this.reader.read(lock);
         const found = state.holderOf(owner);
         if (found === undefined) return state.whyNotHeld(owner);
         const { name, modified } = found;

@@ -121,7 +121,7 @@ export class Releaser {
   async forceRelease(key: string): Promise<boolean> {
     const { names, turns } = this.context;
     return await turns.run(key, async () => {
-      const { holders } = await this.reader.readLiving(names.lock(key));
+      const { holders } = await this.reader.read(names.lock(key));
       let isBroken = false;
       for (const holder of holders) if (await this.breakEntry(holder)) isBroken = true;
       return isBroken;
@@ -132,7 +132,7 @@ export class Releaser {
     const { names, turns } = this.context;
     return await turns.run(key, async () => {
       for (;;) {
-        const { entries, holders } = await this.reader.readLiving(names.lock(key));
+        const { entries, holders } = await this.reader.read(names.lock(key));
         const holder = holders.find((entry) =>
           isNamed({ owner: entry.owner, token: this.reader.knownTokenOf(entry) }, hold),
         );

@@ -12,8 +12,6 @@ import type { OwnEntries, OwnEntry } from './own-entries.js';
 const KEEP_WATCHING = 2_000;
 /** How many deletions of a lock are remembered, for replies that were made before them. */
 const MOST_DELETIONS = 256;
-/** Spreads the processes that end the same lease, ms. */
-const SPREAD = 15;
 
 interface WatchListener {
   readonly start: string;
@@ -88,7 +86,6 @@ export class WaitedLock implements WatchListener {
   private look: 'none' | 'pending' | 'again' = 'none';
   private readonly unwatch: () => void;
   private idle: Timer | undefined;
-  private expiry: Timer | undefined;
 
   constructor(
     private readonly lock: LockRange,
@@ -106,7 +103,7 @@ export class WaitedLock implements WatchListener {
   /** @param state shows the waiter behind the holders */
   add(waiter: OwnEntry, state: LockState): void {
     this.waiters.add(waiter);
-    this.clear('idle');
+    this.stopIdle();
     this.found(state);
     // A deletion may have been reported before this reply arrived.
     if (this.holdsOne()) this.readSoon();
@@ -124,8 +121,7 @@ export class WaitedLock implements WatchListener {
   }
 
   close(): void {
-    this.clear('idle');
-    this.clear('expiry');
+    this.stopIdle();
     this.unwatch();
     this.onIdle();
   }
@@ -149,8 +145,7 @@ export class WaitedLock implements WatchListener {
     this.queue = this.living(this.queue);
     if (this.holdsOne()) this.readSoon();
     // The new holder may have died: its lease counts from now on.
-    this.context.observations.promoted(this.lock.key, this.queue.holders);
-    this.endLeasesInTime();
+    this.reader.observe(this.queue.holders);
   }
 
   /** Notes a read that was confirmed by a majority. */
@@ -165,7 +160,6 @@ export class WaitedLock implements WatchListener {
   private see(state: LockState): void {
     this.revision = state.revision;
     this.queue = this.living(state);
-    this.endLeasesInTime();
   }
 
   private living({ entries }: LockQueue<Entry>): LockQueue<Entry> {
@@ -257,46 +251,16 @@ export class WaitedLock implements WatchListener {
     return written.state.sentAt;
   }
 
-  /** Waiters end the lease of a holder that has died. */
-  private endLeasesInTime(): void {
-    this.clear('expiry');
-    const { client, timers } = this.context;
-    const soonest = Math.min(...this.queue.holders.map((entry) => this.reader.expiresAt(entry)));
-    if (soonest === Infinity) return;
-    const delay = Math.max(0, soonest - client.now()) + Math.random() * SPREAD;
-    this.expiry = timers.after(delay, () => {
-      this.expiry = undefined;
-      this.endLeases();
-    });
-  }
-
-  private endLeases(): void {
-    if (this.waiters.size === 0) return;
-    const work = async (): Promise<void> => {
-      const { known } = this;
-      const state = await this.reader.readLiving(this.lock);
-      this.found(state);
-      await this.pushGrants(state, known);
-    };
-    this.context.turns.run(this.lock.key, work).catch(() => {
-      this.clear('expiry');
-      this.expiry = this.context.timers.after(SPREAD * 10, () => {
-        this.endLeases();
-      });
-    });
-  }
-
   private closeWhenIdle(): void {
-    this.clear('idle');
+    this.stopIdle();
     this.idle = this.context.timers.after(KEEP_WATCHING, () => {
       this.close();
     });
   }
 
-  private clear(timer: 'idle' | 'expiry'): void {
-    const set = this[timer];
-    if (set !== undefined) this.context.timers.clear(set);
-    this[timer] = undefined;
+  private stopIdle(): void {
+    if (this.idle !== undefined) this.context.timers.clear(this.idle);
+    this.idle = undefined;
   }
 }
 

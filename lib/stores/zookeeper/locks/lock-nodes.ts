@@ -86,9 +86,7 @@ export class LockNodes {
     timers: TimerQueue,
   ) {
     this.containers = new LockContainers(client, request, timers);
-    this.observed = new ObservedLeases(client, timers, (path, version) => {
-      this.removeExpired(path, version).catch(() => undefined);
-    });
+    this.observed = new ObservedLeases(client, timers, (path, version) => this.removeExpired(path, version));
   }
 
   /** Adds entries to queues in one transaction, and reads the queues right afterwards. */
@@ -199,8 +197,9 @@ export class LockNodes {
   /** A holder was seen; returns what is left of its lease at most, ms. */
   observe(path: string, { data, stat }: ReadEntry): number {
     // An entry that has not said yet that it holds the lock has only the short claim lease to do so.
-    if (grantIn(data, stat) === undefined) return this.observed.see(path, stat.version, data.claim);
-    return data.isKept ? data.lease : this.observed.see(path, stat.version, data.lease);
+    const isClaimed = grantIn(data, stat) !== undefined;
+    if (isClaimed && data.isKept) return data.lease;
+    return this.observed.see(containerOf(path), path, stat.version, isClaimed ? data.lease : data.claim);
   }
 
   reconnected(): void {
