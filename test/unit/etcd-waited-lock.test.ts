@@ -3,8 +3,8 @@ import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port
 import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
 import { KeyedSerialQueue } from '../../lib/stores/etcd/locks/turns.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
-import { LockState, type LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
-import { OwnEntry, type OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
+import { LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
+import { OwnEntry } from '../../lib/stores/etcd/locks/own-entries.js';
 import { WaitedLock } from '../../lib/stores/etcd/locks/waited-locks.js';
 import { until } from '../support/until.js';
 
@@ -58,20 +58,21 @@ describe('a waiter for a lock in etcd', () => {
       turns: new KeyedSerialQueue(),
       timers,
       watches: { watch: () => () => undefined },
-    } as unknown as LockContext;
+    };
     const reader = {
       read: () => {
         reads += 1;
         return Promise.resolve(found[reads - 1] ?? found[0]);
       },
       observe: (holders: readonly Entry[]) => observed.push(...holders.map(({ owner: name }) => name)),
-    } as unknown as LockReader;
+    };
     const ownEntries = {
       holdUnwritten: () => undefined,
       grantOf: () => ({ token: 1, since: 0 }),
-    } as unknown as OwnEntries;
+    };
     const own = new OwnEntry(lock, waiting.name, request('mine:1'), 2, 2, 1, () => undefined);
-    const waited = new WaitedLock(lock, context, reader, ownEntries, () => undefined);
+    const whole = { ...context, reader, own: ownEntries } as unknown as LockContext;
+    const waited = new WaitedLock(lock, whole, () => undefined);
     return { waited, own, granted, reads: () => reads, observed };
   }
 

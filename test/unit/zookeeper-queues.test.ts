@@ -7,12 +7,8 @@ import type {
   OwnerId,
 } from '../../lib/stores/port/lock-store.js';
 import { PendingReleases } from '../../lib/stores/port/turns.js';
-import {
-  CODE,
-  JuteWriter,
-  ZooKeeperError,
-  type Operation,
-} from '../../lib/stores/zookeeper/connection/protocol.js';
+import { JuteWriter, type Operation } from '../../lib/stores/zookeeper/connection/protocol.js';
+import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
@@ -117,9 +113,9 @@ describe('a session of ZooKeeper', () => {
   it('P22: has callers wait for releases of their own key only', async () => {
     const client = { id: 'mine', now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
     const session = zookeeperStore({ hosts: '127.0.0.1:1' }).open(client as LockStoreClient);
-    Object.assign(session, { holds: { release: () => new Promise(() => undefined) } });
+    const { connection, own } = session as unknown as { connection: object; own: object };
+    Object.assign(own, { release: () => new Promise(() => undefined) });
     // Something else is under way, so that the server may drop what it was sent.
-    const { connection } = session as unknown as { connection: object };
     Object.defineProperty(connection, 'underWay', { value: 2 });
     void session.release({ key: 'stuck', owner: 'mine:1' as OwnerId, inDoubt: false });
     expect(session.whenSent?.('stuck')).toBeDefined();

@@ -5,8 +5,8 @@ import type { Endpoint } from '../connection/endpoint.js';
 import { methods, type KeyValue, type WatchCall, type WatchReply } from '../protocol.js';
 import type { LockContext } from './context.js';
 import type { Entry, LockRange } from './entries.js';
-import type { LockReader, LockState } from './lock-reader.js';
-import type { OwnEntries, OwnEntry } from './own-entries.js';
+import type { LockState } from './lock-reader.js';
+import type { OwnEntry } from './own-entries.js';
 
 /** How long a lock is watched after its last waiter has left, ms. */
 const KEEP_WATCHING = 2_000;
@@ -90,8 +90,6 @@ export class WaitedLock implements WatchListener {
   constructor(
     private readonly lock: LockRange,
     private readonly context: LockContext,
-    private readonly reader: LockReader,
-    private readonly ownEntries: OwnEntries,
     private readonly onIdle: () => void,
   ) {
     this.start = lock.start;
@@ -145,7 +143,7 @@ export class WaitedLock implements WatchListener {
     this.queue = this.living(this.queue);
     if (this.holdsOne()) this.readSoon();
     // The new holder may have died: its lease counts from now on.
-    this.reader.observe(this.queue.holders);
+    this.context.reader.observe(this.queue.holders);
   }
 
   /** Notes a read that was confirmed by a majority. */
@@ -191,9 +189,12 @@ export class WaitedLock implements WatchListener {
       this.look = 'pending';
       if (this.waiters.size === 0) return;
       const { known } = this;
-      const state = await this.reader.read(this.lock, true);
+      const state = await this.context.reader.read(this.lock, true);
       // The member's own state may lag behind the change that it has reported.
-      await this.pushGrants(state.revision < known ? await this.reader.read(this.lock) : state, known);
+      await this.pushGrants(
+        state.revision < known ? await this.context.reader.read(this.lock) : state,
+        known,
+      );
     };
     const done = (): void => {
       const again = this.look === 'again';
@@ -225,7 +226,7 @@ export class WaitedLock implements WatchListener {
         this.remove(waiter);
         if (startedAt === undefined) continue;
         const { owner, claimLease: lease, tokens } = waiter;
-        const grant = this.ownEntries.grantOf(waiter, tokens, othersWait);
+        const grant = this.context.own.grantOf(waiter, tokens, othersWait);
         this.context.client.granted(owner, { ...grant, startedAt, lease, turnFrom: state.sentAt });
       } catch {
         // The waiter polls.
@@ -235,7 +236,7 @@ export class WaitedLock implements WatchListener {
 
   /** Returns the earliest time at which its lease began; undefined if its entry is gone. */
   private async grant(waiter: OwnEntry, { revision }: LockState): Promise<MonotonicMs | undefined> {
-    const { ownEntries } = this;
+    const { own: ownEntries } = this.context;
     const { waitedAt, claimLease, limit } = waiter;
     // Only an exclusive lock has one holder at a time, so that the read's revision can be its token.
     if (limit === 1 && waitedAt !== undefined && this.context.client.now() - waitedAt < claimLease / 2) {
@@ -267,18 +268,14 @@ export class WaitedLock implements WatchListener {
 export class WaitedLocks {
   private readonly byKey = new Map<string, WaitedLock>();
 
-  constructor(
-    private readonly context: LockContext,
-    private readonly reader: LockReader,
-    private readonly ownEntries: OwnEntries,
-  ) {}
+  constructor(private readonly context: LockContext) {}
 
   /** Watches the lock from now on. */
   at(lock: LockRange): WaitedLock {
     const { key } = lock;
     const known = this.byKey.get(key);
     if (known !== undefined) return known;
-    const waited = new WaitedLock(lock, this.context, this.reader, this.ownEntries, () => {
+    const waited = new WaitedLock(lock, this.context, () => {
       if (this.byKey.get(key) === waited) this.byKey.delete(key);
     });
     this.byKey.set(key, waited);

@@ -10,23 +10,20 @@ import {
 import { ObservedLeases } from '../../ordered/observed-leases.js';
 import {
   check,
-  CODE,
   create,
   exists,
   getChildren,
   getData,
-  hasCode,
   multi,
   NODE,
   remove,
   setData,
   sync,
-  unless,
-  ZooKeeperError,
   type Acl,
   type Created,
   type Stat,
 } from '../connection/protocol.js';
+import { CODE, hasCode, unless, ZooKeeperError } from '../connection/zookeeper-failure.js';
 import type { Request } from '../connection/zookeeper-connection.js';
 import type { ClientNodes } from './client-nodes.js';
 import {
