@@ -1,13 +1,12 @@
 import {
-  CODE,
   create,
   EVERYTHING,
   getChildren,
-  hasCode,
   NODE,
   remove,
   setData,
 } from '../../lib/stores/zookeeper/connection/protocol.js';
+import { CODE, hasCode } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import { ZooKeeperConnection } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 
 const ROOT = '/distributed-locks/locks';

@@ -16,8 +16,8 @@ describe('entries of a session of etcd', () => {
     const client = { now: () => 0 as MonotonicMs };
     const names = new KeyNames('p/');
     const timers = new TimerQueue({ monotonic: client.now }, false);
-    const context = { client, names, timers, base: { at: () => 1 }, own: new Map() };
-    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const context = { client, names, timers, base: { at: () => 1 } };
+    const entries = new OwnEntries(context as unknown as LockContext);
     const owner = 'mine:1' as OwnerId;
     const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AcquireRequest;
     entries.holdUnwritten(entries.add(names.lock('key'), request, 1, 1, 1), 2);
@@ -44,8 +44,8 @@ describe('entries of a session of etcd', () => {
     const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const base = { at: () => 1 };
-    const context = { client, names, timers, base, leases, transactions, own: new Map() };
-    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const context = { client, names, timers, base, leases, transactions };
+    const entries = new OwnEntries(context as unknown as LockContext);
     const owner = 'mine:1' as OwnerId;
     const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
@@ -71,8 +71,8 @@ describe('entries of a session of etcd', () => {
         return Promise.resolve({ revision: 3, reply: { succeeded: true, replies: [] } });
       },
     };
-    const context = { client, names, timers, transactions, own: new Map() };
-    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const context = { client, names, timers, transactions };
+    const entries = new OwnEntries(context as unknown as LockContext);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     expect(await entries.delete(entry)).toBe(true);
@@ -95,9 +95,9 @@ describe('entries of a session of etcd', () => {
     const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const base = { at: () => 1 };
-    const context = { client, names, timers, turns, base, leases, transactions, own: new Map() };
     const reader = { read: () => Promise.resolve(new LockState([], 1, client.now())) };
-    const entries = new OwnEntries(context as unknown as LockContext, reader as unknown as LockReader);
+    const context = { client, names, timers, turns, base, leases, transactions, reader };
+    const entries = new OwnEntries(context as unknown as LockContext);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const { owner } = request;
     entries.granted(entries.add(names.lock('key'), request, 1, 1, 1), 2, 1_000);
@@ -123,9 +123,10 @@ describe('entries of a session of etcd', () => {
     const names = new KeyNames('p/');
     const leases = { at: () => 'lease' };
     const base = { at: () => 1 };
-    const context = { client, names, timers, base, leases, transactions, own: new Map() };
+    const context = { client, names, timers, base, leases, transactions };
     const reader = new LockReader(context as unknown as LockContext);
-    const entries = new OwnEntries(context as unknown as LockContext, reader);
+    const entries = new OwnEntries(context as unknown as LockContext);
+    Object.assign(context, { own: entries });
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const { owner } = request;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
@@ -141,10 +142,12 @@ describe('entries of a session of etcd', () => {
       modified: 1,
       leaseId: 1,
     };
-    expect(reader.expiresAt(stored)).toBe(30_000);
+    // Its own session does not measure it as others do.
+    reader.observe([stored]);
+    expect(reader.leaseLeft(stored)).toBe(29_980);
     answer();
     expect(await renewed).toBe('renewed');
-    expect(reader.expiresAt({ ...stored, modified: 3 })).toBe(30);
+    expect(reader.leaseLeft({ ...stored, modified: 3 })).toBe(10);
     timers.close();
   });
 
@@ -153,8 +156,8 @@ describe('entries of a session of etcd', () => {
     const timers = new TimerQueue({ monotonic: client.now }, false);
     const names = new KeyNames('p/');
     const base = new TokenBase('p/base', {} as EtcdConnection, () => undefined);
-    const context = { client, names, timers, base, own: new Map() };
-    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const context = { client, names, timers, base };
+    const entries = new OwnEntries(context as unknown as LockContext);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const { owner } = request;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
@@ -195,8 +198,8 @@ describe('entries of a session of etcd', () => {
       },
     };
     const leases = { at: () => 9, isCurrent: () => false, isAlive: () => true };
-    const context = { client, names, timers, leases, transactions, own: new Map(), base: { at: () => 1 } };
-    const entries = new OwnEntries(context as unknown as LockContext, {} as LockReader);
+    const context = { client, names, timers, leases, transactions, base: { at: () => 1 } };
+    const entries = new OwnEntries(context as unknown as LockContext);
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const entry = entries.add(lock, request, 1, 1, 7);
     entries.granted(entry, 2, 30_000);

@@ -3,10 +3,7 @@ import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { AcquireReply, AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/lock-store.js';
 import { KeyedSerialQueue, PendingAcquires } from '../../lib/stores/etcd/locks/turns.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
-import type { LockReader } from '../../lib/stores/etcd/locks/lock-reader.js';
 import { Releaser } from '../../lib/stores/etcd/locks/releaser.js';
-import type { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
-import type { WaitedLocks } from '../../lib/stores/etcd/locks/waited-locks.js';
 import { within } from '../support/until.js';
 
 const QUEUED: AcquireReply = { outcome: 'queued', holderLeaseLeft: 30_000 };
@@ -29,13 +26,9 @@ function scene() {
   };
   const turns = new KeyedSerialQueue();
   const asks = new PendingAcquires();
-  const releaser = new Releaser(
-    { turns, timers } as unknown as LockContext,
-    {} as LockReader,
-    ownEntries as unknown as OwnEntries,
-    { remove: () => undefined } as unknown as WaitedLocks,
-    asks,
-  );
+  const waited = { remove: () => undefined };
+  const context = { turns, timers, own: ownEntries, waited, acquires: asks };
+  const releaser = new Releaser(context as unknown as LockContext);
   let answer: () => void = () => undefined;
   const answered = new Promise<AcquireReply>((resolve) => {
     answer = () => {

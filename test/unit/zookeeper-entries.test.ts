@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
 import type { CallbackTimer, TimerQueue } from '../../lib/common/timer-queue.js';
-import { HoldRequests } from '../../lib/stores/zookeeper/locks/hold-requests.js';
 import { NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
 import { LockAcquirer } from '../../lib/stores/zookeeper/locks/lock-acquirer.js';
 import type { LockNodes } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
@@ -48,7 +47,7 @@ class Scene {
   readonly own = new OwnEntries(this.nodes, this.timers);
   readonly entry = this.own.add(request, `/key/${NAME}`, true);
   readonly acquirer = new LockAcquirer(this.nodes, this.own, this.timers);
-  readonly holds = new HoldRequests(this.nodes, this.own);
+  readonly holds = this.own;
 
   /** Advances the time, and fires a timer that is due. */
   async pass(ms: number): Promise<void> {

@@ -7,12 +7,8 @@ import type {
   OwnerId,
 } from '../../lib/stores/port/lock-store.js';
 import { PendingReleases } from '../../lib/stores/port/turns.js';
-import {
-  CODE,
-  JuteWriter,
-  ZooKeeperError,
-  type Operation,
-} from '../../lib/stores/zookeeper/connection/protocol.js';
+import { JuteWriter, type Operation } from '../../lib/stores/zookeeper/connection/protocol.js';
+import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
@@ -22,12 +18,12 @@ import { LockNodes, type NewEntry } from '../../lib/stores/zookeeper/locks/lock-
 const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
 const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
 
-/** Rejects these operations with these codes. */
+/** Refuses those operations with these codes. */
 function nodesThat(refusals: Readonly<Record<number, number>>): { nodes: LockNodes } {
   return nodesAt('0000000001', refusals);
 }
 
-/** Creates entries with this sequence number; records deletions. */
+/** Creates entries with that number; records what is deleted. */
 function nodesAt(
   sequence: string,
   refusals: Readonly<Record<number, number>> = {},
@@ -77,28 +73,28 @@ const entry: NewEntry = {
 };
 
 describe('the queue of a lock in ZooKeeper', () => {
-  it('has the first entries that fit together as holders, for any order of names', () => {
+  it('has holders as far as they fit beside each other, whatever order the names come in', () => {
     const names = ['s2-c-0000000003', 's2-a-0000000001', 'none of ours', 's2-b-0000000002'];
     const queue = new NodeQueue('/key', names, 1);
     expect(queue.holders.map(({ owner }) => owner)).toEqual(['a', 'b']);
     expect(queue.waiters.map(({ owner }) => owner)).toEqual(['c']);
   });
 
-  it('accepts entries whose numbers ZooKeeper can still increase', async () => {
+  it('accepts entries with numbers that ZooKeeper can count on from', async () => {
     const { nodes, deleted } = nodesAt('2000000000');
     expect((await nodes.join([entry]))[0]?.queue.holders).toHaveLength(1);
     expect(deleted).toEqual([]);
   });
 
-  it('accepts no entry near ZooKeeper’s last number, and restarts the numbers when it is empty', async () => {
+  it('accepts no entry with a number near the last that ZooKeeper has, and counts again when it is empty', async () => {
     const { nodes, deleted } = nodesAt('2000000001');
     await expect(nodes.join([entry])).rejects.toMatchObject({ retryable: true, inDoubt: false });
     expect(deleted).toEqual(['/l/locks/key/x-owner-2000000001', '/l/locks/key']);
   });
 });
 
-describe('pending releases', () => {
-  it('are awaited by key, whether they succeed or fail', async () => {
+describe('owners that leave queues', () => {
+  it('are waited for by key, whether it works or not', async () => {
     const leaving = new PendingReleases();
     let fail: (error: Error) => void = () => undefined;
     const work = new Promise<void>((_, reject) => (fail = reject));
@@ -117,9 +113,9 @@ describe('a session of ZooKeeper', () => {
   it('P22: lets callers wait for releases of their own key only', async () => {
     const client = { id: 'mine', now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
     const session = zookeeperStore({ hosts: '127.0.0.1:1' }).open(client as LockStoreClient);
-    Object.assign(session, { holds: { release: () => new Promise(() => undefined) } });
+    const { connection, own } = session as unknown as { connection: object; own: object };
+    Object.assign(own, { release: () => new Promise(() => undefined) });
     // Another request is under way, so the release may not have been received.
-    const { connection } = session as unknown as { connection: object };
     Object.defineProperty(connection, 'underWay', { value: 2 });
     void session.release({ key: 'stuck', owner: 'mine:1' as OwnerId, inDoubt: false });
     expect(session.whenSent?.('stuck')).toBeDefined();
@@ -129,13 +125,13 @@ describe('a session of ZooKeeper', () => {
 });
 
 describe('the container of a queue in ZooKeeper', () => {
-  it('is created with its first entry, so that no container stays without one', async () => {
+  it('is created with its first entry, so that none is left that never had one', async () => {
     const { nodes, sent } = nodesAt('0000000001');
     await nodes.join([entry]);
     expect(sent).toEqual([TYPE.multi, TYPE.getChildren]);
   });
 
-  it('is used if another client has created it', async () => {
+  it('is used if somebody else has created it', async () => {
     const { nodes, sent } = nodesAt('0000000001', { [TYPE.createContainer]: CODE.nodeExists });
     await nodes.join([entry]);
     await nodes.join([entry]);
@@ -144,12 +140,12 @@ describe('the container of a queue in ZooKeeper', () => {
 });
 
 describe('a user of ZooKeeper without all rights', () => {
-  it('receives the cause, and not only that the lock has no node', async () => {
+  it('is told why a lock has no node, rather than that it has none', async () => {
     const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth, [TYPE.getChildren]: CODE.noNode });
     await expect(nodes.join([entry])).rejects.toMatchObject({ code: CODE.noAuth });
   });
 
-  it('gets an entry in a queue that another user has created', async () => {
+  it('gets an entry in a queue that somebody else has created and this user could not', async () => {
     const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth });
     expect(await nodes.join([entry])).toHaveLength(1);
   });

@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';
-import {
-  CODE,
-  JuteWriter,
-  ZooKeeperError,
-  type Operation,
-} from '../../lib/stores/zookeeper/connection/protocol.js';
+import { JuteWriter, type Operation } from '../../lib/stores/zookeeper/connection/protocol.js';
+import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
 import { LockPaths } from '../../lib/stores/zookeeper/locks/layout.js';

@@ -1,27 +1,27 @@
+import { Glob } from '../../common/glob.js';
+import { OrderedSession } from '../ordered/ordered-session.js';
+import type { RenewReplies } from '../port/forwarding-session.js';
 import {
   LockStoreError,
   type AcquireReply,
   type AcquireRequest,
-  type BreakReply,
   type Grant,
   type ListedKeys,
   type ListKeysRequest,
   type LockBoard,
   type LockStoreClient,
   type LockStoreSession,
-  type NamedHold,
   type OwnerRequest,
   type ReleaseReply,
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
   type StoreConnection,
-  type StoredLock,
+  type StoredHold,
+  type StoredWaiter,
 } from '../port/lock-store.js';
-import type { RenewReplies } from '../port/forwarding-session.js';
-import { asked, storeFailure } from '../port/store-failure.js';
+import { checkCursor, storeFailure } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
-import { PendingReleases } from '../port/turns.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
 import { EtcdError, isOutOfSpace, status } from './connection/etcd-failure.js';
@@ -35,36 +35,26 @@ import {
 import type { ResolvedEtcdOptions } from './etcd-options.js';
 import { Acquirer } from './locks/acquirer.js';
 import { LockContext } from './locks/context.js';
-import { endOf } from './locks/entries.js';
+import { endOf, type Entry } from './locks/entries.js';
 import { Grants } from './locks/grants.js';
-import { LockReader } from './locks/lock-reader.js';
-import { OwnEntries } from './locks/own-entries.js';
+import type { LockState } from './locks/lock-reader.js';
 import { Releaser } from './locks/releaser.js';
-import { PendingAcquires } from './locks/turns.js';
-import { WaitedLocks } from './locks/waited-locks.js';
 import { methods, type StatusReply } from './protocol.js';
 
 /** How long a request may take, ms. A leader that dies loses its pending requests, and nobody reports that. */
 const REQUEST_TIMEOUT = 1_000;
 
-export class EtcdSession implements LockStoreSession {
+export class EtcdSession extends OrderedSession<Entry> implements LockStoreSession {
   readonly board: LockBoard;
-  readonly remainingIsBound = true;
   private readonly connection: EtcdConnection;
   private readonly context: LockContext;
-  private readonly reader: LockReader;
-  private readonly ownEntries: OwnEntries;
-  private readonly waited: WaitedLocks;
   private readonly grants: Grants;
   private readonly acquirer: Acquirer;
   private readonly releaser: Releaser;
-  private readonly releases = new PendingReleases();
   private version: string | undefined;
 
-  constructor(
-    { connection: options, keyPrefix }: ResolvedEtcdOptions,
-    private readonly client: LockStoreClient,
-  ) {
+  constructor({ connection: options, keyPrefix }: ResolvedEtcdOptions, client: LockStoreClient) {
+    super(client);
     const requestTimeout = requestTimeoutFor(client.watchdogTimeout, REQUEST_TIMEOUT);
     this.connection = new EtcdConnection(options, requestTimeout, {
       prepare: (endpoint, member) => this.prepare(endpoint, member),
@@ -76,18 +66,12 @@ export class EtcdSession implements LockStoreSession {
         this.context.watches.disconnected();
       },
     });
-    const context = new LockContext(client, this.connection, keyPrefix, requestTimeout);
+    const context = new LockContext(client, this.connection, this.timers, keyPrefix, requestTimeout);
     this.context = context;
     this.board = new EtcdBoard(context);
-    const reader = new LockReader(context);
-    this.reader = reader;
-    const ownEntries = new OwnEntries(context, reader);
-    this.ownEntries = ownEntries;
-    this.waited = new WaitedLocks(context, reader, ownEntries);
-    this.grants = new Grants(context, reader, ownEntries);
-    const acquires = new PendingAcquires();
-    this.acquirer = new Acquirer(context, reader, ownEntries, this.waited, this.grants, acquires);
-    this.releaser = new Releaser(context, reader, ownEntries, this.waited, acquires);
+    this.grants = new Grants(context);
+    this.acquirer = new Acquirer(context, this.grants);
+    this.releaser = new Releaser(context);
   }
 
   get description(): string | undefined {
@@ -100,21 +84,19 @@ export class EtcdSession implements LockStoreSession {
 
   acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     if (request.wait) this.releaser.listen();
-    return asked(() => this.acquirer.acquire(request));
+    return this.acquirer.acquire(request);
   }
 
   acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
-    return asked(() => this.grants.acquireAll(requests));
+    return this.grants.acquireAll(requests);
   }
 
   cancel(request: OwnerRequest): Promise<void> {
-    const work = asked(() => this.releaser.cancel(request));
-    return this.releases.track(request.key, work);
+    return this.releases.track(request.key, this.releaser.cancel(request));
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    const work = asked(() => this.releaser.release(request));
-    return this.releases.track(request.key, work);
+    return this.releases.track(request.key, this.releaser.release(request));
   }
 
   /** Waits for replies: a request that was only sent may be carried out after a later one of another client. */
@@ -125,57 +107,75 @@ export class EtcdSession implements LockStoreSession {
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await Promise.all(
       requests.map((request) =>
-        this.ownEntries.renew(request).catch((error: unknown) => storeFailure(error)),
+        this.context.own.renew(request).catch((error: unknown) => storeFailure(error)),
       ),
     );
   }
 
   reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
-    return asked(() => this.ownEntries.reserve(request));
+    return this.context.own.reserve(request);
   }
 
-  inspect(key: string): Promise<StoredLock | null> {
-    return asked(() => this.reader.inspect(key));
-  }
-
-  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return asked(() => this.reader.listKeys(request));
+  /** In the order of the entries' names in etcd. */
+  async listKeys({ match, cursor, count }: ListKeysRequest): Promise<ListedKeys> {
+    const { names } = this.context;
+    checkCursor(cursor === undefined || names.isEntry(cursor));
+    const { reply } = await this.connection.call(methods.range, {
+      do: 'range',
+      // The cursor is the last name of the previous page.
+      key: cursor === undefined ? names.locks.start : `${cursor}\0`,
+      end: names.locks.end,
+      limit: count,
+      keysOnly: true,
+    });
+    const found = reply.entries.map(({ key }) => key);
+    const glob = new Glob(match);
+    const keys = [...new Set(found.map((name) => names.keyOf(name)))].filter((key) => glob.matches(key));
+    return { keys, cursor: found.length < count ? undefined : found.at(-1) };
   }
 
   connections(): readonly StoreConnection[] {
     return [this.connection.status];
   }
 
-  forceRelease(key: string): Promise<boolean> {
-    return asked(() => this.releaser.forceRelease(key));
-  }
-
-  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    return asked(() => this.releaser.breakHold(key, hold));
-  }
-
-  verify(): Promise<void> {
-    return asked(async () => {
-      const { base } = this.context;
-      const { errors } = await this.connection.call(methods.status, undefined);
-      if (isFull(errors)) throw new LockStoreError(OUT_OF_SPACE, { inDoubt: false, retryable: true });
-      const { reply } = await this.connection.call(methods.range, base.range);
-      if (base.learn(reply.entries)) return;
-      // An unhealthy process gets no requests that would create it.
-      base.create().catch(() => undefined);
-      const message =
-        `etcd has no key ${JSON.stringify(base.range.key)}, from which tokens are counted: somebody has deleted keys of ` +
-        'locks. It is being created again';
-      throw new LockStoreError(message, { inDoubt: false, retryable: true });
-    });
+  async verify(): Promise<void> {
+    const { base } = this.context;
+    const { errors } = await this.connection.call(methods.status, undefined);
+    if (isFull(errors)) throw new LockStoreError(OUT_OF_SPACE, { inDoubt: false, retryable: true });
+    const { reply } = await this.connection.call(methods.range, base.range);
+    if (base.learn(reply.entries)) return;
+    // An unhealthy process gets no requests that would create it.
+    base.create().catch(() => undefined);
+    const message =
+      `etcd has no key ${JSON.stringify(base.range.key)}, from which tokens are counted: somebody has deleted keys of ` +
+      'locks. It is being created again';
+    throw new LockStoreError(message, { inDoubt: false, retryable: true });
   }
 
   async close(): Promise<void> {
-    this.waited.close();
-    if (this.connection.trouble === undefined) await this.ownEntries.leaveToExpire().catch(() => undefined);
-    this.context.timers.close();
-    this.ownEntries.close();
+    const { waited, own } = this.context;
+    waited.close();
+    if (this.connection.trouble === undefined) await own.leaveToExpire().catch(() => undefined);
+    this.timers.close();
+    own.close();
     this.connection.close();
+  }
+
+  protected queueOf(key: string): Promise<LockState> {
+    const { turns, reader, names } = this.context;
+    return turns.run(key, () => reader.read(names.lock(key)));
+  }
+
+  protected storedHold(entry: Entry): Promise<StoredHold> {
+    return Promise.resolve(this.context.reader.storedHold(entry));
+  }
+
+  protected storedWaiter({ owner, callers, limit, label }: Entry): Promise<StoredWaiter> {
+    return Promise.resolve({ owner, callers, limit, label });
+  }
+
+  protected breakEntry(entry: Entry): Promise<boolean> {
+    return this.releaser.breakEntry(entry);
   }
 
   /** Prepares a connection for locks; the first time also warns the operator of problems. */
@@ -212,7 +212,7 @@ export class EtcdSession implements LockStoreSession {
     if (base.isBehind(revision)) {
       // etcd has lost data, or was restored from a snapshot.
       this.context.forget();
-      this.waited.forget();
+      this.context.waited.forget();
     }
     try {
       const exists = base.learn(reply.entries);
@@ -240,8 +240,8 @@ class EtcdBoard implements LockBoard {
     return this.put(this.watched, '', ttl);
   }
 
-  isWatched(): Promise<boolean> {
-    return asked(async () => (await this.valuesOf(this.watched)).length > 0);
+  async isWatched(): Promise<boolean> {
+    return (await this.valuesOf(this.watched)).length > 0;
   }
 
   publish(name: string, text: string, ttl: number): Promise<void> {
@@ -249,16 +249,14 @@ class EtcdBoard implements LockBoard {
   }
 
   read(): Promise<readonly string[]> {
-    return asked(() => this.valuesOf(this.texts, endOf(this.texts)));
+    return this.valuesOf(this.texts, endOf(this.texts));
   }
 
-  private put(key: string, value: string, ttl: number): Promise<void> {
-    return asked(async () => {
-      const { connection, leases } = this.context;
-      const lease = await leases.grantPassing(Math.ceil(ttl / 1_000));
-      const put = { do: 'put', key, value, lease } as const;
-      await connection.call(methods.transaction, { do: 'txn', then: [put] });
-    });
+  private async put(key: string, value: string, ttl: number): Promise<void> {
+    const { connection, leases } = this.context;
+    const lease = await leases.grantPassing(Math.ceil(ttl / 1_000));
+    const put = { do: 'put', key, value, lease } as const;
+    await connection.call(methods.transaction, { do: 'txn', then: [put] });
   }
 
   private async valuesOf(key: string, end?: string): Promise<readonly string[]> {

@@ -2,57 +2,89 @@ import { later } from '../../common/clock.js';
 import { CallbackTimer, type TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient, MonotonicMs } from '../port/lock-store.js';
 
-/** When an observed lease counts as over: later than its holder's count, since clocks run at different speeds. */
-export function observedEnd(seenAt: MonotonicMs, lease: number): MonotonicMs {
-  return later(seenAt, lease * 1.01 + 20);
-}
+/** Spreads the processes that end the same lease, ms. */
+const SPREAD = 15;
+/** When a record that could not be deleted is tried again, ms. */
+const RETRY_PAUSE = 200;
 
 interface Observed {
+  readonly lock: string;
   readonly version: number;
   readonly timer: CallbackTimer;
   endsAt: MonotonicMs;
 }
 
 /**
- * Ends leases in a store that keeps no time: a lease is over when an observer has seen its record unchanged for that long.
- * Its holder counts from before it wrote the record, so it knows earlier. Delete the record only if its version is still
- * the one that was seen.
+ * Ends leases in a store that keeps no time: a lease is over when an observer has seen its record unchanged for longer than it
+ * lasts, since clocks run at different speeds. Its holder counts from before it wrote the record, so it knows earlier.
  */
 export class ObservedLeases {
   private readonly observed = new Map<string, Observed>();
+  /** The records of each lock. */
+  private readonly byLock = new Map<string, Set<string>>();
 
+  /** @param end deletes the record, if its version is still the one that was seen; called again if that fails */
   constructor(
     private readonly client: Pick<LockStoreClient, 'now'>,
     private readonly timers: TimerQueue,
-    private readonly onOver: (id: string, version: number) => void,
+    private readonly end: (id: string, version: number) => Promise<unknown>,
   ) {}
 
-  /** The record was seen with that version. Returns how much of the lease is left at most, ms. */
-  see(id: string, version: number, lease: number): number {
+  /** The record of a holder was seen with that version. Returns how much of the lease is left at most, ms. */
+  see(lock: string, id: string, version: number, lease: number): number {
     const now = this.client.now();
     const known = this.observed.get(id);
-    const endsAt = observedEnd(now, lease);
-    if (known?.version === version) {
-      if (endsAt < known.endsAt) {
-        known.endsAt = endsAt;
-        this.timers.set(known.timer, endsAt);
-      }
+    const endsAt = later(now, lease * 1.01 + 20);
+    // Versions grow: an older one is a late read.
+    if (known !== undefined && known.version >= version) {
+      if (known.version === version && endsAt < known.endsAt) this.endAt(known, endsAt);
       return Math.min(lease, Math.max(0, known.endsAt - now));
     }
     this.forget(id);
     const timer = new CallbackTimer(() => {
-      this.observed.delete(id);
-      this.onOver(id, version);
+      this.end(id, version).then(
+        () => {
+          if (this.observed.get(id) === observed) this.forget(id);
+        },
+        () => {
+          if (this.observed.get(id) === observed)
+            this.timers.set(timer, later(this.client.now(), RETRY_PAUSE));
+        },
+      );
     });
-    this.observed.set(id, { version, timer, endsAt });
-    this.timers.set(timer, endsAt);
+    const observed: Observed = { lock, version, timer, endsAt };
+    this.observed.set(id, observed);
+    const ids = this.byLock.get(lock);
+    if (ids === undefined) this.byLock.set(lock, new Set([id]));
+    else ids.add(id);
+    this.endAt(observed, endsAt);
     return lease;
   }
 
-  forget(id: string): void {
+  /** The lock has no other holders. */
+  keepOnly(lock: string, ids: readonly string[]): void {
+    for (const id of this.byLock.get(lock) ?? []) if (!ids.includes(id)) this.forget(id);
+  }
+
+  /** Versions may start again: the store has lost data. */
+  clear(): void {
+    for (const { timer } of this.observed.values()) this.timers.clear(timer);
+    this.observed.clear();
+    this.byLock.clear();
+  }
+
+  private endAt(observed: Observed, endsAt: MonotonicMs): void {
+    observed.endsAt = endsAt;
+    this.timers.set(observed.timer, later(endsAt, Math.random() * SPREAD));
+  }
+
+  private forget(id: string): void {
     const known = this.observed.get(id);
     if (known === undefined) return;
     this.timers.clear(known.timer);
     this.observed.delete(id);
+    const ids = this.byLock.get(known.lock);
+    ids?.delete(id);
+    if (ids?.size === 0) this.byLock.delete(known.lock);
   }
 }

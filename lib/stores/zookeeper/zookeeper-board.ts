@@ -5,19 +5,9 @@ import {
   type LockStoreClient,
   type MonotonicMs,
 } from '../port/lock-store.js';
-import {
-  CODE,
-  create,
-  getChildren,
-  getData,
-  NODE,
-  remove,
-  setData,
-  unless,
-  type Acl,
-} from './connection/protocol.js';
+import { create, getChildren, getData, NODE, remove, setData, type Acl } from './connection/protocol.js';
+import { CODE, unless } from './connection/zookeeper-failure.js';
 import type { Request } from './connection/zookeeper-connection.js';
-import { answered } from './connection/zookeeper-failure.js';
 import { encoded, type LockPaths } from './locks/layout.js';
 
 /** Servers close the connection, on which locks depend, when a request is longer than a MiB. */
@@ -49,32 +39,30 @@ export class ZooKeeperBoard implements LockBoard {
   }
 
   watch(ttl: number): Promise<void> {
-    return answered(() => this.put(this.watched, '', ttl, NODE.persistent));
+    return this.put(this.watched, '', ttl, NODE.persistent);
   }
 
-  isWatched(): Promise<boolean> {
-    return answered(async () => (await this.textAt(this.watched)) !== undefined);
+  async isWatched(): Promise<boolean> {
+    return (await this.textAt(this.watched)) !== undefined;
   }
 
   publish(name: string, text: string, ttl: number): Promise<void> {
-    return answered(() => this.put(this.prefix + encoded(name), text, ttl, NODE.ephemeral));
+    return this.put(this.prefix + encoded(name), text, ttl, NODE.ephemeral);
   }
 
-  read(): Promise<readonly string[]> {
-    return answered(async () => {
-      const { clients } = this.paths;
-      const { names } = await this.request(getChildren(clients, false));
-      const paths = names.map((name) => `${clients}/${name}`).filter((path) => path.startsWith(this.prefix));
-      const present = new Set([this.watched, ...paths]);
-      for (const path of this.seen.keys()) if (!present.has(path)) this.seen.delete(path);
-      const texts: string[] = [];
-      // One after the other: they may be long, and requests for locks use the same connection.
-      for (const path of paths) {
-        const text = await this.textAt(path);
-        if (text !== undefined) texts.push(text);
-      }
-      return texts;
-    });
+  async read(): Promise<readonly string[]> {
+    const { clients } = this.paths;
+    const { names } = await this.request(getChildren(clients, false));
+    const paths = names.map((name) => `${clients}/${name}`).filter((path) => path.startsWith(this.prefix));
+    const present = new Set([this.watched, ...paths]);
+    for (const path of this.seen.keys()) if (!present.has(path)) this.seen.delete(path);
+    const texts: string[] = [];
+    // One after the other: they may be long, and requests for locks use the same connection.
+    for (const path of paths) {
+      const text = await this.textAt(path);
+      if (text !== undefined) texts.push(text);
+    }
+    return texts;
   }
 
   /** Deletes what this client wrote; never rejects. */

@@ -1,15 +1,16 @@
 import { inMs } from '../../common/durations.js';
+import { Glob } from '../../common/glob.js';
+import { clientOf } from '../ordered/lock-queue.js';
+import { OrderedSession } from '../ordered/ordered-session.js';
 import type {
   LockStoreError,
   AcquireReply,
   AcquireRequest,
-  BreakReply,
   Grant,
   ListedKeys,
   ListKeysRequest,
   LockStoreClient,
   LockStoreSession,
-  NamedHold,
   OwnerId,
   OwnerRequest,
   ReleaseReply,
@@ -18,11 +19,15 @@ import type {
   ReserveReply,
   ReserveRequest,
   StoreConnection,
-  StoredLock,
+  StoredHold,
+  StoredWaiter,
+  WallClockMs,
 } from '../port/lock-store.js';
-import { requestTimeoutFor, SessionTimers, TOMBSTONE_TTL } from '../port/times.js';
+import { checkCursor } from '../port/store-failure.js';
+import { requestTimeoutFor, TOMBSTONE_TTL } from '../port/times.js';
 import { PendingReleases } from '../port/turns.js';
-import { CODE, hasCode } from './connection/protocol.js';
+import { setData } from './connection/protocol.js';
+import { CODE, hasCode } from './connection/zookeeper-failure.js';
 import { checkServers } from './connection/start-check.js';
 import {
   longestLease,
@@ -30,31 +35,24 @@ import {
   ZooKeeperConnection,
   type Request,
 } from './connection/zookeeper-connection.js';
-import { answered } from './connection/zookeeper-failure.js';
 import { addressOf, type SessionIdentity, type WatchEvent } from './connection/zookeeper-socket.js';
 import { ClientNodes } from './locks/client-nodes.js';
-import { HoldRequests } from './locks/hold-requests.js';
+import { decoded, grantIn, isEncodedKey, type NodeQueue, type QueueEntry } from './locks/layout.js';
 import { LockAcquirer } from './locks/lock-acquirer.js';
-import { LockInspection } from './locks/lock-inspection.js';
 import { LockNodes } from './locks/lock-nodes.js';
 import { OwnEntries, type OwnEntry } from './locks/own-entries.js';
 import { ZooKeeperBoard } from './zookeeper-board.js';
 import type { ResolvedZooKeeperOptions } from './zookeeper-options.js';
 
 /** One client's session with ZooKeeper. */
-export class ZooKeeperSession implements LockStoreSession {
+export class ZooKeeperSession extends OrderedSession<QueueEntry> implements LockStoreSession {
   readonly board: ZooKeeperBoard;
-  readonly remainingIsBound = true;
   description: string | undefined;
   private readonly connection: ZooKeeperConnection;
-  private readonly timers: SessionTimers;
   private readonly clientNodes: ClientNodes;
   private readonly nodes: LockNodes;
   private readonly own: OwnEntries;
   private readonly acquirer: LockAcquirer;
-  private readonly holds: HoldRequests;
-  private readonly inspection: LockInspection;
-  private readonly releases = new PendingReleases();
   /** Releases that wait for another request of their owner. */
   private readonly unsent = new PendingReleases();
   /** Owners whose late requests are rejected. */
@@ -62,8 +60,9 @@ export class ZooKeeperSession implements LockStoreSession {
 
   constructor(
     private readonly options: ResolvedZooKeeperOptions,
-    private readonly client: LockStoreClient,
+    client: LockStoreClient,
   ) {
+    super(client);
     const { hosts, tls, auth, paths, acl, sessionTimeout } = options;
     const { watchdogTimeout } = client;
     const connection = new ZooKeeperConnection(
@@ -81,15 +80,12 @@ export class ZooKeeperSession implements LockStoreSession {
       },
     );
     this.connection = connection;
-    this.timers = new SessionTimers(client, true);
-    const { timers } = this.timers;
+    const { timers } = this;
     const { request } = connection;
     this.clientNodes = new ClientNodes(paths, client.id, acl, (why) => connection.reconnect(why));
     this.nodes = new LockNodes(client, request, paths, this.clientNodes, acl, timers);
     this.own = new OwnEntries(this.nodes, timers);
     this.acquirer = new LockAcquirer(this.nodes, this.own, timers);
-    this.holds = new HoldRequests(this.nodes, this.own);
-    this.inspection = new LockInspection(this.nodes, this.own);
     this.board = new ZooKeeperBoard(request, paths, acl, timers, client);
   }
 
@@ -110,7 +106,7 @@ export class ZooKeeperSession implements LockStoreSession {
 
   async cancel(request: OwnerRequest): Promise<void> {
     this.rejectLate(request);
-    const work = answered(() => this.own.turns.run(request.owner, () => this.holds.cancel(request)));
+    const work = this.own.turns.run(request.owner, () => this.own.cancel(request));
     await this.releases.track(request.key, work);
   }
 
@@ -119,14 +115,13 @@ export class ZooKeeperSession implements LockStoreSession {
     this.rejectLate(request);
     // If this entry left the queue first, one that is leaving, too, would hold the lock for a moment.
     const earlier = this.releases.of(key);
-    const work = answered(() =>
-      this.own.turns.isBusy(owner)
-        ? this.unsent.track(
-            key,
-            this.own.turns.run(owner, () => this.holds.release(request)),
-          )
-        : this.holds.release(request),
-    );
+    const { own } = this;
+    const work = own.turns.isBusy(owner)
+      ? this.unsent.track(
+          key,
+          own.turns.run(owner, () => own.release(request)),
+        )
+      : own.release(request);
     const reply = await this.releases.track(key, work);
     if (earlier !== undefined) await earlier;
     return reply;
@@ -141,31 +136,26 @@ export class ZooKeeperSession implements LockStoreSession {
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
-    return answered(() => this.holds.renew(requests));
+    return this.own.renew(requests);
   }
 
   reserve(request: ReserveRequest): Promise<ReserveReply> {
-    return answered(() => this.holds.reserve(request));
+    return this.own.reserve(request);
   }
 
-  inspect(key: string): Promise<StoredLock | null> {
-    return answered(() => this.inspection.inspect(key));
-  }
-
-  forceRelease(key: string): Promise<boolean> {
-    return answered(() => this.inspection.forceRelease(key));
-  }
-
-  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    return answered(() => this.inspection.breakHold(key, hold));
-  }
-
-  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return answered(() => this.inspection.listKeys(request));
+  /** Lists the locks that have a node, by name: some may have become free a moment ago. */
+  async listKeys({ match, cursor = '', count }: ListKeysRequest): Promise<ListedKeys> {
+    checkCursor(cursor === '' || isEncodedKey(cursor));
+    const all = await this.nodes.namesOfLocks();
+    const names = all.filter((name) => name > cursor && isEncodedKey(name)).sort();
+    const some = names.slice(0, count);
+    const glob = new Glob(match);
+    const keys = some.map(decoded).filter((key) => glob.matches(key));
+    return { keys, cursor: some.length < names.length ? some.at(-1) : undefined };
   }
 
   verify(): Promise<void> {
-    return answered(() => this.clientNodes.verify(this.connection.request));
+    return this.clientNodes.verify(this.connection.request);
   }
 
   get longestUnrenewed(): number {
@@ -202,11 +192,49 @@ export class ZooKeeperSession implements LockStoreSession {
       await Promise.allSettled([
         cleared,
         ...others.map((entry) => this.own.remove(entry)),
-        ...held.map((entry) => this.holds.leaveToExpire(entry)),
+        ...held.map((entry) => this.own.leaveToExpire(entry)),
       ]);
     }
     await this.nodes.close();
     await this.connection.close(held.length === 0);
+  }
+
+  protected queueOf(key: string): Promise<NodeQueue> {
+    return this.nodes.queue(key, { isFresh: true });
+  }
+
+  protected async breakEntry({ path, owner }: QueueEntry): Promise<boolean> {
+    const { nodes } = this;
+    if (!(await nodes.removeOfAny(path))) return false;
+    // Fails if the client has gone.
+    const notice = setData(nodes.paths.breakNoticeOf(clientOf(owner)), Buffer.from(owner));
+    nodes.request(notice).catch(() => undefined);
+    return true;
+  }
+
+  protected async storedHold({ path, owner }: QueueEntry): Promise<StoredHold | undefined> {
+    const { nodes } = this;
+    const known = this.own.get(owner as OwnerId);
+    if (known?.path === path && known.hold !== undefined && known.hold.endsAt <= nodes.client.now()) {
+      await this.own.remove(known);
+      return undefined;
+    }
+    const read = await nodes.read(path);
+    if (read === undefined) return undefined;
+    const { data, stat } = read;
+    const grant = grantIn(data, stat);
+    return {
+      owner,
+      token: data.token ?? (grant && nodes.clientNodes.tokenOf(grant.zxid)),
+      since: (data.since ?? grant?.since) as WallClockMs | undefined,
+      leaseLeft: nodes.observe(path, read),
+      label: data.label,
+    };
+  }
+
+  protected async storedWaiter({ path, owner, limit }: QueueEntry): Promise<StoredWaiter | undefined> {
+    const read = await this.nodes.read(path);
+    return read && { owner, limit, callers: read.data.callers, label: read.data.label };
   }
 
   /** Makes a connection ready for locks. */
@@ -259,6 +287,6 @@ export class ZooKeeperSession implements LockStoreSession {
   private rejectLate({ owner, inDoubt }: OwnerRequest): void {
     if (!inDoubt || this.cancelled.has(owner)) return;
     this.cancelled.add(owner);
-    this.timers.timers.after(TOMBSTONE_TTL, () => this.cancelled.delete(owner));
+    this.timers.after(TOMBSTONE_TTL, () => this.cancelled.delete(owner));
   }
 }

@@ -8,10 +8,8 @@ import { foundIn, transactionIn, type Transaction } from '../protocol.js';
 import type { LockContext } from './context.js';
 import { endOf, writtenEntry, type Entry, type LockRange } from './entries.js';
 import { MOST_TRIES, type Grants } from './grants.js';
-import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
-import type { OwnEntries, OwnEntry } from './own-entries.js';
-import type { PendingAcquires } from './turns.js';
-import type { WaitedLocks } from './waited-locks.js';
+import { rangeOf, type LockState } from './lock-reader.js';
+import type { OwnEntry } from './own-entries.js';
 
 /** Read locks or permits in one transaction: its conditions must leave room for those of a transaction around it. */
 const MOST_SHARED = 60;
@@ -34,21 +32,19 @@ export class Acquirer {
 
   constructor(
     private readonly context: LockContext,
-    private readonly reader: LockReader,
-    private readonly ownEntries: OwnEntries,
-    private readonly waited: WaitedLocks,
     private readonly grants: Grants,
-    private readonly pending: PendingAcquires,
   ) {}
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
-    const known = this.ownEntries.get(request.key, request.owner);
-    return await this.pending.track(request, known === undefined, () => this.acquireInTurn(request, known));
+    const known = this.context.own.get(request.key, request.owner);
+    return await this.context.acquires.track(request, known === undefined, () =>
+      this.acquireInTurn(request, known),
+    );
   }
 
   private acquireInTurn(request: AcquireRequest, known: OwnEntry | undefined): Promise<AcquireReply> {
     // Waiting for its turn must not count as silence.
-    if (known !== undefined && !known.isHeld) this.ownEntries.polled(known);
+    if (known !== undefined && !known.isHeld) this.context.own.polled(known);
     if (known === undefined && request.limit !== 1) return this.acquireShared(request);
     return this.context.turns.run(request.key, () => this.acquireNow(request));
   }
@@ -96,7 +92,7 @@ export class Acquirer {
     const { key, owner } = request;
     const lock = this.context.names.lock(key);
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const entry = this.ownEntries.get(key, owner);
+      const entry = this.context.own.get(key, owner);
       const reply =
         entry === undefined ? await this.acquireNew(lock, request) : await this.resume(lock, entry, request);
       if (reply !== undefined) return reply;
@@ -120,7 +116,7 @@ export class Acquirer {
     const { names, transactions, client } = context;
     const { key, limit, owner, lease, claimLease } = request;
     // Starts the watch, so that it probably runs before the reply.
-    this.waited.at(lock);
+    this.context.waited.at(lock);
     const leaseId = await context.leases.for(lease);
     const waiterLeaseId = await context.leases.for(claimLease);
     const since = Date.now() as WallClockMs;
@@ -145,23 +141,24 @@ export class Acquirer {
       then: [grants.put(lock, request, leaseId, since)],
       else: [queue],
     });
-    this.pending.sent(request);
+    this.context.acquires.sent(request);
     const { revision, reply } = await asked;
     if (reply.succeeded) return grants.granted(lock, [{ request, leaseId }], revision, since)[0];
     const { succeeded, replies } = transactionIn(reply.replies[0]);
     if (succeeded) {
-      const entry = this.ownEntries.add(lock, request, revision, revision, waiterLeaseId);
-      const state = this.reader.stateOf(lock, foundIn(replies[1]), revision, sentAt);
+      const entry = this.context.own.add(lock, request, revision, revision, waiterLeaseId);
+      const state = this.context.reader.stateOf(lock, foundIn(replies[1]), revision, sentAt);
       return await this.standing(entry, request, state);
     }
     const refusal = await grants.refusal([request], replies, revision, sentAt);
     if (refusal.result === 'cancelled') return { outcome: 'cancelled' };
-    return await this.refused(lock, request, refusal.states[0]);
+    return this.refused(lock, request, refusal.states[0]);
   }
 
   /** Takes the lock only if it has room. Undefined: try again. */
   private async takeNow(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
-    const { grants, reader } = this;
+    const { grants } = this;
+    const { reader } = this.context;
     const { contended, key, limit, owner } = request;
     // A read costs etcd far less than a failed attempt.
     let state: LockState | undefined = contended ? await reader.read(lock) : undefined;
@@ -172,9 +169,9 @@ export class Acquirer {
         if (attempt.result === 'cancelled') return { outcome: 'cancelled' };
         [state] = attempt.states;
       } else {
-        const refused = await this.refused(lock, request, state);
+        const refused = this.refused(lock, request, state);
         if (refused !== undefined) return refused;
-        if (this.ownEntries.get(key, owner) !== undefined) return undefined;
+        if (this.context.own.get(key, owner) !== undefined) return undefined;
         state = await reader.read(lock);
       }
     }
@@ -182,25 +179,25 @@ export class Acquirer {
   }
 
   /** Why no entry was put. Undefined: try again. */
-  private async refused(
+  private refused(
     lock: LockRange,
     request: AcquireRequest,
     state: LockState | undefined,
-  ): Promise<AcquireReply | undefined> {
+  ): AcquireReply | undefined {
     const { limit, owner, wait } = request;
     const mine = state?.entryOf(owner);
     if (mine !== undefined) {
       // An earlier request was carried out, but its reply was lost.
-      const entry = this.ownEntries.add(lock, request, mine.created, mine.modified, mine.leaseId);
+      const entry = this.context.own.add(lock, request, mine.created, mine.modified, mine.leaseId);
       entry.since = mine.since;
-      entry.token = this.reader.tokenOf(mine);
+      entry.token = this.context.reader.tokenOf(mine);
       return undefined;
     }
-    if (state === undefined || (await this.reader.deleteExpired(lock, state))) return undefined;
+    if (state === undefined) return undefined;
     const conflict = state.conflictWith(limit);
     if (conflict !== undefined) return { outcome: 'conflict', limit: conflict };
     if (wait || state.hasRoom(limit)) return undefined;
-    return { outcome: 'busy', holderLeaseLeft: this.reader.holderLeaseLeft(state, limit) };
+    return { outcome: 'busy', holderLeaseLeft: this.context.reader.holderLeaseLeft(state, limit) };
   }
 
   /** For an owner that holds the lock or waits for it. Undefined if its entry is gone. */
@@ -209,14 +206,14 @@ export class Acquirer {
     entry: OwnEntry,
     request: AcquireRequest,
   ): Promise<AcquireReply | undefined> {
-    const { ownEntries } = this;
+    const { own: ownEntries } = this.context;
     Object.assign(entry, { tokens: request.tokens, claimLease: request.claimLease });
     if (ownEntries.hasExpired(entry)) {
       await ownEntries.delete(entry);
       return undefined;
     }
     if (entry.isHeld) return await this.claim(entry, request);
-    const state = await this.reader.readLiving(lock);
+    const state = await this.context.reader.read(lock);
     const stored = state.entries.find(({ name }) => name === entry.name);
     if (stored?.created !== entry.created) {
       this.forget(entry);
@@ -234,9 +231,9 @@ export class Acquirer {
     state: LockState,
   ): Promise<AcquireReply | undefined> {
     if (state.holders.some(({ name }) => name === entry.name)) return await this.claim(entry, request);
-    this.waited.at(entry.lock).add(entry, state);
-    this.ownEntries.polled(entry);
-    const holderLeaseLeft = this.reader.holderLeaseLeft(state, request.limit);
+    this.context.waited.at(entry.lock).add(entry, state);
+    this.context.own.polled(entry);
+    const holderLeaseLeft = this.context.reader.holderLeaseLeft(state, request.limit);
     return { outcome: request.wait ? 'queued' : 'busy', holderLeaseLeft };
   }
 
@@ -258,7 +255,7 @@ export class Acquirer {
 
   /** Writes that the owner holds the lock, with the lease of the request. Undefined if its entry is gone. */
   private async claim(entry: OwnEntry, request: AcquireRequest): Promise<AcquireReply | undefined> {
-    const { ownEntries } = this;
+    const { own: ownEntries } = this.context;
     const { lease, isRenewed = false, tokens } = request;
     const wasHeld = entry.isHeld;
     entry.since ??= Date.now() as WallClockMs;
@@ -268,7 +265,7 @@ export class Acquirer {
       this.forget(entry);
       return undefined;
     }
-    this.waited.remove(entry);
+    this.context.waited.remove(entry);
     // A grant that is reported again has one token: the others may be in use.
     const isNew = entry.token === undefined;
     if (!wasHeld) ownEntries.granted(entry, written.state.revision, lease);
@@ -277,8 +274,8 @@ export class Acquirer {
   }
 
   private forget(entry: OwnEntry): void {
-    this.waited.remove(entry);
-    this.ownEntries.drop(entry);
+    this.context.waited.remove(entry);
+    this.context.own.drop(entry);
   }
 }
 

@@ -1,50 +1,55 @@
-import { TimerQueue } from '../../../common/timer-queue.js';
+import type { TimerQueue } from '../../../common/timer-queue.js';
+import { ObservedLeases } from '../../ordered/observed-leases.js';
 import type { LockStoreClient } from '../../port/lock-store.js';
 import { storeFailure } from '../../port/store-failure.js';
 import type { EtcdConnection } from '../connection/etcd-connection.js';
 import { EtcdError, status } from '../connection/etcd-failure.js';
 import { methods, type AtRevision, type Transaction, type TransactionReply } from '../protocol.js';
 import { KeyNames } from './entries.js';
-import { Observations, type LockState } from './lock-reader.js';
-import type { OwnEntry } from './own-entries.js';
+import { LockReader, type LockState } from './lock-reader.js';
+import { OwnEntries } from './own-entries.js';
 import { SessionLeases } from './session-leases.js';
 import { TokenBase } from './token-base.js';
-import { Transactions } from './transactions.js';
-import { KeyedSerialQueue } from './turns.js';
-import { Watches } from './waited-locks.js';
+import { EntryLookups, Transactions } from './transactions.js';
+import { KeyedSerialQueue, PendingAcquires } from './turns.js';
+import { WaitedLocks, Watches } from './waited-locks.js';
 
 /** What the parts of a session share. */
 export class LockContext {
   readonly names: KeyNames;
   readonly turns = new KeyedSerialQueue();
   readonly watches = new Watches();
-  readonly timers: TimerQueue;
-  readonly observations: Observations;
+  readonly observed: ObservedLeases;
   readonly transactions = new Transactions((transaction) => this.send(transaction));
+  readonly lookups: EntryLookups;
   readonly leases: SessionLeases;
   readonly base: TokenBase;
-  readonly own = new Map<string, OwnEntry>();
+  readonly acquires = new PendingAcquires();
+  readonly reader = new LockReader(this);
+  readonly own = new OwnEntries(this);
+  readonly waited = new WaitedLocks(this);
   /** Locks as they were when the session was granted a read lock or a permit of them, by key: the next grant may build on it. */
   readonly shared = new Map<string, Pick<LockState, 'entries' | 'revision'>>();
 
   constructor(
     readonly client: LockStoreClient,
     readonly connection: Pick<EtcdConnection, 'call' | 'trouble'>,
+    readonly timers: TimerQueue,
     keyPrefix: string,
     requestTimeout: number,
   ) {
     this.names = new KeyNames(keyPrefix);
-    this.timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
-    this.observations = new Observations(() => client.now());
+    this.lookups = new EntryLookups(connection);
+    this.observed = new ObservedLeases(client, timers, (name, modified) => this.endHold(name, modified));
     const onLost = (): void => {
       client.reconnected();
     };
     this.leases = new SessionLeases(
       connection,
-      this.timers,
+      timers,
       client,
       requestTimeout,
-      (id) => [...this.own.values()].some(({ leaseId }) => leaseId === id),
+      (id) => this.own.all.some(({ leaseId }) => leaseId === id),
       onLost,
     );
     this.base = new TokenBase(this.names.base, connection, () => {
@@ -55,8 +60,15 @@ export class LockContext {
 
   /** Forgets what was seen of locks: keys were deleted, or etcd has lost data. */
   forget(): void {
-    this.observations.clear();
+    this.observed.clear();
     this.shared.clear();
+  }
+
+  private async endHold(name: string, modified: number): Promise<void> {
+    // Most are gone by now, and a transaction that may delete costs etcd a write also if it does not.
+    const found = await this.lookups.find(name);
+    if (found?.modified === modified)
+      await this.transactions.runIf(name, { key: name, modified }, { do: 'delete', key: name });
   }
 
   private async send(transaction: Transaction): Promise<AtRevision<TransactionReply>> {

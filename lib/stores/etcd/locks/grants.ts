@@ -2,9 +2,9 @@ import { roomBehind } from '../../port/limits.js';
 import type { AcquireReply, AcquireRequest, Grant, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import { foundIn, type Call, type Condition, type PutCall, type Reply } from '../protocol.js';
 import type { LockContext } from './context.js';
-import { ownName, writtenEntry, type Entry, type LockRange } from './entries.js';
-import { rangeOf, type LockReader, type LockState } from './lock-reader.js';
-import type { OwnEntries, OwnEntry } from './own-entries.js';
+import { writtenEntry, type Entry, type LockRange } from './entries.js';
+import { rangeOf, type LockState } from './lock-reader.js';
+import type { OwnEntry } from './own-entries.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
 
 /** How often a request is tried again after another client has changed the lock. Whenever a try fails, one succeeded there. */
@@ -29,11 +29,7 @@ interface Put {
 
 /** The transactions that acquire locks. */
 export class Grants {
-  constructor(
-    private readonly context: LockContext,
-    private readonly reader: LockReader,
-    private readonly ownEntries: OwnEntries,
-  ) {}
+  constructor(private readonly context: LockContext) {}
 
   /** The conditions on which a free lock is granted in one step. */
   freeConditions(lock: LockRange, request: AcquireRequest): Condition[] {
@@ -86,10 +82,10 @@ export class Grants {
     revision: number,
     sentAt: MonotonicMs,
   ): Promise<Refusal> {
-    const { names, base } = this.context;
+    const { names, base, reader } = this.context;
     if (!base.learn(foundIn(replies.at(-1)))) await base.create();
     const states = requests.map(({ key }, index) =>
-      this.reader.stateOf(names.lock(key), foundIn(replies[index]), revision, sentAt),
+      reader.stateOf(names.lock(key), foundIn(replies[index]), revision, sentAt),
     );
     const index = requests.findIndex((_, at) => countIn(replies[requests.length + at]) > 0);
     return index === -1 ? { result: 'refused', states } : { result: 'cancelled', index };
@@ -151,8 +147,11 @@ export class Grants {
         if (attempt.result === 'granted') return attempt.grants;
         if (attempt.result === 'cancelled') return attempt.index;
         ({ states } = attempt);
-        const refused = await this.firstRefused(requests, states);
-        if (refused !== undefined) return refused;
+        const refused = requests.findIndex(({ owner, limit }, index) => {
+          const state = states[index];
+          return state !== undefined && (!state.hasRoom(limit) || state.entryOf(owner) !== undefined);
+        });
+        if (refused !== -1) return refused;
       }
       return null;
     });
@@ -195,20 +194,6 @@ export class Grants {
     return { result: 'granted', grants };
   }
 
-  /** The index of the first request that can't be granted at once; undefined if it is worth another try. */
-  private async firstRefused(
-    requests: readonly AcquireRequest[],
-    states: readonly LockState[],
-  ): Promise<number | undefined> {
-    for (const [index, { key, owner, limit }] of requests.entries()) {
-      const state = states[index];
-      if (state === undefined) continue;
-      if (await this.reader.deleteExpired(this.context.names.lock(key), state)) return undefined;
-      if (!state.hasRoom(limit) || state.entryOf(owner) !== undefined) return index;
-    }
-    return undefined;
-  }
-
   /**
    * Notes that these owners hold the lock by the transaction at that revision.
    *
@@ -221,7 +206,7 @@ export class Grants {
     since: WallClockMs,
     before: readonly Entry[] = [],
   ): GrantedReply[] {
-    const { ownEntries } = this;
+    const { own: ownEntries } = this.context;
     const block = blockOf(puts);
     const granted = puts.map(({ request, leaseId }, index) => {
       const own = ownEntries.add(lock, request, revision, revision, leaseId);
@@ -251,7 +236,7 @@ export class Grants {
     const fitting: AcquireRequest[] = [];
     for (const request of requests) {
       const { key, owner, limit } = request;
-      const isNew = !owners.has(owner) && !this.context.own.has(ownName(key, owner));
+      const isNew = !owners.has(owner) && this.context.own.get(key, owner) === undefined;
       if (!isNew || fitting.length >= roomBehind(entries, limit)) break;
       owners.add(owner);
       fitting.push(request);

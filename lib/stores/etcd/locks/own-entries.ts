@@ -16,9 +16,8 @@ import { isOutOfSpace, notConnected } from '../connection/etcd-failure.js';
 import { foundIn, type Call } from '../protocol.js';
 import type { LockContext } from './context.js';
 import { ownName, writtenEntry, type EntryValue, type LockRange } from './entries.js';
-import { LockState, rangeOf, type LockReader } from './lock-reader.js';
+import { LockState, rangeOf } from './lock-reader.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
-import { EntryLookups } from './transactions.js';
 
 /** How long the claim of a pushed grant is delayed, ms: many holds end before, and need no write for it. */
 const CLAIM_DELAY = 10;
@@ -116,17 +115,16 @@ interface Written {
 
 /** The entries of this session's owners: grants, renews and deletes them. */
 export class OwnEntries {
-  private readonly lookups: EntryLookups;
+  private readonly byName = new Map<string, OwnEntry>();
 
-  constructor(
-    private readonly context: LockContext,
-    private readonly reader: LockReader,
-  ) {
-    this.lookups = new EntryLookups(context.connection);
+  constructor(private readonly context: LockContext) {}
+
+  get all(): readonly OwnEntry[] {
+    return [...this.byName.values()];
   }
 
   get(key: string, owner: string): OwnEntry | undefined {
-    return this.context.own.get(ownName(key, owner));
+    return this.byName.get(ownName(key, owner));
   }
 
   add(
@@ -136,10 +134,9 @@ export class OwnEntries {
     modified: number,
     leaseId: number,
   ): OwnEntry {
-    const { names, own } = this.context;
-    const name = names.entry(lock, request.limit, request.owner);
+    const name = this.context.names.entry(lock, request.limit, request.owner);
     const entry = new OwnEntry(lock, name, request, created, modified, leaseId, this.onDue);
-    own.set(ownName(entry.key, entry.owner), entry);
+    this.byName.set(ownName(entry.key, entry.owner), entry);
     return entry;
   }
 
@@ -175,10 +172,9 @@ export class OwnEntries {
 
   /** Forgets an entry that does not exist any more. */
   drop(entry: OwnEntry): void {
-    const { own, timers } = this.context;
     const name = ownName(entry.key, entry.owner);
-    if (own.get(name) === entry) own.delete(name);
-    timers.clear(entry);
+    if (this.byName.get(name) === entry) this.byName.delete(name);
+    this.context.timers.clear(entry);
     entry.claim?.resolve('gone');
     entry.claim = undefined;
   }
@@ -301,14 +297,14 @@ export class OwnEntries {
         const end = later(client.now(), ms);
         if (setsExactly || end > entry.endsAt) this.endAt(entry, end);
         const state = looks
-          ? this.reader.stateOf(lock, found, revision, sentAt)
+          ? this.context.reader.stateOf(lock, found, revision, sentAt)
           : new LockState([], revision, sentAt);
         return { isGone: false, state };
       }
       const known = found.find((one) => one.key === name);
       if (known?.created !== entry.created || known.lease === entry.leaseId) {
         this.drop(entry);
-        return { isGone: true, state: this.reader.stateOf(lock, found, revision, sentAt) };
+        return { isGone: true, state: this.context.reader.stateOf(lock, found, revision, sentAt) };
       }
       // Moved by a write whose reply was lost.
       entry.leaseId = known.lease;
@@ -320,7 +316,7 @@ export class OwnEntries {
    * outlast an etcd that is out of space.
    */
   private async keep(entry: OwnEntry, ms: number): Promise<RenewReply> {
-    const { client, leases } = this.context;
+    const { client, leases, lookups } = this.context;
     if (!leases.isCurrent(entry.leaseId)) {
       try {
         return replyTo(entry, await this.write(entry, { lease: ms, isRenewed: true }));
@@ -331,7 +327,7 @@ export class OwnEntries {
     }
     const { leaseId } = entry;
     const [lasts, found] = await this.lengthening(entry, ms, false, () =>
-      Promise.all([leases.prolong(leaseId, ms), this.lookups.find(entry.name)]),
+      Promise.all([leases.prolong(leaseId, ms), lookups.find(entry.name)]),
     );
     if (!lasts || found?.created !== entry.created) {
       this.drop(entry);
@@ -397,9 +393,9 @@ export class OwnEntries {
    * etcd leases are not kept alive any more, so this ends soon.
    */
   async leaveToExpire(): Promise<void> {
-    const { own, client, leases, transactions } = this.context;
+    const { client, leases, transactions } = this.context;
     const now = client.now();
-    const holds = [...own.values()].filter(({ isHeld, endsAt }) => isHeld && endsAt > now);
+    const holds = this.all.filter(({ isHeld, endsAt }) => isHeld && endsAt > now);
     if (holds.length > 0) {
       const longest = Math.max(...holds.map(({ endsAt }) => endsAt - now));
       const lease = await leases.grantPassing(Math.ceil(longest / 1_000) + 1);
@@ -421,7 +417,7 @@ export class OwnEntries {
 
   /** Fails the delayed claims, which are not written any more. */
   close(): void {
-    for (const entry of this.context.own.values()) {
+    for (const entry of this.byName.values()) {
       entry.claim?.reject(notConnected(new Error('closed')));
       entry.claim = undefined;
     }
@@ -429,7 +425,7 @@ export class OwnEntries {
 
   private async whyNotHeld({ key, owner }: Pick<OwnEntry, 'key' | 'owner'>): Promise<'gone' | 'taken'> {
     const { names, turns } = this.context;
-    const state = await turns.run(key, () => this.reader.read(names.lock(key)));
+    const state = await turns.run(key, () => this.context.reader.read(names.lock(key)));
     return state.whyNotHeld(owner);
   }
 
@@ -439,12 +435,12 @@ export class OwnEntries {
     const lock = names.lock(key);
     return await turns.run(key, async () => {
       for (;;) {
-        const state = await this.reader.readLiving(lock);
+        const state = await this.context.reader.read(lock);
         const found = state.holderOf(owner);
         if (found === undefined) return state.whyNotHeld(owner);
         const { name, modified } = found;
         const ms = exactly || !found.isHeld ? lease : Math.max(lease, found.lease);
-        const token = this.reader.tokenOf(found);
+        const token = this.context.reader.tokenOf(found);
         const value = writtenEntry({ ...found, isHeld: true, isKept: false, lease: ms, token });
         const put = { do: 'put', key: name, value, lease: 'keep' } as const;
         if (await transactions.runIf(key, { key: name, modified }, put)) return 'renewed';

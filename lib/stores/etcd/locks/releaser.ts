@@ -1,16 +1,11 @@
 import { clientOf } from '../../ordered/lock-queue.js';
-import { isNamed } from '../../port/forwarding-session.js';
-import type { BreakReply, NamedHold, OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
+import type { OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.js';
 import { TOMBSTONE_TTL } from '../../port/times.js';
 import { storeFailure } from '../../port/store-failure.js';
 import { EtcdError, isOutOfSpace, status } from '../connection/etcd-failure.js';
 import type { Call } from '../protocol.js';
 import type { LockContext } from './context.js';
 import { endOf, type Entry } from './entries.js';
-import type { LockReader } from './lock-reader.js';
-import type { OwnEntries } from './own-entries.js';
-import type { PendingAcquires } from './turns.js';
-import type { WaitedLocks } from './waited-locks.js';
 
 /**
  * How long a release waits for its session's pending place in the queue, ms. Requests overtake each other: without that place
@@ -29,22 +24,16 @@ export class Releaser {
   private tombstoneLease: TombstoneLease | undefined;
   private listens = false;
 
-  constructor(
-    private readonly context: LockContext,
-    private readonly reader: LockReader,
-    private readonly ownEntries: OwnEntries,
-    private readonly waited: WaitedLocks,
-    private readonly acquires: Pick<PendingAcquires, 'has' | 'placeBefore'>,
-  ) {}
+  constructor(private readonly context: LockContext) {}
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
     const { key, owner, inDoubt } = request;
     const { timers, turns } = this.context;
     const work = (): Promise<ReleaseReply> => this.remove(request, inDoubt);
-    const isHeld = this.ownEntries.get(key, owner)?.isHeld === true;
-    if (!isHeld || inDoubt || this.acquires.has(key, owner)) return turns.run(key, work);
+    const isHeld = this.context.own.get(key, owner)?.isHeld === true;
+    if (!isHeld || inDoubt || this.context.acquires.has(key, owner)) return turns.run(key, work);
     // Requests of other owners must not delay the next holder.
-    const place = this.acquires.placeBefore(key);
+    const place = this.context.acquires.placeBefore(key);
     if (place === undefined) return turns.runBeside(key, work);
     return turns.runBeside(key, async () => {
       await timers.within(PLACE_FIRST, place);
@@ -83,12 +72,12 @@ export class Releaser {
     alsoWaiter: boolean,
     tombstone: Call[],
   ): Promise<ReleaseReply> {
-    const entry = this.ownEntries.get(key, owner);
+    const entry = this.context.own.get(key, owner);
     if (entry === undefined || (!entry.isHeld && !alsoWaiter))
       return await this.removeUnknown(key, owner, alsoWaiter, tombstone);
-    const wasHeld = entry.isHeld && !this.ownEntries.hasExpired(entry);
-    this.waited.remove(entry);
-    const existed = await this.ownEntries.delete(entry, tombstone);
+    const wasHeld = entry.isHeld && !this.context.own.hasExpired(entry);
+    this.context.waited.remove(entry);
+    const existed = await this.context.own.delete(entry, tombstone);
     return existed && wasHeld ? 'released' : 'not-held';
   }
 
@@ -102,44 +91,19 @@ export class Releaser {
     const { names, transactions } = this.context;
     if (tombstone.length > 0) await transactions.run([key], { do: 'txn', then: tombstone });
     for (;;) {
-      const state = await this.reader.read(names.lock(key));
+      const state = await this.context.reader.read(names.lock(key));
       const found = state.entryOf(owner);
       const isHolder = found !== undefined && state.holders.includes(found);
       if (found === undefined || (!isHolder && !alsoWaiter)) return 'not-held';
-      const known = this.ownEntries.get(key, owner);
+      const known = this.context.own.get(key, owner);
       if (known !== undefined) {
-        this.waited.remove(known);
-        this.ownEntries.drop(known);
+        this.context.waited.remove(known);
+        this.context.own.drop(known);
       }
       const { name, modified } = found;
       const isDeleted = await transactions.runIf(key, { key: name, modified }, { do: 'delete', key: name });
       if (isDeleted) return isHolder ? 'released' : 'not-held';
     }
-  }
-
-  /** Breaks all holds. Returns whether there were any. */
-  async forceRelease(key: string): Promise<boolean> {
-    const { names, turns } = this.context;
-    return await turns.run(key, async () => {
-      const { holders } = await this.reader.readLiving(names.lock(key));
-      let isBroken = false;
-      for (const holder of holders) if (await this.breakEntry(holder)) isBroken = true;
-      return isBroken;
-    });
-  }
-
-  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    const { names, turns } = this.context;
-    return await turns.run(key, async () => {
-      for (;;) {
-        const { entries, holders } = await this.reader.readLiving(names.lock(key));
-        const holder = holders.find((entry) =>
-          isNamed({ owner: entry.owner, token: this.reader.knownTokenOf(entry) }, hold),
-        );
-        if (holder === undefined) return entries.length === 0 ? 'free' : 'held-by-others';
-        if (await this.breakEntry(holder)) return 'broken';
-      }
-    });
   }
 
   /**
@@ -163,7 +127,7 @@ export class Releaser {
   }
 
   /** Deletes the entry of a hold and notifies its session. False if the entry is gone. */
-  private async breakEntry({ key, name, owner, created }: Entry): Promise<boolean> {
+  async breakEntry({ key, name, owner, created }: Entry): Promise<boolean> {
     const { names, transactions, leases, client } = this.context;
     const holder = clientOf(owner);
     const notice = names.breakNotices(holder) + owner;
@@ -189,8 +153,8 @@ export class Releaser {
 
   /** A hold of this session was broken. */
   private broken(key: string, owner: OwnerId): void {
-    const entry = this.ownEntries.get(key, owner);
-    if (entry !== undefined) this.ownEntries.drop(entry);
+    const entry = this.context.own.get(key, owner);
+    if (entry !== undefined) this.context.own.drop(entry);
     this.context.client.broken(owner);
   }
 

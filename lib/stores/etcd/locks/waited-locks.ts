@@ -5,15 +5,13 @@ import type { Endpoint } from '../connection/endpoint.js';
 import { methods, type KeyValue, type WatchCall, type WatchReply } from '../protocol.js';
 import type { LockContext } from './context.js';
 import type { Entry, LockRange } from './entries.js';
-import type { LockReader, LockState } from './lock-reader.js';
-import type { OwnEntries, OwnEntry } from './own-entries.js';
+import type { LockState } from './lock-reader.js';
+import type { OwnEntry } from './own-entries.js';
 
 /** How long a lock is watched after its last waiter has left, ms. */
 const KEEP_WATCHING = 2_000;
 /** How many deletions of a lock are remembered, for replies that were made before them. */
 const MOST_DELETIONS = 256;
-/** Spreads the processes that end the same lease, ms. */
-const SPREAD = 15;
 
 interface WatchListener {
   readonly start: string;
@@ -88,13 +86,10 @@ export class WaitedLock implements WatchListener {
   private look: 'none' | 'pending' | 'again' = 'none';
   private readonly unwatch: () => void;
   private idle: Timer | undefined;
-  private expiry: Timer | undefined;
 
   constructor(
     private readonly lock: LockRange,
     private readonly context: LockContext,
-    private readonly reader: LockReader,
-    private readonly ownEntries: OwnEntries,
     private readonly onIdle: () => void,
   ) {
     this.start = lock.start;
@@ -106,7 +101,7 @@ export class WaitedLock implements WatchListener {
   /** @param state shows the waiter behind the holders */
   add(waiter: OwnEntry, state: LockState): void {
     this.waiters.add(waiter);
-    this.clear('idle');
+    this.stopIdle();
     this.found(state);
     // A deletion may have been reported before this reply arrived.
     if (this.holdsOne()) this.readSoon();
@@ -124,8 +119,7 @@ export class WaitedLock implements WatchListener {
   }
 
   close(): void {
-    this.clear('idle');
-    this.clear('expiry');
+    this.stopIdle();
     this.unwatch();
     this.onIdle();
   }
@@ -149,8 +143,7 @@ export class WaitedLock implements WatchListener {
     this.queue = this.living(this.queue);
     if (this.holdsOne()) this.readSoon();
     // The new holder may have died: its lease counts from now on.
-    this.context.observations.promoted(this.lock.key, this.queue.holders);
-    this.endLeasesInTime();
+    this.context.reader.observe(this.queue.holders);
   }
 
   /** Notes a read that was confirmed by a majority. */
@@ -165,7 +158,6 @@ export class WaitedLock implements WatchListener {
   private see(state: LockState): void {
     this.revision = state.revision;
     this.queue = this.living(state);
-    this.endLeasesInTime();
   }
 
   private living({ entries }: LockQueue<Entry>): LockQueue<Entry> {
@@ -197,9 +189,12 @@ export class WaitedLock implements WatchListener {
       this.look = 'pending';
       if (this.waiters.size === 0) return;
       const { known } = this;
-      const state = await this.reader.read(this.lock, true);
+      const state = await this.context.reader.read(this.lock, true);
       // The member's own state may lag behind the change that it has reported.
-      await this.pushGrants(state.revision < known ? await this.reader.read(this.lock) : state, known);
+      await this.pushGrants(
+        state.revision < known ? await this.context.reader.read(this.lock) : state,
+        known,
+      );
     };
     const done = (): void => {
       const again = this.look === 'again';
@@ -231,7 +226,7 @@ export class WaitedLock implements WatchListener {
         this.remove(waiter);
         if (startedAt === undefined) continue;
         const { owner, claimLease: lease, tokens } = waiter;
-        const grant = this.ownEntries.grantOf(waiter, tokens, othersWait);
+        const grant = this.context.own.grantOf(waiter, tokens, othersWait);
         this.context.client.granted(owner, { ...grant, startedAt, lease, turnFrom: state.sentAt });
       } catch {
         // The waiter polls.
@@ -241,7 +236,7 @@ export class WaitedLock implements WatchListener {
 
   /** Returns the earliest time at which its lease began; undefined if its entry is gone. */
   private async grant(waiter: OwnEntry, { revision }: LockState): Promise<MonotonicMs | undefined> {
-    const { ownEntries } = this;
+    const { own: ownEntries } = this.context;
     const { waitedAt, claimLease, limit } = waiter;
     // Only an exclusive lock has one holder at a time, so that the read's revision can be its token.
     if (limit === 1 && waitedAt !== undefined && this.context.client.now() - waitedAt < claimLease / 2) {
@@ -257,64 +252,30 @@ export class WaitedLock implements WatchListener {
     return written.state.sentAt;
   }
 
-  /** Waiters end the lease of a holder that has died. */
-  private endLeasesInTime(): void {
-    this.clear('expiry');
-    const { client, timers } = this.context;
-    const soonest = Math.min(...this.queue.holders.map((entry) => this.reader.expiresAt(entry)));
-    if (soonest === Infinity) return;
-    const delay = Math.max(0, soonest - client.now()) + Math.random() * SPREAD;
-    this.expiry = timers.after(delay, () => {
-      this.expiry = undefined;
-      this.endLeases();
-    });
-  }
-
-  private endLeases(): void {
-    if (this.waiters.size === 0) return;
-    const work = async (): Promise<void> => {
-      const { known } = this;
-      const state = await this.reader.readLiving(this.lock);
-      this.found(state);
-      await this.pushGrants(state, known);
-    };
-    this.context.turns.run(this.lock.key, work).catch(() => {
-      this.clear('expiry');
-      this.expiry = this.context.timers.after(SPREAD * 10, () => {
-        this.endLeases();
-      });
-    });
-  }
-
   private closeWhenIdle(): void {
-    this.clear('idle');
+    this.stopIdle();
     this.idle = this.context.timers.after(KEEP_WATCHING, () => {
       this.close();
     });
   }
 
-  private clear(timer: 'idle' | 'expiry'): void {
-    const set = this[timer];
-    if (set !== undefined) this.context.timers.clear(set);
-    this[timer] = undefined;
+  private stopIdle(): void {
+    if (this.idle !== undefined) this.context.timers.clear(this.idle);
+    this.idle = undefined;
   }
 }
 
 export class WaitedLocks {
   private readonly byKey = new Map<string, WaitedLock>();
 
-  constructor(
-    private readonly context: LockContext,
-    private readonly reader: LockReader,
-    private readonly ownEntries: OwnEntries,
-  ) {}
+  constructor(private readonly context: LockContext) {}
 
   /** Watches the lock from now on. */
   at(lock: LockRange): WaitedLock {
     const { key } = lock;
     const known = this.byKey.get(key);
     if (known !== undefined) return known;
-    const waited = new WaitedLock(lock, this.context, this.reader, this.ownEntries, () => {
+    const waited = new WaitedLock(lock, this.context, () => {
       if (this.byKey.get(key) === waited) this.byKey.delete(key);
     });
     this.byKey.set(key, waited);

@@ -1,62 +1,9 @@
+import { ZooKeeperError } from './zookeeper-failure.js';
+
 /**
- * The part of ZooKeeper's protocol that locks need: errors, operations and their encoding, which is called jute
+ * The part of ZooKeeper's protocol that locks need: operations and their encoding, which is called jute
  * (zookeeper-jute/src/main/resources/zookeeper.jute in ZooKeeper's repository).
  */
-
-/** Error codes that the store tells apart. */
-export const CODE = { noNode: -101, noAuth: -102, nodeExists: -110 } as const;
-
-const MEANINGS: Readonly<Record<number, string>> = {
-  [-1]: 'system error',
-  [-4]: 'connection loss',
-  [-5]: 'marshalling error',
-  [-6]: 'unimplemented',
-  [-7]: 'operation timeout',
-  [-8]: 'bad arguments',
-  [CODE.noNode]: 'no node',
-  [CODE.noAuth]: 'no auth',
-  [-103]: 'bad version',
-  [-108]: 'no children for ephemerals',
-  [CODE.nodeExists]: 'node exists',
-  [-111]: 'not empty',
-  [-112]: 'session expired',
-  [-113]: 'invalid callback',
-  [-114]: 'invalid ACL',
-  [-115]: 'auth failed',
-  [-118]: 'session moved',
-  [-119]: 'not read-only',
-  [-122]: 'request timeout',
-  [-125]: 'quota exceeded',
-  [-127]: 'throttled',
-};
-
-/** ZooKeeper rejected a request, which has changed nothing. */
-export class ZooKeeperError extends Error {
-  override readonly name = 'ZooKeeperError';
-
-  /** @param part index of the operation that failed in a transaction */
-  constructor(
-    readonly code: number,
-    readonly part?: number,
-  ) {
-    super(`${MEANINGS[code] ?? 'error'} (${code})`);
-  }
-}
-
-/** Whether ZooKeeper replied with one of these error codes. */
-export function hasCode(error: unknown, ...codes: readonly number[]): boolean {
-  return error instanceof ZooKeeperError && codes.includes(error.code);
-}
-
-/** Resolves with undefined if ZooKeeper replies with that error code. */
-export async function unless<T>(code: number, reply: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reply;
-  } catch (error) {
-    if (hasCode(error, code)) return undefined;
-    throw error;
-  }
-}
 
 /** One kind of request: what follows its header, and how the reply is read. */
 export interface Operation<T> {

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { inMs } from '../../../common/durations.js';
 import type { LockStoreClient } from '../../port/lock-store.js';
 import type { ResolvedZooKeeperOptions } from '../zookeeper-options.js';
-import { create, getChildren, multi, NODE, remove, ZooKeeperError } from './protocol.js';
+import { create, getChildren, multi, NODE, remove } from './protocol.js';
 import {
   goneAfter,
   longestLease,
@@ -11,7 +11,7 @@ import {
   type Request,
   type SessionTimes,
 } from './zookeeper-connection.js';
-import { zooKeeperFailure } from './zookeeper-failure.js';
+import { ZooKeeperError } from './zookeeper-failure.js';
 import { connectTo, type ZooKeeperHost } from './zookeeper-socket.js';
 
 /** How long to wait for the version of a server, ms: it is only for the log. */
@@ -102,6 +102,6 @@ async function rightsWarnings(request: Request, { acl, paths }: ResolvedZooKeepe
     return [];
   } catch (error) {
     if (!(error instanceof ZooKeeperError)) throw error;
-    return [`Locks can't be kept below ${paths.root}. ${zooKeeperFailure(error).advice}`];
+    return [`Locks can't be kept below ${paths.root}. ${error.advice}`];
   }
 }

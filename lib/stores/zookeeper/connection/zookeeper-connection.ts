@@ -1,7 +1,7 @@
 import { messageOf } from '../../port/store-failure.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
-import { CODE, endSession, hasCode, type Operation } from './protocol.js';
-import { notConnected } from './zookeeper-failure.js';
+import { endSession, type Operation } from './protocol.js';
+import { CODE, hasCode, notConnected } from './zookeeper-failure.js';
 import {
   ZooKeeperSocket,
   type SessionIdentity,
@@ -112,7 +112,7 @@ export class ZooKeeperConnection {
     throw notConnected(this.failure);
   }
 
-  /** Rejects with a `LockStoreError`, or with the `ZooKeeperError` that ZooKeeper replied with. */
+  /** Rejects with a `LockStoreError`: a `ZooKeeperError` if ZooKeeper rejected the request. */
   readonly request: Request = (operation) =>
     this.ready?.request(operation) ?? Promise.reject(notConnected(this.failure));
 

@@ -1,6 +1,32 @@
 import { LockStoreError } from '../../port/lock-store.js';
-import { adviceOn, messageOf, notConnectedTo, type Remedy } from '../../port/store-failure.js';
-import { ZooKeeperError } from './protocol.js';
+import { adviceOn, notConnectedTo, type Remedy } from '../../port/store-failure.js';
+
+/** Error codes that the store tells apart. */
+export const CODE = { noNode: -101, noAuth: -102, nodeExists: -110 } as const;
+
+const MEANINGS: Readonly<Record<number, string>> = {
+  [-1]: 'system error',
+  [-4]: 'connection loss',
+  [-5]: 'marshalling error',
+  [-6]: 'unimplemented',
+  [-7]: 'operation timeout',
+  [-8]: 'bad arguments',
+  [CODE.noNode]: 'no node',
+  [CODE.noAuth]: 'no auth',
+  [-103]: 'bad version',
+  [-108]: 'no children for ephemerals',
+  [CODE.nodeExists]: 'node exists',
+  [-111]: 'not empty',
+  [-112]: 'session expired',
+  [-113]: 'invalid callback',
+  [-114]: 'invalid ACL',
+  [-115]: 'auth failed',
+  [-118]: 'session moved',
+  [-119]: 'not read-only',
+  [-122]: 'request timeout',
+  [-125]: 'quota exceeded',
+  [-127]: 'throttled',
+};
 
 /** Error codes that a retry does not help: marshalling, unimplemented, bad arguments, rights, children, ACL, login. */
 const PERMANENT: readonly number[] = [-5, -6, -8, -102, -108, -114, -115];
@@ -27,36 +53,40 @@ export const zooKeeperRemedies: readonly Remedy[] = [
   { says: /quota exceeded \(-125\)/, advice: 'The path of locks has a quota: raise it.' },
 ];
 
-/** There is no connection, so the request was not sent. */
-export function notConnected(cause: Error | undefined): LockStoreError {
-  const isRejected =
-    cause instanceof ZooKeeperError || (cause instanceof LockStoreError && !cause.unreachable);
-  return notConnectedTo('ZooKeeper', cause, isRejected, zooKeeperRemedies);
-}
-
-/** The error of a failed request, with whether it may have been carried out. */
-export function zooKeeperFailure(error: unknown): LockStoreError {
-  if (error instanceof LockStoreError) return error;
-  if (error instanceof ZooKeeperError) {
-    return new LockStoreError(`ZooKeeper answered "${error.message}"`, {
-      remedy: adviceOn(error.message, zooKeeperRemedies),
+/** ZooKeeper rejected a request, which has changed nothing. */
+export class ZooKeeperError extends LockStoreError {
+  /** @param part index of the operation that failed in a transaction */
+  constructor(
+    readonly code: number,
+    readonly part?: number,
+    readonly meaning = `${MEANINGS[code] ?? 'error'} (${code})`,
+  ) {
+    super(`ZooKeeper answered "${meaning}"`, {
+      remedy: adviceOn(meaning, zooKeeperRemedies),
       inDoubt: false,
-      retryable: !PERMANENT.includes(error.code),
-      cause: error,
+      retryable: !PERMANENT.includes(code),
     });
   }
-  return new LockStoreError(`the answer of ZooKeeper could not be used (${messageOf(error)})`, {
-    inDoubt: true,
-    retryable: true,
-    cause: error,
-  });
 }
 
-/** Rejects with nothing but a `LockStoreError`. */
-export async function answered<T>(request: () => Promise<T>): Promise<T> {
+/** Whether ZooKeeper replied with one of these error codes. */
+export function hasCode(error: unknown, ...codes: readonly number[]): boolean {
+  return error instanceof ZooKeeperError && codes.includes(error.code);
+}
+
+/** Resolves with undefined if ZooKeeper replies with that error code. */
+export async function unless<T>(code: number, reply: Promise<T>): Promise<T | undefined> {
   try {
-    return await request();
+    return await reply;
   } catch (error) {
-    throw zooKeeperFailure(error);
+    if (hasCode(error, code)) return undefined;
+    throw error;
   }
+}
+
+/** There is no connection, so the request was not sent. */
+export function notConnected(cause: Error | undefined): LockStoreError {
+  const isRejected = cause instanceof LockStoreError && !cause.unreachable;
+  const why = cause instanceof ZooKeeperError ? cause.meaning : cause?.message;
+  return notConnectedTo('ZooKeeper', cause, isRejected, zooKeeperRemedies, why);
 }

@@ -2,10 +2,10 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { inMs } from '../../../common/durations.js';
 import { atExit } from '../../port/at-exit.js';
-import { answerLost, messageOf } from '../../port/store-failure.js';
+import { answerLost, messageOf, storeFailure } from '../../port/store-failure.js';
 import { ReplyTimeout } from '../../port/times.js';
-import { authenticate, JuteReader, JuteWriter, ping, ZooKeeperError, type Operation } from './protocol.js';
-import { notConnected, zooKeeperFailure, zooKeeperRemedies } from './zookeeper-failure.js';
+import { authenticate, JuteReader, JuteWriter, ping, type Operation } from './protocol.js';
+import { notConnected, ZooKeeperError, zooKeeperRemedies } from './zookeeper-failure.js';
 
 export interface ZooKeeperHost {
   readonly host: string;
@@ -143,7 +143,7 @@ export class ZooKeeperSocket {
     return { id, password: Buffer.from(from.bytes()), timeout: agreed };
   }
 
-  /** Rejects with a `LockStoreError`, or with the `ZooKeeperError` that ZooKeeper replied with. */
+  /** Rejects with a `LockStoreError`: a `ZooKeeperError` if ZooKeeper rejected the request. */
   request<T>(operation: Operation<T>): Promise<T> {
     return this.send(operation, (this.xid = (this.xid % 0x7fff_fffe) + 1));
   }
@@ -239,12 +239,11 @@ export class ZooKeeperSocket {
       first.resolve(first.operation.read(from));
     } catch (error) {
       // A transaction has the error among the replies of its parts.
-      if (error instanceof ZooKeeperError) {
-        first.reject(error);
-        return;
+      if (error instanceof ZooKeeperError) first.reject(error);
+      else {
+        first.reject(storeFailure(`the answer of ZooKeeper could not be used (${messageOf(error)})`));
+        throw error;
       }
-      first.reject(zooKeeperFailure(error));
-      throw error;
     }
   }
 

@@ -1,21 +1,18 @@
 import { LockStoreError } from '../../port/lock-store.js';
 import {
   check,
-  CODE,
   create,
   getData,
-  hasCode,
   multi,
   NODE,
   remove,
   setData,
   sync,
-  unless,
-  ZooKeeperError,
   type Acl,
   type Operation,
   type Stat,
 } from '../connection/protocol.js';
+import { CODE, hasCode, unless, ZooKeeperError } from '../connection/zookeeper-failure.js';
 import type { Request } from '../connection/zookeeper-connection.js';
 import { EVENT, type SessionIdentity, type WatchEvent } from '../connection/zookeeper-socket.js';
 import type { LockPaths } from './layout.js';

@@ -10,23 +10,20 @@ import {
 import { ObservedLeases } from '../../ordered/observed-leases.js';
 import {
   check,
-  CODE,
   create,
   exists,
   getChildren,
   getData,
-  hasCode,
   multi,
   NODE,
   remove,
   setData,
   sync,
-  unless,
-  ZooKeeperError,
   type Acl,
   type Created,
   type Stat,
 } from '../connection/protocol.js';
+import { CODE, hasCode, unless, ZooKeeperError } from '../connection/zookeeper-failure.js';
 import type { Request } from '../connection/zookeeper-connection.js';
 import type { ClientNodes } from './client-nodes.js';
 import {
@@ -86,9 +83,7 @@ export class LockNodes {
     timers: TimerQueue,
   ) {
     this.containers = new LockContainers(client, request, timers);
-    this.observed = new ObservedLeases(client, timers, (path, version) => {
-      this.removeExpired(path, version).catch(() => undefined);
-    });
+    this.observed = new ObservedLeases(client, timers, (path, version) => this.removeExpired(path, version));
   }
 
   /** Adds entries to queues in one transaction, and reads the queues right afterwards. */
@@ -199,8 +194,9 @@ export class LockNodes {
   /** A holder was seen; returns what is left of its lease at most, ms. */
   observe(path: string, { data, stat }: ReadEntry): number {
     // An entry that has not said yet that it holds the lock has only the short claim lease to do so.
-    if (grantIn(data, stat) === undefined) return this.observed.see(path, stat.version, data.claim);
-    return data.isKept ? data.lease : this.observed.see(path, stat.version, data.lease);
+    const isClaimed = grantIn(data, stat) !== undefined;
+    if (isClaimed && data.isKept) return data.lease;
+    return this.observed.see(containerOf(path), path, stat.version, isClaimed ? data.lease : data.claim);
   }
 
   reconnected(): void {

@@ -1,21 +1,32 @@
 import { later } from '../../../common/clock.js';
 import { CallbackTimer, type TimerQueue } from '../../../common/timer-queue.js';
+import { clientOf } from '../../ordered/lock-queue.js';
 import {
   LockStoreError,
   type AcquireRequest,
   type MonotonicMs,
   type OwnerId,
+  type OwnerRequest,
+  type ReleaseReply,
+  type RenewReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
   type WallClockMs,
 } from '../../port/lock-store.js';
+import { storeFailure } from '../../port/store-failure.js';
 import { WAITER_TTL } from '../../port/times.js';
 import { Turns } from '../../port/turns.js';
 import type { Stat } from '../connection/protocol.js';
-import { zooKeeperFailure } from '../connection/zookeeper-failure.js';
-import type { EntryData } from './layout.js';
+import { TOKENS_OF_ONE } from './client-nodes.js';
+import { grantIn, type EntryData } from './layout.js';
 import type { LockNodes } from './lock-nodes.js';
 
 /** After which an expired entry is looked at again while a request that writes to it is under way, ms. */
 const WRITE_PAUSE = 20;
+
+/** Renewals in one transaction: enough to spread its cost, and small. */
+const LARGEST_RENEWAL = 64;
 
 export interface OwnHold {
   readonly token: number;
@@ -53,6 +64,14 @@ export interface OwnEntry {
   readonly watched: Set<string>;
   /** Deletes the entry when its lease ends or, of a waiter, when its owner has not asked again for too long. */
   expiry: CallbackTimer | undefined;
+}
+
+interface HeldRenewal {
+  readonly index: number;
+  readonly entry: OwnEntry;
+  readonly hold: OwnHold;
+  readonly lease: number;
+  readonly exactly: boolean;
 }
 
 /** The queue entries of this client. Each lasts as long as the lease of its hold or, of a waiter, as its owner asks again. */
@@ -144,7 +163,7 @@ export class OwnEntries {
     try {
       return await this.nodes.remove(entry.path);
     } catch (error) {
-      const { message, retryable, unreachable } = zooKeeperFailure(error);
+      const { message, retryable, unreachable } = storeFailure(error);
       throw new LockStoreError(message, { inDoubt: true, retryable, unreachable, cause: error });
     }
   }
@@ -156,7 +175,7 @@ export class OwnEntries {
 
   /** Notes whose entries a failed request may have created; returns the failure. */
   failed(error: unknown, requests: readonly AcquireRequest[]): LockStoreError {
-    const failure = zooKeeperFailure(error);
+    const failure = storeFailure(error);
     for (const { key, owner } of failure.inDoubt ? requests : []) {
       if (this.get(owner, key) === undefined) this.inDoubt.add(owner);
     }
@@ -180,6 +199,153 @@ export class OwnEntries {
     }
     this.inDoubt.delete(owner);
     return kept;
+  }
+
+  async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {
+    const replies = new Array<RenewReply | LockStoreError | undefined>(requests.length);
+    const held: HeldRenewal[] = [];
+    const work: Promise<void>[] = [];
+    const now = this.nodes.client.now();
+    requests.forEach((request, index) => {
+      const entry = this.get(request.owner, request.key);
+      const hold = entry?.hold;
+      if (entry !== undefined && hold !== undefined && hold.endsAt > now) {
+        const exactly = request.exactly === true;
+        held.push({ index, entry, hold, lease: leaseToWrite(hold, request.lease, exactly, now), exactly });
+        return;
+      }
+      work.push(
+        this.renewUnknown(request, entry).then(
+          (reply) => void (replies[index] = reply),
+          (error: unknown) => void (replies[index] = storeFailure(error)),
+        ),
+      );
+    });
+    for (let first = 0; first < held.length; first += LARGEST_RENEWAL) {
+      work.push(this.renewHeld(held.slice(first, first + LARGEST_RENEWAL), replies));
+    }
+    await Promise.all(work);
+    return replies.map((reply) => reply ?? storeFailure('it was not answered'));
+  }
+
+  async reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
+    const { nodes } = this;
+    if (tokens > TOKENS_OF_ONE) throw new RangeError(`no more than ${TOKENS_OF_ONE} tokens at once`);
+    const entry = this.get(owner, key);
+    const hold = entry?.hold;
+    const now = nodes.client.now();
+    if (entry === undefined || hold === undefined || hold.endsAt <= now) {
+      if (entry?.hold !== undefined) await this.remove(entry);
+      return { outcome: await this.whyNotHeld(key, owner) };
+    }
+    // Writing begins a new lease in any case, since others can't know how much of the old one is left.
+    const written = leaseToWrite(hold, lease, false, now);
+    const [{ stat } = {}, queue] = await Promise.all([
+      this.write({ entry, data: this.holdData(entry.request, hold, written) }),
+      nodes.queue(key),
+    ]);
+    if (stat === undefined) return { outcome: await this.lost(entry) };
+    if (lease > 0) this.extend(entry, hold, written);
+    const token = nodes.clientNodes.tokenOf(stat.mzxid);
+    return { outcome: 'reserved', token, othersWait: queue.othersWait(nodes.client.id) };
+  }
+
+  /** Releases a hold, or removes whatever else the owner has. */
+  async release({ key, owner, inDoubt }: OwnerRequest): Promise<ReleaseReply> {
+    const { nodes } = this;
+    const entry = this.get(owner, key);
+    if (entry === undefined) {
+      if (clientOf(owner) !== nodes.client.id) {
+        const path = await this.pathOfHolder(key, owner);
+        return path !== undefined && (await nodes.removeOfAny(path)) ? 'released' : 'not-held';
+      }
+      if (inDoubt || this.isInDoubt(owner)) await this.recover(key, owner);
+      return 'not-held';
+    }
+    const { hold } = entry;
+    const isHeld = hold !== undefined && hold.endsAt > nodes.client.now();
+    if (hold === undefined && !inDoubt) return 'not-held';
+    const wasThere = await this.remove(entry);
+    return isHeld && wasThere ? 'released' : 'not-held';
+  }
+
+  async cancel({ key, owner }: OwnerRequest): Promise<void> {
+    const entry = this.get(owner, key);
+    if (entry !== undefined) await this.remove(entry);
+    else await this.recover(key, owner);
+  }
+
+  /** Writes what is left of the lease of a hold that will not be renewed any more. */
+  async leaveToExpire({ path, request, hold }: OwnEntry): Promise<void> {
+    if (hold === undefined) return;
+    const now = this.nodes.client.now();
+    const left = Math.max(1, Math.ceil(hold.endsAt - now));
+    const lease = leaseToWrite(hold, left, true, now);
+    await this.nodes.write({ path, data: this.holdData(request, hold, lease, true) });
+  }
+
+  private async renewHeld(
+    held: readonly HeldRenewal[],
+    replies: (RenewReply | LockStoreError | undefined)[],
+  ): Promise<void> {
+    const writes = held.map(({ entry, hold, lease, exactly }) => ({
+      entry,
+      data: hold.isKept && !exactly ? undefined : this.holdData(entry.request, hold, lease, exactly),
+    }));
+    try {
+      if ((await this.write(...writes)) !== undefined) {
+        for (const { index, entry, hold, lease } of held) {
+          this.extend(entry, hold, lease);
+          replies[index] = 'renewed';
+        }
+        return;
+      }
+      const [only] = held;
+      if (held.length === 1 && only !== undefined) replies[only.index] = await this.lost(only.entry);
+      else await Promise.all(held.map((one) => this.renewHeld([one], replies)));
+    } catch (error) {
+      for (const { index } of held) replies[index] = storeFailure(error);
+    }
+  }
+
+  /** Renews a hold of another client, or answers for one that has ended or belongs to an earlier session. */
+  private async renewUnknown(request: RenewRequest, entry: OwnEntry | undefined): Promise<RenewReply> {
+    const { key, owner } = request;
+    const isOwn = entry?.hold !== undefined || clientOf(owner) === this.nodes.client.id;
+    if (entry?.hold !== undefined) await this.remove(entry);
+    if (!isOwn && (await this.renewOfOther(request))) return 'renewed';
+    return await this.whyNotHeld(key, owner);
+  }
+
+  private async renewOfOther({ key, owner, lease, exactly }: RenewRequest): Promise<boolean> {
+    const { nodes } = this;
+    const path = await this.pathOfHolder(key, owner);
+    const read = path === undefined ? undefined : await nodes.read(path);
+    const grant = read && grantIn(read.data, read.stat);
+    if (path === undefined || read === undefined || grant === undefined) return false;
+    const data: EntryData = {
+      ...read.data,
+      state: 'holds',
+      lease: exactly === true ? lease : Math.max(lease, read.data.lease),
+      isKept: exactly !== true && read.data.isKept,
+      token: read.data.token ?? nodes.clientNodes.tokenOf(grant.zxid),
+      since: read.data.since ?? grant.since,
+    };
+    return (await nodes.write({ path, data })) !== undefined;
+  }
+
+  private async pathOfHolder(key: string, owner: string): Promise<string | undefined> {
+    const queue = await this.nodes.queue(key, { isFresh: true });
+    return queue.holderOf(owner)?.path;
+  }
+
+  private async lost(entry: OwnEntry): Promise<'gone' | 'taken'> {
+    this.forget(entry);
+    return await this.whyNotHeld(entry.request.key, entry.request.owner);
+  }
+
+  private async whyNotHeld(key: string, owner: string): Promise<'gone' | 'taken'> {
+    return (await this.nodes.queue(key, { isFresh: true })).whyNotHeld(owner);
   }
 
   dataFor(request: AcquireRequest, state: EntryData['state'], lease = request.lease): EntryData {
