@@ -105,20 +105,19 @@ export class Process {
   deadline = -Infinity;
   token = 0;
 
-  constructor(world, id, limit, { QuorumLockStore, deadlineOf }) {
+  constructor(world, id, limit, { openQuorum, deadlineOf }) {
     this.world = world;
     this.id = id;
     this.limit = limit;
     this.deadlineOf = deadlineOf;
     this.connections = world.members.map((member) => new Connection(world, member));
-    const store = new QuorumLockStore(
-      this.connections.map((connection) => ({
-        name: connection.member.id,
-        open: (client) => this.open(connection, client),
-      })),
-    );
+    const members = this.connections.map((connection) => ({
+      name: connection.member.id,
+      open: (client) => this.open(connection, client),
+    }));
     const ignore = () => undefined;
-    this.session = store.open({
+    this.acquires = new Map();
+    const client = {
       id,
       watchdogTimeout: LEASE,
       now: () => world.now,
@@ -131,7 +130,8 @@ export class Process {
       reconnected: ignore,
       degraded: ignore,
       warn: ignore,
-    });
+    };
+    this.session = openQuorum(members, client, this.acquires);
   }
 
   open(connection, client) {

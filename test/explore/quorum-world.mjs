@@ -25,7 +25,7 @@ export class QuorumWorld {
   order = 0;
 
   /**
-   * @param modules the built `QuorumLockStore`, `LockStoreError` and `deadlineOf`
+   * @param modules the built `openQuorum`, `LockStoreError` and `deadlineOf`
    * @param rules `limits` of the processes, and how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals`, `reserves`,
    *   `steps` of time to the next timer, `leaps` to the end of a lease, `losses` of answers or pushes, `breaks` by an operator,
    *   `outages` of a member, and `lostData`: outages after which it comes back empty; `prompt` if answers take no time
@@ -272,28 +272,26 @@ export class QuorumWorld {
   get fingerprint() {
     const ago = (time) =>
       Math.abs(time) === Infinity || time === undefined ? 'x' : Math.round(time - this.now);
-    const wholes = this.processes.map(({ id, state, deadline, retry, session, owner }) => {
-      const acquires = [...session.acquires.values()].map(
-        ({ state: of, hold, current: asked, splitVote, leave }) => [
-          of,
-          hold && [hold.token, hold.floor],
-          asked && [
-            asked.failures.length,
-            asked.answered,
-            asked.isCancelled,
-            asked.hasTimedOut,
-            ago(asked.sentAt),
-          ],
-          [
-            splitVote.isBackingOff,
-            splitVote.isLooking,
-            splitVote.looks,
-            splitVote.backOffs,
-            splitVote.timer !== undefined,
-          ],
-          [leave.isRejected, leave.unconfirmed, leave.isDecided, leave.isCompleting, leave.attempts?.length],
+    const wholes = this.processes.map(({ id, state, deadline, retry, acquires: all, owner }) => {
+      const acquires = [...all.values()].map(({ state: of, hold, current: asked, splitVote, leave }) => [
+        of,
+        hold && [hold.token, hold.floor],
+        asked && [
+          asked.failures.length,
+          asked.answered,
+          asked.isCancelled,
+          asked.hasTimedOut,
+          ago(asked.sentAt),
         ],
-      );
+        [
+          splitVote.isBackingOff,
+          splitVote.isLooking,
+          splitVote.looks,
+          splitVote.backOffs,
+          splitVote.timer !== undefined,
+        ],
+        [leave.isRejected, leave.unconfirmed, leave.isDecided, leave.isCompleting, leave.attempts?.length],
+      ]);
       return [id, state, ago(deadline), retry !== undefined, owner, acquires];
     });
     const members = this.members.map(({ isAway, store, skew }, index) => [
@@ -303,13 +301,13 @@ export class QuorumWorld {
       store.queue.map(({ owner, aliveUntil }) => [owner, ago(aliveUntil)]),
       [...store.tombstones.keys()],
       store.lastToken,
-      this.processes.map(({ connections, session }) => {
+      this.processes.map(({ connections, acquires }) => {
         const { requests, answers, pushes } = connections[index];
         return [
           requests.map(({ kind, request }) => [kind, request.owner ?? request[0]?.owner, request.inDoubt]),
           answers.map(({ kind, owner, reply }) => [kind, owner, reply?.outcome ?? reply, reply?.token]),
           pushes.map(({ owner, token, startedAt }) => [owner, token, ago(startedAt)]),
-          [...session.acquires.values()].map((acquire) => this.votesAt(acquire, index, ago)),
+          [...acquires.values()].map((acquire) => this.votesAt(acquire, index, ago)),
         ];
       }),
     ]);

@@ -2,9 +2,8 @@ import { createRequire } from 'node:module';
 import { processOf } from './store-model.mjs';
 
 const require = createRequire(import.meta.url);
-const { LockCalls } = require('../../dist/cjs/stores/redis/scripts/lock-calls.js');
 const { KeyNames } = require('../../dist/cjs/stores/redis/scripts/key-names.js');
-const { scripts } = require('../../dist/cjs/stores/redis/scripts/scripts.js');
+const { LockCalls, scripts } = require('../../dist/cjs/stores/redis/scripts/scripts.js');
 
 const PROCESSES = ['A', 'B', 'C'];
 const KEY = 'key';

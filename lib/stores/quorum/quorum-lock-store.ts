@@ -37,10 +37,17 @@ export class QuorumLockStore implements LockStore {
   }
 }
 
-/** One client's sessions with all members, which it uses through the port only. */
-function openQuorum(members: readonly LockStore[], client: LockStoreClient): LockStoreSession {
+/**
+ * One client's sessions with all members, which it uses through the port only.
+ *
+ * @param acquires the acquisitions of the client, which the explorer reads to tell states apart
+ */
+export function openQuorum(
+  members: readonly LockStore[],
+  client: LockStoreClient,
+  acquires = new Map<OwnerId, QuorumAcquire>(),
+): LockStoreSession {
   const { length } = members;
-  const acquires = new Map<OwnerId, QuorumAcquire>();
   /** Indexes of the members that have not been connected yet. */
   const missing = new Set(members.keys());
   const sessions = members.map((member, index) => member.open(memberClient(member.name, index)));
