@@ -44,6 +44,9 @@ export function fairRules(context: ContractContext): void {
         fc.asyncProperty(sections, sections, async (ofA, ofB) => {
           const key = context.key();
           const held = await holder.locks.acquire(key, fair);
+          // Else a member of a quorum on which it is not held yet grants the lock to A before B is in the queue, and P26
+          // allows A's callers, who are first, to follow each other.
+          await context.store.settled();
           const order: string[] = [];
           const use = (app: LockApp, name: string, turns: number): Promise<void> =>
             app.locks.withLock(key, fair, async () => {
