@@ -1,4 +1,5 @@
-import type { LockStore, LockStoreSession } from '../../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/index.js';
+import { PushedGrants } from '../../../lib/stores/port/pushed-grants.js';
 import {
   postgresMigration,
   postgresStore,
@@ -12,10 +13,14 @@ import {
 import type { ProxiedConnection } from '../../support/tcp-proxy.js';
 import { StoreScene, type Fits } from './store-scene.js';
 
-/** The part of a session that receives pushed grants. */
-interface HearingSession {
-  readonly channel: { onMessage(text: string): void };
-}
+/** What is called in place of the messages of a client. */
+const silenced = new WeakMap<LockStoreClient, () => void>();
+const { receive } = PushedGrants.prototype;
+PushedGrants.prototype.receive = function (text): void {
+  const missed = silenced.get((this as unknown as { readonly client: LockStoreClient }).client);
+  if (missed === undefined) receive.call(this, text);
+  else missed();
+};
 
 export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptions> {
   readonly title = 'PostgreSQL';
@@ -68,8 +73,8 @@ export class PostgresScene extends StoreScene<PostgresServer, PostgresStoreOptio
     throw new Error('the end of a connection ends no hold');
   }
 
-  protected silence(session: LockStoreSession, missed: () => void): void {
-    (session as unknown as HearingSession).channel.onMessage = missed;
+  protected silence(_: LockStoreSession, missed: () => void, client: LockStoreClient): void {
+    silenced.set(client, missed);
   }
 
   protected override clear(): Promise<void> {

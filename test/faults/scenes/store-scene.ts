@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { LockStore, LockStoreSession } from '../../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/index.js';
 import { Endings } from '../../support/endings.js';
 import { LockApp } from '../../support/lock-app.js';
 import { TcpProxy, type ProxiedConnection } from '../../support/tcp-proxy.js';
@@ -84,7 +84,7 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
   /** All holders and waiters on the server. */
   abstract leftovers(): Promise<readonly unknown[]>;
   /** From now on the session receives no events; `missed` is called instead. */
-  protected abstract silence(session: LockStoreSession, missed: () => void): void;
+  protected abstract silence(session: LockStoreSession, missed: () => void, client: LockStoreClient): void;
 
   get server(): Server {
     if (!this.started) throw new Error('the server runs only while tests run');
@@ -109,9 +109,10 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
     let missed = 0;
     const open: LockStore['open'] = (client) => {
       const session = real.open(client);
-      this.silence(session, () => {
+      const count = (): void => {
         missed += 1;
-      });
+      };
+      this.silence(session, count, client);
       opened?.(session);
       return session;
     };
