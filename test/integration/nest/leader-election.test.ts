@@ -41,7 +41,7 @@ describe('LeaderElectionModule', () => {
     imports: Parameters<typeof Test.createTestingModule>[0]['imports'],
     providers: Parameters<typeof Test.createTestingModule>[0]['providers'] = [Poller],
     log = new LogRecorder(),
-  ) => Test.createTestingModule({ imports: [...(imports ?? [])], providers: providers ?? [] }).setLogger(log);
+  ) => Test.createTestingModule({ imports: [...(imports ?? [])], providers }).setLogger(log);
   const start = async (builder: ReturnType<typeof testing>): Promise<TestingModule> => {
     const module = await builder.compile();
     modules.push(module);
