@@ -82,7 +82,7 @@ async function measureAlone(context, fleets) {
       `one process, section of a 2 ms timer (÷ ideal: against ${READERS} ÷ the section's measured length):\n${loadTable(section, columns)}`,
     ],
     checks: [
-      atLeast(`one process, empty: ÷ best peer, a semaphore of ${peer.candidate.label}`, ratio, 20, {
+      atLeast(`one process, empty: ÷ best peer, a semaphore of ${peer.candidate.label}`, ratio, 8, {
         measured: times(ratio),
       }),
       atLeast('one process, 2 ms: ÷ the same without a lock', share, 0.8),
