@@ -30,7 +30,7 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
   prolonged = false;
 
   private resolve!: (value: T) => void; // set by the promise's executor, which runs at once
-  private reject!: (error: unknown) => void; // likewise
+  private reject!: (error: unknown) => void; // the same
 
   /** @param onEnd called when time or signal end the wait; it then has to call `fail` */
   constructor(

@@ -12,6 +12,7 @@ import { LockService } from '../api/lock.service.js';
 import { LockEngine } from '../engine/lock-engine.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { checkKey } from '../model/lock-key.js';
+import { resolveLockOptions } from '../model/lock.options.js';
 import { checkNames, checkObject, checkTime } from '../model/option-checks.js';
 import {
   resolveModuleOptions,
@@ -171,7 +172,8 @@ export class LeaderElectionModule {
   static forFeature(name: string, options: LeaderElectionOptions = {}): DynamicModule {
     const token = getLeaderElectionToken(name);
     checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-    const { instance, watchdogTimeout } = options;
+    const { instance, watchdogTimeout, label = `leader of ${name}` } = options;
+    resolveLockOptions(WHERE, { label }, Infinity);
     if (watchdogTimeout !== undefined) checkTime(WHERE, 'watchdogTimeout', watchdogTimeout, { min: 300 });
     const election = {
       provide: token,

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import { GuardedObservable, textOf } from '../engine/event-hub.js';
+import { GuardedObservable, guardedController, textOf } from '../engine/event-hub.js';
 import { expectLongHold } from '../engine/long-holds.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { LockClosedError, LockLostError, type LockLostReason } from '../model/lock.errors.js';
@@ -117,7 +117,7 @@ export class LeaderElection {
   /**
    * Ends the leadership of this process, if it is the leader: aborts its `signal`, waits for the methods under `@OnElected` and
    * `@OnRevoked`, and releases the lock for the next candidate. This process then queues behind the others, and leads again
-   * at once if there are none.
+   * at once if there are none. A method under `@OnElected` must not await it, since it waits for that method.
    */
   async resign(): Promise<void> {
     await this.current?.end('resigned');
@@ -171,7 +171,7 @@ export class LeaderElection {
 
   private async lead(handle: LockHandle): Promise<void> {
     expectLongHold(handle);
-    const term = new Term(this.name, handle);
+    const term = new Term(this.name, handle, this.log);
     this.current = term;
     if (this.isStopped) void term.end('closed');
     this.log.log(`This process is the leader of "${this.name}" now, with token ${String(handle.token)}.`);
@@ -210,14 +210,18 @@ class Term implements Leadership {
   /** Resolves with the first reason. */
   readonly ended: Promise<RevocationReason>;
   private readonly whenReleased: Promise<unknown>;
-  private readonly controller = new AbortController();
+  private readonly controller: AbortController;
   private finish!: (reason: RevocationReason) => void;
   private finishRelease!: (outcome: unknown) => void;
 
   constructor(
     readonly election: string,
     private readonly handle: LockHandle,
+    log: ElectionLog,
   ) {
+    this.controller = guardedController((error) => {
+      log.warn(`A listener of a leadership's signal threw: ${textOf(error)}`);
+    });
     this.ended = new Promise((resolve) => (this.finish = resolve));
     this.whenReleased = new Promise((resolve) => (this.finishRelease = resolve));
     this.elected = { type: 'elected', election, token: handle.token, at: Date.now() };

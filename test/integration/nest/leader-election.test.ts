@@ -109,6 +109,7 @@ describe('LeaderElectionModule', () => {
   it.each([
     ['an empty name', () => LeaderElectionModule.forFeature(''), 'non-empty string'],
     ['an unknown option', () => LeaderElectionModule.forFeature('a', { lease: 1 } as object), 'lease'],
+    ['a long label', () => LeaderElectionModule.forFeature('a', { label: 'x'.repeat(201) }), 'label'],
     ['a short lease', () => LeaderElectionModule.forFeature('a', { watchdogTimeout: 10 }), 'watchdogTimeout'],
   ])('refuses %s', (_, call, text) => {
     expect(call).toThrow(text);
@@ -126,6 +127,10 @@ describe('LeaderElectionModule', () => {
     fake.leadership$.subscribe(({ type }) => seen.push(type));
     expect(poller.election.isLeader).toBe(false);
     const first = await fake.elect();
+    // F26: ends neither the process nor the election.
+    first.signal.addEventListener('abort', () => {
+      throw new Error('a listener');
+    });
     expect(poller.election.isLeader).toBe(true);
     await fake.revoke();
     expect([poller.election.isLeader, first.signal.aborted]).toEqual([false, true]);
