@@ -36,7 +36,7 @@ export type {
   AcquireTrace,
   HoldTrace,
   LockEventMessage,
-  StoreOperation,
+  StoreRequestKind,
   StoreRequestMessage,
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
@@ -66,7 +66,7 @@ export {
 export type {
   LockAbortedEvent,
   LockClosedEvent,
-  LockDegradedEvent,
+  LockLocalEvent,
   LockEvent,
   LockGrantedEvent,
   LockLostEvent,

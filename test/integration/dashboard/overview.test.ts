@@ -62,7 +62,7 @@ describe('O20: the overview of the lock dashboard', () => {
     const page = await pages.start({ locks: redis() });
     await page.overview(); // the first visit
     const [seller, buyer] = [await worker(), await worker()];
-    const hold = await seller.locks.acquire('stock:pear', { label: 'order 7', name: 'checkout' });
+    const hold = await seller.locks.acquire('stock:pear', { label: 'order 7', operation: 'checkout' });
     const readers = await seller.locks.acquire('prices', { mode: 'shared', leaseTime: 60_000 });
     const queued = next(buyer.locks.events, ({ type }) => type === 'queued');
     const waiting = buyer.locks.acquire('stock:pear', { waitTime: 60_000, label: 'order 8' });
@@ -86,7 +86,7 @@ describe('O20: the overview of the lock dashboard', () => {
         {
           key: 'stock:pear',
           label: 'order 7',
-          name: 'checkout',
+          operation: 'checkout',
           mode: 'exclusive',
           limit: 1,
           token: hold.token,
@@ -94,7 +94,7 @@ describe('O20: the overview of the lock dashboard', () => {
         { key: 'prices', mode: 'shared', limit: null, token: readers.token },
       ],
       busiest: [],
-      health: { reachable: true, holds: 2, waiters: 0, recentLosses: 0, degraded: false },
+      health: { reachable: true, holds: 2, waiters: 0, recentLosses: 0, local: false },
     });
     const other = processes.find((each) => each.client === buyer.admin.status().clientId);
     expect(other?.busiest).toMatchObject([{ key: 'stock:pear', callers: 1 }]);
