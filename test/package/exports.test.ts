@@ -46,6 +46,7 @@ describe('exports', () => {
       'Locked',
       'MemoryLockStore',
       'backoff',
+      'currentLock',
       'getLockAdminToken',
       'getLockServiceToken',
     ];
