@@ -38,7 +38,7 @@ export function checkBreakOptions(options: LockBreakOptions): void {
   checkOptions(where, options);
   for (const name of ['owner', 'token'] as const) {
     const isMissing = name in options && options[name] === undefined;
-    check(!isMissing, where, `leave ${name} out to break the lock whoever holds it`, options[name]);
+    check(!isMissing, where, `leave ${name} out to break the lock regardless of its holder`, options[name]);
   }
 }
 
@@ -61,9 +61,14 @@ function checkOptions(where: string, options: LockBreakOptions): void {
   const isName = by === undefined || (typeof by === 'string' && by.length >= 1 && by.length <= LONGEST_BY);
   check(isName, where, `by must be a string of 1 to ${String(LONGEST_BY)} characters`, by);
   const isOwner = owner === undefined || (typeof owner === 'string' && owner !== '');
-  check(isOwner, where, 'owner must be that of a holder, as inspect() tells it', owner);
+  check(isOwner, where, 'owner must be the owner of a holder, as inspect() returns it', owner);
   const isToken = token === undefined || (Number.isSafeInteger(token) && token >= 0);
-  check(isToken, where, 'token must be a whole number, that of a holder, as inspect() tells it', token);
+  check(
+    isToken,
+    where,
+    'token must be a whole number: the token of a holder, as inspect() returns it',
+    token,
+  );
 }
 
 const LIST_OPTIONS: ReadonlySet<string> = new Set<keyof LockListOptions>(['match', 'cursor', 'count']);
@@ -75,7 +80,7 @@ const LARGEST_COUNT = 1_000;
 const LONGEST_CURSOR = 8_192;
 
 /** The rule for a cursor, as an error states it. */
-export const CURSOR_RULE = 'cursor must be that of the answer before, or be left out to begin anew';
+export const CURSOR_RULE = 'cursor must be the one of the previous page, or be left out to start again';
 
 export function resolveListOptions(options: LockListOptions): ListKeysRequest {
   const where = 'list()';
