@@ -188,9 +188,9 @@ function resolveThresholds(thresholds: LockHealthThresholds): Limits {
 }
 
 function checkElections(elections: unknown): readonly ReportedElection[] {
-  const isGood =
-    Array.isArray(elections) &&
-    elections.every((each) => typeof each?.name === 'string' && 'isLeader' in each);
+  const isElection = (each: unknown): boolean =>
+    typeof (each as Partial<ReportedElection> | null)?.isLeader === 'boolean';
+  const isGood = Array.isArray(elections) && elections.every(isElection);
   check(isGood, WHERE, 'elections must be an array of LeaderElection', elections);
   return elections as readonly ReportedElection[];
 }
