@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LockService } from '../api/lock.service.js';
+import { LockAdmin } from '../api/lock-admin.js';
 import type { HeldLock, LockStatus } from '../model/lock-status.js';
 import { check, checkNames, checkObject, checkOneOf, checkTime } from '../model/option-checks.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
@@ -89,7 +89,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
  * liveness: a restart does not repair the store, and it ends every hold of the process.
  *
  * Add it to the providers of the module that injects it. For a named module instance, use a factory:
- * `new LockHealthIndicator(service)`.
+ * `new LockHealthIndicator(admin)`.
  */
 @onePerProcess('LockHealthIndicator')
 @Injectable()
@@ -97,7 +97,7 @@ export class LockHealthIndicator {
   /** When the first of the unanswered probes was sent, ms since the epoch; undefined after an answer. */
   private silentSince: number | undefined;
 
-  constructor(private readonly locks: LockService) {}
+  constructor(private readonly admin: LockAdmin) {}
 
   /**
    * Sends one probe to the store. Reports `down` when the store has been unreachable for too long (for a quorum: when it
@@ -126,7 +126,7 @@ export class LockHealthIndicator {
     const limits = resolveThresholds(thresholds);
     const status = await this.probe(limits.probeTimeout);
     const down = reasonsToBeDown(status, limits, Date.now());
-    const degraded = down.length > 0 ? [] : reasonsToBeDegraded(status, () => this.locks.held(), limits);
+    const degraded = down.length > 0 ? [] : reasonsToBeDegraded(status, () => this.admin.held(), limits);
     const { holds, waiters, store } = status;
     const health: LockHealth = {
       status: down.length > 0 ? 'down' : degraded.length > 0 ? limits.degradedStatus : 'up',
@@ -149,14 +149,14 @@ export class LockHealthIndicator {
       timer = setTimeout(resolve, timeout, undefined);
     });
     // An answer that is too late for this check still ends the silence.
-    const probed = this.locks.probe().then((status) => {
+    const probed = this.admin.probe().then((status) => {
       if (status.store.reachable === true) this.silentSince = undefined;
       return status;
     });
     const status = await Promise.race([probed, late]);
     clearTimeout(timer);
     if (status === undefined) this.silentSince ??= sentAt;
-    const known = status ?? this.locks.status();
+    const known = status ?? this.admin.status();
     const { store } = known;
     if (this.silentSince === undefined) return known;
     const since = Math.min(
