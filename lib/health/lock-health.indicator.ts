@@ -38,6 +38,19 @@ export interface LockHealthThresholds {
    * @default 'up'
    */
   readonly degradedStatus?: 'up' | 'degraded' | undefined;
+  /**
+   * Elections of `nestjs-distributed-lock/leader` to report: the result then has `leads`. Whether this process leads does not
+   * change the status.
+   *
+   * @default none
+   */
+  readonly elections?: readonly ReportedElection[] | undefined;
+}
+
+/** What the health check reads of a `LeaderElection`. */
+export interface ReportedElection {
+  readonly name: string;
+  readonly isLeader: boolean;
 }
 
 /** The health of the locks of one module instance in this process. Contains no keys. */
@@ -55,6 +68,8 @@ export interface LockHealth<Status extends string = 'up' | 'degraded' | 'down'> 
   readonly holds: number;
   /** How many calls of this process wait. */
   readonly waiters: number;
+  /** The names of the given `elections` that this process leads. */
+  readonly leads?: readonly string[];
 }
 
 type Limits = { readonly [Name in keyof LockHealthThresholds]-?: NonNullable<LockHealthThresholds[Name]> };
@@ -66,6 +81,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
   'longestHold',
   'longestWait',
   'degradedStatus',
+  'elections',
 ]);
 
 /**
@@ -120,6 +136,7 @@ export class LockHealthIndicator {
       local: status.local,
       holds,
       waiters,
+      ...(thresholds.elections !== undefined && { leads: ledOf(limits.elections) }),
     };
     return { [key]: health } as Record<Key, LockHealth>;
   }
@@ -153,7 +170,12 @@ export class LockHealthIndicator {
 function resolveThresholds(thresholds: LockHealthThresholds): Limits {
   checkNames(WHERE, checkObject(WHERE, thresholds), KNOWN);
   const { unreachableFor = 5_000, probeTimeout = 1_000 } = thresholds;
-  const { longestHold = Infinity, longestWait = Infinity, degradedStatus = 'up' } = thresholds;
+  const {
+    longestHold = Infinity,
+    longestWait = Infinity,
+    degradedStatus = 'up',
+    elections = [],
+  } = thresholds;
   const bounds = { min: 0, infinite: true };
   return {
     unreachableFor: checkTime(WHERE, 'unreachableFor', unreachableFor, bounds),
@@ -161,7 +183,20 @@ function resolveThresholds(thresholds: LockHealthThresholds): Limits {
     longestHold: checkTime(WHERE, 'longestHold', longestHold, bounds),
     longestWait: checkTime(WHERE, 'longestWait', longestWait, bounds),
     degradedStatus: checkOneOf(WHERE, 'degradedStatus', degradedStatus, ['up', 'degraded']),
+    elections: checkElections(elections),
   };
+}
+
+function checkElections(elections: unknown): readonly ReportedElection[] {
+  const isElection = (each: unknown): boolean =>
+    typeof (each as Partial<ReportedElection> | null)?.isLeader === 'boolean';
+  const isGood = Array.isArray(elections) && elections.every(isElection);
+  check(isGood, WHERE, 'elections must be an array of LeaderElection', elections);
+  return elections as readonly ReportedElection[];
+}
+
+function ledOf(elections: readonly ReportedElection[]): readonly string[] {
+  return elections.filter(({ isLeader }) => isLeader).map(({ name }) => name);
 }
 
 /** Why no lock can be acquired; empty if locks can be. */
@@ -170,7 +205,7 @@ function reasonsToBeDown(
   { unreachableFor }: Limits,
   now: number,
 ): readonly string[] {
-  if (closing) return ['the application shuts down, and takes no locks any more'];
+  if (closing) return ['the application is shutting down and acquires no more locks'];
   // Locks are granted locally.
   if (local) return [];
   const { reachable, failingSince } = store;

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { LockHealthIndicator, type LockHealthThresholds } from '../../lib/health/index.js';
 import { LockOptionsError } from '../../lib/index.js';
-import { FakeLockService } from '../../lib/testing/index.js';
+import { FakeLeaderElection, FakeLockService } from '../../lib/testing/index.js';
 import { rejectionOf, until } from '../support/until.js';
 
 /** O15, with time that the test controls. */
@@ -174,12 +174,26 @@ describe('O15: LockHealthIndicator', () => {
     [{ longestHold: '5s' }, 'longestHold must be a number of milliseconds'],
     [{ longestWait: NaN }, 'longestWait must be a number of milliseconds'],
     [{ degradedStatus: 'down' }, "degradedStatus must be 'up' or 'degraded'; got 'down'"],
+    [{ elections: 'poller' }, 'elections must be an array of LeaderElection'],
+    [{ elections: [null] }, 'elections must be an array of LeaderElection'],
     [{ unreachable: 5 }, 'unknown option "unreachable"'],
     [[], 'options must be an object'],
   ])('rejects %j', async (thresholds, message) => {
     const error = await rejectionOf(sceneOf().healthOf(thresholds as LockHealthThresholds));
     expect(error).toBeInstanceOf(LockOptionsError);
     expect((error as Error).message).toContain(`LockHealthIndicator.isHealthy(): ${message}`);
+  });
+
+  it('reports which of the given elections this process leads', async () => {
+    const [led, other] = [new FakeLeaderElection('mail-poller'), new FakeLeaderElection('reports')];
+    await led.elect();
+    const { healthOf } = sceneOf();
+    expect(await healthOf({ elections: [led, other] })).toMatchObject({
+      status: 'up',
+      leads: ['mail-poller'],
+    });
+    await led.revoke();
+    expect(await healthOf({ elections: [led, other] })).toMatchObject({ status: 'up', leads: [] });
   });
 
   it('rejects a result without a name', async () => {

@@ -204,7 +204,7 @@ export class Refused {
 
   // prettier-ignore
   // @ts-expect-error no such property for a computed option
-  @Locked({ key: 'k', operation(this: Refused) { return `${this.suffix}`; } })
+  @Locked({ key: 'k', operation(this: Refused) { return String(this.suffix); } })
   async noSuchOperation(): Promise<void> {
     return Promise.resolve();
   }
