@@ -28,6 +28,7 @@ export function forceReleaseRules(context: ContractContext): void {
       const held = await operator.locks.acquire(key);
       const waiting = app.locks.acquire(key, { waitTime: 15_000 });
       await queuedIn(app, key);
+      await until('every server notifies it', async () => (await context.store.isListening?.()) ?? true);
       await held.release();
       await (await waiting).release();
       for (let turns = 0; turns < 12; turns++) {
