@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { boardOf } from '../../lib/api/lock.service.js';
-import type { LockBoard } from '../../lib/index.js';
+import type { LockBoard } from '../../lib/stores/port/index.js';
 import { until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
