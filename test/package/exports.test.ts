@@ -26,7 +26,9 @@ describe('exports', () => {
   it('are exactly these values', async () => {
     const values = [
       'DistributedLockModule',
+      'InjectLockAdmin',
       'InjectLockService',
+      'LockAdmin',
       'LockClosedError',
       'LockError',
       'LockLostError',
@@ -40,6 +42,7 @@ describe('exports', () => {
       'Locked',
       'MemoryLockStore',
       'backoff',
+      'getLockAdminToken',
       'getLockServiceToken',
     ];
     expect((await declaredExports()).values).toEqual(values);
