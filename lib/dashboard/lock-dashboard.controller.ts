@@ -12,6 +12,7 @@ import {
   Inject,
   Injectable,
   NotFoundException,
+  NotImplementedException,
   Post,
   Query,
   Req,
@@ -29,7 +30,7 @@ import type { LockAdmin } from '../api/lock-admin.js';
 import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockListOptions } from '../model/lock-info.js';
 import { checkKey } from '../model/lock-key.js';
-import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
+import { LockOptionsError, LockUnavailableError, LockUnsupportedError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
 import type { ResolvedDashboardOptions } from './lock-dashboard.options.js';
 import { pageFile, SECURITY_HEADERS } from './page-files.js';
@@ -105,9 +106,7 @@ class LockDashboardController {
     );
     if (outcome === 'free') throw new ConflictException('The lock is free already.');
     if (outcome === 'held-by-others') {
-      throw new ConflictException(
-        'Somebody else holds the lock by now. Look at it again before you break it.',
-      );
+      throw new ConflictException('The lock has another holder now. Look at it again before you break it.');
     }
     this.sendJson(response, { broken: true });
   }
@@ -237,6 +236,7 @@ async function shownList(
   } catch (error) {
     // These messages help the visitor and contain no keys.
     if (error instanceof LockOptionsError) throw new BadRequestException(error.message);
+    if (error instanceof LockUnsupportedError) throw new NotImplementedException(error.message);
     if (error instanceof LockUnavailableError && error.keys.length === 0) {
       throw new ServiceUnavailableException(error.message);
     }

@@ -203,8 +203,8 @@ describe('O20: the overview of the lock dashboard', () => {
       expect.stringContaining('a store of mine does not let processes tell each other'),
     ]);
     const { status, text } = await page.get('?data=list');
-    expect(status).toBe(400);
-    expect(text).toContain('this store does not tell which locks it has');
+    expect(status).toBe(501);
+    expect(text).toContain('this store cannot list its locks');
   });
 
   it('continues while the store is unreachable, with a note', async () => {
