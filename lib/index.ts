@@ -1,5 +1,6 @@
 export {
   DistributedLockModule,
+  type DistributedLockAsyncOptions,
   type DistributedLockModuleExtras,
 } from './nest/module/distributed-lock.module.js';
 export type {
