@@ -10,8 +10,9 @@ export type {
   RedisModuleOptions,
   StoreModuleOptions,
 } from './nest/module/distributed-lock.options.js';
+export { LockAdmin } from './api/lock-admin.js';
 export { LockService, type LockedWork } from './api/lock.service.js';
-export { getLockServiceToken } from './nest/module/lock-service.injection.js';
+export { getLockAdminToken, getLockServiceToken } from './nest/module/lock-service.injection.js';
 export type { LockHandle, ReleaseOutcome } from './model/lock-handle.js';
 export type {
   LockHolder,
@@ -40,6 +41,7 @@ export type {
   StoreRequestMessage,
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
+export type { LockKind } from './model/lock-kind.js';
 export type { LockOptions } from './model/lock.options.js';
 export {
   backoff,
@@ -47,10 +49,11 @@ export {
   type ExponentialOptions,
   type LockRetryOptions,
 } from './model/lock-retry.options.js';
-export { InjectLockService, Locked } from './nest/decorators.js';
+export { InjectLockAdmin, InjectLockService, Locked } from './nest/decorators.js';
 export type { LockedDecorator, LockedOptions, OnBusy } from './nest/locked/locked.options.js';
 export {
   LockClosedError,
+  LockConflictError,
   LockError,
   LockLostError,
   LockNotHeldError,
@@ -59,6 +62,7 @@ export {
   LockTimeoutError,
   type LockTimeoutHolder,
   LockUnavailableError,
+  LockUnsupportedError,
   LockUpgradeError,
   type LockErrorCode,
   type LockLostReason,
@@ -82,36 +86,6 @@ export type {
   StoreAvailableEvent,
   StoreUnavailableEvent,
 } from './model/lock.events.js';
-export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js';
-export type {
-  AcquireReply,
-  AcquireRequest,
-  BreakReply,
-  Grant,
-  LockBoard,
-  LockClock,
-  LockStore,
-  LockStoreClient,
-  LockStoreSession,
-  ListedKeys,
-  ListKeysRequest,
-  LockTimers,
-  MonotonicMs,
-  NamedHold,
-  OwnerId,
-  OwnerRequest,
-  PushedGrant,
-  RaiseRequest,
-  ReleaseReply,
-  RenewReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoredHold,
-  StoredLock,
-  StoredWaiter,
-  WallClockMs,
-} from './stores/port/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export type {
   RedisClusterOptions,

@@ -11,6 +11,7 @@ import {
   HttpStatus,
   Inject,
   NotFoundException,
+  NotImplementedException,
   Post,
   Query,
   Req,
@@ -21,11 +22,11 @@ import {
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { LockService } from '../api/lock.service.js';
+import type { LockAdmin } from '../api/lock-admin.js';
 import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockListOptions } from '../model/lock-info.js';
 import { checkKey } from '../model/lock-key.js';
-import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
+import { LockOptionsError, LockUnavailableError, LockUnsupportedError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
 import type { ResolvedDashboardOptions } from './lock-dashboard.options.js';
 import { pageFile, SECURITY_HEADERS } from './page-files.js';
@@ -101,9 +102,7 @@ class LockDashboardController {
     );
     if (outcome === 'free') throw new ConflictException('The lock is free already.');
     if (outcome === 'held-by-others') {
-      throw new ConflictException(
-        'Somebody else holds the lock by now. Look at it again before you break it.',
-      );
+      throw new ConflictException('The lock has another holder now. Look at it again before you break it.');
     }
     this.sendJson(response, { broken: true });
   }
@@ -134,21 +133,21 @@ class LockDashboardController {
   /** `null` for a free lock. */
   private lock(query: RequestQuery): Promise<ShownLock | null> | undefined {
     const instance = instanceOf(query);
-    const { locks } = this.reportOf(instance);
+    const { admin } = this.reportOf(instance);
     const key = keyOf(query['key']);
     return this.inspections.call([instance, key], async () => {
-      const lock = await locks.inspect(key);
+      const lock = await admin.inspect(key);
       return lock === null ? null : shownLock(lock, instance);
     });
   }
 
   private list(query: RequestQuery): Promise<ShownList> | undefined {
     const instance = instanceOf(query);
-    const { locks } = this.reportOf(instance);
+    const { admin } = this.reportOf(instance);
     // Values that are no strings, such as arrays, are rejected by `list`.
     const { match, cursor } = query as { readonly match?: string; readonly cursor?: string };
     const options = { match: match === '' ? undefined : match, cursor, count: LIST_COUNT };
-    return this.lists.call([instance, match, cursor], () => shownList(locks, instance, options));
+    return this.lists.call([instance, match, cursor], () => shownList(admin, instance, options));
   }
 
   private reportOf(instance: string | null): ProcessReport {
@@ -199,12 +198,12 @@ class SharedCalls<T> {
 }
 
 async function shownList(
-  locks: LockService,
+  admin: LockAdmin,
   instance: string | null,
   options: LockListOptions,
 ): Promise<ShownList> {
   try {
-    const listed = await locks.list(options);
+    const listed = await admin.list(options);
     return {
       locks: listed.locks.map((lock) => shownLock(lock, instance)),
       at: Date.now(),
@@ -213,6 +212,7 @@ async function shownList(
   } catch (error) {
     // These messages help the visitor and contain no keys.
     if (error instanceof LockOptionsError) throw new BadRequestException(error.message);
+    if (error instanceof LockUnsupportedError) throw new NotImplementedException(error.message);
     if (error instanceof LockUnavailableError && error.keys.length === 0) {
       throw new ServiceUnavailableException(error.message);
     }

@@ -1,4 +1,4 @@
-import type { LockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
@@ -101,6 +101,10 @@ async function quorum(): ReturnType<StoreFactory> {
     roundTrip: () => Promise.all(clients.map((client) => client.ping())),
     settled: async () => {
       for (const member of members) await member.settled();
+    },
+    isListening: async () => {
+      const channels = await Promise.all(clients.map((client) => client.pubsub('CHANNELS')));
+      return channels.every((names) => Array.isArray(names) && names.length > 0);
     },
     delay: 0,
     isInRealTime: !canSetServerClocks,

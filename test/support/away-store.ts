@@ -1,12 +1,12 @@
+import { MemoryLockStore } from '../../lib/index.js';
 import {
   LockStoreError,
-  MemoryLockStore,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
   type OwnerId,
   type OwnerRequest,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 
 type Kind = 'acquire' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'forceRelease';
 /** The outcome of a request: it is not sent, its reply is lost, or it fails with this error. */
@@ -80,13 +80,13 @@ export class AwayStore implements LockStore {
     this.asked[kind] = (this.asked[kind] ?? 0) + 1;
     const fault = this.fault(kind);
     if (fault instanceof Error) throw fault;
-    if (fault === 'not sent') throw outOfReach('nobody is there', false);
+    if (fault === 'not sent') throw outOfReach('no connection', false);
     const { gate } = this;
     const reply = await request();
     await gate;
     // A reply that was held back may get lost, too.
     if (fault === 'no answer' || (gate !== undefined && this.fault(kind) !== undefined)) {
-      throw outOfReach('nobody answers', true);
+      throw outOfReach('no reply', true);
     }
     return reply;
   }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockStoreError, MemoryLockStore, type LockStore } from '../../lib/index.js';
+import { MemoryLockStore } from '../../lib/index.js';
+import { LockStoreError, type LockStore } from '../../lib/stores/port/index.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { stateOf, until, within } from '../support/until.js';
@@ -64,8 +65,8 @@ describe.each(['breakHold', 'forceRelease'] as const)('a lease that its own proc
     await queuedIn(app, 'key');
     const breakIt = () =>
       how === 'forceRelease'
-        ? app.locks.forceRelease('key')
-        : app.locks.forceRelease('key', { token: held.token });
+        ? app.admin.forceRelease('key')
+        : app.admin.breakHold('key', { token: held.token });
     return { store, app, other, held, waiting, breakIt };
   }
 

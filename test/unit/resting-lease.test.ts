@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  LockClosedError,
-  LockStoreError,
-  MemoryLockStore,
-  type LockHandle,
-  type LockStore,
-} from '../../lib/index.js';
+import { LockClosedError, MemoryLockStore, type LockHandle } from '../../lib/index.js';
+import { LockStoreError, type LockStore } from '../../lib/stores/port/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
@@ -171,7 +166,7 @@ describe('a lease between two holds', () => {
 
   it('P20: is reported by inspect with the token of its grant', async () => {
     const { store, app, other, key, tokens, all } = await resting();
-    const [here, there] = [await app.locks.inspect(key), await other.locks.inspect(key)];
+    const [here, there] = [await app.admin.inspect(key), await other.admin.inspect(key)];
     expect(here?.token).toBe(there?.token);
     expect(here?.token).toBe(tokens[0]);
     store.answer();
@@ -269,7 +264,7 @@ describe('a lease between two holds', () => {
   it('B23: is lost without an event when it is broken by force, since it has no hold', async () => {
     const { store, app, other, key, tokens, all } = await resting();
     const before = tokens.length;
-    expect(await other.locks.forceRelease(key)).toBe(true);
+    expect(await other.admin.forceRelease(key)).toBe(true);
     store.answer();
     expect(await within(2_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
     expect(app.events('lost')).toEqual([]);

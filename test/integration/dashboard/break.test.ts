@@ -1,13 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import {
-  MemoryLockStore,
-  type LockEvent,
-  type LockHandle,
-  type LockOptions,
-  type LockStore,
-} from '../../../lib/index.js';
+import { MemoryLockStore, type LockEvent, type LockHandle, type LockOptions } from '../../../lib/index.js';
+import type { LockStore } from '../../../lib/stores/port/index.js';
 import { until } from '../../support/until.js';
 import type { LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { OpsPages } from './ops-page.js';
@@ -114,13 +109,13 @@ describe('O21: breaking locks on the page', () => {
     const later = await locks.acquire('a');
     const other = await page.break({ key: 'a', instance: null, token: shown.token });
     expect(other.status).toBe(409);
-    expect(other.text).toContain('Somebody else holds the lock by now');
+    expect(other.text).toContain('The lock has another holder now');
     expect(later.isHeld).toBe(true);
     expect((await page.break({ key: 'a', instance: null, token: null })).status).toBe(409);
   });
 
   it.each([
-    ['another caller', 'Somebody else holds the lock by now'],
+    ['another caller', 'The lock has another holder now'],
     ['no caller', 'The lock is free already'],
   ])('does not break a lock that %s holds by then', async (who, message) => {
     const inner = new MemoryLockStore();

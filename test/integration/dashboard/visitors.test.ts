@@ -1,10 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  MemoryLockStore,
-  type LockStore,
-  type LockStoreClient,
-  type LockStoreSession,
-} from '../../../lib/index.js';
+import { MemoryLockStore } from '../../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/stores/port/index.js';
 import { until } from '../../support/until.js';
 import { OpsPages } from './ops-page.js';
 
@@ -90,7 +86,7 @@ describe('F56: visitors of the page', () => {
     expect(store.before.renewals.length).toBeGreaterThanOrEqual(2);
     expect(store.before.asks).toHaveLength(1);
     expect(statuses).toEqual(new Set(['200,', '429,1']));
-    expect(page.app.locks.status()).toMatchObject({ holds: 201, recentLosses: 0 });
+    expect(page.app.admin.status()).toMatchObject({ holds: 201, recentLosses: 0 });
   });
 
   it('share the response to the same request', async () => {
