@@ -21,6 +21,7 @@ export type {
   LockInfo,
   LockList,
   LockListOptions,
+  LockPermits,
   LockProcess,
   LockWaiter,
 } from './model/lock-info.js';
