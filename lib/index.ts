@@ -19,6 +19,7 @@ export type {
   LockInfo,
   LockList,
   LockListOptions,
+  LockPermits,
   LockProcess,
   LockWaiter,
 } from './model/lock-info.js';
