@@ -85,6 +85,7 @@ const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Par
   const listed = {
     mode: 'exclusive',
     limit: 1,
+    permits: null,
     waiting: 0,
     waiters: [],
     ...lock,
