@@ -96,7 +96,7 @@ describe('A10: options from a factory', () => {
 
   it.each([
     [{ guards: [OpsGuard] }, /a factory can't return the class of a guard. Inject the guard/],
-    [{}, /nobody has said who may see the page/],
+    [{}, /it is not set who may see the page/],
     [{ page: false, access: 'open' }, /can't return page. Import forRoot\(\{ page: false \}\)/],
     [{ imports: [], access: 'open' }, /imports goes beside useFactory/],
   ])('of the lock dashboard are checked: %j', async (options, message) => {
