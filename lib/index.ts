@@ -18,6 +18,7 @@ export type {
   LockInfo,
   LockList,
   LockListOptions,
+  LockPermits,
   LockProcess,
   LockWaiter,
 } from './model/lock-info.js';

@@ -48,7 +48,7 @@ function finite(number: number): number | null {
 }
 
 /** ms since the hold began. Not exact: it compares the store's clock with the local one. */
-function heldFor({ acquiredAt }: LockHolder, now: number): number | undefined {
+function heldFor({ acquiredAt }: Pick<LockHolder, 'acquiredAt'>, now: number): number | undefined {
   return acquiredAt === undefined ? undefined : Math.max(0, Math.round(now - acquiredAt));
 }
 
@@ -97,7 +97,10 @@ export function holderText(holder: LockHolder, now: number): string {
 }
 
 /** `25.0 s`, or `≤ 30.0 s` for an upper bound. */
-function leaseLeft({ remaining, remainingIsBound }: LockHolder): string {
+function leaseLeft({
+  remaining,
+  remainingIsBound,
+}: Pick<LockHolder, 'remaining' | 'remainingIsBound'>): string {
   return `${remainingIsBound ? '≤ ' : ''}${shownDuration(remaining)}`;
 }
 
@@ -106,7 +109,7 @@ function waiterText({ callers, mode, limit, label, process }: LockWaiter): strin
   return `${processText(process)}${labelText(label)}, ${sharing({ mode, limit })}${count}`;
 }
 
-function age(holder: LockHolder, now: number): string {
+function age(holder: Pick<LockHolder, 'acquiredAt'>, now: number): string {
   const ms = heldFor(holder, now);
   return ms === undefined ? 'an unknown time' : shownDuration(ms);
 }

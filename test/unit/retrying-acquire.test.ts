@@ -48,6 +48,7 @@ describe('the pauses of a call with retry', () => {
       tokens: 1,
       contended: false,
       limit: 1,
+      permits: 1,
       label: undefined,
     });
     triedAt = [];
@@ -75,6 +76,7 @@ describe('the pauses of a call with retry', () => {
       fair: false,
       retry: { maxAttempts, backoff: pauses },
       limit: 1,
+      permits: 1,
       holdAtLeast: 0,
       label: undefined,
       operation: 'default',

@@ -88,6 +88,7 @@ export interface EntryValue {
 
 /** The key in etcd of an owner that holds a lock or waits for it. */
 export interface Entry extends EntryValue {
+  readonly permits: number;
   /** The lock's key. */
   readonly key: string;
   /** The entry's key in etcd. */
@@ -152,6 +153,7 @@ function readEntry(
       leaseId,
       isHeld: state === 'held',
       limit: readLimit(limit),
+      permits: 1,
       lease,
       isKept: kept,
       callers,

@@ -429,6 +429,7 @@ function toHold([owner, token, since, left, label]: Row): StoredHold {
     token: token === '' ? undefined : Number(token),
     since: since === '' ? undefined : (Number(since) as WallClockMs),
     leaseLeft: leaseLeftOf(Number(left)),
+    permits: 1,
     label: readLabel(label),
   };
 }
@@ -438,6 +439,7 @@ function toWaiter([owner, callers, limit, label]: Row): StoredWaiter {
     owner: String(owner),
     callers: Number(callers),
     limit: readLimit(Number(limit)),
+    permits: 1,
     label: readLabel(label),
   };
 }
