@@ -1,4 +1,4 @@
-import type { LockBreakOptions, LockBreakOutcome } from '../model/inspect.options.js';
+import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../model/lock-info.js';
 import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
@@ -55,7 +55,7 @@ export class LockInspector {
     });
     if (listed !== undefined) return listed;
     throw new LockOptionsError(
-      'list(): this store does not tell which locks it has. Ask for one by its key (inspect(), or show KEY of the command line), or see held() for those of this process.',
+      'list(): this store cannot list its locks. Inspect one by its key (inspect(), or show KEY of the command line), or use held() for the locks of this process.',
     );
   }
 
@@ -116,14 +116,14 @@ export class LockInspector {
     ];
   }
 
-  async forceRelease(key: string, { by }: LockBreakOptions = {}): Promise<boolean> {
+  async forceRelease(key: string, by?: string): Promise<boolean> {
     const wasHeld = await this.request(key, () => this.breakAll(key));
     if (wasHeld) this.engine.reporter.broken(key, by);
     return wasHeld;
   }
 
-  async breakHold(key: string, { by, owner, token }: LockBreakOptions): Promise<LockBreakOutcome> {
-    const outcome = await this.request(key, () => this.breakNamed(key, { owner, token }));
+  async breakHold(key: string, hold: NamedHold, by?: string): Promise<LockBreakOutcome> {
+    const outcome = await this.request(key, () => this.breakNamed(key, hold));
     if (outcome === 'broken') this.engine.reporter.broken(key, by);
     return outcome;
   }
@@ -209,7 +209,7 @@ function refusedToList(failure: LockStoreError, cursor: string | undefined): nev
   if (failure instanceof InvalidCursorError) refuse('list()', CURSOR_RULE, cursor);
   const { unreachable, inDoubt, retryable, message } = failure;
   if (unreachable || inDoubt || retryable) throw failure;
-  throw new LockUnavailableError(`list(): the store does not tell which locks it has: ${message}.`, {
+  throw new LockUnavailableError(`list(): the store refused to list its locks: ${message}.`, {
     keys: [],
     cause: failure,
   });

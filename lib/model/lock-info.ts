@@ -51,7 +51,7 @@ export interface LockPermits {
 }
 
 /**
- * A held lock, from `LockService.inspect`. The properties of {@link LockHolder} are those of the oldest hold, apart from
+ * A held lock, from `LockAdmin.inspect`. The properties of {@link LockHolder} are those of the oldest hold, apart from
  * `permits`.
  */
 export interface LockInfo extends Omit<LockHolder, 'permits'> {
@@ -70,7 +70,7 @@ export interface LockInfo extends Omit<LockHolder, 'permits'> {
   readonly waiters: readonly LockWaiter[];
 }
 
-/** Options of `LockService.list`. */
+/** Options of `LockAdmin.list`. */
 export interface LockListOptions {
   /**
    * Pattern of the keys: `*` matches any characters, `?` a single one; every other character matches itself. At most 1024
@@ -90,7 +90,7 @@ export interface LockListOptions {
   readonly count?: number | undefined;
 }
 
-/** The result of `LockService.list`. */
+/** The result of `LockAdmin.list`. */
 export interface LockList {
   readonly locks: readonly LockInfo[];
   /** For the next page; undefined on the last page. */

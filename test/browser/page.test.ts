@@ -113,7 +113,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       const lost = await locks.acquire('gone', { label: 'nightly' });
       const old = await locks.acquire('old');
       const young = await locks.acquire('young');
-      await locks.forceRelease('gone');
+      await ops.app.admin.forceRelease('gone');
       await page.locator('.losses').getByText(`token ${lost.token}, nightly`).waitFor();
       expect(await page.locator('.losses').innerText()).toMatch(
         /^gone by .*: somebody else got it, or it was broken, after \d/,
@@ -241,7 +241,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       await hold.release();
       const next = await ops.app.locks.acquire('quick');
       await page.getByRole('button', { name: `Break the hold with token ${hold.token}` }).click();
-      await page.getByRole('status').getByText('Somebody else holds the lock by now').waitFor();
+      await page.getByRole('status').getByText('The lock has another holder now').waitFor();
       expect(next.isHeld).toBe(true);
       await next.release();
       // The browser logs every unsuccessful response itself.

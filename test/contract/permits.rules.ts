@@ -234,8 +234,8 @@ export function permitRules(context: ContractContext): void {
       const waiting = a.locks.acquire(key, { limit: 10, permits: 7, waitTime: 20_000 });
       await queuedIn(a, key);
       for (const app of [a, b]) {
-        await until('the waiter is there', async () => (await app.locks.inspect(key))?.waiting === 1);
-        expect(await app.locks.inspect(key)).toMatchObject({
+        await until('the waiter is there', async () => (await app.admin.inspect(key))?.waiting === 1);
+        expect(await app.admin.inspect(key)).toMatchObject({
           mode: 'shared',
           limit: 10,
           permits: { held: 4, free: 6 },
@@ -248,14 +248,14 @@ export function permitRules(context: ContractContext): void {
       }
       expect(a.events('granted', key)).toMatchObject([{ limit: 10, permits: 3 }]);
       expect(a.events('queued', key)).toMatchObject([{ limit: 10, permits: 7 }]);
-      expect(a.locks.held()).toMatchObject([{ key, limit: 10, permits: 3 }]);
-      expect(a.locks.waiting()).toMatchObject([{ key, limit: 10, permits: 7 }]);
+      expect(a.admin.held()).toMatchObject([{ key, limit: 10, permits: 3 }]);
+      expect(a.admin.waiting()).toMatchObject([{ key, limit: 10, permits: 7 }]);
       await second.release();
       const third = await within(10_000, 'the permits', waiting);
       await third.release();
       await first.release();
       const single = await a.locks.acquire(key);
-      expect(await b.locks.inspect(key)).toMatchObject({ permits: undefined, holders: [{ permits: 1 }] });
+      expect(await b.admin.inspect(key)).toMatchObject({ permits: undefined, holders: [{ permits: 1 }] });
       await single.release();
       await context.nothingLeft();
     });
@@ -377,7 +377,7 @@ export function permitRules(context: ContractContext): void {
       expect(await b.locks.tryAcquire(key, { limit: 4, permits: 2 })).toBeNull();
       expect(await first.release()).toBe('released');
       const second = await b.locks.acquire(key, options);
-      expect(await a.locks.breakHold(key, { token: second.token })).toBe('broken');
+      expect(await a.admin.breakHold(key, { token: second.token })).toBe('broken');
       const third = await within(10_000, 'all permits', a.locks.acquire(key, { limit: 4, permits: 4 }));
       await until('the loss is detected', async () => {
         await second.extend(30_000 + Math.random() * 1_000).catch(() => undefined);
@@ -421,13 +421,13 @@ export function permitRules(context: ContractContext): void {
       const options = { limit: 3, permits: 2 };
       const both = await a.locks.acquire(keys, options);
       for (const key of keys) {
-        expect(await b.locks.inspect(key)).toMatchObject({ permits: { held: 2, free: 1 } });
+        expect(await b.admin.inspect(key)).toMatchObject({ permits: { held: 2, free: 1 } });
         expect(await b.locks.tryAcquire(key, options)).toBeNull();
       }
       await both.release();
       const one = await b.locks.acquire(second, options);
       expect(await a.locks.tryAcquire(keys, options)).toBeNull();
-      expect(await b.locks.inspect(first)).toBeNull();
+      expect(await b.admin.inspect(first)).toBeNull();
       const waiting: Promise<LockHandle> = a.locks.acquire(keys, { ...options, waitTime: 20_000 });
       await queuedIn(a, second);
       await one.release();

@@ -54,11 +54,11 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
         GRANT ALL ON ALL TABLES IN SCHEMA distributed_lock TO ${user}; GRANT ALL ON ALL SEQUENCES IN SCHEMA distributed_lock TO ${user}`);
 
     /** The notifications that this client receives from now on. */
-    const notificationsTo = async ({ locks }: LockApp): Promise<readonly string[]> => {
+    const notificationsTo = async (app: LockApp): Promise<readonly string[]> => {
       const received: string[] = [];
       const client = await server.client();
       client.on('notification', ({ payload }) => received.push(payload));
-      await client.query(`LISTEN "lock_${locks.status().clientId.slice(0, 22)}"`);
+      await client.query(`LISTEN "lock_${app.admin.status().clientId.slice(0, 22)}"`);
       return received;
     };
 
@@ -123,7 +123,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       const [name, held] = [key(), await one.locks.acquire(key())];
       const first = await one.locks.acquire(name);
       const waiting = other.locks.acquire(name, { waitTime: 15_000 });
-      await until('it waits', async () => (await one.locks.inspect(name))?.waiting === 1);
+      await until('it waits', async () => (await one.admin.inspect(name))?.waiting === 1);
       await first.release();
       const second = await waiting;
 
@@ -131,7 +131,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       expect(await held.release()).toBe('released');
       const notifications = await notificationsTo(one);
       const third = one.locks.acquire(name, { waitTime: 15_000 });
-      await until('it waits', async () => (await other.locks.inspect(name))?.waiting === 1);
+      await until('it waits', async () => (await other.admin.inspect(name))?.waiting === 1);
       await second.release();
       expect((await third).token).toBeGreaterThan(second.token);
       await until('the grant was pushed', () =>
@@ -155,13 +155,13 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       // A hold and a waiter from before take one permit each.
       const full = [await one.locks.acquire(name, { limit: 3 }), await one.locks.acquire(name, { limit: 3 })];
       const waiting = other.locks.acquire(name, { limit: 3, waitTime: 15_000 });
-      await until('it waits', async () => (await one.locks.inspect(name))?.waiting === 1);
+      await until('it waits', async () => (await one.admin.inspect(name))?.waiting === 1);
 
       await admin.query(postgresMigration());
       await admin.query(postgresMigration());
       for (const each of full) await each.release();
       const beside = await waiting;
-      expect(await one.locks.inspect(name)).toMatchObject({ permits: { held: 2, free: 1 } });
+      expect(await one.admin.inspect(name)).toMatchObject({ permits: { held: 2, free: 1 } });
       expect(await other.locks.tryAcquire(name, { limit: 3, permits: 2 })).toBeNull();
       expect(await held.release()).toBe('released');
       const large = await other.locks.acquire(name, options);
@@ -176,7 +176,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       await admin.query(await readFile('test/support/postgres-schema-2.sql', 'utf8'));
       const name = key();
       const large = await app.locks.acquire(name, { limit: 3, permits: 2, waitTime: 15_000 });
-      expect(await app.locks.inspect(name)).toMatchObject({ permits: { held: 2, free: 1 } });
+      expect(await app.admin.inspect(name)).toMatchObject({ permits: { held: 2, free: 1 } });
       await large.release();
     });
 
@@ -190,10 +190,10 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
         const name = key();
         const held = await one.locks.acquire(name);
         const waiting = other.locks.acquire(name, { waitTime: 15_000 });
-        await until('it waits', async () => (await one.locks.inspect(name))?.waiting === 1);
+        await until('it waits', async () => (await one.admin.inspect(name))?.waiting === 1);
         expect(await held.release()).toBe('released');
         const next = await waiting;
-        expect(await one.locks.forceRelease(name)).toBe(true);
+        expect(await one.admin.forceRelease(name)).toBe(true);
         await until('its holder is notified', () => !next.isHeld);
       } finally {
         await admin.query('GRANT EXECUTE ON FUNCTION pg_catalog.md5(text), pg_catalog.md5(bytea) TO PUBLIC');

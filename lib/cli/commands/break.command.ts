@@ -10,7 +10,7 @@ import { printable } from '../output.js';
 const NO_TOKEN = 'none';
 
 export const breakLock: Command = {
-  summary: 'free a lock that is stuck, whoever holds it',
+  summary: 'break a stuck lock, whichever process holds it',
   help: `Usage: nestjs-distributed-lock break KEY --token T [--yes]
 
 Frees a lock although it is held; whoever waits gets it. It does not stop the work of the holder, who is told
@@ -43,10 +43,10 @@ interface Order {
   readonly asks: boolean;
 }
 
-async function breakIt(context: CommandContext, { locks }: OpenLocks, order: Order): Promise<number> {
+async function breakIt(context: CommandContext, { admin }: OpenLocks, order: Order): Promise<number> {
   const { key, token, asks } = order;
   const shown = printable(key);
-  const lock = await locks.inspect(key);
+  const lock = await admin.inspect(key);
   if (lock === null) return refused(context, 'free', `${shown} is free; there is nothing to break.`, null);
   const holder = lock.holders.find((one) => String(one.token ?? NO_TOKEN) === token);
   if (holder === undefined) return notHeldUnder(context, order, lock);
@@ -56,16 +56,21 @@ async function breakIt(context: CommandContext, { locks }: OpenLocks, order: Ord
     if (!(await confirmed(question))) return refused(context, 'declined', 'Nothing was broken.', lock);
   }
   // The confirmation took time: the store compares the hold again, in the step that breaks it.
-  const outcome = await locks.breakHold(key, { owner: holder.owner, token: holder.token });
+  const outcome = await admin.breakHold(key, holder);
   if (outcome === 'free') {
-    return refused(context, 'free', `${shown} was given back just now; there was nothing to break.`, null);
+    return refused(
+      context,
+      'free',
+      `${shown} was released in the meantime; there was nothing to break.`,
+      null,
+    );
   }
-  if (outcome === 'held-by-others') return notHeldUnder(context, order, await locks.inspect(key));
+  if (outcome === 'held-by-others') return notHeldUnder(context, order, await admin.inspect(key));
   const { output } = context;
   if (output.json) output.document({ broken: true, lock: lockDocument(broken, Date.now()) });
   else {
     const others = lock.holders.length - 1;
-    const rest = `  ${others === 1 ? '1 other holds' : `${others} others hold`} it still`;
+    const rest = `  ${others} other ${others === 1 ? 'holder keeps' : 'holders keep'} it`;
     output.lines(`${shown} was broken.`, heldBy(broken), ...(others === 0 ? [] : [rest]));
   }
   return EXIT.ok;
@@ -94,7 +99,7 @@ function heldBy({ holders }: { readonly holders: readonly LockHolder[] }): strin
 
 function tokenOf(text: string | undefined): string {
   if (text !== undefined && (text === NO_TOKEN || /^\d{1,16}$/.test(text))) return text;
-  throw new UsageError('Give --token T, the token of the hold to break, as show and list tell it.');
+  throw new UsageError('Give --token T, the token of the hold to break, as show and list print it.');
 }
 
 /** Asks on stderr, since stdout is for results. Anything but y or yes, and the end of the input, means no. */

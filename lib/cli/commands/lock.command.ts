@@ -121,12 +121,12 @@ async function underLock(
 
 /** The exit code if a signal ended the wait. */
 async function acquireOrExitCode(
-  { locks }: OpenLocks,
+  { locks, admin }: OpenLocks,
   signals: ForwardedSignals,
   { key, options }: Order,
 ): Promise<LockHandle | number> {
   // Connects first: the time for that is not part of the wait, and a signal must not wait for it.
-  await Promise.race([locks.probe(), signals.interrupted]);
+  await Promise.race([admin.probe(), signals.interrupted]);
   try {
     const handle = await locks.acquire(key, { ...options, signal: signals.ended });
     if (signals.exitCode === undefined) return handle;
@@ -135,7 +135,7 @@ async function acquireOrExitCode(
   } catch (error) {
     if (signals.exitCode !== undefined) return signals.exitCode;
     if (error instanceof LockTimeoutError) {
-      const info = await locks.inspect(key).catch(() => null);
+      const info = await admin.inspect(key).catch(() => null);
       const now = Date.now();
       const holders = info?.holders.map((holder) => holderText(holder, now)).join('; ');
       if (holders !== undefined) error.message += ` Held by ${holders}.`;
@@ -160,7 +160,7 @@ function exitCode(
     return EXIT.lost;
   }
   if (released === 'unknown') {
-    const why = 'the store does not answer, so that the lock could not be given back: it ends with its lease';
+    const why = 'the store does not answer, so the lock could not be released: it expires with its lease';
     output.notice(`nestjs-distributed-lock: ${why}`);
   }
   return code;
@@ -227,7 +227,7 @@ async function runCommand(
   signals.receiver = (signal) => child.kill(signal);
   let timer: NodeJS.Timeout | undefined;
   const terminate = (): void => {
-    notice('the lock is lost, so the command is told to end (TERM)');
+    notice('the lock is lost, so the command receives SIGTERM');
     child.kill('SIGTERM');
     timer = setTimeout(() => {
       notice('the command has not ended, so it is killed (KILL)');
