@@ -1,5 +1,6 @@
 export {
   DistributedLockModule,
+  type DistributedLockAsyncOptions,
   type DistributedLockModuleExtras,
 } from './nest/module/distributed-lock.module.js';
 export type {
@@ -10,6 +11,7 @@ export type {
   RedisModuleOptions,
   StoreModuleOptions,
 } from './nest/module/distributed-lock.options.js';
+export { currentLock } from './api/current-lock.js';
 export { LockAdmin } from './api/lock-admin.js';
 export { LockService, type LockedWork } from './api/lock.service.js';
 export { getLockAdminToken, getLockServiceToken } from './nest/module/lock-service.injection.js';
@@ -41,6 +43,7 @@ export type {
   StoreRequestMessage,
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
+export type { LockKind } from './model/lock-kind.js';
 export type { LockOptions } from './model/lock.options.js';
 export {
   backoff,
@@ -52,6 +55,7 @@ export { InjectLockAdmin, InjectLockService, Locked } from './nest/decorators.js
 export type { LockedDecorator, LockedOptions, OnBusy } from './nest/locked/locked.options.js';
 export {
   LockClosedError,
+  LockConflictError,
   LockError,
   LockLostError,
   LockNotHeldError,
@@ -60,6 +64,7 @@ export {
   LockTimeoutError,
   type LockTimeoutHolder,
   LockUnavailableError,
+  LockUnsupportedError,
   LockUpgradeError,
   type LockErrorCode,
   type LockLostReason,
@@ -83,36 +88,6 @@ export type {
   StoreAvailableEvent,
   StoreUnavailableEvent,
 } from './model/lock.events.js';
-export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js';
-export type {
-  AcquireReply,
-  AcquireRequest,
-  BreakReply,
-  Grant,
-  LockBoard,
-  LockClock,
-  LockStore,
-  LockStoreClient,
-  LockStoreSession,
-  ListedKeys,
-  ListKeysRequest,
-  LockTimers,
-  MonotonicMs,
-  NamedHold,
-  OwnerId,
-  OwnerRequest,
-  PushedGrant,
-  RaiseRequest,
-  ReleaseReply,
-  RenewReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoredHold,
-  StoredLock,
-  StoredWaiter,
-  WallClockMs,
-} from './stores/port/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export type {
   RedisClusterOptions,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { backoff, LockOptionsError, LockTimeoutError, LockUpgradeError } from '../../lib/index.js';
+import { backoff, LockConflictError, LockTimeoutError, LockUpgradeError } from '../../lib/index.js';
 import type { LockHandle } from '../../lib/index.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { rejectionOf, stateOf, until, within } from '../support/until.js';
@@ -408,7 +408,7 @@ export function permitRules(context: ContractContext): void {
           expect((error as Error).message).toContain('2 of its 3 permits');
         }
         expect(await rejectionOf(app.locks.acquire(key, { limit: 4, permits: 3 }))).toBeInstanceOf(
-          LockOptionsError,
+          LockConflictError,
         );
       });
       await context.nothingLeft();

@@ -13,7 +13,7 @@ import type {
   RenewRequest,
   StoredHold,
   StoredLock,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { breakHold } from '../../lib/stores/port/forwarding-session.js';
 import type {
   BreakReply,

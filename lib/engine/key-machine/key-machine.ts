@@ -433,7 +433,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       found.push('a parked lease is in use');
     if (callers.some(({ isSettled }) => isSettled)) found.push('a caller that has its outcome still waits');
     const [head] = callers;
-    const mayServe = ({ limit, permits }: L): boolean => limit === head?.limit && permits === head.permits;
+    const mayServe = ({ limit, permits }: L): boolean => limit !== head?.limit || permits === head.permits;
     if (head !== undefined && this.queue.size === 0 && !this.leases.some(mayServe)) {
       found.push('callers wait, and nothing will serve them');
     }

@@ -599,8 +599,12 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     return true;
   }
 
-  /** Gives the caller an entry that has none, but whose request is still under way. Whether there was one. */
+  /**
+   * Gives the caller an entry that has none, but whose request is still under way. Whether there was one. Its position may be
+   * before those of callers ahead, which a request for fewer permits must not overtake.
+   */
   private takeBack(caller: C, now: MonotonicMs): boolean {
+    if (this.entries.some(({ permits }) => permits !== caller.permits)) return false;
     for (const entry of this.freed) {
       if (!entry.suits(caller)) continue;
       this.freed = without(this.freed, entry);
