@@ -35,7 +35,7 @@ export type {
   AcquireTrace,
   HoldTrace,
   LockEventMessage,
-  StoreOperation,
+  StoreRequestKind,
   StoreRequestMessage,
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
@@ -65,7 +65,7 @@ export {
 export type {
   LockAbortedEvent,
   LockClosedEvent,
-  LockDegradedEvent,
+  LockLocalEvent,
   LockEvent,
   LockGrantedEvent,
   LockLostEvent,

@@ -27,9 +27,9 @@ export function snapshotOf(locks: LockService, recent: readonly ShownEvent[]): P
       .held()
       .slice(0, MOST_HOLDS)
       .map((hold) => {
-        const { token, since, heldFor, remaining, degraded } = hold;
+        const { token, since, heldFor, remaining, local } = hold;
         const renewalError = hold.renewalError?.message ?? null;
-        return { ...shownUse(hold), token, since, heldFor, remaining, renewalError, degraded };
+        return { ...shownUse(hold), token, since, heldFor, remaining, renewalError, local };
       }),
     busiest: busiestOf(locks.waiting()),
     lost: locks.lost().map((loss) => {
@@ -131,8 +131,8 @@ function listed(
   return { type, key, at, label: label ?? null, token, lasted, detail };
 }
 
-function shownUse({ key, name, mode, limit, label }: HeldLock | LostLock): ShownUse {
-  return { key, name, mode, limit: finite(limit), label: label ?? null };
+function shownUse({ key, operation, mode, limit, label }: HeldLock | LostLock): ShownUse {
+  return { key, operation, mode, limit: finite(limit), label: label ?? null };
 }
 
 function busiestOf(waiting: readonly WaitingCall[]): readonly BusyKey[] {
@@ -150,7 +150,7 @@ function busiestOf(waiting: readonly WaitingCall[]): readonly BusyKey[] {
 }
 
 function shownHealth(status: LockStatus): ShownHealth {
-  const { store, degraded, closing, holds, longestHold, waiters, longestWait } = status;
+  const { store, local, closing, holds, longestHold, waiters, longestWait } = status;
   const { renewalsFailing, recentLosses } = status;
   const { connections } = store;
   return {
@@ -160,7 +160,7 @@ function shownHealth(status: LockStatus): ShownHealth {
     error: store.error?.message ?? null,
     connections: connections?.length ?? null,
     openConnections: connections?.filter(({ isOpen }) => isOpen).length ?? null,
-    degraded,
+    local,
     closing,
     holds,
     longestHold,

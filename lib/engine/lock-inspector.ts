@@ -1,6 +1,6 @@
 import type { LockBreakOptions, LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
-import { DEFAULT_NAME, sharingOf } from '../model/lock-kind.js';
+import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
 import { refuse } from '../model/option-checks.js';
 import { CURSOR_RULE } from '../model/inspect.options.js';
@@ -186,7 +186,7 @@ export class LockInspector {
       return await send();
     } catch (error) {
       if (error instanceof LockUnavailableError || error instanceof LockOptionsError) throw error;
-      const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
+      const subject = { key, operation: DEFAULT_OPERATION, limit: 1, label: undefined };
       throw engine.reporter.reported(engine.reporter.unavailable(subject, storeFailure(error)));
     }
   }

@@ -117,7 +117,7 @@ export class LockHealthIndicator {
       reasons: [...down, ...degraded],
       store: store.name,
       reachable: store.reachable === true,
-      local: status.degraded,
+      local: status.local,
       holds,
       waiters,
     };
@@ -166,13 +166,13 @@ function resolveThresholds(thresholds: LockHealthThresholds): Limits {
 
 /** Why no lock can be acquired; empty if locks can be. */
 function reasonsToBeDown(
-  { store, degraded, closing }: LockStatus,
+  { store, local, closing }: LockStatus,
   { unreachableFor }: Limits,
   now: number,
 ): readonly string[] {
   if (closing) return ['the application shuts down, and takes no locks any more'];
   // Locks are granted locally.
-  if (degraded) return [];
+  if (local) return [];
   const { reachable, failingSince } = store;
   const unreachable = now - ((reachable === false ? store.since : undefined) ?? Infinity);
   if (unreachable >= unreachableFor) {
@@ -189,9 +189,9 @@ function reasonsToBeDegraded(
   held: () => readonly HeldLock[],
   { longestHold, longestWait }: Limits,
 ): readonly string[] {
-  const { degraded, store, renewalsFailing, watchdogTimeout, recentLosses } = status;
+  const { local, store, renewalsFailing, watchdogTimeout, recentLosses } = status;
   const reasons: string[] = [];
-  if (degraded) reasons.push(`locks are taken in this process only, since ${store.name} is out of reach`);
+  if (local) reasons.push(`locks are taken in this process only, since ${store.name} is out of reach`);
   else if (store.reachable === false) reasons.push(`${store.name} did not answer: ${causeOf(store)}`);
   else if (store.failingSince !== undefined) reasons.push(`${store.name} grants no locks: ${causeOf(store)}`);
   if (renewalsFailing > 0) {

@@ -1,5 +1,5 @@
 import type { LockService } from '../api/lock.service.js';
-import { moduleOf, type LockKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
+import { instanceOf, type LockKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
 
 /** The value of one series of a gauge. */
 export interface GaugeValue {
@@ -27,13 +27,13 @@ export class LockGauges {
   }
 
   private valuesOf(service: LockService): readonly GaugeValue[] {
-    const { instance, longestWait, leastRemaining, degraded } = service.status();
-    const attributes = moduleOf(instance);
+    const { instance, longestWait, leastRemaining, local } = service.status();
+    const attributes = instanceOf(instance);
     const values: GaugeValue[] = [
       ...this.counted('active', service.held(), attributes),
       ...this.counted('waiting', service.waiting(), attributes),
       { metric: 'oldestWait', value: longestWait / 1_000, attributes },
-      { metric: 'degraded', value: degraded ? 1 : 0, attributes },
+      { metric: 'local', value: local ? 1 : 0, attributes },
     ];
     if (leastRemaining !== undefined) {
       values.push({ metric: 'leaseMargin', value: leastRemaining / 1_000, attributes });
@@ -46,16 +46,16 @@ export class LockGauges {
     uses: readonly LockKind[],
     attributes: MetricAttributes,
   ): readonly GaugeValue[] {
-    const gauge = `${metric} ${attributes.module ?? ''}`;
+    const gauge = `${metric} ${attributes.instance ?? ''}`;
     // One series exists from the start: a missing series can't be told from a missing exporter.
     const kinds =
       this.seen.get(gauge) ??
-      new Map<string, LockKind>([['exclusive default', { name: 'default', mode: 'exclusive' }]]);
+      new Map<string, LockKind>([['exclusive default', { operation: 'default', mode: 'exclusive' }]]);
     this.seen.set(gauge, kinds);
     const counts = new Map<string, number>();
-    for (const { name, mode } of uses) {
-      const id = `${mode} ${name}`;
-      if (!kinds.has(id)) kinds.set(id, { name, mode });
+    for (const { operation, mode } of uses) {
+      const id = `${mode} ${operation}`;
+      if (!kinds.has(id)) kinds.set(id, { operation, mode });
       counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return [...kinds].map(([id, kind]) => ({

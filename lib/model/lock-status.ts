@@ -23,7 +23,7 @@ export interface HeldLock extends LockUse {
   /** The error of the last renewal, if it failed. */
   readonly renewalError: Error | undefined;
   /** Whether it is held in this process only, because the store was unreachable (`onUnavailable: 'local'`). */
-  readonly degraded: boolean;
+  readonly local: boolean;
   /**
    * Where the code called `acquire()` or `tryAcquire()`, such as `at Orders.ship (/app/orders.js:12:30)`. Undefined for other
    * holds, with `NODE_ENV=production`, with `warnHeldAfter: false`, and for calls beyond about 1 000 a second.
@@ -72,7 +72,7 @@ export interface LockStatus {
   readonly clientId: string;
   readonly store: StoreStatus;
   /** Whether locks are acquired in this process only, because the store is unreachable (`onUnavailable: 'local'`). */
-  readonly degraded: boolean;
+  readonly local: boolean;
   /** Whether calls are rejected because the application has shut down. */
   readonly closing: boolean;
   /** The number of locks that this process holds. */

@@ -55,7 +55,7 @@ export function keyArrayRules(context: ContractContext): void {
         expect([...lock.tokens.keys()]).toEqual([a, b, c]);
         expect(lock.token).toBe(lock.tokens.get(a));
         expect(lock.isHeld).toBe(true);
-        expect(lock.degraded).toBe(false);
+        expect(lock.local).toBe(false);
         expect(lock.remaining).toBeGreaterThan(20_000);
         expect(lock.remaining).toBeLessThan(30_000);
         expect(() => lock.assertHeld()).not.toThrow();

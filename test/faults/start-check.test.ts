@@ -55,7 +55,7 @@ describe('the check at start', () => {
       expect(app.log.matching('Locks are kept')).toEqual([]);
       await proxy.accept();
       await until('locks are taken in Redis', () =>
-        app.locks.withLock(scene.key(), { waitTime: 10_000 }, ({ degraded }) => !degraded),
+        app.locks.withLock(scene.key(), { waitTime: 10_000 }, ({ local }) => !local),
       );
       const [line, ...more] = app.log.matching('Locks are kept');
       expect(line).toMatch(/^Locks are kept in Redis at .*, as client [\w-]{22}@[\w.-]+\/\d+\.$/);

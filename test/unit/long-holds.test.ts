@@ -39,7 +39,7 @@ describe('warnHeldAfter', () => {
   it('logs a hold longer than ten minutes once, with its label, its name and the call site of acquire()', async () => {
     const app = await start();
     async function forgetful(): Promise<void> {
-      await app.locks.acquire('order:1', { label: 'import', name: 'orders' });
+      await app.locks.acquire('order:1', { label: 'import', operation: 'orders' });
     }
     await forgetful();
     await elapse(9.9 * MINUTE);

@@ -252,7 +252,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     const locks = module.get(LockService);
     store.setUnavailable();
     const lock = await locks.acquire('k', { leaseTime: 10_000 });
-    expect(lock.degraded).toBe(true);
+    expect(lock.local).toBe(true);
     await store.advance(10_000);
     expect(lock.isHeld).toBe(false);
     store.setAvailable();

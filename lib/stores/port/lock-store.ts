@@ -75,7 +75,7 @@ export interface LockStoreClient {
    * Reports that from now on locks are acquired in this process only, and why; or, with `false`, that they are acquired in
    * the store again. For stores with a fallback.
    */
-  degraded(isLocal: boolean, cause?: LockStoreError): void;
+  locksLocally(isLocal: boolean, cause?: LockStoreError): void;
   /** Writes a line to the operator's log. */
   warn(message: string): void;
 }
@@ -278,7 +278,7 @@ export interface Grant {
   /** Whether waiters of other sessions are known; not if left out. */
   readonly othersWait?: boolean;
   /** Whether the grant holds in this process only; not if left out. */
-  readonly degraded?: boolean;
+  readonly local?: boolean;
 }
 
 export type AcquireReply =

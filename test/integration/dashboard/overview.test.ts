@@ -59,7 +59,7 @@ describe('O20: the overview of the lock dashboard', () => {
     const page = await pages.start({ locks: redis() });
     await page.overview(); // the first visit
     const [seller, buyer] = [await worker(), await worker()];
-    const hold = await seller.acquire('stock:pear', { label: 'order 7', name: 'checkout' });
+    const hold = await seller.acquire('stock:pear', { label: 'order 7', operation: 'checkout' });
     const readers = await seller.acquire('prices', { mode: 'shared', leaseTime: 60_000 });
     const queued = next(buyer.events, ({ type }) => type === 'queued');
     const waiting = buyer.acquire('stock:pear', { waitTime: 60_000, label: 'order 8' });
@@ -83,7 +83,7 @@ describe('O20: the overview of the lock dashboard', () => {
         {
           key: 'stock:pear',
           label: 'order 7',
-          name: 'checkout',
+          operation: 'checkout',
           mode: 'exclusive',
           limit: 1,
           token: hold.token,
@@ -91,7 +91,7 @@ describe('O20: the overview of the lock dashboard', () => {
         { key: 'prices', mode: 'shared', limit: null, token: readers.token },
       ],
       busiest: [],
-      health: { reachable: true, holds: 2, waiters: 0, recentLosses: 0, degraded: false },
+      health: { reachable: true, holds: 2, waiters: 0, recentLosses: 0, local: false },
     });
     const other = processes.find((each) => each.client === buyer.status().clientId);
     expect(other?.busiest).toMatchObject([{ key: 'stock:pear', callers: 1 }]);

@@ -108,7 +108,7 @@ describe('O15: readiness over HTTP', () => {
     // Not down, even with the strict check.
     expect(await ask(app)).toMatchObject({ status: 200, locks: { status: 'degraded' } });
     const handle = await app.locks.acquire('order:secret');
-    expect(handle.degraded).toBe(true);
+    expect(handle.local).toBe(true);
     await handle.release();
     expect(await ask(app)).toMatchObject({ status: 200, locks: { status: 'degraded', reachable: false } });
     await proxy.accept();

@@ -56,7 +56,7 @@ describe('LeaderElectionModule', () => {
     await until('it is the leader', () => election.isLeader);
     const locks = module.get(LockService);
     const token = election.leadership?.token;
-    expect(locks.held()).toMatchObject([{ key: 'leader:poller', token, name: 'leader election' }]);
+    expect(locks.held()).toMatchObject([{ key: 'leader:poller', token, operation: 'leader election' }]);
     expect(calls).toEqual([`elected ${String(token)}`]);
   });
 
@@ -84,7 +84,7 @@ describe('LeaderElectionModule', () => {
       ]),
     );
     const locks = module.get(LockService);
-    await until('locks are local', async () => (await locks.acquire('key')).degraded, { deadline: 20_000 });
+    await until('locks are local', async () => (await locks.acquire('key')).local, { deadline: 20_000 });
     expect(module.get(Poller).election.isLeader).toBe(false);
   });
 

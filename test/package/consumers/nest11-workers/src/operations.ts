@@ -74,7 +74,7 @@ async function main(): Promise<void> {
   });
   await locks.forceRelease('lost');
   await lost;
-  await locks.withLock('k', { name: 'checkout' }, () => undefined);
+  await locks.withLock('k', { operation: 'checkout' }, () => undefined);
   const degraded = JSON.parse((await get('/ready')).text) as { status: string; info: object };
   const redis = Number(process.env['REDIS_PID']);
   process.kill(redis, 'SIGSTOP');
@@ -90,7 +90,9 @@ async function main(): Promise<void> {
     JSON.stringify({
       degraded,
       metrics: text.match(/^# TYPE distributed_lock\w+/gm)?.length,
-      counted: /^distributed_lock_hold_duration_seconds_count\{.*name="checkout".*\} (\d+)$/m.exec(text)?.[1],
+      counted: /^distributed_lock_hold_duration_seconds_count\{.*operation="checkout".*\} (\d+)$/m.exec(
+        text,
+      )?.[1],
       spans: spans.getFinishedSpans().map(({ name }) => name),
     }),
   );
