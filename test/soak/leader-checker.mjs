@@ -175,7 +175,9 @@ class Takeovers {
     if (wasReleased && term.workEndedAt > next.from) {
       this.findings.add('work-overlap', next.from, `${next} came before the work of ${term} had ended`);
     }
-    const stalled = this.stalls.duringAny([term.process, next.process], from, next.from);
+    // Whatever a leader that does not release its lock is doing, its lease is over in time.
+    const busy = wasReleased ? [term.process, next.process] : [next.process];
+    const stalled = this.stalls.duringAny(busy, from, next.from);
     const gap = Math.max(0, next.from - from - stalled);
     this.#figures[wasReleased ? 'handOver' : 'crash'].push(gap);
     if (gap > (wasReleased ? this.rules.handOver : this.rules.takeover)) {

@@ -41,7 +41,8 @@ class Candidate {}
 Module({
   imports: [
     DistributedLockModule.forRoot({
-      ...(await moduleOptions(settings.store, settings.url, settings.build)),
+      // A session that outlives the lease would keep the lock of a leader that crashed.
+      ...(await moduleOptions(settings.store, settings.url, settings.build, { sessionTimeout: undefined })),
       shutdownTimeout: 4_000,
     }),
     LeaderElectionModule.forFeature('office', {

@@ -117,9 +117,10 @@ describe('leader checker', () => {
     expect(killed().leads('b', 20, 12_499, lastsToTheEnd).kinds).toEqual([]);
     expect(killed().leads('b', 20, 12_501, lastsToTheEnd).kinds).toEqual(['late-takeover']);
     expect(killed().kinds).toEqual(['late-takeover']);
-    // Its loop was blocked.
-    const blocked = killed().add('stall', 12_400, { p: 'b', from: 11_400 }).leads('b', 20, 12_501, 99_990);
-    expect(blocked.kinds).toEqual([]);
+    const whileBlocked = (p: string): string[] =>
+      killed().add('stall', 12_400, { p, from: 11_400 }).leads('b', 20, 12_501, lastsToTheEnd).kinds;
+    expect(whileBlocked('b')).toEqual([]);
+    expect(whileBlocked('a')).toEqual(['late-takeover']);
   });
 
   it('B82, B83: finds a hand-over after a resignation or shutdown that is too late', () => {

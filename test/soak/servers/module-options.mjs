@@ -10,12 +10,14 @@ const OPTIONS = {
     const { etcdStore } = await load(build, 'stores/etcd/index.js');
     return { store: etcdStore({ hosts: hosts.split(',') }) };
   },
-  zookeeper: async (hosts, build) => {
+  zookeeper: async (hosts, build, sessionTimeout) => {
     const { zookeeperStore } = await load(build, 'stores/zookeeper/index.js');
-    // So short that leftovers of a killed process have expired at the end of a run.
-    return { store: zookeeperStore({ hosts, sessionTimeout: 8_000 }) };
+    return { store: zookeeperStore({ hosts, sessionTimeout }) };
   },
 };
+
+/** So short that leftovers of a killed process have expired at the end of a run. */
+const SESSION_TIMEOUT = 8_000;
 
 /**
  * Module options for locks in this server.
@@ -23,9 +25,10 @@ const OPTIONS = {
  * @param {string} store one of `storeNames()`
  * @param {string} url
  * @param {string} build the entry of the build
+ * @param {{ sessionTimeout?: number | undefined }} [options] of ZooKeeper; undefined: as the lease needs it
  */
-export function moduleOptions(store, url, build) {
-  return OPTIONS[store](url, build);
+export function moduleOptions(store, url, build, { sessionTimeout } = { sessionTimeout: SESSION_TIMEOUT }) {
+  return OPTIONS[store](url, build, sessionTimeout);
 }
 
 /** Loads another module of the build. */
