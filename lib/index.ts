@@ -10,8 +10,9 @@ export type {
   RedisModuleOptions,
   StoreModuleOptions,
 } from './nest/module/distributed-lock.options.js';
+export { LockAdmin } from './api/lock-admin.js';
 export { LockService, type LockedWork } from './api/lock.service.js';
-export { getLockServiceToken } from './nest/module/lock-service.injection.js';
+export { getLockAdminToken, getLockServiceToken } from './nest/module/lock-service.injection.js';
 export type { LockHandle, ReleaseOutcome } from './model/lock-handle.js';
 export type {
   LockHolder,
@@ -46,7 +47,7 @@ export {
   type ExponentialOptions,
   type LockRetryOptions,
 } from './model/lock-retry.options.js';
-export { InjectLockService, Locked } from './nest/decorators.js';
+export { InjectLockAdmin, InjectLockService, Locked } from './nest/decorators.js';
 export type { LockedDecorator, LockedOptions, OnBusy } from './nest/locked/locked.options.js';
 export {
   LockClosedError,

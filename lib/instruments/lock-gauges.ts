@@ -1,4 +1,4 @@
-import type { LockService } from '../api/lock.service.js';
+import type { LockAdmin } from '../api/lock-admin.js';
 import { instanceOf, type LockKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
 
 /** The value of one series of a gauge. */
@@ -14,24 +14,24 @@ export class LockGauges {
   private readonly seen = new Map<string, Map<string, LockKind>>();
   private values: readonly GaugeValue[] | undefined;
 
-  /** @param services called at each reading */
-  constructor(private readonly services: () => readonly LockService[]) {}
+  /** @param admins called at each reading */
+  constructor(private readonly admins: () => readonly LockAdmin[]) {}
 
   /** All gauges. Calls of one tick share a reading, since Prometheus collects one gauge after the other. */
   read(): readonly GaugeValue[] {
     if (this.values === undefined) {
-      this.values = this.services().flatMap((service) => this.valuesOf(service));
+      this.values = this.admins().flatMap((admin) => this.valuesOf(admin));
       queueMicrotask(() => (this.values = undefined));
     }
     return this.values;
   }
 
-  private valuesOf(service: LockService): readonly GaugeValue[] {
-    const { instance, longestWait, leastRemaining, local } = service.status();
+  private valuesOf(admin: LockAdmin): readonly GaugeValue[] {
+    const { instance, longestWait, leastRemaining, local } = admin.status();
     const attributes = instanceOf(instance);
     const values: GaugeValue[] = [
-      ...this.counted('active', service.held(), attributes),
-      ...this.counted('waiting', service.waiting(), attributes),
+      ...this.counted('active', admin.held(), attributes),
+      ...this.counted('waiting', admin.waiting(), attributes),
       { metric: 'oldestWait', value: longestWait / 1_000, attributes },
       { metric: 'local', value: local ? 1 : 0, attributes },
     ];

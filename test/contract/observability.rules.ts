@@ -27,7 +27,7 @@ export function observabilityRules(context: ContractContext): void {
       const [one, two] = [context.key(), context.key()];
       const first = await app.locks.acquire(one, { operation: 'import', label: 'nightly' });
       const shared = await app.locks.acquire(two, { mode: 'shared', leaseTime: 60_000 });
-      const held = app.locks.held();
+      const held = app.admin.held();
       expect(held).toMatchObject([
         { key: one, operation: 'import', mode: 'exclusive', limit: 1, label: 'nightly', token: first.token },
         {
@@ -46,9 +46,9 @@ export function observabilityRules(context: ContractContext): void {
         expect([renewalError, local]).toEqual([undefined, false]);
       }
       await first.release();
-      expect(app.locks.held().map(({ key }) => key)).toEqual([two]);
+      expect(app.admin.held().map(({ key }) => key)).toEqual([two]);
       await shared.release();
-      expect(app.locks.held()).toEqual([]);
+      expect(app.admin.held()).toEqual([]);
     });
 
     it('held() lists each of several readers of a process, and a hold that was handed over under the operation of its own call', async () => {
@@ -58,7 +58,7 @@ export function observabilityRules(context: ContractContext): void {
         ['a', 'b', 'c'].map((label) => app.locks.acquire(key, { mode: 'shared', label, operation: label })),
       );
       expect(
-        app.locks
+        app.admin
           .held()
           .map(({ label }) => label)
           .sort(),
@@ -66,10 +66,10 @@ export function observabilityRules(context: ContractContext): void {
       for (const reader of readers) await reader.release();
       const holder = await app.locks.acquire(key, { operation: 'first' });
       const following = app.locks.acquire(key, { operation: 'second', label: 'next' });
-      await until('the other waits', () => app.locks.waiting().length === 1);
+      await until('the other waits', () => app.admin.waiting().length === 1);
       await holder.release();
       const next = await following;
-      expect(app.locks.held()).toMatchObject([
+      expect(app.admin.held()).toMatchObject([
         { key, operation: 'second', label: 'next', token: next.token },
       ]);
       await next.release();
@@ -81,8 +81,8 @@ export function observabilityRules(context: ContractContext): void {
       const holder = await app.locks.acquire(key);
       const queued = app.locks.acquire(key, { operation: 'checkout', label: 'order 7' });
       const polling = app.locks.acquire(key, { waitTime: 60_000, retry: { maxAttempts: 1_000 } });
-      await until('both wait', () => app.locks.waiting().length === 2);
-      const calls = app.locks.waiting();
+      await until('both wait', () => app.admin.waiting().length === 2);
+      const calls = app.admin.waiting();
       expect(calls).toHaveLength(2);
       expect(calls).toContainEqual(
         expect.objectContaining({
@@ -97,7 +97,7 @@ export function observabilityRules(context: ContractContext): void {
       await holder.release();
       await (await queued).release();
       await (await polling).release();
-      expect(app.locks.waiting()).toEqual([]);
+      expect(app.admin.waiting()).toEqual([]);
     });
 
     it('status() counts holds and waits, and reports that the store is reachable', async () => {
@@ -105,8 +105,8 @@ export function observabilityRules(context: ContractContext): void {
       const key = context.key();
       const holder = await app.locks.acquire(key);
       const waiting = app.locks.acquire(key);
-      await until('it waits', () => app.locks.status().waiters === 1);
-      const status = app.locks.status();
+      await until('it waits', () => app.admin.status().waiters === 1);
+      const status = app.admin.status();
       expect(status).toMatchObject({
         instance: undefined,
         local: false,
@@ -120,19 +120,19 @@ export function observabilityRules(context: ContractContext): void {
       expect(status.leastRemaining).toBeGreaterThan(0);
       expect(status.store.name).not.toBe('');
       expect(status.store.since).toBeGreaterThan(0);
-      expect((await app.locks.inspect(key))?.owner.startsWith(`${status.clientId}:`)).toBe(true);
+      expect((await app.admin.inspect(key))?.owner.startsWith(`${status.clientId}:`)).toBe(true);
       await holder.release();
       await (await waiting).release();
-      expect(app.locks.status()).toMatchObject({ holds: 0, waiters: 0, longestHold: 0, longestWait: 0 });
+      expect(app.admin.status()).toMatchObject({ holds: 0, waiters: 0, longestHold: 0, longestWait: 0 });
     });
 
     it('status() counts a hold that was lost', async () => {
       const app = await context.app();
       const key = context.key();
       const handle = await app.locks.acquire(key);
-      await app.locks.forceRelease(key);
+      await app.admin.forceRelease(key);
       await until('the loss is detected', () => !handle.isHeld);
-      expect(app.locks.status()).toMatchObject({ holds: 0, recentLosses: 1 });
+      expect(app.admin.status()).toMatchObject({ holds: 0, recentLosses: 1 });
     });
 
     it('list() finds locks of every process by a pattern of their keys', async () => {
@@ -144,7 +144,7 @@ export function observabilityRules(context: ContractContext): void {
       const found = new Map<string, unknown>();
       let cursor: string | undefined;
       do {
-        const some = await app.locks.list({ match: `${place}[*]{?}*`, count: 10, cursor });
+        const some = await app.admin.list({ match: `${place}[*]{?}*`, count: 10, cursor });
         for (const lock of some.locks) found.set(lock.key, lock);
         ({ cursor } = some);
       } while (cursor !== undefined);
@@ -158,7 +158,7 @@ export function observabilityRules(context: ContractContext): void {
         });
       }
       await Promise.all([...handles, beside].map((handle) => handle.release()));
-      expect((await app.locks.list({ match: `${place}*` })).locks).toEqual([]);
+      expect((await app.admin.list({ match: `${place}*` })).locks).toEqual([]);
     });
 
     it('F56: list() matches keys with any characters literally, and no pattern slows it down', async () => {
@@ -171,7 +171,7 @@ export function observabilityRules(context: ContractContext): void {
         const found = new Set<string>();
         let cursor: string | undefined;
         do {
-          const some = await app.locks.list({ match, count: 1_000, cursor });
+          const some = await app.admin.list({ match, count: 1_000, cursor });
           for (const { key } of some.locks) found.add(key);
           ({ cursor } = some);
         } while (cursor !== undefined);
@@ -196,13 +196,13 @@ export function observabilityRules(context: ContractContext): void {
       ];
       const others = [{ match: '' }, { count: 0 }, { limit: 3 } as object];
       for (const options of [...cursors.map((cursor) => ({ cursor })), ...others]) {
-        expect(await rejectionOf(app.locks.list(options))).toBeInstanceOf(LockOptionsError);
+        expect(await rejectionOf(app.admin.list(options))).toBeInstanceOf(LockOptionsError);
       }
     });
 
     it('probe() sends a request to the store', async () => {
       const app = await context.app();
-      expect(await app.locks.probe()).toMatchObject({ store: { reachable: true }, holds: 0 });
+      expect(await app.admin.probe()).toMatchObject({ store: { reachable: true }, holds: 0 });
     });
   });
 
@@ -271,7 +271,7 @@ export function observabilityRules(context: ContractContext): void {
         app.locks.acquire(keys, { operation: 'both' }),
       ];
       const failing = calls.map((call) => rejectionOf(call));
-      await until('both wait', () => app.locks.waiting().length === 2);
+      await until('both wait', () => app.admin.waiting().length === 2);
       await app.close();
       for (const failure of failing) expect(await failure).toBeInstanceOf(LockClosedError);
       expect(events.filter(({ type }) => type === 'closed')).toMatchObject([
@@ -317,7 +317,7 @@ export function observabilityRules(context: ContractContext): void {
       try {
         const handle = await app.locks.acquire(key);
         await handle.extend(60_000);
-        await app.locks.inspect(key);
+        await app.admin.inspect(key);
         expect(await handle.release()).toBe('released');
       } finally {
         unsubscribe(name, listener);

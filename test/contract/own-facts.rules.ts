@@ -135,7 +135,7 @@ export function ownFactsRules(context: ContractContext): void {
       const [first, second, third] = await readers(app, key);
       await third.end();
       const shown = async (): Promise<object | undefined> => {
-        const { token, acquiredAt, label } = (await app.locks.inspect(key)) ?? {};
+        const { token, acquiredAt, label } = (await app.admin.inspect(key)) ?? {};
         return { token, acquiredAt, label };
       };
       const expected = ({ lock: { token, acquiredAt } }: RunningWork, label: string): object => ({

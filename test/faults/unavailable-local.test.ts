@@ -160,7 +160,7 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
     expect(await app.locks.tryAcquire(key)).toBeNull();
     await local.release();
-    await until('it is in the queue of Redis', async () => (await other.locks.inspect(key))?.waiting === 1);
+    await until('it is in the queue of Redis', async () => (await other.admin.inspect(key))?.waiting === 1);
     await theirs.release();
     const second = await within(1_000, 'the lock in Redis', waiting);
     expect(second.local).toBe(false);

@@ -26,8 +26,10 @@ describe('exports', () => {
   it('are exactly these values', async () => {
     const values = [
       'DistributedLockModule',
+      'InjectLockAdmin',
       'InjectLockService',
       'InvalidCursorError',
+      'LockAdmin',
       'LockClosedError',
       'LockError',
       'LockLostError',
@@ -42,6 +44,7 @@ describe('exports', () => {
       'Locked',
       'MemoryLockStore',
       'backoff',
+      'getLockAdminToken',
       'getLockServiceToken',
     ];
     expect((await declaredExports()).values).toEqual(values);

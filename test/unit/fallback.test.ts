@@ -173,7 +173,7 @@ describe('local locks while the store is unreachable', () => {
     await goLocal(app, store);
     expect(await app.locks.tryAcquire('key')).toBeNull();
     expect(await app.locks.isLocked('key')).toBe(true);
-    expect((await app.locks.inspect('key'))?.token).toBe(held.token);
+    expect((await app.admin.inspect('key'))?.token).toBe(held.token);
     held.signal.addEventListener('abort', () => events.push('lost'));
     const local = await app.locks.acquire('key', patient).then((handle) => {
       events.push('granted');
@@ -331,7 +331,7 @@ describe('local locks while the store is unreachable', () => {
     await comeBack(app, store);
     await until(
       'the queue position in the store is gone',
-      async () => (await other.locks.inspect('key'))?.waiting === 0,
+      async () => (await other.admin.inspect('key'))?.waiting === 0,
     );
     expect(held.isHeld).toBe(true);
     expect(local.isHeld).toBe(true);
@@ -345,9 +345,9 @@ describe('local locks while the store is unreachable', () => {
     const local = await app.locks.acquire('local', patient);
     for (const handle of [stored, local] as LockHandle[]) {
       const lost = next(app.locks.events, (event) => event.type === 'lost' && event.key === handle.key);
-      expect(await app.locks.forceRelease(handle.key)).toBe(true);
+      expect(await app.admin.forceRelease(handle.key)).toBe(true);
       expect(await lost).toMatchObject({ reason: 'taken' });
-      expect(await app.locks.forceRelease(handle.key)).toBe(false);
+      expect(await app.admin.forceRelease(handle.key)).toBe(false);
       expect(await app.locks.isLocked(handle.key)).toBe(false);
     }
   });
@@ -358,9 +358,9 @@ describe('local locks while the store is unreachable', () => {
     await goLocal(app, store);
     const local = await app.locks.acquire('key', patient);
     await comeBack(app, store);
-    expect(await app.locks.forceRelease('key')).toBe(true);
+    expect(await app.admin.forceRelease('key')).toBe(true);
     await until('it is lost', () => !local.isHeld);
-    expect(await app.locks.forceRelease('key')).toBe(false);
+    expect(await app.admin.forceRelease('key')).toBe(false);
   });
 
   it('B65, B14: no request is sent after the application has ended', async () => {

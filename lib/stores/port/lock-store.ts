@@ -299,9 +299,14 @@ export interface PushedGrant extends Grant {
   readonly turnFrom?: MonotonicMs;
 }
 
-/** Identifies a hold by what `inspect` returned. Everything that is given has to match; at least one field is given. */
+/**
+ * Identifies a hold by its owner, its token, or both, as `inspect` returns them. Everything that is given has to match; at
+ * least one field is given.
+ */
 export interface NamedHold {
+  /** An owner is used for one acquisition, so a later hold of the same process has another one. */
   readonly owner?: string | undefined;
+  /** As `inspect` or the handle returns it. */
   readonly token?: number | undefined;
 }
 

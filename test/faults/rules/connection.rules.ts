@@ -65,7 +65,7 @@ export function connectionRules(scene: StoreScene): void {
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
     const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-    await until('it waits', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    await until('it waits', async () => (await holder.admin.inspect(key))?.waiting === 1);
     const deliver = proxy.hold('replies', scene.brings);
     await handle.release();
     expect(proxy.cut(scene.brings)).toBeGreaterThan(0);
@@ -83,7 +83,7 @@ export function connectionRules(scene: StoreScene): void {
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
     const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-    await until('it waits', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    await until('it waits', async () => (await holder.admin.inspect(key))?.waiting === 1);
     const accepted = proxy.connectionsAccepted;
     for (const connection of mute) connection.swallow('replies');
     await handle.release();

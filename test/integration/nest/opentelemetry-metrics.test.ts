@@ -7,6 +7,7 @@ import {
   DistributedLockModule,
   getLockServiceToken,
   LockOptionsError,
+  LockAdmin,
   LockService,
 } from '../../../lib/index.js';
 import { LockOpenTelemetryModule, type LockOpenTelemetryOptions } from '../../../lib/opentelemetry/index.js';
@@ -97,14 +98,15 @@ describe('O10: metrics of OpenTelemetry', () => {
     const app = await compile({});
     await app.init();
     const [plain, billing] = [app.get(LockService), app.get<LockService>(getLockServiceToken('billing'))];
+    const admin = app.get(LockAdmin);
     const handle = await plain.acquire('k', { operation: 'checkout' });
     const inBilling = await billing.acquire('k', { mode: 'shared' });
     const waiting = plain.acquire('k', { operation: 'checkout' });
-    await until('it waits', () => plain.waiting().length === 1);
+    await until('it waits', () => admin.waiting().length === 1);
     const meanwhile = (await telemetry.metrics())['distributed_lock.waiting'];
     await rejectionOf(plain.acquire('k', { waitTime: 0, operation: 'checkout' }));
     expect(await plain.tryAcquire('k', { operation: 'checkout' })).toBeNull();
-    await plain.forceRelease('k');
+    await admin.forceRelease('k');
     await until('it is lost', () => !handle.isHeld);
     const next = await waiting;
     const all = await telemetry.metrics();

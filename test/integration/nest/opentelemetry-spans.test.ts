@@ -6,8 +6,10 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { lastValueFrom, Observable } from 'rxjs';
 import {
   DistributedLockModule,
+  getLockAdminToken,
   getLockServiceToken,
   Locked,
+  LockAdmin,
   LockService,
   type HoldTrace,
   type LockHandle,
@@ -122,7 +124,7 @@ describe('O11: spans of OpenTelemetry', () => {
     await start();
     const holder = await store.hold('stock:secret');
     const taking = telemetry.inSpan('job', () => app.nest.get(Stock).take('secret'));
-    await until('it waits', () => locks.waiting().length === 1);
+    await until('it waits', () => app.admin.waiting().length === 1);
     await holder.release();
     await taking;
     const [acquire, hold, job] = ['lock acquire Stock.take', 'lock hold Stock.take', 'job'].map((name) =>
@@ -146,7 +148,7 @@ describe('O11: spans of OpenTelemetry', () => {
     const taking = telemetry.inSpan('job', () =>
       locks.withLock('k', { retry: {}, operation: 'poll' }, () => undefined),
     );
-    await until('it waits', () => locks.waiting().length === 1);
+    await until('it waits', () => app.admin.waiting().length === 1);
     await holder.release();
     await taking;
     expect(telemetry.span('lock acquire poll').events.map(({ name }) => name)).toEqual(['queued']);
@@ -156,7 +158,7 @@ describe('O11: spans of OpenTelemetry', () => {
     await start();
     const holder = await store.hold('busy');
     const waiting = locks.acquire(['a', 'busy'], { operation: 'several' });
-    await until('it waits', () => locks.waiting().length === 1);
+    await until('it waits', () => app.admin.waiting().length === 1);
     await locks.withLock('free', { operation: 'free' }, () => undefined);
     await holder.release();
     await (await waiting).release();
@@ -169,7 +171,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(await locks.tryAcquire('k', { operation: 'cron' })).toBeNull();
     expect(telemetry.spans).toEqual([]);
     const trying = locks.tryAcquire('k', { operation: 'cron', waitTime: 60_000 });
-    await until('it waits', () => locks.waiting().length === 1);
+    await until('it waits', () => app.admin.waiting().length === 1);
     await store.advance(60_000);
     expect(await trying).toBeNull();
     const span = telemetry.span('lock acquire cron');
@@ -282,7 +284,7 @@ describe('O11: spans of OpenTelemetry', () => {
     await billing.withLock('k', { operation: 'invoice' }, async (inner) => {
       await locks.withLock('k', { operation: 'order' }, async (own) => {
         const lost = next(billing.events, ({ type }) => type === 'lost');
-        await billing.forceRelease('k');
+        await app.nest.get<LockAdmin>(getLockAdminToken('billing')).forceRelease('k');
         await lost;
         expect([inner.isHeld, own.isHeld]).toEqual([false, true]);
       });

@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { register as defaultRegister, Registry, type OpenMetricsContentType } from 'prom-client';
-import { DistributedLockModule, LockOptionsError, LockService } from '../../../lib/index.js';
+import { DistributedLockModule, LockAdmin, LockOptionsError, LockService } from '../../../lib/index.js';
 import { LockPrometheusModule, type LockPrometheusOptions } from '../../../lib/prometheus/index.js';
 import { Scrape } from '../../support/scrape.js';
 import { rejectionOf, until } from '../../support/until.js';
@@ -162,16 +162,16 @@ describe('O10, O12: metrics for Prometheus', () => {
     class App {}
     const app = await Test.createTestingModule({ imports: [App] }).compile();
     await app.init();
-    return { app, locks: app.get(LockService) };
+    return { app, locks: app.get(LockService), admin: app.get(LockAdmin) };
   };
   const scrapeOf = async (register: Registry): Promise<Scrape> => new Scrape(await register.metrics());
 
   it('keep ended series with the value 0', async () => {
     const register = new Registry();
-    const { app, locks } = await start({ register });
+    const { app, locks, admin } = await start({ register });
     const holder = await locks.acquire('k', { operation: 'import' });
     const waiting = locks.acquire('k', { operation: 'import' });
-    await until('it waits', () => locks.waiting().length === 1);
+    await until('it waits', () => admin.waiting().length === 1);
     const during = await scrapeOf(register);
     expect(during.value('distributed_lock_active', { operation: 'import' })).toBe(1);
     expect(during.value('distributed_lock_waiting', { operation: 'import' })).toBe(1);

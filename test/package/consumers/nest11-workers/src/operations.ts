@@ -9,7 +9,7 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { DistributedLockModule, LockService } from 'nestjs-distributed-lock';
+import { DistributedLockModule, LockAdmin, LockService } from 'nestjs-distributed-lock';
 import { LockHealthIndicator } from 'nestjs-distributed-lock/health';
 import { LockOpenTelemetryModule } from 'nestjs-distributed-lock/opentelemetry';
 import { LockPrometheusModule } from 'nestjs-distributed-lock/prometheus';
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
       resolve();
     });
   });
-  await locks.forceRelease('lost');
+  await app.get(LockAdmin).forceRelease('lost');
   await lost;
   await locks.withLock('k', { operation: 'checkout' }, () => undefined);
   const degraded = JSON.parse((await get('/ready')).text) as { status: string; info: object };
