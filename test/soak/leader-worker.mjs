@@ -41,8 +41,7 @@ class Candidate {}
 Module({
   imports: [
     DistributedLockModule.forRoot({
-      // A session that outlives the lease would keep the lock of a leader that crashed.
-      ...(await moduleOptions(settings.store, settings.url, settings.build, { sessionTimeout: undefined })),
+      ...(await moduleOptions(settings.store, settings.url, settings.build)),
       shutdownTimeout: 4_000,
     }),
     LeaderElectionModule.forFeature('office', {

@@ -10,14 +10,11 @@ const OPTIONS = {
     const { etcdStore } = await load(build, 'stores/etcd/index.js');
     return { store: etcdStore({ hosts: hosts.split(',') }) };
   },
-  zookeeper: async (hosts, build, sessionTimeout) => {
+  zookeeper: async (hosts, build) => {
     const { zookeeperStore } = await load(build, 'stores/zookeeper/index.js');
-    return { store: zookeeperStore({ hosts, sessionTimeout }) };
+    return { store: zookeeperStore({ hosts }) };
   },
 };
-
-/** So short that leftovers of a killed process have expired at the end of a run. */
-const SESSION_TIMEOUT = 8_000;
 
 /**
  * Module options for locks in this server.
@@ -25,10 +22,9 @@ const SESSION_TIMEOUT = 8_000;
  * @param {string} store one of `storeNames()`
  * @param {string} url
  * @param {string} build the entry of the build
- * @param {{ sessionTimeout?: number | undefined }} [options] of ZooKeeper; undefined: as the lease needs it
  */
-export function moduleOptions(store, url, build, { sessionTimeout } = { sessionTimeout: SESSION_TIMEOUT }) {
-  return OPTIONS[store](url, build, sessionTimeout);
+export function moduleOptions(store, url, build) {
+  return OPTIONS[store](url, build);
 }
 
 /** Loads another module of the build. */
