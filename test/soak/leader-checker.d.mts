@@ -1,6 +1,9 @@
 import type { HistoryEvent, HistoryRules, Verdict } from './history-checker.mjs';
 
-export interface ElectionRules extends Pick<HistoryRules, 'closing' | 'exiting' | 'longestLease'> {
+export interface ElectionRules extends Pick<
+  HistoryRules,
+  'closing' | 'exiting' | 'longestLease' | 'afterCrash'
+> {
   /** Until the next leader after a crash, ms. */
   readonly takeover: number;
   /** After a resignation or shutdown, ms. */

@@ -50,13 +50,14 @@ class Term {
  * Checks the history of an election. Pure: events in, findings out.
  *
  * @param {Iterable<object>} events in order of their time `t` (monotonic ms, one clock for all)
- * @param {{ takeover: number, handOver: number, settle: number, closing: number, exiting: number, longestLease: number }} rules
+ * @param {{ takeover: number, handOver: number, settle: number, closing: number, exiting: number, longestLease: number,
+ *   afterCrash: number }} rules
  *   ms. `takeover`: until the next leader after a crash; `handOver`: after a resignation or shutdown; `settle`: how long a fault
  *   has effects after its end
  */
 export function checkElection(events, rules) {
   const findings = new Findings();
-  const stalls = new Stalls();
+  const stalls = new Stalls(rules);
   const processes = new Processes(findings, rules);
   const record = new ElectionRecord(findings);
   for (const event of events) {
