@@ -40,6 +40,7 @@ export type {
   StoreRequestMessage,
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
+export type { LockKind } from './model/lock-kind.js';
 export type { LockOptions } from './model/lock.options.js';
 export {
   backoff,
@@ -51,6 +52,7 @@ export { InjectLockAdmin, InjectLockService, Locked } from './nest/decorators.js
 export type { LockedDecorator, LockedOptions, OnBusy } from './nest/locked/locked.options.js';
 export {
   LockClosedError,
+  LockConflictError,
   LockError,
   LockLostError,
   LockNotHeldError,
@@ -59,6 +61,7 @@ export {
   LockTimeoutError,
   type LockTimeoutHolder,
   LockUnavailableError,
+  LockUnsupportedError,
   LockUpgradeError,
   type LockErrorCode,
   type LockLostReason,
@@ -82,36 +85,6 @@ export type {
   StoreAvailableEvent,
   StoreUnavailableEvent,
 } from './model/lock.events.js';
-export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js';
-export type {
-  AcquireReply,
-  AcquireRequest,
-  BreakReply,
-  Grant,
-  LockBoard,
-  LockClock,
-  LockStore,
-  LockStoreClient,
-  LockStoreSession,
-  ListedKeys,
-  ListKeysRequest,
-  LockTimers,
-  MonotonicMs,
-  NamedHold,
-  OwnerId,
-  OwnerRequest,
-  PushedGrant,
-  RaiseRequest,
-  ReleaseReply,
-  RenewReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoredHold,
-  StoredLock,
-  StoredWaiter,
-  WallClockMs,
-} from './stores/port/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export type {
   RedisClusterOptions,

@@ -1,18 +1,20 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   LockLostError,
-  LockOptionsError,
-  LockStoreError,
+  LockConflictError,
   LockTimeoutError,
   LockUnavailableError,
   MemoryLockStore,
   type LockHandle,
   type LockOptions,
+} from '../../lib/index.js';
+import {
+  LockStoreError,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
   type ReleaseReply,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';
 import { blockEventLoop, elapse, rejectionOf, until, within } from '../support/until.js';
@@ -121,7 +123,7 @@ describe('read locks and permits of one process', () => {
     const again = await other.locks.acquire('key', { limit: 5 });
     const both = [1, 2].map(() => rejectionOf(app.locks.acquire('key', { ...options, ...patient })));
     for (const error of await within(10_000, 'both', Promise.all(both))) {
-      expect(error).toBeInstanceOf(LockOptionsError);
+      expect(error).toBeInstanceOf(LockConflictError);
     }
     await again.release();
   });
