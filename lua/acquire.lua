@@ -17,7 +17,7 @@
 -- ARGV[8]  mode       how the client subscribes: p, s or a (include/queue.lua)
 -- ARGV[9]  channel    of the client
 -- ARGV[10] limit      number of permits: 1 exclusive, 0 readers
--- ARGV[11] label      purpose, URI-encoded; '' for none
+-- ARGV[11] label      purpose, URI-encoded; '' for none; then '/<permits>' if several
 --
 -- Reply: {'granted', first token, since ms, tokens, 1 if other clients wait else 0}
 --      | {'queued', ttl ms, server time us} | {'busy', ttl ms, server time us}
@@ -29,13 +29,14 @@
 local lock, queue, waiters, tombstones, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner, lease, wait = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local tokens, limit, label = tonumber(ARGV[7]), tonumber(ARGV[10]), ARGV[11]
+local permits = permits_of(label)
 local now = clock()
 
 if has_tombstone(tombstones, owner) then
   return { 'cancelled' }
 end
 
-local fields = redis.call('HMGET', lock, owner, 'limit', 'due', 'token', 'since')
+local fields = redis.call('HMGET', lock, owner, 'limit', 'due', 'token', 'since', 'extra')
 local mine = fields[1]
 
 -- Returns one token only: the others reserved with the grant may be in use.
@@ -53,7 +54,7 @@ if mine then
   end
 end
 
-local held, others_limit = shares_of(lock, fields[2], fields[3], now, true)
+local held, others_limit = shares_of(lock, fields[2], fields[3], fields[6], now, true)
 local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
 if is_whole then
   others_limit = 1
@@ -103,11 +104,11 @@ if not is_whole then
     redis.call('ZADD', queue, 'XX', 'GT', 0, owner)
   end
   local first, holding, is_last = hand_over(lock, queue, waiters, fence, now, owner, held)
-  if first == owner or (is_last and fits(holding, limit)) then
+  if first == owner or (is_last and fits(holding, limit, permits)) then
     leave_queue(queue, waiters, owner)
     local token = grant(lock, fence, owner, limit, lease, now, tokens, label)
     if limit ~= 1 and redis.call('EXISTS', queue) == 1 then
-      hand_over(lock, queue, waiters, fence, now, nil, holding + 1)
+      hand_over(lock, queue, waiters, fence, now, nil, holding + permits)
     end
     return { 'granted', token, digits(now.ms), tokens, others_wait(queue, owner) }
   end
@@ -115,8 +116,7 @@ end
 
 local left = redis.call('PTTL', lock)
 if limit ~= 1 then
-  -- The first holder to leave makes room.
   local due = redis.call('HGET', lock, 'due')
-  left = due and math.max(0, tonumber(due) - now.ms) or left
+  left = due and left_for(lock, limit, permits, tonumber(due), now) or left
 end
 return { wait and 'queued' or 'busy', left, digits(now.us) }

@@ -17,8 +17,8 @@
 local lock, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local now = clock()
 
-local fields = redis.call('HMGET', lock, 'limit', 'due', 'token')
-local is_shared = shares_of(lock, fields[1], fields[2], now) > 0
+local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra', 'token')
+local is_shared = shares_of(lock, fields[1], fields[2], fields[3], now) > 0
 local all = redis.call('HGETALL', lock)
 if #all == 0 then
   return 0
@@ -29,7 +29,7 @@ local broken
 for i = 1, #all, 2 do
   local owner = all[i]
   if is_owner(owner) and (ARGV[3] == '' or ARGV[3] == owner) then
-    local token = is_shared and decode_share(all[i + 1]).token or fields[3]
+    local token = is_shared and decode_share(all[i + 1]).token or fields[4]
     if ARGV[4] == '' or ARGV[4] == token then
       broken = owner
     end

@@ -15,9 +15,9 @@
 local lock, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local now = clock()
 
-local fields = redis.call('HMGET', lock, 'limit', 'due')
+local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra')
 if fields[1] then
-  shares_of(lock, fields[1], fields[2], now)
+  shares_of(lock, fields[1], fields[2], fields[3], now)
 end
 local held = redis.call('HKEYS', lock)
 if #held > 0 then

@@ -5,7 +5,8 @@
 -- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 --
 -- Reply: {limit, holders, waiters}, or {} if the lock is free. A flat list of owner, token, since ms,
--- ttl ms, label for each holder; of owner, callers, limit, label for each waiter
+-- ttl ms, label for each holder; of owner, callers, limit, label for each waiter. Labels end with
+-- '/<permits>' if there are several
 
 -- @include grant
 -- @include queue
@@ -14,8 +15,8 @@ local lock, queue, waiters = KEYS[1], KEYS[2], KEYS[3]
 local now = clock()
 local limit, holders, waiting = 1, {}, {}
 
-local fields = redis.call('HMGET', lock, 'limit', 'due')
-local held, shared_limit = shares_of(lock, fields[1], fields[2], now)
+local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra')
+local held, shared_limit = shares_of(lock, fields[1], fields[2], fields[3], now)
 local all = redis.call('HGETALL', lock)
 if #all == 0 then
   return {}

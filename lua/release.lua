@@ -41,6 +41,10 @@ for i = 1, #ARGV do
           now_ms = time[1] * 1000 + time[2] / 1000
         end
         call('HDEL', lock, ARGV[i])
+        local permits = string.match(mine, '/(%d+)$')
+        if permits and call('HINCRBY', lock, 'extra', 1 - permits) == 0 then
+          call('HDEL', lock, 'extra')
+        end
         local ends = tonumber(string.match(mine, '^%d+'))
         shared = shared or {}
         shared[lock] = math.max(shared[lock] or 0, ends)

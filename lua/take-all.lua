@@ -8,7 +8,7 @@
 -- ARGV[4i-3] owner  <client>:<number>
 -- ARGV[4i-2] lease  ms
 -- ARGV[4i-1] limit  number of permits: 1 exclusive, 0 readers
--- ARGV[4i]   label  purpose, URI-encoded; '' for none
+-- ARGV[4i]   label  purpose, URI-encoded; '' for none; then '/<permits>' if several
 --
 -- Reply: for each lock {token, since ms}, or {index from 0 of the first that is not available}
 
@@ -18,21 +18,22 @@
 local tombstones, fence = KEYS[#KEYS - 1], KEYS[#KEYS]
 local now = clock()
 
-local function has_room(lock, owner, limit)
-  local fields = redis.pcall('HMGET', lock, owner, 'limit', 'due')
+local function has_room(lock, owner, limit, label)
+  local fields = redis.pcall('HMGET', lock, owner, 'limit', 'due', 'extra')
   if fields.err or fields[1] then
     return false
   end
   if not fields[2] then
     return redis.call('EXISTS', lock) == 0
   end
-  local held, others_limit = shares_of(lock, fields[2], fields[3], now, true)
-  return held == 0 or (limit == others_limit and fits(held, limit))
+  local held, others_limit = shares_of(lock, fields[2], fields[3], fields[4], now, true)
+  return held == 0 or (limit == others_limit and fits(held, limit, permits_of(label)))
 end
 
 for i = 1, #ARGV / 4 do
   local lock, queue, owner, limit = KEYS[2 * i - 1], KEYS[2 * i], ARGV[4 * i - 3], tonumber(ARGV[4 * i - 1])
-  if redis.call('EXISTS', queue) == 1 or has_tombstone(tombstones, owner) or not has_room(lock, owner, limit) then
+  local is_blocked = redis.call('EXISTS', queue) == 1 or has_tombstone(tombstones, owner)
+  if is_blocked or not has_room(lock, owner, limit, ARGV[4 * i]) then
     return { i - 1 }
   end
 end

@@ -9,7 +9,7 @@
 -- ARGV[4i-3] owner  <client>:<number>
 -- ARGV[4i-2] lease  ms
 -- ARGV[4i-1] limit  number of permits, 0 for readers
--- ARGV[4i]   label  purpose, URI-encoded; '' for none
+-- ARGV[4i]   label  purpose, URI-encoded; '' for none; then '/<permits>' if several
 -- ARGV[#]    tokens  how many fencing tokens to reserve for each (shared)
 --
 -- Reply: for each lock {first token, since ms} if granted; else the ms until a lease may expire, -3 if
@@ -29,11 +29,11 @@ local replies, locks, token = {}, {}, nil
 
 -- What the requests for a lock have in common. Without `held`, none can be granted here.
 local function look_at(lock, queue, limit)
-  local fields = redis.pcall('HMGET', lock, 'limit', 'due')
+  local fields = redis.pcall('HMGET', lock, 'limit', 'due', 'extra')
   if fields.err then
     return {}
   end
-  local held, others_limit, due = shares_of(lock, fields[1], fields[2], now, true)
+  local held, others_limit, due = shares_of(lock, fields[1], fields[2], fields[3], now, true)
   local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
   local has_queue = redis.call('EXISTS', queue) == 1
   return { held = held, limit = others_limit or limit, due = due, is_whole = is_whole, has_queue = has_queue, lease = 0 }
@@ -44,8 +44,8 @@ local function is_known(lock, owner)
 end
 
 -- The reply for a request that is not granted.
-local function left_of(lock, all, limit, owner)
-  local is_full = all.is_whole and limit == 0 or (limit == all.limit and not fits(all.held, limit))
+local function left_of(lock, all, limit, owner, permits)
+  local is_full = all.is_whole and limit == 0 or (limit == all.limit and not fits(all.held, limit, permits))
   local is_behind = all.has_queue and not all.is_whole and limit == all.limit
   if not (is_full or is_behind) or is_known(lock, owner) then
     return -2
@@ -53,10 +53,10 @@ local function left_of(lock, all, limit, owner)
   if not is_full then
     return -3
   end
-  return all.is_whole and redis.call('PTTL', lock) or math.max(0, all.due - now.ms)
+  return all.is_whole and redis.call('PTTL', lock) or left_for(lock, limit, permits, all.due, now)
 end
 
-local function take_share(lock, all, owner, lease, limit, label)
+local function take_share(lock, all, owner, lease, limit, label, permits)
   local share = { ends = now.ms + lease, token = digits(token), since = since, unclaimed = '0', label = label }
   if all.due and share.ends >= all.due then
     redis.call('HSET', lock, owner, encode_share(share))
@@ -64,7 +64,10 @@ local function take_share(lock, all, owner, lease, limit, label)
     all.due = share.ends
     redis.call('HSET', lock, owner, encode_share(share), 'limit', limit, 'due', digits(share.ends))
   end
-  all.held = all.held + 1
+  if permits > 1 then
+    count_extra(lock, label, 1)
+  end
+  all.held = all.held + permits
   all.lease = math.max(all.lease, lease)
   token = token + tokens
   return { share.token, since }
@@ -72,18 +75,19 @@ end
 
 for i = 1, count do
   local lock, owner, lease, limit = KEYS[2 * i - 1], ARGV[4 * i - 3], tonumber(ARGV[4 * i - 2]), tonumber(ARGV[4 * i - 1])
+  local permits = permits_of(ARGV[4 * i])
   local all = locks[lock] or look_at(lock, KEYS[2 * i], limit)
   locks[lock] = all
   if not all.held then
     replies[i] = -2
-  elseif all.is_whole or all.has_queue or limit ~= all.limit or not fits(all.held, limit) then
-    replies[i] = left_of(lock, all, limit, owner)
+  elseif all.is_whole or all.has_queue or limit ~= all.limit or not fits(all.held, limit, permits) then
+    replies[i] = left_of(lock, all, limit, owner, permits)
   elseif (all.held > 0 or has_tombstones) and is_known(lock, owner) then
     replies[i] = -2
   else
     -- One step of the counter for all that this call may grant.
     token = token or reserve_tokens(fence, (count - i + 1) * tokens, now)
-    replies[i] = take_share(lock, all, owner, lease, limit, ARGV[4 * i])
+    replies[i] = take_share(lock, all, owner, lease, limit, ARGV[4 * i], permits)
   end
 end
 

@@ -8,17 +8,19 @@ import { printable } from './output.js';
  */
 export function lockDocument(lock: LockInfo | null, now: number): object | null {
   if (lock === null) return null;
-  const { key, mode, limit, holders, waiters, waiting } = lock;
+  const { key, mode, limit, permits = null, holders, waiters, waiting } = lock;
   return {
     key,
     mode,
     limit: finite(limit),
+    permits,
     holders: holders.map((holder) => holderDocument(holder, now)),
     waiting,
     waiters: waiters.map((waiter) => ({
       callers: waiter.callers,
       mode: waiter.mode,
       limit: finite(waiter.limit),
+      permits: waiter.permits,
       label: waiter.label ?? null,
       ...processDocument(waiter.process),
     })),
@@ -26,7 +28,7 @@ export function lockDocument(lock: LockInfo | null, now: number): object | null 
 }
 
 function holderDocument(holder: LockHolder, now: number): object {
-  const { token, acquiredAt, remaining, remainingIsBound, label, owner } = holder;
+  const { token, acquiredAt, remaining, remainingIsBound, permits, label, owner } = holder;
   return {
     token: token ?? null,
     ...processDocument(holder.process),
@@ -35,6 +37,7 @@ function holderDocument(holder: LockHolder, now: number): object {
     heldFor: heldFor(holder, now) ?? null,
     remaining: finite(remaining),
     remainingIsBound,
+    permits,
     owner,
   };
 }
@@ -48,7 +51,7 @@ function finite(number: number): number | null {
 }
 
 /** ms since the hold began. Not exact: it compares the store's clock with the local one. */
-function heldFor({ acquiredAt }: LockHolder, now: number): number | undefined {
+function heldFor({ acquiredAt }: Pick<LockHolder, 'acquiredAt'>, now: number): number | undefined {
   return acquiredAt === undefined ? undefined : Math.max(0, Math.round(now - acquiredAt));
 }
 
@@ -86,10 +89,11 @@ export function holderLines(holders: readonly LockHolder[], now: number): string
 
 /** A hold, such as `web-1 pid 4711 ("import"), token 17, for 12.3 s, lease ends in 25.0 s`. */
 export function holderText(holder: LockHolder, now: number): string {
-  const { token, remaining } = holder;
+  const { token, remaining, permits } = holder;
   const lease = remaining === Infinity ? 'a lease without end' : `lease ends in ${leaseLeft(holder)}`;
   return [
     processText(holder.process) + labelText(holder.label),
+    ...(permits === 1 ? [] : [`${permits} permits`]),
     token === undefined ? 'no token' : `token ${token}`,
     `for ${age(holder, now)}`,
     lease,
@@ -97,22 +101,27 @@ export function holderText(holder: LockHolder, now: number): string {
 }
 
 /** `25.0 s`, or `≤ 30.0 s` for an upper bound. */
-function leaseLeft({ remaining, remainingIsBound }: LockHolder): string {
+function leaseLeft({
+  remaining,
+  remainingIsBound,
+}: Pick<LockHolder, 'remaining' | 'remainingIsBound'>): string {
   return `${remainingIsBound ? '≤ ' : ''}${shownDuration(remaining)}`;
 }
 
-function waiterText({ callers, mode, limit, label, process }: LockWaiter): string {
+function waiterText({ callers, mode, limit, permits, label, process }: LockWaiter): string {
   const count = callers === 1 ? '' : `, ${callers} callers`;
-  return `${processText(process)}${labelText(label)}, ${sharing({ mode, limit })}${count}`;
+  const use = permits === 1 ? sharing({ mode, limit }) : `${permits} permits of ${limit}`;
+  return `${processText(process)}${labelText(label)}, ${use}${count}`;
 }
 
-function age(holder: LockHolder, now: number): string {
+function age(holder: Pick<LockHolder, 'acquiredAt'>, now: number): string {
   const ms = heldFor(holder, now);
   return ms === undefined ? 'an unknown time' : shownDuration(ms);
 }
 
-function sharing({ mode, limit }: Pick<LockInfo, 'mode' | 'limit'>): string {
-  return Number.isFinite(limit) && limit > 1 ? `limit ${limit}` : mode;
+function sharing({ mode, limit, permits }: Pick<LockInfo, 'mode' | 'limit'> & Partial<LockInfo>): string {
+  if (!Number.isFinite(limit) || limit === 1) return mode;
+  return permits === undefined ? `limit ${limit}` : `limit ${limit}, ${permits.free} free`;
 }
 
 function processText(process: LockProcess | undefined): string {

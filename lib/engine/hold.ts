@@ -54,6 +54,10 @@ export class Hold implements ScopeOwner, LeaseHolder {
     return new Hold(engine, lease, this, token, heldFrom, operation, label, limit);
   }
 
+  get permits(): number {
+    return this.lease.permits;
+  }
+
   /** Same interface as `MultiHold.holdOf`. */
   holdOf(key: string): Hold | undefined {
     return key === this.key ? this : undefined;

@@ -316,7 +316,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   acquire(entry: QueueEntry<PendingAcquire>, caller: PendingAcquire): MonotonicMs {
     const { engine, machine } = this;
-    const { lease, leaseTime, limit, label } = caller;
+    const { lease, leaseTime, limit, permits, label } = caller;
     const sentAt = this.leases.sendingAt();
     const answer = engine.session.acquire({
       key: this.key,
@@ -329,6 +329,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
       tokens: machine.tokensWith(caller, entry.isContended),
       contended: entry.isContended,
       limit,
+      permits,
       label,
     });
     whenReplied(

@@ -51,6 +51,7 @@ export class Lease implements Timer, LocalLease {
   readonly unclaimed: boolean;
   readonly local: boolean;
   readonly limit: number;
+  readonly permits: number;
 
   /** Of its first hold, the only one that the store knows. */
   readonly firstToken: number;
@@ -93,7 +94,7 @@ export class Lease implements Timer, LocalLease {
   /** @param began `startedAt` on the cautious clock */
   constructor(
     request: GrantedRequest,
-    caller: Pick<PendingAcquire, 'key' | 'leaseTime' | 'limit'>,
+    caller: Pick<PendingAcquire, 'key' | 'leaseTime' | 'limit' | 'permits'>,
     private readonly grant: LeaseGrant,
     readonly began: SuspendSafeMs,
     private readonly atDeadline: (lease: Lease) => void,
@@ -107,6 +108,7 @@ export class Lease implements Timer, LocalLease {
     this.unclaimed = grant.unclaimed;
     this.local = grant.local;
     this.limit = caller.limit;
+    this.permits = caller.permits;
     this.deadline = grant.deadline;
     this.wantedUntil = caller.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, caller.leaseTime);
     const term = grant.deadline - grant.startedAt;

@@ -1,10 +1,11 @@
 import type { LockBreakOutcome } from '../model/inspect.options.js';
-import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
+import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../model/lock-info.js';
 import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
 import { LockError, LockUnsupportedError, LockUnavailableError } from '../model/lock.errors.js';
 import { refuse } from '../model/option-checks.js';
 import { CURSOR_RULE } from '../model/inspect.options.js';
 import { breakHold } from '../stores/port/forwarding-session.js';
+import { isOfSemaphore, permitsOf } from '../stores/port/limits.js';
 import {
   type BreakReply,
   InvalidCursorError,
@@ -13,6 +14,7 @@ import {
   type NamedHold,
   type OwnerId,
   type StoredHold,
+  type StoredLock,
   type StoredWaiter,
 } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
@@ -36,7 +38,8 @@ export class LockInspector {
     if (stored === null || oldest === undefined) return null;
     const waiters = this.waitersOf(key, stored.waiters);
     const waiting = waiters.reduce((sum, { callers }) => sum + callers, 0);
-    return { key, ...oldest, ...sharingOf(stored.limit), holders, waiting, waiters };
+    const permits = permitsIn(stored);
+    return { key, ...oldest, ...sharingOf(stored.limit), permits, holders, waiting, waiters };
   }
 
   /** One page of the held locks. Each is inspected by itself, so that they may be of different moments. */
@@ -82,6 +85,7 @@ export class LockInspector {
       remaining,
       expiresAt: engine.clock.wall() + remaining,
       remainingIsBound: isBound && own === undefined,
+      permits: stored.permits,
       label,
       process: processOf(owner),
     };
@@ -92,11 +96,13 @@ export class LockInspector {
     const { clientId, keys } = this.engine;
     const own = `${clientId}:`;
     const placed = new Set<PendingAcquire>();
-    const waiterOf = ({ limit, label }: PendingAcquire): LockWaiter => {
-      return { callers: 1, ...sharingOf(limit), label, process: processOf(own + '0') };
+    const waiterOf = ({ limit, permits, label }: PendingAcquire): LockWaiter => {
+      return { callers: 1, ...sharingOf(limit), permits, label, process: processOf(own + '0') };
     };
-    const waiters = stored.flatMap(({ owner, callers, limit, label }): LockWaiter[] => {
-      if (!owner.startsWith(own)) return [{ callers, ...sharingOf(limit), label, process: processOf(owner) }];
+    const waiters = stored.flatMap((waiter): LockWaiter[] => {
+      const { owner, callers, limit, permits, label } = waiter;
+      if (!owner.startsWith(own))
+        return [{ callers, ...sharingOf(limit), permits, label, process: processOf(owner) }];
       const here = keys.callersAt(owner as OwnerId);
       for (const caller of here) placed.add(caller);
       return here.map(waiterOf);
@@ -186,10 +192,16 @@ export class LockInspector {
       return await send();
     } catch (error) {
       if (error instanceof LockError) throw error;
-      const subject = { key, operation: DEFAULT_OPERATION, limit: 1, label: undefined };
+      const subject = { key, operation: DEFAULT_OPERATION, limit: 1, permits: 1, label: undefined };
       throw engine.reporter.reported(engine.reporter.unavailable(subject, storeFailure(error)));
     }
   }
+}
+
+function permitsIn({ limit, holders }: StoredLock): LockPermits | undefined {
+  if (!isOfSemaphore(limit)) return undefined;
+  const held = permitsOf(holders);
+  return { held, free: Math.max(0, limit - held) };
 }
 
 /** A store that refuses to list its locks, such as for a missing right, may still grant them. */

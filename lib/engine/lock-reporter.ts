@@ -272,7 +272,7 @@ export class LockReporter {
       this.log.warn(`The lock ${JSON.stringify(key)} was broken by force, by ${JSON.stringify(by)}.`);
     }
     if (!this.hub.observed) return;
-    const subject = { key, operation: DEFAULT_OPERATION, limit: 1, label: undefined };
+    const subject = { key, operation: DEFAULT_OPERATION, limit: 1, permits: 1, label: undefined };
     this.hub.emit({ type: 'broken', ...factsOf(subject, this.clock), by });
   }
 
@@ -351,9 +351,9 @@ export class LockReporter {
 /** The same caller with another of its keys. */
 function at(
   key: string,
-  { operation, limit, label, startedAt, waitTime, holding, skips }: UnservedCaller,
+  { operation, limit, permits, label, startedAt, waitTime, holding, skips }: UnservedCaller,
 ): UnservedCaller {
-  return { key, operation, limit, label, startedAt, waitTime, holding, skips };
+  return { key, operation, limit, permits, label, startedAt, waitTime, holding, skips };
 }
 
 /** A limit as the options say it. */

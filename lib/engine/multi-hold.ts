@@ -23,6 +23,7 @@ export class MultiHold implements ScopeOwner {
   readonly acquiredAt: number;
   readonly operation: string;
   readonly limit: number;
+  readonly permits: number;
   readonly label: string | undefined;
 
   private outcome: Promise<ReleaseOutcome> | undefined;
@@ -37,12 +38,18 @@ export class MultiHold implements ScopeOwner {
     first: Hold,
     private readonly holds: readonly Hold[],
     /** Of the call, since one of the keys may be a re-entry. */
-    { operation, label, limit }: Pick<ResolvedLockOptions, 'operation' | 'label' | 'limit'>,
+    {
+      operation,
+      label,
+      limit,
+      permits,
+    }: Pick<ResolvedLockOptions, 'operation' | 'label' | 'limit' | 'permits'>,
   ) {
     this.key = first.key;
     this.token = first.token;
     this.operation = operation;
     this.limit = limit;
+    this.permits = permits;
     this.label = label;
     this.keys = holds.map(({ key }) => key);
     this.tokens = new Map(holds.map(({ key, token }) => [key, token]));

@@ -128,12 +128,14 @@ export class Overview {
     const { engine } = this;
     const owner = engine.nextOwner();
     const lease = Math.min(TRIAL_LEASE, engine.watchdogTimeout);
-    const request = { key: PROBE_KEY, owner, lease, claimLease: lease, callers: 1, tokens: 1, limit: 1 };
+    const request = { key: PROBE_KEY, owner, lease, claimLease: lease, callers: 1, tokens: 1 };
     try {
       const { outcome } = await engine.session.acquire({
         ...request,
         wait: false,
         contended: false,
+        limit: 1,
+        permits: 1,
         label: undefined,
       });
       if (outcome === 'granted') void engine.withdraw(PROBE_KEY, owner, false);

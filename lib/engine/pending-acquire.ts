@@ -133,6 +133,7 @@ export class PendingAcquire
   lateAfter: number | undefined = undefined;
 
   readonly limit = this.options.limit;
+  readonly permits = this.options.permits;
   readonly fair = this.options.fair;
   readonly leaseTime = this.options.leaseTime;
   /** The lease to request, ms. */

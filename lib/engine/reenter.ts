@@ -23,7 +23,7 @@ export async function reenter(
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
-  checkSharing(engine, outer, options.limit);
+  checkSharing(engine, outer, options);
   const inner = outer.reentry.enter(options.limit) ?? (await waitForTurn(engine, outer, options, startedAt));
   if (inner === undefined) return inner;
   // B50: no request while the lease is known good.
@@ -69,8 +69,23 @@ async function waitForTurn(
   return await wait.promise;
 }
 
-/** A reader may re-enter an exclusive hold; exclusive inside shared would wait for itself (B55). */
-function checkSharing(engine: LockEngine, { key, limit: held }: Hold, limit: number): void {
+/**
+ * A reader may re-enter an exclusive hold. Exclusive inside shared would wait for itself (B55), as may permits beside those
+ * of the hold (A14).
+ */
+function checkSharing(
+  engine: LockEngine,
+  { key, limit: held, permits: heldPermits }: Hold,
+  { limit, permits }: Pick<ResolvedLockOptions, 'limit' | 'permits'>,
+): void {
+  if (permits > heldPermits && held === limit) {
+    throw new LockUpgradeError(
+      `The lock "${key}" is held here with ${String(heldPermits)} of its ${String(limit)} permits, and can't get more of them (permits: ` +
+        `${String(permits)}): calls that wait for each other's permits would wait for ever. Take ${String(permits)} from the start, or ` +
+        'release the hold before.',
+      { keys: [key] },
+    );
+  }
   if (held === limit || (held === 1 && limit === Infinity)) return;
   if (held !== Infinity || limit !== 1) throw engine.reporter.disagreement({ key, limit }, held);
   throw new LockUpgradeError(

@@ -400,7 +400,8 @@ export class TryRequest {
 }
 
 /** Without a position in the store's queue. */
-function requestFor({ caller: { key, lease, leaseTime, limit, label }, owner }: TriedLock): AcquireRequest {
+function requestFor({ caller, owner }: TriedLock): AcquireRequest {
+  const { key, lease, leaseTime, limit, permits, label } = caller;
   return {
     key,
     owner,
@@ -412,6 +413,7 @@ function requestFor({ caller: { key, lease, leaseTime, limit, label }, owner }: 
     tokens: 1,
     contended: false,
     limit,
+    permits,
     label,
   };
 }

@@ -22,6 +22,8 @@ export interface LockHolder {
    * processes in etcd and ZooKeeper, which keep no clock for a lease. A bound says nothing about the last renewal.
    */
   readonly remainingIsBound: boolean;
+  /** How many permits of a semaphore the hold has; 1 for other locks. */
+  readonly permits: number;
   /** The option `label`: what the lock is used for. */
   readonly label: string | undefined;
   /** The holder's process; undefined if other software holds the lock. */
@@ -34,17 +36,32 @@ export interface LockWaiter {
   readonly callers: number;
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number;
+  /** How many permits of a semaphore each of them takes, in other processes the first of them; 1 for other locks. */
+  readonly permits: number;
   readonly label: string | undefined;
   readonly process: LockProcess | undefined;
 }
 
-/** A held lock, from `LockAdmin.inspect`. The properties of {@link LockHolder} are those of the oldest hold. */
-export interface LockInfo extends LockHolder {
+/** How the permits of a semaphore are used. */
+export interface LockPermits {
+  /** The sum of those of all holds. */
+  readonly held: number;
+  /** The waiters come first: a call can find the lock busy although permits are free. */
+  readonly free: number;
+}
+
+/**
+ * A held lock, from `LockAdmin.inspect`. The properties of {@link LockHolder} are those of the oldest hold, apart from
+ * `permits`.
+ */
+export interface LockInfo extends Omit<LockHolder, 'permits'> {
   readonly key: string;
   /** `'exclusive'` if no one else can hold the lock now. */
   readonly mode: 'exclusive' | 'shared';
   /** How many may hold the lock at once: 1, the `limit` of a semaphore, or `Infinity` for readers. */
   readonly limit: number;
+  /** The permits of a semaphore that all holds have together, and those that are free; undefined for other locks. */
+  readonly permits: LockPermits | undefined;
   /** All holds, the oldest first. */
   readonly holders: readonly LockHolder[];
   /** The number of waiting callers of all processes. Counts of other processes may be a second old. */

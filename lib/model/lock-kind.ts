@@ -9,6 +9,8 @@ export interface LockKind {
   readonly mode: 'exclusive' | 'shared';
   /** How many may hold the lock at once; `Infinity` for readers. */
   readonly limit: number;
+  /** How many permits of a semaphore the call takes; else 1. */
+  readonly permits: number;
   /** The option `label`: what the lock is used for. */
   readonly label: string | undefined;
 }
@@ -54,8 +56,8 @@ export function sharingOf(limit: number): Pick<LockKind, 'mode' | 'limit'> {
 }
 
 /** What events and status show of calls and holds alike. */
-export function kindOf({ operation, limit, label }: Omit<LockKind, 'mode'>): LockKind {
-  return { operation: boundedOperation(operation), ...sharingOf(limit), label };
+export function kindOf({ operation, limit, permits, label }: Omit<LockKind, 'mode'>): LockKind {
+  return { operation: boundedOperation(operation), ...sharingOf(limit), permits, label };
 }
 
 /** The common fields of all events about a key. */

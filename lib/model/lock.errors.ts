@@ -263,7 +263,10 @@ export class LockNotHeldError extends LockError {
   readonly code = 'LOCK_NOT_HELD';
 }
 
-/** An exclusive lock was requested inside a shared hold of the same key: it would wait for that hold, and so for itself. */
+/**
+ * An exclusive lock was requested inside a shared hold of the same key, or more permits inside a hold of a semaphore: the call
+ * would wait for that hold, and so for itself.
+ */
 export class LockUpgradeError extends LockError {
   readonly code = 'LOCK_UPGRADE';
 }

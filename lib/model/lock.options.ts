@@ -94,6 +94,7 @@ type Sharing =
        */
       readonly mode?: 'exclusive' | 'shared' | undefined;
       readonly limit?: Never<number, 'limit goes without mode: leave one of them out'> | undefined;
+      readonly permits?: Never<number, 'permits goes with limit, without mode'> | undefined;
     }
   | {
       /**
@@ -103,6 +104,15 @@ type Sharing =
        * @default 1
        */
       readonly limit?: number | undefined;
+      /**
+       * How many of the `limit` permits the call takes, all or none: a whole number from 1 to `limit`. Only with `limit`. Calls
+       * are served in order: while the first waiter needs more permits than are free, nobody overtakes it (within the bounds of
+       * `fair` where another process holds the permits), and `tryAcquire` finds the lock busy. The hold is renewed, released
+       * and lost as a whole. Of several keys, it takes so many permits of each.
+       *
+       * @default 1
+       */
+      readonly permits?: number | undefined;
       readonly mode?: undefined;
     };
 
@@ -147,6 +157,8 @@ export interface ResolvedLockOptions {
   readonly retry: ResolvedRetry | undefined;
   /** How many may hold the lock at once: 1 for exclusive holds, `Infinity` for shared ones. */
   readonly limit: number;
+  /** How many permits the hold takes: 1 except for semaphores. */
+  readonly permits: number;
   readonly holdAtLeast: number;
   readonly label: string | undefined;
   readonly operation: string;
@@ -175,6 +187,7 @@ export const LOCK_OPTION_NAMES = [
   'retry',
   'mode',
   'limit',
+  'permits',
   'holdAtLeast',
   'label',
   'operation',
@@ -209,6 +222,7 @@ export function resolveLockOptions(
       fair: false,
       retry: undefined,
       limit: 1,
+      permits: 1,
       holdAtLeast: 0,
       label: undefined,
       operation: DEFAULT_OPERATION,
@@ -218,13 +232,14 @@ export function resolveLockOptions(
   checkNames(where, checkObject(where, options), known);
   // Not ??, which would accept null.
   const { waitTime = defaultWaitTime, maxWaiting = defaultMaxWaiting, holdAtLeast = 0 } = options;
-  const { leaseTime, signal, onLost, fair = false, retry, mode, limit, label, operation } = options;
+  const { leaseTime, signal, onLost, fair = false, retry, mode, permits, label, operation } = options;
   const decorated = options[DECORATED];
   check(signal === undefined || isAbortSignal(signal), where, 'signal must be an AbortSignal', signal);
   check(typeof fair === 'boolean', where, 'fair must be true or false', fair);
   const wait = checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
   const lease =
     leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE });
+  const limit = checkSharing(where, mode, options.limit);
   return {
     waitTime: wait,
     maxWaiting: checkBound(where, 'maxWaiting', maxWaiting),
@@ -233,7 +248,8 @@ export function resolveLockOptions(
     onLost: onLost === undefined ? 'report' : checkOneOf(where, 'onLost', onLost, ['report', 'throw']),
     fair,
     retry: retry === undefined ? undefined : checkRetry(where, resolveRetry(where, retry), wait, fair),
-    limit: checkSharing(where, mode, limit),
+    limit,
+    permits: permits === undefined ? 1 : checkPermits(where, permits, options.limit, limit),
     holdAtLeast: checkHoldAtLeast(where, holdAtLeast, lease),
     label: label === undefined ? undefined : checkLabel(where, label),
     operation:
@@ -255,6 +271,22 @@ function checkSharing(where: string, mode: unknown, limit: unknown): number {
   if (limit !== undefined) return checkCount(where, 'limit', limit, LARGEST_LIMIT);
   if (mode === undefined) return 1;
   return checkOneOf(where, 'mode', mode, ['exclusive', 'shared']) === 'shared' ? Infinity : 1;
+}
+
+/** @param given the option `limit` */
+function checkPermits(where: string, permits: unknown, given: unknown, limit: number): number {
+  if (given === undefined) {
+    throw new LockOptionsError(
+      `${where}: permits is how many of the permits of a semaphore a call takes, so it goes with limit, and without mode; ` +
+        `got permits ${shown(permits)} without limit. Say how many permits there are, such as limit: 10, or leave permits out.`,
+    );
+  }
+  if (typeof permits === 'number' && Number.isInteger(permits) && permits >= 1 && permits <= limit)
+    return permits;
+  throw new LockOptionsError(
+    `${where}: permits must be a whole number from 1 to limit (${String(limit)}); got ${shown(permits)}. ` +
+      'Ask for fewer permits, or give all calls of the key a larger limit.',
+  );
 }
 
 function checkHoldAtLeast(where: string, holdAtLeast: unknown, leaseTime: number | undefined): number {

@@ -10,6 +10,7 @@ local function grant(lock, fence, owner, limit, lease, now, tokens, label, is_pu
     local due = redis.call('HGET', lock, 'due')
     local share = { token = token, since = since, unclaimed = is_pushed and '1' or '0', label = label }
     write_share(lock, owner, limit, due, lease, now, share)
+    count_extra(lock, label, 1)
     return token
   end
   if is_pushed then

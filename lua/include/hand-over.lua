@@ -9,12 +9,12 @@ local function push(waiter, owner, token, others, now)
   return type(receivers) == 'number' and (receivers > 0 or waiter.mode == 'a')
 end
 
--- Grants the lock, which has `held` shared holders, to the first reachable waiter, and to the next
--- ones while there is room. A waiter without heartbeats leaves the queue. A waiter whose channel has
+-- Grants the lock, of which shared holders have `held` permits, to the first reachable waiter, and to the
+-- next ones while there is room: one that does not fit keeps those behind it waiting. A waiter without heartbeats leaves the queue. A waiter whose channel has
 -- no subscriber at the moment is skipped but keeps its position. Grants are pushed with the short
 -- claim lease. The owner `asking` made this request and needs no message: when its turn comes, this
 -- returns without granting, and the caller grants.
--- Returns `asking`, or the first owner granted, or nil; the number of shared holders now; and whether
+-- Returns `asking`, or the first owner granted, or nil; the permits of all shared holders now; and whether
 -- the end of the queue was reached, so that no waiter comes before a request outside the queue.
 local function hand_over(lock, queue, waiters, fence, now, asking, held)
   local index, first = 0, nil
@@ -25,9 +25,10 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
       return first, held, true
     end
     local waiter = waiter_of(waiters, owner)
+    local permits = waiter and permits_of(waiter.label)
     if not waiter or waiter.alive_until < now.ms then
       leave_queue(queue, waiters, owner)
-    elseif not fits(held, waiter.limit) then
+    elseif not fits(held, waiter.limit, permits) then
       return first, held, false
     elseif owner == asking then
       return owner, held, false
@@ -46,7 +47,7 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
           return owner, 1, false
         end
         first = first or owner
-        held = held + 1
+        held = held + permits
       else
         remove_holder(lock, owner, now)
         waiter.heard = UNHEARD
@@ -61,11 +62,11 @@ end
 local function serve(lock, queue, waiters, fence, now, is_free)
   local held = 0
   if not is_free and redis.call('EXISTS', lock) == 1 then
-    local fields = redis.call('HMGET', lock, 'limit', 'due')
+    local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra')
     if not fields[1] then
       return
     end
-    held = shares_of(lock, fields[1], fields[2], now)
+    held = shares_of(lock, fields[1], fields[2], fields[3], now)
   end
   hand_over(lock, queue, waiters, fence, now, nil, held)
 end

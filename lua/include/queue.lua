@@ -5,7 +5,8 @@
 local HEARD, UNHEARD, HEARD_AGAIN = 0, 1, 2
 
 -- A waiter's record. Its mode is a plain subscription (p), a sharded one (s), or a plain one at any
--- server of the cluster (a), where PUBLISH does not count its receivers.
+-- server of the cluster (a), where PUBLISH does not count its receivers. The label ends with '/<permits>'
+-- if the waiter wants several.
 local function decode_waiter(text)
   local alive_until, claim, callers, heard, tokens, mode, limit, label, channel =
     string.match(text, '^(%d+) (%d+) (%d+) (%d) (%d+) (%l) (%d+) =(%S*) (.+)$')

@@ -4,6 +4,8 @@
 -- A shared lock is a hash of 'limit', the number of permits (0 for readers: any number of them, but no
 -- exclusive hold beside them), 'due', a time in ms before which no lease expires, and for each holder
 -- owner -> '<end of its lease, ms> <token> <since, ms> <1 until a pushed grant is claimed, else 0> =<label>'.
+-- The label of a holder with several permits ends with '/<permits>'; then the hash also has 'extra', by how
+-- much the permits of all holders exceed their number.
 local function decode_share(text)
   local ends, token, since, unclaimed, label = string.match(text, '^(%d+) (%d+) (%d+) (%d) =(.*)$')
   return { ends = tonumber(ends), token = token, since = since, unclaimed = unclaimed, label = label }
@@ -11,6 +13,10 @@ end
 
 local function encode_share(share)
   return table.concat({ digits(share.ends), share.token, share.since, share.unclaimed, '=' .. share.label }, ' ')
+end
+
+local function permits_of(label)
+  return tonumber(string.match(label, '/(%d+)$')) or 1
 end
 
 -- Whether a field of the hash is a holder: only owners have a colon.
@@ -23,13 +29,21 @@ local function limits_agree(one, other)
   return one == other or (one < 2 and other < 2)
 end
 
--- Whether one more holder with that limit fits beside `held` others.
-local function fits(held, limit)
-  return held == 0 or limit == 0 or (limit > 1 and held < limit)
+-- Whether one more holder with that limit and so many permits fits where `held` permits are held.
+local function fits(held, limit, permits)
+  return held == 0 or limit == 0 or (limit > 1 and held + permits <= limit)
 end
 
--- Removes the holders whose lease has expired. Returns how many are left, and the new 'due'. A request
--- for a share (`is_asking`) needs memory, so it is rejected here if the server has none.
+-- A holder with that label was added, or with -1 removed.
+local function count_extra(lock, label, sign)
+  local extra = permits_of(label) - 1
+  if extra > 0 and redis.call('HINCRBY', lock, 'extra', sign * extra) == 0 then
+    redis.call('HDEL', lock, 'extra')
+  end
+end
+
+-- Removes the holders whose lease has expired. Returns how many permits are left, and the new 'due'. A
+-- request for a share (`is_asking`) needs memory, so it is rejected here if the server has none.
 local function prune(lock, now, is_asking)
   if is_asking then
     redis.call('HSET', lock, 'due', '0')
@@ -37,40 +51,76 @@ local function prune(lock, now, is_asking)
     begin_without_memory(lock)
   end
   local fields = redis.call('HGETALL', lock)
-  local due, left = nil, 0
+  local due, left, extra, had_extra = nil, 0, 0, false
   for i = 1, #fields, 2 do
     if is_owner(fields[i]) then
-      local ends = decode_share(fields[i + 1]).ends
-      if ends <= now.ms then
+      local share = decode_share(fields[i + 1])
+      if share.ends <= now.ms then
         redis.call('HDEL', lock, fields[i])
       else
-        left = left + 1
-        due = math.min(due or ends, ends)
+        local permits = permits_of(share.label)
+        left, extra = left + permits, extra + permits - 1
+        due = math.min(due or share.ends, share.ends)
       end
+    elseif fields[i] == 'extra' then
+      had_extra = true
     end
   end
   if left == 0 then
     redis.call('DEL', lock)
   else
     redis.call('HSET', lock, 'due', digits(due))
+    if extra > 0 then
+      redis.call('HSET', lock, 'extra', extra)
+    elseif had_extra then
+      redis.call('HDEL', lock, 'extra')
+    end
   end
   return left, due
 end
 
--- The number of shared holders, their limit, and 'due', from the fields `limit` and `due`. 0 if the
--- lock is free or exclusive.
-local function shares_of(lock, limit, due, now, is_asking)
+-- The permits of all shared holders, their limit, and 'due', from the fields `limit`, `due` and `extra`.
+-- 0 if the lock is free or exclusive.
+local function shares_of(lock, limit, due, extra, now, is_asking)
   if not limit then
     return 0
   end
   if tonumber(due) > now.ms then
-    return redis.call('HLEN', lock) - 2, tonumber(limit), tonumber(due)
+    local held = redis.call('HLEN', lock) - 2
+    return extra and held - 1 + tonumber(extra) or held, tonumber(limit), tonumber(due)
   end
   local held, next_due = prune(lock, now, is_asking)
   if held == 0 then
     return 0
   end
   return held, tonumber(limit), next_due
+end
+
+-- ms until there may be room for a request: when the first lease ends or, for several permits, enough of
+-- them.
+local function left_for(lock, limit, permits, due, now)
+  if permits == 1 then
+    return math.max(0, due - now.ms)
+  end
+  local fields = redis.call('HGETALL', lock)
+  local leases, free = {}, limit
+  for i = 1, #fields, 2 do
+    if is_owner(fields[i]) then
+      local share = decode_share(fields[i + 1])
+      leases[#leases + 1] = { ends = share.ends, permits = permits_of(share.label) }
+      free = free - leases[#leases].permits
+    end
+  end
+  table.sort(leases, function(one, other)
+    return one.ends < other.ends
+  end)
+  for _, lease in ipairs(leases) do
+    free = free + lease.permits
+    if free >= permits then
+      return math.max(0, lease.ends - now.ms)
+    end
+  end
+  return 0
 end
 
 -- Writes a holder whose lease begins now, and extends the expiry of the lock if necessary. `limit` and
@@ -151,6 +201,7 @@ local function remove_holder(lock, owner, now)
     return true, true
   end
   redis.call('HDEL', lock, owner)
-  local ends = decode_share(mine).ends
-  return ends > now.ms, delete_if_empty(lock, ends, now)
+  local share = decode_share(mine)
+  count_extra(lock, share.label, -1)
+  return share.ends > now.ms, delete_if_empty(lock, share.ends, now)
 end

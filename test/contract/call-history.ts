@@ -8,6 +8,7 @@ export interface Call {
   /** Number of the application. */
   readonly app: number;
   readonly limit: number;
+  readonly permits: number;
   readonly holdAtLeast: number;
   /** Whether it waits until it is served, unless its signal aborts it. */
   readonly isPatient: boolean;
@@ -49,9 +50,9 @@ export class CallHistory {
   /** Mutual exclusion, checked on the holds that are certain. */
   exclusion(): readonly string[] {
     const witness = new SharingWitness();
-    const steps = this.certain.flatMap(({ limit, grantedAt, endedAt }) => [
-      { at: grantedAt, step: () => witness.enter(limit) },
-      { at: endedAt, step: () => witness.leave(limit) },
+    const steps = this.certain.flatMap(({ limit, permits, grantedAt, endedAt }) => [
+      { at: grantedAt, step: () => witness.enter(limit, permits) },
+      { at: endedAt, step: () => witness.leave(limit, permits) },
     ]);
     for (const { step } of steps.sort((one, other) => one.at - other.at)) step();
     return witness.findings;

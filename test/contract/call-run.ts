@@ -17,6 +17,8 @@ import { CallHistory, type Call } from './call-history.js';
 export interface CallMix {
   /** Each caller has one of these limits. */
   readonly limits: readonly number[];
+  /** The numbers of permits that callers of a semaphore take; 1 if left out. */
+  readonly permits?: readonly number[];
   /** The fraction of callers with `fair: true`, 0 … 1. */
   readonly fair: number;
   /** Whether no caller gives up: one that does leaves its queue position to the next caller of its application. */
@@ -117,13 +119,14 @@ export class CallRun {
     const app = this.apps[number];
     if (app === undefined) throw new Error('there is no such application');
     const limit = random.pick(mix.limits);
+    const permits = mix.permits === undefined ? 1 : random.pick(mix.permits);
     const patience = mix.isPatient === true ? 'long' : this.patience();
     const leave = new AbortController();
     const leaseTime = random.chance(0.15) ? 20_000 : undefined;
     const holdAtLeast = random.chance(0.1) ? random.between(1, 60) : 0;
     const waitTime = patience === 'none' ? 0 : patience === 'short' ? random.between(1, 40) : 60_000;
     const options: LockOptions = {
-      ...(limit === Infinity ? { mode: 'shared' } : { limit }),
+      ...(limit === Infinity ? { mode: 'shared' } : { limit, permits }),
       ...(patience === 'few' && { maxWaiting: random.between(0, 4) }),
       waitTime,
       leaseTime,
@@ -138,6 +141,7 @@ export class CallRun {
     const call: Call = {
       app: number,
       limit,
+      permits,
       holdAtLeast,
       isPatient: patience === 'long',
       isQueued: waitTime > 0 && patience !== 'few',

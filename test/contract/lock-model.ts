@@ -1,6 +1,7 @@
 /** A caller that wants a lock or a permit, as the model sees it. */
 export interface ModelCaller {
   readonly limit: number;
+  readonly permits: number;
 }
 
 export type ModelReply = 'granted' | 'queued' | 'busy' | 'cancelled' | { readonly conflict: number };
@@ -20,6 +21,11 @@ export class LockModel<Caller extends ModelCaller> {
   /** The limit of the holders, or else of the waiters. */
   get limit(): number | undefined {
     return this.holders[0]?.limit ?? this.waiters[0]?.limit;
+  }
+
+  /** The permits of all holders. */
+  get held(): number {
+    return this.holders.reduce((sum, { permits }) => sum + permits, 0);
   }
 
   acquire(caller: Caller, wait: boolean): ModelReply {
@@ -77,8 +83,9 @@ export class LockModel<Caller extends ModelCaller> {
     }
   }
 
-  private fits({ limit }: Caller): boolean {
-    return this.holders.length === 0 || (this.holders[0]?.limit !== 1 && this.holders.length < limit);
+  private fits({ limit, permits }: Caller): boolean {
+    if (this.holders.length === 0) return true;
+    return this.holders[0]?.limit !== 1 && this.held + permits <= limit;
   }
 }
 

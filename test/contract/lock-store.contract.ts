@@ -21,6 +21,7 @@ import { listenerRules } from './listener.rules.js';
 import { mixedLimitRules } from './mixed-limits.rules.js';
 import { observabilityRules } from './observability.rules.js';
 import { ownFactsRules } from './own-facts.rules.js';
+import { permitRules } from './permits.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
 import { releaseRules } from './release.rules.js';
@@ -72,6 +73,7 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     shareLeaseRules(context);
     shareTurnRules(context);
     conflictRules(context);
+    permitRules(context);
     mixedLimitRules(context);
     takeAllRules(context);
     observabilityRules(context);

@@ -43,8 +43,9 @@ class Caller extends PortCaller {
     client: PortClient,
     key: string,
     readonly limit: number,
+    readonly permits: number,
   ) {
-    super(client, key, { limit, lease: LEASE, claimLease: LEASE });
+    super(client, key, { limit, permits, lease: LEASE, claimLease: LEASE });
   }
 }
 
@@ -74,6 +75,7 @@ export class ModelRun {
     private readonly clients: readonly PortClient[],
     private readonly key: string,
     private readonly limits: readonly number[],
+    private readonly permits: readonly number[],
     private readonly canBeLate: boolean,
   ) {}
 
@@ -247,8 +249,14 @@ export class ModelRun {
     same('holders', namesOf(lock.holders), namesOf(holders));
     same('waiters', namesOf(lock.waiters), namesOf(waiters));
     same('limit', most, holders[0]?.limit);
-    if (lock.holders.length > most) throw new Error(`${lock.holders.length} hold what ${most} may hold`);
-    for (const [index, { token }] of lock.holders.entries()) same('token', token, holders[index]?.token);
+    const held = lock.holders.reduce((sum, { permits }) => sum + permits, 0);
+    if (held > most) throw new Error(`${held} are held of ${most}`);
+    for (const [index, { token, permits }] of lock.holders.entries()) {
+      same('token', token, holders[index]?.token);
+      same('permits', permits, holders[index]?.permits);
+    }
+    for (const [index, { permits }] of lock.waiters.entries())
+      same('permits', permits, waiters[index]?.permits);
     const late = holders.concat(waiters).find((caller) => caller.pushes > caller.due);
     if (late) throw new Error(`a grant was pushed to ${late.owner} that it should not have`);
   }
@@ -262,8 +270,9 @@ export class ModelRun {
   private newCaller(who: number, isOdd: boolean): Caller {
     const client = this.clients[who % this.clients.length];
     const limit = isOdd ? ODD : this.limits[who % this.limits.length];
-    if (!client || limit === undefined) throw new Error('no caller');
-    return new Caller(client, this.key, limit);
+    const permits = this.permits[who % this.permits.length];
+    if (!client || limit === undefined || permits === undefined) throw new Error('no caller');
+    return new Caller(client, this.key, limit, limit === Infinity ? 1 : Math.min(limit, permits));
   }
 
   private leave(person: Person): void {

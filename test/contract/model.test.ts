@@ -49,6 +49,8 @@ const step = fc.record<Step>({
 const scripts = fc.record({
   /** The limits of the callers of the key, in turn. */
   limits: fc.constantFrom([1, Infinity, Infinity], [Infinity, 1], [1], [2], [3], [4], [2, 3]),
+  /** Of those who use a semaphore, in turn; at most as many as there are. */
+  permits: fc.constantFrom([1], [1, 2], [3, 1, 2], [1, 1, 4]),
   steps: fc.array(step, { minLength: 1, maxLength: 30, size: 'max' }),
 });
 
@@ -77,9 +79,9 @@ for (const [name, open] of Object.entries(stages)) {
       await Promise.all(
         lanes.map((clients) =>
           fc.assert(
-            fc.asyncProperty(scripts, async ({ limits, steps }) => {
+            fc.asyncProperty(scripts, async ({ limits, permits, steps }) => {
               const key = `key-${randomUUID()}`;
-              const run = new ModelRun(clients, key, limits, stage.canBeLate);
+              const run = new ModelRun(clients, key, limits, permits, stage.canBeLate);
               for (const one of steps) await run.take(one);
               await run.end();
               expect(await stage.leftOf(key)).toBe(0);

@@ -14,7 +14,14 @@ import type {
   StoredHold,
   StoredLock,
 } from '../../lib/stores/port/index.js';
-import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/port/lock-store.js';
+import { breakHold } from '../../lib/stores/port/forwarding-session.js';
+import type {
+  BreakReply,
+  NamedHold,
+  RaiseRequest,
+  ReserveReply,
+  ReserveRequest,
+} from '../../lib/stores/port/lock-store.js';
 import { until } from '../support/until.js';
 import type { StoreUnderTest } from './store-under-test.js';
 
@@ -27,6 +34,7 @@ export interface AskSettings {
   readonly tokens?: number;
   readonly contended?: boolean;
   readonly limit?: number;
+  readonly permits?: number;
   readonly label?: string;
 }
 
@@ -166,6 +174,10 @@ export class PortClient {
     return this.session.inspect(key);
   }
 
+  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+    return breakHold(this.session, key, hold);
+  }
+
   forceRelease(key: string): Promise<boolean> {
     return this.session.forceRelease(key);
   }
@@ -185,6 +197,6 @@ export class PortClient {
 
 function requestOf(key: string, owner: OwnerId, settings: AskSettings = {}): AcquireRequest {
   const { lease = 20_000, claimLease = 2_000, wait = false, tokens = 1, contended = false } = settings;
-  const { callers = 1, limit = 1, label } = settings;
-  return { key, owner, lease, claimLease, wait, callers, tokens, contended, limit, label };
+  const { callers = 1, limit = 1, permits = 1, label } = settings;
+  return { key, owner, lease, claimLease, wait, callers, tokens, contended, limit, permits, label };
 }

@@ -21,6 +21,7 @@ const mixes: Record<string, CallMix> = {
   'readers and writers': { limits: [Infinity, Infinity, 1], fair: 0.1 },
   'readers and writers, strictly in order': { limits: [Infinity, 1], fair: 1, isPatient: true },
   'three permits': { limits: [3], fair: 0.2 },
+  'one to five of five permits': { limits: [5], permits: [1, 1, 1, 2, 3, 5], fair: 0.2 },
   'two permits, strictly in order': { limits: [2], fair: 1, isPatient: true },
 };
 

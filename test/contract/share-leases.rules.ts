@@ -167,7 +167,7 @@ export function shareLeaseRules(context: ContractContext): void {
       const raise = { key: one.key, owner: one.owner, token: token + 5, since, floor: token + 60_000_000 };
       if (!(await one.client.raise(raise))) return;
       const { leaseLeft, ...raised } = (await one.stored()) ?? {};
-      expect(raised).toEqual({ owner: one.owner, token: token + 5, since, label: 'why' });
+      expect(raised).toEqual({ owner: one.owner, token: token + 5, since, permits: 1, label: 'why' });
       expect(leaseLeft).toBeGreaterThan(15_000);
       expect(await two.stored()).toMatchObject({ token: before?.token, since: before?.since });
       expect(await next.hold()).toBeGreaterThan(token + 60_000_000);

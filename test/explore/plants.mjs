@@ -10,8 +10,22 @@ export const PLANTS = {
     about: 'a lease of readers serves a writer: an exclusive hold begins beside others',
     scenario: 'readers',
     file: MACHINE,
-    from: 'if (limit !== lease.limit || leaseTime !== undefined)',
-    to: 'if (leaseTime !== undefined)',
+    from: 'if (limit !== lease.limit || permits !== lease.permits || leaseTime !== undefined)',
+    to: 'if (permits !== lease.permits || leaseTime !== undefined)',
+  },
+  'permits summed wrongly': {
+    about: 'a lease passes to a caller that needs more permits',
+    scenario: 'several permits',
+    file: MACHINE,
+    from: 'permits !== lease.permits || ',
+    to: '',
+  },
+  'large request overtaken': {
+    about: 'a lease of one permit passes to a caller behind one that needs two',
+    scenario: 'several permits of one process',
+    file: MACHINE,
+    from: 'const head = this.waiting.first;\n        if (head === undefined || !this.canServe(lease, head))',
+    to: 'let head = this.waiting.first;\n        while (head !== undefined && !this.canServe(lease, head))\n            head = head.next;\n        if (head === undefined)',
   },
   'endless turn': {
     about: 'hand-overs are not counted: a process keeps the lock from others',
@@ -141,8 +155,26 @@ export const SCRIPT_PLANTS = {
   'expired permit': {
     about: 'a permit counts after its lease',
     scenario: 'permits, waiting',
-    from: 'if ends <= now.ms then',
-    to: 'if ends <= now.ms - 500 then',
+    from: 'if share.ends <= now.ms then\nredis',
+    to: 'if share.ends <= now.ms - 500 then\nredis',
+  },
+  'permits summed wrongly': {
+    about: 'waiters are granted more permits than there are',
+    scenario: 'several permits, waiting',
+    from: 'held = held + permits\nelse',
+    to: 'held = held + 1\nelse',
+  },
+  'permits kept': {
+    about: 'a hold of several permits gives back one',
+    scenario: 'several permits, waiting',
+    from: 'count_extra(lock, share.label, -1)',
+    to: '',
+  },
+  'large request overtaken': {
+    about: 'free permits go to the next waiter that needs fewer',
+    scenario: 'several permits, waiting',
+    from: 'elseif not fits(held, waiter.limit, permits) then\nreturn first, held, false',
+    to: 'elseif not fits(held, waiter.limit, permits) then\nindex = index + 1',
   },
   'late request': {
     about: 'a request is carried out after its owner was withdrawn',

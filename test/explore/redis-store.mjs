@@ -82,7 +82,7 @@ export class RedisStore {
 
   acquire(request) {
     const { owner, wait = true, claimLease = 2_000 } = request;
-    const all = { callers: 1, label: undefined, ...request, key: KEY, wait, claimLease };
+    const all = { callers: 1, permits: 1, label: undefined, ...request, key: KEY, wait, claimLease };
     const process = processOf(owner);
     return this.step(this.calls[process].acquire(all, 'p', channelOf(process)), ({ reply }) => reply);
   }
@@ -90,7 +90,7 @@ export class RedisStore {
   /** The quick way to a lock that is free; `undecided` where `acquire` has to decide. */
   take(request) {
     const { owner, limit } = request;
-    const all = [{ label: undefined, ...request, key: KEY }];
+    const all = [{ permits: 1, label: undefined, ...request, key: KEY }];
     const calls = this.calls[processOf(owner)];
     const call = limit === 1 ? calls.take(all) : calls.takeShares(all);
     return this.step(call, ([{ token, ttl }]) => {
@@ -178,13 +178,28 @@ export class RedisStore {
     if (fields.limit === undefined) {
       const ends = this.now + left;
       const token = Number(fields.token);
-      return owners.map((owner) => ({ owner, limit: 1, token, ends, isUnclaimed: 'unclaimed' in fields }));
+      return owners.map((owner) => ({
+        owner,
+        limit: 1,
+        permits: 1,
+        token,
+        ends,
+        isUnclaimed: 'unclaimed' in fields,
+      }));
     }
     const limit = limitOf(fields.limit);
     return owners
       .map((owner) => {
-        const [ends, token, , unclaimed] = fields[owner].split(' ');
-        return { owner, limit, token: Number(token), ends: Number(ends), isUnclaimed: unclaimed === '1' };
+        const [ends, token, , unclaimed, label] = fields[owner].split(' ');
+        const isUnclaimed = unclaimed === '1';
+        return {
+          owner,
+          limit,
+          permits: permitsOf(label),
+          token: Number(token),
+          ends: Number(ends),
+          isUnclaimed,
+        };
       })
       .filter(({ ends }) => ends > this.now);
   }
@@ -193,10 +208,11 @@ export class RedisStore {
     const [, queue, waiters] = this.saved;
     const records = entriesOf(waiters.value);
     return Object.keys(entriesOf(queue.value)).map((owner) => {
-      const [aliveUntil, claim, , heard, tokens, , limit] = records[owner].split(' ');
+      const [aliveUntil, claim, , heard, tokens, , limit, label] = records[owner].split(' ');
       return {
         owner,
         limit: limitOf(limit),
+        permits: permitsOf(label),
         tokens: Number(tokens),
         claimLease: Number(claim),
         heard: ['always', 'not', 'again'][Number(heard)],
@@ -247,4 +263,5 @@ function entriesOf(flat) {
   return entries;
 }
 
+const permitsOf = (label) => Number(label.split('/')[1] ?? 1);
 const limitOf = (text) => (text === '0' ? Infinity : Number(text));

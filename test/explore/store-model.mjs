@@ -43,11 +43,11 @@ export class StoreModel {
   }
 
   /** The quick way to a lock that is free and that nobody waits for. */
-  take({ owner, limit, lease, tokens }) {
+  take({ owner, limit, permits = 1, lease, tokens }) {
     return this.step(() => {
       const isKnown = this.tombstones.has(owner) || this.holders.some((each) => each.owner === owner);
-      if (isKnown || this.queue.length > 0 || !this.room(limit)) return { outcome: 'refused' };
-      return { outcome: 'granted', token: this.grant({ owner, limit, tokens }, lease, false).token };
+      if (isKnown || this.queue.length > 0 || !this.room(limit, permits)) return { outcome: 'refused' };
+      return { outcome: 'granted', token: this.grant({ owner, limit, permits, tokens }, lease, false).token };
     });
   }
 
@@ -119,7 +119,7 @@ export class StoreModel {
     return { reply, messages: this.messages };
   }
 
-  acquired({ owner, limit, lease, tokens, wait = true, claimLease = CLAIM_LEASE }) {
+  acquired({ owner, limit, permits = 1, lease, tokens, wait = true, claimLease = CLAIM_LEASE }) {
     if (this.tombstones.has(owner)) return { outcome: 'cancelled' };
     const mine = this.holders.find((holder) => holder.owner === owner);
     if (mine !== undefined) {
@@ -136,29 +136,40 @@ export class StoreModel {
     }
     if (wait) {
       const heard = known === undefined || known.heard === 'always' ? 'always' : 'again';
-      const waiter = { owner, limit, tokens, claimLease, heard, aliveUntil: this.now + WAITER_TTL };
+      const waiter = { owner, limit, permits, tokens, claimLease, heard, aliveUntil: this.now + WAITER_TTL };
       if (known === undefined) this.queue.push(waiter);
       else Object.assign(known, waiter);
       this.queueEnds = this.now + WAITER_TTL;
     }
-    if (!this.isExclusive && this.handOver(owner) && this.room(limit)) {
+    if (!this.isExclusive && this.handOver(owner) && this.room(limit, permits)) {
       this.leaveQueue(owner);
-      const { token } = this.grant({ owner, limit, tokens }, lease, false);
+      const { token } = this.grant({ owner, limit, permits, tokens }, lease, false);
       if (limit !== 1) this.handOver();
       return { outcome: 'granted', token, tokens, othersWait: this.othersWait(owner) };
     }
-    const ends = this.holders.map((holder) => holder.ends);
-    const left = (limit === 1 ? Math.max(...ends) : Math.min(...ends)) - this.now;
-    return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft: left };
+    return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft: this.roomAt(limit, permits) - this.now };
   }
 
   get isExclusive() {
     return this.holders[0]?.limit === 1;
   }
 
-  room(limit) {
+  room(limit, permits) {
     if (limit === 1) return this.holders.length === 0;
-    return this.holders.every((holder) => holder.limit === limit) && this.holders.length < limit;
+    return this.holders.every((holder) => holder.limit === limit) && this.held + permits <= limit;
+  }
+
+  /** The permits of all holders. */
+  get held() {
+    return this.holders.reduce((sum, { permits }) => sum + permits, 0);
+  }
+
+  /** When enough leases have ended. */
+  roomAt(limit, permits) {
+    const leases = [...this.holders].sort((one, other) => one.ends - other.ends);
+    if (limit === 1) return leases.at(-1)?.ends ?? -Infinity;
+    let { held } = this;
+    return leases.find((lease) => (held -= lease.permits) + permits <= limit)?.ends ?? Infinity;
   }
 
   othersWait(owner) {
@@ -171,8 +182,9 @@ export class StoreModel {
     return first;
   }
 
-  grant({ owner, limit, tokens }, lease, isUnclaimed) {
-    const holder = { owner, limit, token: this.reserveTokens(tokens), ends: this.now + lease, isUnclaimed };
+  grant({ owner, limit, permits, tokens }, lease, isUnclaimed) {
+    const token = this.reserveTokens(tokens);
+    const holder = { owner, limit, permits, token, ends: this.now + lease, isUnclaimed };
     this.holders.push(holder);
     return holder;
   }
@@ -205,12 +217,12 @@ export class StoreModel {
   /** Grants to waiters in order while there is room. Returns whether nobody is left before `asking`, who needs no message. */
   handOver(asking) {
     for (const waiter of [...this.queue]) {
-      const { owner, limit, tokens, claimLease, heard } = waiter;
+      const { owner, limit, permits, tokens, claimLease, heard } = waiter;
       if (waiter.aliveUntil < this.now) {
         this.leaveQueue(owner);
         continue;
       }
-      if (!this.room(limit)) return false;
+      if (!this.room(limit, permits)) return false;
       if (owner === asking) return true;
       // One that polled after nobody received its grant finds this one by its next poll.
       const isBack = heard === 'again';

@@ -9,7 +9,9 @@ const LEASE = 30_000;
 /** By how much time moves when it does: longer than a turn of a process (50 ms). */
 const STEP = 60;
 
-const LIMITS = { exclusive: 1, fair: 1, timed: 1, reader: Infinity, permit: 2 };
+const LIMITS = { exclusive: 1, fair: 1, timed: 1, reader: Infinity, permit: 2, pair: 2, third: 3, most: 3 };
+/** Of kinds that take several permits. */
+const PERMITS = { pair: 2, most: 2 };
 
 class Caller {
   previous = undefined;
@@ -25,6 +27,7 @@ class Caller {
     this.id = id;
     this.kind = kind;
     this.limit = LIMITS[kind];
+    this.permits = PERMITS[kind] ?? 1;
     this.fair = kind === 'fair';
     this.leaseTime = kind === 'timed' ? 1_000 : undefined;
     this.lease = this.leaseTime ?? LEASE;
@@ -52,6 +55,7 @@ class Lease {
   constructor(owner, caller, grant, budget) {
     this.owner = owner;
     this.limit = caller.limit;
+    this.permits = caller.permits;
     this.isForReaders = caller.limit === Infinity;
     this.isTransferable = caller.leaseTime === undefined;
     this.budget = budget;
@@ -100,8 +104,9 @@ class Process {
     const { machine, world } = this;
     const tokens = machine.tokensWith(caller, entry.isContended);
     const { owner } = entry;
-    const { limit, lease } = caller;
-    this.requests.push({ kind: 'acquire', owner, limit, lease, tokens, entry, caller, sentAt: world.now });
+    const { limit, permits, lease } = caller;
+    const request = { kind: 'acquire', owner, limit, permits, lease, tokens, entry, caller };
+    this.requests.push({ ...request, sentAt: world.now });
     return world.now;
   }
   cancel({ owner, inDoubt, isAsking }) {
@@ -215,6 +220,8 @@ export class World {
   constructor(modules, rules, store = new StoreModel()) {
     this.store = store;
     this.rules = { ...rules };
+    /** Whether messages may be lost, so that callers of a process may be served in another order. */
+    this.wasLossy = rules.losses > 0 || rules.expiries > 0;
     this.processes = Array.from(
       { length: rules.processes },
       (_, index) => new Process(this, 'ABC'[index], modules),
@@ -229,8 +236,10 @@ export class World {
     const running = this.processes.flatMap(({ holds }) => holds);
     const limits = new Set(running.map(({ caller: { limit } }) => limit));
     if (limits.size > 1) this.violation('an exclusive hold beside others');
-    if (running.length > caller.limit)
-      this.violation(`${running.length} holds, and the limit is ${caller.limit}`);
+    const permits = running.reduce((sum, { caller }) => sum + caller.permits, 0);
+    if (permits > caller.limit)
+      this.violation(`${permits} permits are held, and the limit is ${caller.limit}`);
+    this.checkPermits(process, caller, lease);
     if (this.usedTokens.has(token)) this.violation(`the token ${token} was used before`);
     this.usedTokens.add(token);
     if (caller.limit === 1 && token <= this.lastToken)
@@ -240,6 +249,31 @@ export class World {
       this.violation(`${lease.passed} hand-overs while another process waits`);
     }
     if (caller.fair) this.checkOrder(process, caller);
+  }
+
+  /** A14: a lease has the permits of its caller, and one who needs more permits and came first is not overtaken. */
+  checkPermits(process, caller, lease) {
+    if (lease.permits !== caller.permits)
+      this.violation(`caller ${caller.id} of ${caller.permits} permits started with ${lease.permits}`);
+    if (this.wasLossy) return;
+    for (const each of process.machine.waiting) {
+      if (each.id > caller.id || each.permits <= caller.permits) continue;
+      // The message about its grant may still be on its way.
+      const entry = process.machine.queue.of(each);
+      if (!this.store.holders.some(({ owner }) => owner === entry?.owner))
+        this.violation(`caller ${each.id} was overtaken by caller ${caller.id}, which needs fewer permits`);
+    }
+  }
+
+  /** Who was queued before a granted owner has been granted the lock, too. */
+  checkQueue(queue, holders, { reply, messages }, { kind, owner }) {
+    const granted = messages.filter((message) => message.kind === 'granted').map((message) => message.owner);
+    if (kind === 'acquire' && reply.outcome === 'granted' && !holders.includes(owner)) granted.push(owner);
+    for (const each of granted) {
+      const place = queue.includes(each) ? queue.indexOf(each) : queue.length;
+      const overtaken = this.store.queue.find((waiter) => queue.slice(0, place).includes(waiter.owner));
+      if (overtaken !== undefined) this.violation(`${overtaken.owner} was overtaken by ${each} in the store`);
+    }
   }
 
   /** P26: no caller of another process has waited in the store for strict order since before this caller joined. */
@@ -347,7 +381,11 @@ export class World {
   }
 
   deliver(process, request) {
+    const [queue, holders] = [this.store.queue, this.store.holders].map((all) =>
+      all.map(({ owner }) => owner),
+    );
     const { reply, messages } = this.store[request.kind](request);
+    this.checkQueue(queue, holders, { reply, messages }, request);
     this.pushAll(messages);
     const { machine } = process;
     if (request.kind === 'acquire') {
@@ -389,11 +427,13 @@ export class World {
     const { rules } = this;
     rules.callers = rules.leaves = rules.losses = rules.expiries = 0;
     rules.polls = rules.steps = Infinity;
+    let lates = 0;
     for (let step = 0; step < 500; step++) {
       const events = this.events.filter((event) => !/ (polls|wakes)/.test(event));
       // What is on its way first; then time passes, for one after the other.
       const late = this.events;
-      const event = events[0] ?? late[step % late.length];
+      // Counted by itself: what follows from a poll may take as many steps each time.
+      const event = events[0] ?? late[lates++ % late.length];
       if (event === undefined || this.violations.length > 0) break;
       this.apply(event);
     }
@@ -464,8 +504,10 @@ export class World {
     }
     const { holders, queue, tombstones } = this.store;
     parts.push(
-      holders.map(({ owner, limit }) => `${name(owner)}${limit}`).join(' '),
-      queue.map(({ owner, limit, tokens }) => `${name(owner)}${limit}${tokens}`).join(' '),
+      holders.map(({ owner, limit, permits }) => `${name(owner)}${limit}/${permits}`).join(' '),
+      queue
+        .map(({ owner, limit, permits, tokens }) => `${name(owner)}${limit}/${permits} ${tokens}`)
+        .join(' '),
       [...tombstones.keys()]
         .filter((owner) => names.has(owner))
         .map(name)

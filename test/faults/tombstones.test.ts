@@ -15,7 +15,7 @@ describe('tombstones of owners that were given up in doubt', () => {
     decode(await scene.client.eval(text.source, keyCount, ...args));
   const ask = (key: string, owner: string, limit = 1): AcquireRequest => {
     const rest = { lease: 20_000, claimLease: 1_000, wait: false, callers: 1, tokens: 1, contended: false };
-    return { key, owner: owner as OwnerId, ...rest, limit, label: undefined };
+    return { key, owner: owner as OwnerId, ...rest, limit, permits: 1, label: undefined };
   };
   const giveUp = (key: string, owner: string): Promise<unknown> =>
     run(calls.cancel({ key, owner: owner as OwnerId, inDoubt: true }));

@@ -23,7 +23,7 @@ describe('waiters without a subscriber on their channel', () => {
     const { lock, queue } = names.of(key);
     const ask = (owner: OwnerId): AcquireRequest => {
       const rest = { lease: 20_000, claimLease: CLAIM, callers: 1, tokens: 1, contended: false };
-      return { key, owner, wait: true, ...rest, limit: 1, label: undefined };
+      return { key, owner, wait: true, ...rest, limit: 1, permits: 1, label: undefined };
     };
     await run(calls.take([ask(holder)]));
     for (const owner of [first, second]) {

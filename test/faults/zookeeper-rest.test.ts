@@ -87,6 +87,7 @@ whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {
           tokens: 1,
           contended: true,
           limit,
+          permits: 1,
           label: undefined,
         });
       const waiters = 200;

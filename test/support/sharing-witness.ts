@@ -10,23 +10,26 @@ export class SharingWitness {
   readonly findings: string[] = [];
   /** The largest number inside at the same time. */
   most = 0;
-  private readonly inside: number[] = [];
+  private readonly inside: { readonly limit: number; readonly permits: number }[] = [];
 
   /** The number inside. */
   get now(): number {
     return this.inside.length;
   }
 
-  enter(limit: number): void {
-    this.inside.push(limit);
+  enter(limit: number, permits = 1): void {
+    this.inside.push({ limit, permits });
     this.most = Math.max(this.most, this.inside.length);
-    const limits = new Set(this.inside);
-    if (limits.size > 1 || this.inside.length > limit) {
-      this.findings.push(`inside at the same time, by their limits: ${this.inside.join(', ')}`);
+    const limits = new Set(this.inside.map((each) => each.limit));
+    const held = this.inside.reduce((sum, each) => sum + each.permits, 0);
+    if (limits.size > 1 || held > limit) {
+      const all = this.inside.map((each) => `${each.permits} of ${each.limit}`);
+      this.findings.push(`inside at the same time: ${all.join(', ')}`);
     }
   }
 
-  leave(limit: number): void {
-    this.inside.splice(this.inside.indexOf(limit), 1);
+  leave(limit: number, permits = 1): void {
+    const index = this.inside.findIndex((each) => each.limit === limit && each.permits === permits);
+    this.inside.splice(index, 1);
   }
 }

@@ -155,10 +155,12 @@ describe('changes that watch reports', () => {
       remaining: 1,
       expiresAt: 1,
       remainingIsBound: false,
+      permits: 1,
       label: undefined,
       process: undefined,
     };
-    return { key, ...holder, mode: 'exclusive', limit: 1, holders: [holder], waiting, waiters: [] };
+    const sharing = { mode: 'exclusive', limit: 1, permits: undefined } as const;
+    return { key, ...holder, ...sharing, holders: [holder], waiting, waiters: [] };
   };
   const events = (changes: LockChanges, ...locks: LockInfo[]): string[] =>
     changes.next(locks).map(({ event, key }) => `${key} ${event}`);

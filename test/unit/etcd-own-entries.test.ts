@@ -138,6 +138,7 @@ describe('entries of a session of etcd', () => {
       key: 'key',
       name: entry.name,
       owner,
+      permits: 1,
       created: 1,
       modified: 1,
       leaseId: 1,

@@ -21,12 +21,13 @@ const request = (owner: string): AcquireRequest => ({
   tokens: 1,
   contended: true,
   limit: 1,
+  permits: 1,
   label: undefined,
 });
 
 function entry(owner: string, created: number): Entry {
   const name = names.entry(lock, 1, owner);
-  const facts = { limit: 1, lease: 30_000, callers: 1, token: undefined, offset: 0 };
+  const facts = { limit: 1, permits: 1, lease: 30_000, callers: 1, token: undefined, offset: 0 };
   const rest = { since: undefined, label: undefined, created, modified: created, leaseId: 1, isKept: false };
   return { key: 'key', name, owner, isHeld: created === 1, ...facts, ...rest };
 }

@@ -180,6 +180,7 @@ const options = {
   fair: false,
   retry: undefined,
   limit: 1,
+  permits: 1,
   holdAtLeast: 0,
   label: undefined,
   operation: 'default',

@@ -3,6 +3,7 @@ import {
   countHolders,
   firstRoom,
   limitsAgree,
+  permitsOf,
   readLimit,
   roomBehind,
   writtenLimit,
@@ -10,7 +11,11 @@ import {
   writtenLabel,
 } from '../../lib/stores/port/limits.js';
 
-const queue = (...limits: number[]): { limit: number }[] => limits.map((limit) => ({ limit }));
+const asking = (limit: number, permits = 1): { limit: number; permits: number } => ({ limit, permits });
+const ends = (times: readonly number[]): { end: number; permits: number }[] =>
+  times.map((end) => ({ end, permits: 1 }));
+const queue = (...limits: number[]): { limit: number; permits: number }[] =>
+  limits.map((limit) => ({ limit, permits: 1 }));
 const ALL = Infinity;
 
 describe('limits in a queue', () => {
@@ -42,9 +47,35 @@ describe('limits in a queue', () => {
   });
 
   it('there is room for a writer at the end of the last lease, and for a permit at the end of the first', () => {
-    expect(firstRoom(1, [30, 10, 20])).toBe(30);
-    expect(firstRoom(3, [30, 10, 20])).toBe(10);
-    expect(firstRoom(ALL, [])).toBeUndefined();
+    expect(firstRoom(asking(1), ends([30, 10, 20]))).toBe(30);
+    expect(firstRoom(asking(3), ends([30, 10, 20]))).toBe(10);
+    expect(firstRoom(asking(ALL), ends([30, 10, 20]))).toBe(10);
+    expect(firstRoom(asking(ALL), [])).toBeUndefined();
+  });
+
+  it.each<[string, number, number[], number]>([
+    ['A14: holders are those whose permits fit together', 5, [2, 3, 1], 2],
+    ['A14: one whose permits do not fit keeps those behind it waiting', 5, [2, 4, 1], 1],
+    ['A14: one that takes all permits holds the lock alone', 3, [3, 1], 1],
+  ])('%s', (_, limit, permits, count) => {
+    expect(countHolders(permits.map((each) => asking(limit, each)))).toBe(count);
+  });
+
+  it('A14: room behind holders is the permits that they leave, and none behind a waiter', () => {
+    expect(roomBehind([asking(5, 2), asking(5, 2)], 5)).toBe(1);
+    expect(roomBehind([asking(5, 2), asking(5, 4)], 5)).toBe(0);
+    expect(permitsOf([asking(5, 2), asking(5, 4)])).toBe(6);
+  });
+
+  it('A14: there is room for several permits as soon as enough leases have ended', () => {
+    const leases = [
+      { end: 30, permits: 1 },
+      { end: 10, permits: 1 },
+      { end: 20, permits: 2 },
+    ];
+    expect([1, 2, 3, 4, 5].map((permits) => firstRoom(asking(5, permits), leases))).toEqual([
+      10, 10, 20, 20, 30,
+    ]);
   });
 
   it('limits and labels are read as they were written', () => {

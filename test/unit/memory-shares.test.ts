@@ -44,7 +44,15 @@ function scene(): {
 
 function asking(owner: string, settings: Partial<AcquireRequest>): AcquireRequest {
   const lease = { lease: 20_000, claimLease: 2_000 };
-  const terms = { wait: false, callers: 1, tokens: 1, contended: false, limit: 1, label: undefined };
+  const terms = {
+    wait: false,
+    callers: 1,
+    tokens: 1,
+    contended: false,
+    limit: 1,
+    permits: 1,
+    label: undefined,
+  };
   return { key: 'key', owner: owner as OwnerId, ...lease, ...terms, ...settings };
 }
 

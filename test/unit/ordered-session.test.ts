@@ -24,7 +24,9 @@ class SessionOf extends OrderedSession<OwnedEntry> {
   protected queueOf(): Promise<LockQueue<OwnedEntry>> {
     this.reads += 1;
     if (this.isClosed) return Promise.reject(new Error('closed'));
-    return Promise.resolve(new LockQueue(this.holders.map(({ owner = '' }) => ({ owner, limit: Infinity }))));
+    return Promise.resolve(
+      new LockQueue(this.holders.map(({ owner = '' }) => ({ owner, limit: Infinity, permits: 1 }))),
+    );
   }
 
   protected storedHold({ owner }: OwnedEntry): Promise<StoredHold | undefined> {

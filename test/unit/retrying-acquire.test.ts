@@ -42,6 +42,7 @@ describe('the pauses of a call with retry', () => {
       tokens: 1,
       contended: false,
       limit: 1,
+      permits: 1,
       label: undefined,
     });
     triedAt = [];
@@ -69,6 +70,7 @@ describe('the pauses of a call with retry', () => {
       fair: false,
       retry: { maxAttempts, backoff: pauses },
       limit: 1,
+      permits: 1,
       holdAtLeast: 0,
       label: undefined,
       operation: 'default',

@@ -9,7 +9,7 @@ import { OwnEntries } from '../../lib/stores/zookeeper/locks/own-entries.js';
 const owner = 'a:1' as OwnerId;
 const request: AcquireRequest = {
   ...{ key: 'key', owner, lease: 1_500, claimLease: 1_500, wait: true, callers: 1, tokens: 1 },
-  ...{ contended: true, limit: 1, label: undefined },
+  ...{ contended: true, limit: 1, permits: 1, label: undefined },
 };
 
 const NAME = 'x-a:1-0000000001';

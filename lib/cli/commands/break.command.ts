@@ -50,7 +50,7 @@ async function breakIt(context: CommandContext, { admin }: OpenLocks, order: Ord
   if (lock === null) return refused(context, 'free', `${shown} is free; there is nothing to break.`, null);
   const holder = lock.holders.find((one) => String(one.token ?? NO_TOKEN) === token);
   if (holder === undefined) return notHeldUnder(context, order, lock);
-  const broken = { ...lock, ...holder, holders: [holder] };
+  const broken = { ...lock, ...holder, permits: lock.permits, holders: [holder] };
   if (asks) {
     const question = `${heldBy(broken)}\nBreak the lock ${shown}? The holder's work goes on. [y/N] `;
     if (!(await confirmed(question))) return refused(context, 'declined', 'Nothing was broken.', lock);

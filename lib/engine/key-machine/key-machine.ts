@@ -7,6 +7,7 @@ import type {
   PushedGrant,
   WallClockMs,
 } from '../../stores/port/lock-store.js';
+import { permitsOf } from '../../stores/port/limits.js';
 import { maxTokens, tokensFor, type HandOverBudget } from './hand-over-budget.js';
 import { StoreQueue, type LeaseClock, type QueueEntry, type QueueEffects } from './store-queue.js';
 
@@ -22,6 +23,8 @@ const NONE: readonly never[] = [];
 export interface Caller<C> extends Linked<C> {
   /** How many may hold the lock at once: 1, a number of permits, or `Infinity` for readers. */
   readonly limit: number;
+  /** How many permits of a semaphore it takes; else 1. */
+  readonly permits: number;
   /** The lease to request, ms. */
   readonly lease: number;
   /** The user's; undefined when the watchdog renews the lease. */
@@ -48,6 +51,8 @@ export interface Caller<C> extends Linked<C> {
 export interface LocalLease {
   readonly owner: OwnerId;
   readonly limit: number;
+  /** Passes only to a caller that asks for as many. */
+  readonly permits: number;
   readonly isForReaders: boolean;
   readonly state: 'held' | 'released' | 'lost';
   /** How many holds use it. */
@@ -160,6 +165,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   leases: readonly L[] = NONE;
   /** Until when the leases here serve every caller like the one before, so that there is nothing to settle. */
   private enoughUntil = -Infinity;
+  /** The permits of these callers. */
+  private enoughFor = 1;
   private parksFrom = -Infinity;
 
   constructor(readonly effects: KeyEffects<C, L>) {
@@ -425,7 +432,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     if (this.leases.some(({ isParked, users }) => isParked && users > 0))
       found.push('a parked lease is in use');
     if (callers.some(({ isSettled }) => isSettled)) found.push('a caller that has its outcome still waits');
-    if (callers.length > 0 && this.leases.length === 0 && this.queue.size === 0) {
+    const [head] = callers;
+    const mayServe = ({ limit, permits }: L): boolean => limit !== head?.limit || permits === head.permits;
+    if (head !== undefined && this.queue.size === 0 && !this.leases.some(mayServe)) {
       found.push('callers wait, and nothing will serve them');
     }
     return found;
@@ -440,7 +449,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     const { queue, leases: held } = this;
     const entry = caller.limit === 1 ? queue.first : queue.of(caller);
     const limit = held[0]?.limit ?? Infinity;
-    const isAllGood = held.length >= limit && held.every((lease) => this.effects.leases.isGood(lease, now));
+    // What this process holds leaves too few permits.
+    const isFull = permitsOf(held) + caller.permits > limit;
+    const isAllGood = isFull && held.every((lease) => this.effects.leases.isGood(lease, now));
     const here = isAllGood || (this.isAnyGood(now) && (caller.limit === 1 || entry === undefined));
     const isSilent = entry !== undefined && queue.isUnreliable(entry, now);
     if (!here && caller.lateAfter !== undefined) return { because: 'late', took: caller.lateAfter };
@@ -450,8 +461,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** Whether a hold of that caller may begin on the lease when nobody uses it, or only readers do. */
-  private canServe(lease: L, { leaseTime, limit }: C): boolean {
-    if (limit !== lease.limit || leaseTime !== undefined) return false;
+  private canServe(lease: L, { leaseTime, limit, permits }: C): boolean {
+    if (limit !== lease.limit || permits !== lease.permits || leaseTime !== undefined) return false;
     return lease.isTransferable && !this.effects.isClosing;
   }
 
@@ -465,8 +476,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return next === undefined || this.isEnough(next, now);
   }
 
-  private isEnough({ limit, needsOwnLease }: C, now: MonotonicMs): boolean {
-    return now < this.enoughUntil && limit === this.leases[0]?.limit && !needsOwnLease;
+  private isEnough({ limit, permits, needsOwnLease }: C, now: MonotonicMs): boolean {
+    if (needsOwnLease || now >= this.enoughUntil) return false;
+    return limit === this.leases[0]?.limit && permits === this.enoughFor;
   }
 
   /** How many leases are expected to serve the next callers in time, without an entry. */
@@ -486,8 +498,10 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       count += 1;
       next = Math.min(next, until);
     }
-    const isEnough = count === head.limit || (count > 0 && head.limit === Infinity);
+    // No further lease for as many permits can exist beside these.
+    const isEnough = (count + 1) * head.permits > head.limit || (count > 0 && head.limit === Infinity);
     this.enoughUntil = isEnough ? next : -Infinity;
+    this.enoughFor = head.permits;
     if (count > 0) this.effects.wakeAt(next as MonotonicMs);
     return count;
   }

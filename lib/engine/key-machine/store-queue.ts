@@ -100,6 +100,8 @@ export class QueueEntry<C> implements Timer {
     readonly owner: OwnerId,
     /** Fixed: an entry serves callers of one limit only. */
     readonly limit: number,
+    /** Fixed as well: callers with other permits have entries of their own. */
+    readonly permits: number,
     /** For whom it asks; undefined when no caller needs it any more. */
     public caller: C | undefined,
     /** Whether the lock is known or expected to be held, so that the entry queues. */
@@ -119,6 +121,11 @@ export class QueueEntry<C> implements Timer {
   /** Whether the store may know this owner. */
   get mayExist(): boolean {
     return this.isAnswered || this.inDoubt || this.isAsking;
+  }
+
+  /** Whether it can serve that caller. */
+  suits({ limit, permits }: { readonly limit: number; readonly permits: number }): boolean {
+    return this.limit === limit && this.permits === permits;
   }
 
   /** The last request may still be carried out. */
@@ -317,7 +324,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       // Its time was over.
       if (!this.machine.waiting.has(caller)) continue;
       let entry = this.entries[count];
-      while (entry !== undefined && entry.limit !== caller.limit) {
+      while (entry !== undefined && !entry.suits(caller)) {
         this.free(entry, now);
         entry = this.entries[count];
       }
@@ -330,19 +337,27 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * The same for permits: one entry for each of the first callers, but a single one for all readers who can share a lease.
+   * The same for permits: one entry for each of the first callers, as many as could hold the lock together and the one that
+   * these keep waiting; but a single one for all readers who can share a lease.
    *
    * @param serving how many leases of this process are expected to serve the next callers
    */
   providePermits(head: C, serving: number, contended: boolean, now: MonotonicMs): void {
     const { limit } = head;
     const isForReaders = limit === Infinity;
-    const wanted = isForReaders ? MAX_ENTRIES : Math.min(limit, MAX_ENTRIES) - serving;
-    let left = isForReaders ? MAX_ENTRIES : Math.max(wanted, this.size);
+    const most = isForReaders ? MAX_ENTRIES : MAX_ENTRIES - serving;
+    let permits = isForReaders ? limit : limit - serving * head.permits;
+    // An entry for the head could not be granted beside these leases.
+    if (serving > 0 && permits < head.permits) permits = 0;
     const canShare = isForReaders && this.effects.canReserve;
     let isCovered = canShare && serving > 0;
+    let wanted = 0;
+    let count = 0;
     const needy: C[] = [];
-    for (let each: C | undefined = head; each?.limit === limit && left > 0; each = each.next, left--) {
+    for (let each: C | undefined = head; each?.limit === limit; each = each.next, count++) {
+      if (count < most && permits > 0) wanted = count + 1;
+      else if (count >= this.size) break;
+      permits -= each.permits;
       const shares = canShare && !each.needsOwnLease;
       if (!shares || !isCovered) needy.push(each);
       isCovered ||= shares;
@@ -571,19 +586,27 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.standFor(entry, undefined, now);
   }
 
-  /** A caller that finds out whether there is room must not be overtaken by one that queues at once. */
+  /**
+   * A caller that finds out whether there is room must not be overtaken by one that queues at once, nor by one that needs
+   * fewer permits.
+   */
   private openFor(caller: C, contended: boolean, now: MonotonicMs): boolean {
     const isBusy = contended || this.entries.some(({ isContended }) => isContended);
-    if (isBusy && this.entries.some(({ isAnswered, isContended }) => !isAnswered && !isContended))
-      return false;
+    const isAhead = ({ isAnswered, isContended, permits }: QueueEntry<C>): boolean =>
+      !isAnswered && !isContended && (isBusy || permits > caller.permits);
+    if (this.entries.some(isAhead)) return false;
     if (!this.takeBack(caller, now)) this.proceed(this.add(caller, isBusy), now);
     return true;
   }
 
-  /** Gives the caller an entry that has none, but whose request is still under way. Whether there was one. */
+  /**
+   * Gives the caller an entry that has none, but whose request is still under way. Whether there was one. Its position may be
+   * before those of callers ahead, which a request for fewer permits must not overtake.
+   */
   private takeBack(caller: C, now: MonotonicMs): boolean {
+    if (this.entries.some(({ permits }) => permits !== caller.permits)) return false;
     for (const entry of this.freed) {
-      if (entry.limit !== caller.limit) continue;
+      if (!entry.suits(caller)) continue;
       this.freed = without(this.freed, entry);
       this.entries = [...this.entries, entry];
       this.standFor(entry, caller, now);
@@ -594,7 +617,14 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   private add(caller: C, contended: boolean): QueueEntry<C> {
-    const entry = new QueueEntry(this.effects.nextOwner(), caller.limit, caller, contended, this.effects);
+    const entry = new QueueEntry(
+      this.effects.nextOwner(),
+      caller.limit,
+      caller.permits,
+      caller,
+      contended,
+      this.effects,
+    );
     this.entries = this.entries.length === 0 ? [entry] : [...this.entries, entry];
     this.effects.opened(entry);
     return entry;
@@ -611,8 +641,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
    * that pass from caller to caller while they ask would be withdrawn again and again, and nobody be served.
    */
   private exchange(entry: QueueEntry<C>, now: MonotonicMs): void {
-    const { caller, limit, askedLease } = entry;
-    const other = this.entries.find((each) => each.limit === limit && each.caller?.lease === askedLease);
+    const { caller, askedLease } = entry;
+    const other = this.entries.find((each) => each.suits(entry) && each.caller?.lease === askedLease);
     if (other === undefined) return;
     this.standFor(entry, other.caller, now);
     this.standFor(other, caller, now);

@@ -171,8 +171,8 @@ export class EtcdSession extends OrderedSession<Entry> implements LockStoreSessi
     return Promise.resolve(this.context.reader.storedHold(entry));
   }
 
-  protected storedWaiter({ owner, callers, limit, label }: Entry): Promise<StoredWaiter> {
-    return Promise.resolve({ owner, callers, limit, label });
+  protected storedWaiter({ owner, callers, limit, permits, label }: Entry): Promise<StoredWaiter> {
+    return Promise.resolve({ owner, callers, limit, permits, label });
   }
 
   protected breakEntry(entry: Entry): Promise<boolean> {

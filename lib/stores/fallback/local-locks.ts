@@ -136,7 +136,7 @@ export class LocalLocks {
 
   /** Enters a hold that the store has granted. */
   enterStored(
-    { key, owner, limit, label }: AcquireRequest,
+    { key, owner, limit, permits, label }: AcquireRequest,
     until: number,
     { token, tokens = 1 }: Pick<PushedGrant, 'token' | 'tokens'>,
   ): void {
@@ -147,7 +147,7 @@ export class LocalLocks {
       if (hold.owner === owner) locks.drop(hold);
       else if (limit === 1 || hold.limit !== limit) this.leaveStored(key, hold.owner);
     }
-    locks.grant(key, { owner, client, tokens: 1, limit, label }, until - now, false);
+    locks.grant(key, { owner, client, tokens: 1, limit, permits, label }, until - now, false);
     raiseTokens(token + tokens - 1);
   }
 

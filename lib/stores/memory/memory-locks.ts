@@ -8,6 +8,7 @@ export interface MemoryHold extends HeapItem {
   readonly owner: OwnerId;
   readonly client: LockStoreClient;
   readonly limit: number;
+  readonly permits: number;
   readonly label: string | undefined;
   token: number;
   since: WallClockMs;
@@ -23,6 +24,7 @@ export interface MemoryWaiter {
   callers: number;
   tokens: number;
   limit: number;
+  permits: number;
   label: string | undefined;
   aliveUntil: number;
 }
@@ -55,6 +57,8 @@ export class MemoryLocks {
   private readonly texts = new Map<string, { readonly text: string; readonly until: number }>();
   private watchedUntil = -Infinity;
   private readonly holds = new Map<string, Map<OwnerId, MemoryHold>>();
+  /** By how much the permits of a key's holders exceed the number of holders; only where a hold has several. */
+  private readonly extra = new Map<string, number>();
   private readonly queues = new Map<string, Map<OwnerId, MemoryWaiter>>();
   private readonly expiries = new IndexedHeap<MemoryHold>((hold) => hold.expiresAt);
 
@@ -107,10 +111,11 @@ export class MemoryLocks {
     return undefined;
   }
 
-  /** Whether one more owner with that limit may hold the key. */
-  hasRoom(key: string, limit: number): boolean {
+  /** Whether one more owner with that limit may hold the key with so many permits. */
+  hasRoom(key: string, { limit, permits }: Pick<MemoryWaiter, 'limit' | 'permits'>): boolean {
     const { size } = this.holdersOf(key);
-    return size === 0 || (size < limit && this.limitOf(key) === limit);
+    if (size === 0) return true;
+    return size + (this.extra.get(key) ?? 0) + permits <= limit && this.limitOf(key) === limit;
   }
 
   waitersOf(key: string): Iterable<MemoryWaiter> {
@@ -140,16 +145,17 @@ export class MemoryLocks {
 
   grant(
     key: string,
-    waiter: Pick<MemoryWaiter, 'owner' | 'client' | 'tokens' | 'limit' | 'label'>,
+    waiter: Pick<MemoryWaiter, 'owner' | 'client' | 'tokens' | 'limit' | 'permits' | 'label'>,
     lease: number,
     unclaimed: boolean,
   ): MemoryHold {
-    const { owner, client, tokens, limit, label } = waiter;
+    const { owner, client, tokens, limit, permits, label } = waiter;
     const hold: MemoryHold = {
       key,
       owner,
       client,
       limit,
+      permits,
       label,
       token: reserveTokens(tokens),
       since: this.wall() as WallClockMs,
@@ -160,6 +166,7 @@ export class MemoryLocks {
     const holders = this.holds.get(key);
     if (holders === undefined) this.holds.set(key, new Map([[owner, hold]]));
     else holders.set(owner, hold);
+    this.addExtra(key, permits - 1);
     this.expiries.push(hold);
     return hold;
   }
@@ -171,10 +178,18 @@ export class MemoryLocks {
   }
 
   drop(hold: MemoryHold): void {
-    const holders = this.holds.get(hold.key);
-    holders?.delete(hold.owner);
-    if (holders?.size === 0) this.holds.delete(hold.key);
+    const { key, owner, permits } = hold;
+    const holders = this.holds.get(key);
+    if (holders?.delete(owner) === true) this.addExtra(key, 1 - permits);
+    if (holders?.size === 0) this.holds.delete(key);
     this.expiries.remove(hold);
+  }
+
+  private addExtra(key: string, permits: number): void {
+    if (permits === 0) return;
+    const sum = (this.extra.get(key) ?? 0) + permits;
+    if (sum === 0) this.extra.delete(key);
+    else this.extra.set(key, sum);
   }
 
   enqueue(key: string, waiter: Omit<MemoryWaiter, 'aliveUntil'>): void {
@@ -201,7 +216,7 @@ export class MemoryLocks {
       const now = waiter.client.now();
       const isAlive = waiter.aliveUntil >= now;
       if (isAlive && waiter.owner === asking) return true;
-      if (isAlive && !this.hasRoom(key, waiter.limit)) return false;
+      if (isAlive && !this.hasRoom(key, waiter)) return false;
       this.leaveQueue(key, waiter.owner);
       if (!isAlive) continue;
       const { token, since, owner, client } = this.grant(key, waiter, waiter.claimLease, true);

@@ -65,7 +65,7 @@ export class MemorySession implements LockStoreSession {
     if (wait && (locks.holdersOf(key).size > 0 || locks.hasWaiters(key))) {
       locks.enqueue(key, { ...request, client });
     }
-    if (locks.handOver(key, owner) && locks.hasRoom(key, limit)) {
+    if (locks.handOver(key, owner) && locks.hasRoom(key, request)) {
       locks.leaveQueue(key, owner);
       const granted = locks.grant(key, { ...request, client }, lease, false);
       locks.handOver(key);
@@ -73,15 +73,17 @@ export class MemorySession implements LockStoreSession {
     }
     return Promise.resolve({
       outcome: wait ? 'queued' : 'busy',
-      holderLeaseLeft: this.leaseLeft(key, limit),
+      holderLeaseLeft: this.leaseLeft(request),
     });
   }
 
   acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
     const { client, locks } = this;
     locks.sweep(client.now());
-    const isAvailable = ({ key, owner, limit }: AcquireRequest): boolean =>
-      !locks.hasWaiters(key) && !locks.holdersOf(key).has(owner) && locks.hasRoom(key, limit);
+    const isAvailable = (request: AcquireRequest): boolean => {
+      const { key, owner } = request;
+      return !locks.hasWaiters(key) && !locks.holdersOf(key).has(owner) && locks.hasRoom(key, request);
+    };
     const refused = requests.findIndex((request) => !isAvailable(request));
     if (refused !== -1) return Promise.resolve(refused);
     return Promise.resolve(
@@ -132,16 +134,13 @@ export class MemorySession implements LockStoreSession {
     locks.sweep(now);
     const limit = locks.limitOf(key);
     if (limit === undefined) return Promise.resolve(null);
-    const holders = [...locks.holdersOf(key).values()].map(({ owner, token, since, expiresAt, label }) => ({
-      owner,
-      token,
-      since,
-      leaseLeft: expiresAt - now,
-      label,
-    }));
+    const holders = [...locks.holdersOf(key).values()].map((hold) => {
+      const { owner, token, since, expiresAt, permits, label } = hold;
+      return { owner, token, since, leaseLeft: expiresAt - now, permits, label };
+    });
     const waiters = [...locks.waitersOf(key)]
       .filter(({ aliveUntil }) => aliveUntil >= now)
-      .map(({ owner, callers, limit, label }) => ({ owner, callers, limit, label }));
+      .map(({ owner, callers, limit, permits, label }) => ({ owner, callers, limit, permits, label }));
     return Promise.resolve({ limit, holders, waiters });
   }
 
@@ -217,9 +216,10 @@ export class MemorySession implements LockStoreSession {
   }
 
   /** ms until there may be room. */
-  private leaseLeft(key: string, limit: number): number {
-    const ends = [...this.locks.holdersOf(key).values()].map(({ expiresAt }) => expiresAt);
-    return Math.max(0, (firstRoom(limit, ends) ?? 0) - this.client.now());
+  private leaseLeft(request: AcquireRequest): number {
+    const holders = [...this.locks.holdersOf(request.key).values()];
+    const leases = holders.map(({ expiresAt, permits }) => ({ end: expiresAt, permits }));
+    return Math.max(0, (firstRoom(request, leases) ?? 0) - this.client.now());
   }
 
   private granted({ key, token, since }: MemoryHold, tokens: number): Promise<AcquireReply> {

@@ -4,6 +4,7 @@ import { countHolders, limitsAgree, roomBehind } from '../port/limits.js';
 export interface OwnedEntry {
   readonly owner: string;
   readonly limit: number;
+  readonly permits: number;
 }
 
 /** The id of the client that an owner belongs to. */
@@ -40,9 +41,9 @@ export class LockQueue<E extends OwnedEntry> {
     return this.holders.find((entry) => entry.owner === owner);
   }
 
-  /** Whether one more entry with this limit would hold the lock at once. */
-  hasRoom(limit: number): boolean {
-    return roomBehind(this.entries, limit, this.holderCount) > 0;
+  /** Whether one more entry with this limit would hold the lock with so many permits at once. */
+  hasRoom({ limit, permits }: Pick<OwnedEntry, 'limit' | 'permits'>): boolean {
+    return roomBehind(this.entries, limit, this.holderCount) >= permits;
   }
 
   /** The limit of the holders, if it does not agree with this one. */

@@ -4,6 +4,8 @@
  */
 interface Limited {
   readonly limit: number;
+  /** How many of the permits of a semaphore it takes; else 1. */
+  readonly permits: number;
 }
 
 /** Whether callers with these limits may use the same key: writers and readers go together. */
@@ -15,31 +17,53 @@ export function isOfSemaphore(limit: number): boolean {
   return limit !== 1 && limit !== Infinity;
 }
 
-/** How many of the queued requests, the oldest first, hold the lock: as many as may hold it together. */
+/**
+ * How many of the queued requests, the oldest first, hold the lock: as many as may hold it together. One that does not fit
+ * keeps those behind it waiting.
+ */
 export function countHolders(queue: readonly Limited[]): number {
   const [first] = queue;
   if (first === undefined) return 0;
+  const { limit } = first;
   let count = 1;
-  while (count < first.limit && queue[count]?.limit === first.limit) count += 1;
+  let free = limit - first.permits;
+  for (let next = queue[1]; next?.limit === limit && next.permits <= free; next = queue[count]) {
+    free -= next.permits;
+    count += 1;
+  }
   return count;
 }
 
-/** How many more requests with that limit would hold the lock at once, behind these. */
+/** How many permits more requests with that limit would get at once, behind these. */
 export function roomBehind(queue: readonly Limited[], limit: number, holders = countHolders(queue)): number {
   const [first] = queue;
   if (first === undefined) return limit;
   if (first.limit !== limit || holders < queue.length) return 0;
-  return Math.max(0, limit - holders);
+  return Math.max(0, limit - permitsOf(queue));
+}
+
+/** The permits of all these together. */
+export function permitsOf(holders: Iterable<Pick<Limited, 'permits'>>): number {
+  let sum = 0;
+  for (const { permits } of holders) sum += permits;
+  return sum;
+}
+
+/** The end of a holder's lease, or its remaining time. */
+interface Ending {
+  readonly end: number;
+  readonly permits: number;
 }
 
 /**
- * When there may be room, given the ends of the holders' leases (or their remaining times): for an exclusive lock with the
- * last of them, for a read lock or a permit with the first. Undefined if there are none.
+ * When there may be room for a request, given the ends of the holders' leases: for an exclusive lock with the last of them,
+ * for a read lock with the first, for permits of a semaphore as soon as enough are free. Undefined if there are no holders.
  */
-export function firstRoom(limit: number, ends: Iterable<number>): number | undefined {
-  let room: number | undefined;
-  for (const end of ends) room = limit === 1 ? Math.max(end, room ?? end) : Math.min(end, room ?? end);
-  return room;
+export function firstRoom({ limit, permits }: Limited, holders: Iterable<Ending>): number | undefined {
+  const leases = [...holders].sort((one, other) => one.end - other.end);
+  if (limit === 1) return leases.at(-1)?.end;
+  let free = limit - permitsOf(leases);
+  return leases.find((lease) => (free += lease.permits) >= permits)?.end;
 }
 
 /** The limit as stores write it: neither Lua nor JSON has `Infinity`. */

@@ -10,7 +10,8 @@ export type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../../comm
  * The engine relies on this:
  * - every request is idempotent per owner: the same request twice has the effect of one;
  * - a grant lasts `lease` milliseconds of the store's own clock and then expires;
- * - waiters are granted the lock in the order in which they were first queued, several at once where `limit` allows it;
+ * - waiters are granted the lock in the order in which they were first queued, several at once where `limit` allows it; one
+ *   whose `permits` don't fit yet keeps those behind it waiting;
  * - fencing tokens of a key only grow, whatever happens in between.
  */
 export interface LockStore {
@@ -234,6 +235,12 @@ export interface AcquireRequest {
    * together; one that does not gets the reply `conflict`.
    */
   readonly limit: number;
+  /**
+   * How many of the permits of a semaphore the owner takes, all or none: from 1 to `limit`; 1 for other locks. The sum of the
+   * permits of all holders never exceeds `limit`. Waiters are granted the lock in the order in which they were queued: one
+   * whose permits are not free yet keeps those behind it waiting, and requests without a position in the queue, too.
+   */
+  readonly permits: number;
   /** The caller's label, for people who inspect the lock. */
   readonly label: string | undefined;
 }
@@ -335,6 +342,8 @@ export interface StoredHold {
   readonly since: WallClockMs | undefined;
   /** ms left of the lease; undefined when it has no end. */
   readonly leaseLeft: number | undefined;
+  /** See {@link AcquireRequest.permits}. */
+  readonly permits: number;
   readonly label: string | undefined;
 }
 
@@ -343,6 +352,8 @@ export interface StoredWaiter {
   /** How many callers wait behind it. */
   readonly callers: number;
   readonly limit: number;
+  /** See {@link AcquireRequest.permits}. */
+  readonly permits: number;
   readonly label: string | undefined;
 }
 

@@ -206,8 +206,11 @@ function toAcquireReply(reply: unknown): TimedAcquireReply {
 
 interface StoredFields {
   readonly limit: number;
-  readonly holders: readonly (Omit<StoredHold, 'leaseLeft' | 'label'> & { left: number; label: string })[];
-  readonly waiters: readonly (Omit<StoredWaiter, 'label'> & { label: string })[];
+  readonly holders: readonly (Omit<StoredHold, 'leaseLeft' | 'permits' | 'label'> & {
+    left: number;
+    label: string;
+  })[];
+  readonly waiters: readonly (Omit<StoredWaiter, 'permits' | 'label'> & { label: string })[];
 }
 
 function toStoredLock(reply: unknown): StoredLock | null {
@@ -216,10 +219,10 @@ function toStoredLock(reply: unknown): StoredLock | null {
   return {
     limit: readLimit(limit),
     holders: holders.map(({ owner, token, since, left, label }) => {
-      return { owner, token, since, leaseLeft: left, label: readLabel(label) };
+      return { owner, token, since, leaseLeft: left, permits: 1, label: readLabel(label) };
     }),
     waiters: waiters.map(({ owner, callers, limit: wanted, label }) => {
-      return { owner, callers, limit: readLimit(wanted), label: readLabel(label) };
+      return { owner, callers, limit: readLimit(wanted), permits: 1, label: readLabel(label) };
     }),
   };
 }

@@ -210,6 +210,7 @@ function holdOf({ owner, needed, holds }: Part): StoredHold {
     token: top?.token,
     since: top?.since,
     leaseLeft: left === Infinity ? undefined : left,
+    permits: top?.permits ?? 1,
     label: top?.label,
   };
 }

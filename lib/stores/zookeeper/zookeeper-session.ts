@@ -213,7 +213,7 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
     return true;
   }
 
-  protected async storedHold({ path, owner }: QueueEntry): Promise<StoredHold | undefined> {
+  protected async storedHold({ path, owner, permits }: QueueEntry): Promise<StoredHold | undefined> {
     const { nodes } = this;
     const known = this.own.get(owner as OwnerId);
     if (known?.path === path && known.hold !== undefined && known.hold.endsAt <= nodes.client.now()) {
@@ -229,13 +229,19 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
       token: data.token ?? (grant && nodes.clientNodes.tokenOf(grant.zxid)),
       since: (data.since ?? grant?.since) as WallClockMs | undefined,
       leaseLeft: nodes.observe(path, read),
+      permits,
       label: data.label,
     };
   }
 
-  protected async storedWaiter({ path, owner, limit }: QueueEntry): Promise<StoredWaiter | undefined> {
+  protected async storedWaiter({
+    path,
+    owner,
+    limit,
+    permits,
+  }: QueueEntry): Promise<StoredWaiter | undefined> {
     const read = await this.nodes.read(path);
-    return read && { owner, limit, callers: read.data.callers, label: read.data.label };
+    return read && { owner, limit, permits, callers: read.data.callers, label: read.data.label };
   }
 
   /** Makes a connection ready for locks. */

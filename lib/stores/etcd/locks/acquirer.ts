@@ -159,11 +159,11 @@ export class Acquirer {
   private async takeNow(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { grants } = this;
     const { reader } = this.context;
-    const { contended, key, limit, owner } = request;
+    const { contended, key, owner } = request;
     // A read costs etcd far less than a failed attempt.
     let state: LockState | undefined = contended ? await reader.read(lock) : undefined;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      if (state === undefined || (state.hasRoom(limit) && state.entryOf(owner) === undefined)) {
+      if (state === undefined || (state.hasRoom(request) && state.entryOf(owner) === undefined)) {
         const attempt = await grants.attempt([request], state === undefined ? [] : [state]);
         if (attempt.result === 'granted') return attempt.grants[0];
         if (attempt.result === 'cancelled') return { outcome: 'cancelled' };
@@ -196,8 +196,8 @@ export class Acquirer {
     if (state === undefined) return undefined;
     const conflict = state.conflictWith(limit);
     if (conflict !== undefined) return { outcome: 'conflict', limit: conflict };
-    if (wait || state.hasRoom(limit)) return undefined;
-    return { outcome: 'busy', holderLeaseLeft: this.context.reader.holderLeaseLeft(state, limit) };
+    if (wait || state.hasRoom(request)) return undefined;
+    return { outcome: 'busy', holderLeaseLeft: this.context.reader.holderLeaseLeft(state, request) };
   }
 
   /** For an owner that holds the lock or waits for it. Undefined if its entry is gone. */
@@ -233,7 +233,7 @@ export class Acquirer {
     if (state.holders.some(({ name }) => name === entry.name)) return await this.claim(entry, request);
     this.context.waited.at(entry.lock).add(entry, state);
     this.context.own.polled(entry);
-    const holderLeaseLeft = this.context.reader.holderLeaseLeft(state, request.limit);
+    const holderLeaseLeft = this.context.reader.holderLeaseLeft(state, request);
     return { outcome: request.wait ? 'queued' : 'busy', holderLeaseLeft };
   }
 

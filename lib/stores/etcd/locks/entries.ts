@@ -91,6 +91,7 @@ export interface EntryValue {
 
 /** The key in etcd of an owner that holds a lock or waits for it. */
 export interface Entry extends EntryValue {
+  readonly permits: number;
   /** The lock's key. */
   readonly key: string;
   /** The entry's key in etcd. */
@@ -155,6 +156,7 @@ function readEntry(
       leaseId,
       isHeld: state === 'held',
       limit: readLimit(limit),
+      permits: 1,
       lease,
       isKept: kept,
       callers,

@@ -147,9 +147,11 @@ export class Grants {
         if (attempt.result === 'granted') return attempt.grants;
         if (attempt.result === 'cancelled') return attempt.index;
         ({ states } = attempt);
-        const refused = requests.findIndex(({ owner, limit }, index) => {
+        const refused = requests.findIndex((request, index) => {
           const state = states[index];
-          return state !== undefined && (!state.hasRoom(limit) || state.entryOf(owner) !== undefined);
+          return (
+            state !== undefined && (!state.hasRoom(request) || state.entryOf(request.owner) !== undefined)
+          );
         });
         if (refused !== -1) return refused;
       }
@@ -275,5 +277,6 @@ function blockOf({ length }: readonly Put[]): number {
 
 function entryOf(own: OwnEntry, lease: number): Entry {
   const { key, name, owner, created, modified, leaseId, isKept } = own;
-  return { ...own.valueFor(true, lease, isKept), key, name, owner, created, modified, leaseId };
+  const value = own.valueFor(true, lease, isKept);
+  return { ...value, key, name, owner, permits: 1, created, modified, leaseId };
 }

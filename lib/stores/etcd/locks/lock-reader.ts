@@ -1,6 +1,6 @@
 import { LockQueue } from '../../ordered/lock-queue.js';
 import { firstRoom } from '../../port/limits.js';
-import type { MonotonicMs, StoredHold } from '../../port/lock-store.js';
+import type { AcquireRequest, MonotonicMs, StoredHold } from '../../port/lock-store.js';
 import { foundIn, methods, type KeyValue, type RangeCall } from '../protocol.js';
 import type { LockContext } from './context.js';
 import { readEntries, type Entry, type LockRange } from './entries.js';
@@ -71,21 +71,25 @@ export class LockReader {
     return entry.isKept ? entry.lease : this.see(entry);
   }
 
-  /** ms until there may be room for a caller with this limit. */
-  holderLeaseLeft({ holders }: LockState, limit: number): number | undefined {
+  /** ms until there may be room for that request. */
+  holderLeaseLeft(
+    { holders }: LockState,
+    request: Pick<AcquireRequest, 'limit' | 'permits'>,
+  ): number | undefined {
     return firstRoom(
-      limit,
-      holders.map((entry) => this.leaseLeft(entry)),
+      request,
+      holders.map((entry) => ({ end: this.leaseLeft(entry), permits: entry.permits })),
     );
   }
 
   storedHold(entry: Entry): StoredHold {
-    const { owner, label } = entry;
+    const { owner, permits, label } = entry;
     return {
       owner,
       token: this.tokenOf(entry) ?? this.ownHoldOf(entry)?.token,
       since: this.ownHoldOf(entry)?.since ?? entry.since,
       leaseLeft: this.leaseLeft(entry),
+      permits,
       label,
     };
   }

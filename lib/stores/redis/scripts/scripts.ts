@@ -242,7 +242,7 @@ export class LockCalls {
 
   /** Asks with a position in the queue, where `wait` says so. */
   acquire(request: AcquireRequest, mode: PubSubMode, channel: string): ScriptCall<TimedAcquireReply> {
-    const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
+    const { owner, lease, wait, claimLease: claim, callers, tokens, limit } = request;
     const params = {
       owner,
       lease,
@@ -254,7 +254,7 @@ export class LockCalls {
       mode,
       channel,
       limit: writtenLimit(limit),
-      label: writtenLabel(label),
+      label: labelOf(request),
     };
     return scripts.acquire.with(this.locksOf([request]), [params], this.sharedFor([request]));
   }
@@ -319,8 +319,23 @@ export class LockCalls {
   }
 }
 
-function shareParams({ owner, lease, limit, label }: AcquireRequest): ShareParams {
-  return { owner, lease, limit: writtenLimit(limit), label: writtenLabel(label) };
+function shareParams(request: AcquireRequest): ShareParams {
+  const { owner, lease, limit } = request;
+  return { owner, lease, limit: writtenLimit(limit), label: labelOf(request) };
+}
+
+/**
+ * The label as it is written, followed by the permits if there are several: a label has no `/` there. Records of holds with
+ * one permit stay as they are, and other builds can read all of them.
+ */
+function labelOf({ label, permits }: AcquireRequest): string {
+  const written = writtenLabel(label);
+  return permits === 1 ? written : `${written}/${permits}`;
+}
+
+function readPermits(written: unknown): Pick<StoredHold, 'label' | 'permits'> {
+  const [label, permits = 1] = String(written).split('/');
+  return { label: readLabel(label), permits: Number(permits) };
 }
 
 /** Every lock of a call gets as many tokens. */
@@ -429,7 +444,7 @@ function toHold([owner, token, since, left, label]: Row): StoredHold {
     token: token === '' ? undefined : Number(token),
     since: since === '' ? undefined : (Number(since) as WallClockMs),
     leaseLeft: leaseLeftOf(Number(left)),
-    label: readLabel(label),
+    ...readPermits(label),
   };
 }
 
@@ -438,7 +453,7 @@ function toWaiter([owner, callers, limit, label]: Row): StoredWaiter {
     owner: String(owner),
     callers: Number(callers),
     limit: readLimit(Number(limit)),
-    label: readLabel(label),
+    ...readPermits(label),
   };
 }
 

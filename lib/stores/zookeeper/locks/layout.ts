@@ -144,7 +144,9 @@ function entriesNamed(container: string, name: string): [] | [QueueEntry] {
   const [, kind, permits, owner, sequence] = NAME.exec(name) ?? [];
   if (owner === undefined) return [];
   const limit = kind === 'x' ? 1 : kind === 'r' ? Infinity : Number(permits);
-  return [{ path: `${container}/${name}`, owner: decoded(owner), limit, sequence: Number(sequence) }];
+  return [
+    { path: `${container}/${name}`, owner: decoded(owner), limit, permits: 1, sequence: Number(sequence) },
+  ];
 }
 
 /** How many waiters of a semaphore watch the whole queue: if one of them is stopped, the others are served. */

@@ -117,13 +117,13 @@ export class LockAcquirer {
   }
 
   /** The reply to a caller that does not wait, if the lock is not free for it; undefined if it is. */
-  private async refusalOf({ key, limit }: AcquireRequest): Promise<AcquireReply | undefined> {
+  private async refusalOf(request: AcquireRequest): Promise<AcquireReply | undefined> {
     for (;;) {
-      const queue = await this.nodes.queue(key, { isFresh: true });
-      const conflict = queue.conflictWith(limit);
+      const queue = await this.nodes.queue(request.key, { isFresh: true });
+      const conflict = queue.conflictWith(request.limit);
       if (conflict === undefined) {
-        if (queue.hasRoom(limit)) return undefined;
-        return { outcome: 'busy', holderLeaseLeft: await this.nodes.leaseLeft(queue, limit) };
+        if (queue.hasRoom(request)) return undefined;
+        return { outcome: 'busy', holderLeaseLeft: await this.nodes.leaseLeft(queue, request) };
       }
       if (!(await this.firstLeaves(queue))) return { outcome: 'conflict', limit: conflict };
     }
@@ -203,7 +203,7 @@ export class LockAcquirer {
       }
       if (index < queue.holderCount) return await this.claim(entry, queue, isPushed);
       if (!request.wait) {
-        const [left] = await Promise.all([nodes.leaseLeft(queue, limit), own.remove(entry)]);
+        const [left] = await Promise.all([nodes.leaseLeft(queue, request), own.remove(entry)]);
         return { outcome: 'busy', holderLeaseLeft: left };
       }
       const isFront = queue.isFront(index);
@@ -214,7 +214,7 @@ export class LockAcquirer {
       const predecessor = queue.predecessorOf(index);
       if (predecessor === undefined || !(await this.waitBehind(entry, predecessor, isFront))) continue;
       if (!isPushed) own.touch(entry);
-      const holderLeaseLeft = await nodes.leaseLeft(queue, limit, isFront);
+      const holderLeaseLeft = await nodes.leaseLeft(queue, request, isFront);
       if (!isFront) {
         entry.seen = {
           predecessor: predecessor.path,

@@ -177,16 +177,20 @@ export class LockNodes {
    *
    * @returns ms until there may be room
    */
-  async leaseLeft(queue: NodeQueue, limit: number, isFront = false): Promise<number | undefined> {
+  async leaseLeft(
+    queue: NodeQueue,
+    request: Pick<AcquireRequest, 'limit' | 'permits'>,
+    isFront = false,
+  ): Promise<number | undefined> {
     const holders = isFront ? queue.holders : queue.holders.slice(0, MOST_LOOKED_AT);
     const lefts = await Promise.all(
-      holders.map(async ({ path }) => {
+      holders.map(async ({ path, permits }) => {
         const read = await this.read(path);
-        return read && this.observe(path, read);
+        return read && { end: this.observe(path, read), permits };
       }),
     );
     return firstRoom(
-      limit,
+      request,
       lefts.flatMap((left) => left ?? []),
     );
   }
