@@ -12,6 +12,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
 import { generatePageIfPossible } from './generate-page.mjs';
+import { ensurePreviousBuild } from './previous-build.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
@@ -48,17 +49,20 @@ const STORES = {
     'test/contract/postgres.test.ts',
     'test/faults/postgres-[a-z-]+.test.ts',
     'test/integration/every-store/postgres.test.ts',
+    'test/integration/previous-version/postgres.test.ts',
     'test/integration/command-line/doctor-postgres.test.ts',
   ],
   etcd: [
     'test/contract/etcd.test.ts',
     'test/faults/etcd-[a-z-]+.test.ts',
     'test/integration/every-store/etcd.test.ts',
+    'test/integration/previous-version/etcd.test.ts',
   ],
   ZooKeeper: [
     'test/contract/zookeeper.test.ts',
     'test/faults/zookeeper-[a-z-]+.test.ts',
     'test/integration/every-store/zookeeper.test.ts',
+    'test/integration/previous-version/zookeeper.test.ts',
   ],
   'all three stores': [
     'test/integration/(store-demos|store-fences|moving-stores).test.ts',
@@ -94,6 +98,7 @@ function prepareStores() {
   const zookeeper = ensureZooKeeper();
   // Some tests start processes that use the built package.
   ensureBuild();
+  ensurePreviousBuild();
   // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
   const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
   return {
@@ -116,6 +121,7 @@ function prepare(isQuick) {
   if (!isQuick) {
     ensureTestTools();
     ensureBuild();
+    ensurePreviousBuild();
   }
   // Tests start redis-server by its name.
   return { PATH: [dirname(redis.path), process.env['PATH']].join(delimiter) };

@@ -16,14 +16,14 @@ const unchanged = {
   write: (): void => {},
 };
 
-const stores = ['redis', 'postgres', 'etcd', 'zookeeper'];
-const plants = stores.flatMap((store) => plantNames(store).map((name) => [store, name] as const));
+const sets = ['redis', 'postgres', 'etcd', 'zookeeper', 'leader'];
+const plants = sets.flatMap((of) => plantNames(of).map((name) => [of, name] as const));
 
 describe('the planted bugs of the soak', () => {
   // A change of the code may remove the text that they replace.
-  it.each(plants)('%s: %s finds its text in the build', (store, name) => {
+  it.each(plants)('%s: %s finds its text in the build', (of, name) => {
     expect(() => {
-      plantOf(store, name).into(unchanged);
+      plantOf(of, name).into(unchanged);
     }).not.toThrow();
   });
 });

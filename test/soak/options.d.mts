@@ -5,6 +5,8 @@ export interface SoakOptions {
   /** The names of the faults to inject; undefined for all. */
   readonly only: readonly string[] | undefined;
   readonly plant: string | undefined;
+  /** Whether the processes elect a leader. */
+  readonly leader: boolean;
 }
 
 /** Invalid options; the message says what to write instead. */

@@ -5,8 +5,9 @@ export interface ChangeableBuild {
   write(file: string, text: string): void;
 }
 
-export function plantNames(store: string): string[];
+/** @param of a store, or `leader` */
+export function plantNames(of: string): string[];
 export function plantOf(
-  store: string,
+  of: string,
   name: string,
 ): { readonly about: string; readonly finds: readonly string[]; into(build: ChangeableBuild): void };

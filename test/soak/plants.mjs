@@ -1,5 +1,6 @@
 import { enginePlants } from './plants/engine.mjs';
 import { etcdPlants } from './plants/etcd.mjs';
+import { leaderPlants } from './plants/leader.mjs';
 import { postgresPlants } from './plants/postgres.mjs';
 import { redisPlants } from './plants/redis.mjs';
 import { zookeeperPlants } from './plants/zookeeper.mjs';
@@ -7,16 +8,18 @@ import { zookeeperPlants } from './plants/zookeeper.mjs';
 /**
  * Bugs that the checker must find; otherwise its silence would mean nothing. Each is a change of a few words in a copy of
  * the build, in a file, or in a folder where the file does not matter. It must be found as one of `finds`; `run` makes it
- * show soon. By store.
+ * show soon. By store, and those of leader election.
  */
 const PLANTS = {
   redis: { ...redisPlants, ...enginePlants },
   postgres: { ...postgresPlants, ...enginePlants },
   etcd: { ...etcdPlants, ...enginePlants },
   zookeeper: { ...zookeeperPlants, ...enginePlants },
+  leader: leaderPlants,
 };
 
-export const plantNames = (store) => Object.keys(PLANTS[store]);
+/** @param {string} of a store, or `leader` */
+export const plantNames = (of) => Object.keys(PLANTS[of]);
 
 /** The bug can't be planted: the build has changed, and the plant must be updated. */
 export class PlantError extends Error {
@@ -24,13 +27,13 @@ export class PlantError extends Error {
 }
 
 /**
- * @param {string} store
+ * @param {string} of a store, or `leader`
  * @param {string} name
  * @returns {{ about: string, finds: string[], run: { only?: string[], options?: object, rules?: object },
  *   into: (build: ReturnType<typeof import('./build-copy.mjs').copyBuild>) => void }}
  */
-export function plantOf(store, name) {
-  const { about, finds, changes, run = {} } = PLANTS[store][name];
+export function plantOf(of, name) {
+  const { about, finds, changes, run = {} } = PLANTS[of][name];
   const into = (build) => {
     for (const [place, change] of changes) {
       const files = place.endsWith('/') ? build.filesIn(place) : [place];

@@ -1,10 +1,10 @@
 // One process of a soak run: an application with many callers on few locks. It records what it observes, and draws no
 // conclusions. The fleet starts it with its settings as the only argument.
 import 'reflect-metadata';
-import { openSync, writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { monotonic } from './monotonic.mjs';
+import { observeProcess } from './observer.mjs';
 import { PushedEvents } from './pushed-events.mjs';
 import { Random } from './random.mjs';
 import { load, moduleOptions } from './servers/module-options.mjs';
@@ -14,27 +14,7 @@ const settings = JSON.parse(process.argv[2]);
 const { DistributedLockModule, LockService } = await import(pathToFileURL(settings.build).href);
 const pushed = await PushedEvents.of(settings.store, (file) => load(settings.build, file));
 
-const file = openSync(settings.log, 'a');
-// Written synchronously: a killed process must have recorded its events.
-const record = (event) => {
-  writeSync(file, `${JSON.stringify({ t: monotonic(), p: settings.id, ...event })}\n`);
-};
-const trouble = (e) => (error) => record({ e, m: String(error?.stack ?? error) });
-process.on('unhandledRejection', trouble('unhandled'));
-process.on('uncaughtException', trouble('uncaught'));
-process.on('warning', trouble('warning'));
-
-const BEAT = 10;
-/** A longer block of the event loop extends the bounds of everything due meanwhile. */
-const STALL = 25;
-let lastBeat = monotonic();
-const heart = setInterval(() => {
-  const now = monotonic();
-  if (now - lastBeat > BEAT + STALL) record({ e: 'stall', from: lastBeat, t: now });
-  lastBeat = now;
-}, BEAT);
-
-const quiet = { log: () => undefined, warn: () => undefined, error: trouble('logged') };
+const { record, logger, end } = observeProcess(settings);
 const app = await NestFactory.createApplicationContext(
   DistributedLockModule.forRoot({
     ...(await moduleOptions(settings.store, settings.url, settings.build)),
@@ -42,7 +22,7 @@ const app = await NestFactory.createApplicationContext(
     waitTime: 3_000,
     shutdownTimeout: 4_000,
   }),
-  { logger: quiet },
+  { logger },
 );
 const locks = app.get(LockService);
 locks.events.subscribe((event) => {
@@ -87,11 +67,8 @@ async function finish(abrupt) {
   record({ e: 'closed', took: monotonic() - began, kept: keptBy(locks.engine) });
   await workload.ended;
   reportProgress();
-  clearInterval(heart);
   clearInterval(progress);
-  record({ e: 'done', rss: process.memoryUsage.rss() });
-  // From here on only leftovers of the library keep the process alive.
-  setInterval(() => record({ e: 'alive', by: process.getActiveResourcesInfo() }), 2_000).unref();
+  end();
   process.disconnect();
 }
 

@@ -21,6 +21,23 @@ describe('the soak: selected faults', () => {
   });
 });
 
+describe('the soak: leader election', () => {
+  it('has planted bugs of its own, with any store', () => {
+    const options = readOptions(['--leader', '--store', 'etcd', '--plant', 'deadline-ignored']);
+    expect(options).toMatchObject({ leader: true, store: 'etcd', plant: 'deadline-ignored' });
+    expect(() => readOptions(['--leader', '--plant', 'no-poll'])).toThrow(
+      'or all with --leader; got "no-poll"',
+    );
+  });
+
+  it.each(['--steady', '--cycles', '--no-faults', '--keys=2', '--callers=2'])(
+    'can’t be combined with %s',
+    (other) => {
+      expect(() => readOptions(['--leader', other])).toThrow('--leader has faults and one lock');
+    },
+  );
+});
+
 describe('the soak: outages of a cluster', () => {
   const members = ['one', 'two', 'three'].map((name): Member => ({ name }));
 

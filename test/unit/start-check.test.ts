@@ -3,13 +3,14 @@ import type { Redis } from 'ioredis';
 import { checkServer, type CheckResult } from '../../lib/stores/redis/doctor/server-checks.js';
 
 /** A server with this reply to INFO that accepts every command. */
-function serverWith(info: string, refusal?: string): Redis {
+function serverWith(info: string, refusal?: string, format: string | null = null): Redis {
   const client = {
     on: () => client,
     connect: () => Promise.resolve(),
     quit: () => Promise.resolve('OK'),
     disconnect: () => undefined,
     info: () => Promise.resolve(info),
+    hget: () => Promise.resolve(format),
     ping: () => Promise.resolve('PONG'),
     subscribe: () => Promise.resolve(1),
     ssubscribe: () => Promise.resolve(1),
@@ -40,6 +41,7 @@ function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
     replicas: 0,
     channel: 'lock:@:grants:client',
     trial: 'lock:@:check:client',
+    format: 'lock:@:format',
     connect: () => redis,
   });
 }
@@ -52,6 +54,7 @@ describe('the version check at the start', () => {
       description: `Redis ${version}, noeviction`,
       mode: 'p',
       warnings: [],
+      refusal: undefined,
     });
   });
 
@@ -76,6 +79,7 @@ describe('the version check at the start', () => {
       description: 'Valkey 8.1.1, noeviction',
       mode: 'p',
       warnings: [],
+      refusal: undefined,
     });
   });
 

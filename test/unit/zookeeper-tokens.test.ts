@@ -19,6 +19,7 @@ class OnlyBase {
     operation.write(to);
     const words = to.frame().toString('latin1');
     const isBase = words.includes('/base');
+    if (words.includes('/format')) return Promise.reject(new ZooKeeperError(CODE.noNode));
     if (operation.type === TYPE.setData && isBase) this.base = /\d{10,}/.exec(words)?.[0];
     if (operation.type === TYPE.create && isBase) this.base ??= /\d{10,}/.exec(words)?.[0];
     if (operation.type === TYPE.getData && isBase && this.base === undefined) {

@@ -21,6 +21,7 @@ import {
   type StoredWaiter,
 } from '../port/lock-store.js';
 import { checkCursor, storeFailure } from '../port/store-failure.js';
+import { checkFormat } from '../port/stored-format.js';
 import { requestTimeoutFor } from '../port/times.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
@@ -185,6 +186,8 @@ export class EtcdSession extends OrderedSession<Entry> implements LockStoreSessi
     const isFirst = this.version === undefined;
     let revision: number;
     try {
+      // Before anything is written.
+      if (isFirst) await this.checkFormat(endpoint);
       revision = await this.readBase(endpoint);
       if (isFirst) await checkRights(endpoint, names.prefix);
     } catch (error) {
@@ -203,6 +206,11 @@ export class EtcdSession extends OrderedSession<Entry> implements LockStoreSessi
     this.version = member.version;
     leases.connected(endpoint);
     watches.connected(endpoint);
+  }
+
+  private async checkFormat(endpoint: Endpoint): Promise<void> {
+    const { reply } = await endpoint.call(methods.range, { do: 'range', key: this.context.names.format });
+    checkFormat(reply.entries[0]?.value, `etcd at ${endpoint.address}`, 'keyPrefix');
   }
 
   /** Reads the base of tokens, and writes it if necessary. Returns the current revision. */

@@ -1,4 +1,5 @@
 import { InvalidCursorError, LockStoreError } from './lock-store.js';
+import { UnknownFormatError } from './stored-format.js';
 
 /** What to do about one cause of a failure. */
 export interface Remedy {
@@ -65,6 +66,8 @@ export function notConnectedTo(
   remedies: readonly Remedy[],
   why = cause?.message,
 ): LockStoreError {
+  // That is why this process keeps no connection.
+  if (cause instanceof UnknownFormatError) return cause;
   return new LockStoreError(`${store} is not connected${why === undefined ? '' : ` (${why})`}`, {
     inDoubt: false,
     retryable: true,

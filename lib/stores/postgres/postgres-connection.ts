@@ -8,6 +8,7 @@ import { refuseMissingPeer } from '../../model/missing-peer.js';
 import { checkObject, shown } from '../../model/option-checks.js';
 import { LockStoreError } from '../port/lock-store.js';
 import { messageOf } from '../port/store-failure.js';
+import { UnknownFormatError } from '../port/stored-format.js';
 import { pauseBeforeConnecting, ReplyTimeout } from '../port/times.js';
 import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
 
@@ -129,7 +130,8 @@ export class PostgresConnection {
       this.ended(opened);
     };
     client.on('error', (error: Error) => {
-      this.failure = error;
+      // Cutting a connection that must not be used is an error of its own.
+      if (!isDown) this.failure = error;
     });
     client.on('end', down);
     this.timeout.start();
@@ -137,8 +139,9 @@ export class PostgresConnection {
       await client.connect();
       this.preparesStatements = await this.listener.prepare(client);
     } catch (error) {
-      this.failure = error instanceof LockStoreError ? new Error(error.message) : (error as Error);
       opened.cut('not to be used');
+      const isRefused = error instanceof LockStoreError && !(error instanceof UnknownFormatError);
+      this.failure = isRefused ? new Error(error.message) : (error as Error);
       down();
       return false;
     } finally {

@@ -19,7 +19,7 @@ import {
   type ResolvedPostgresOptions,
 } from './postgres-options.js';
 import { RequestQueue } from './request-queue.js';
-import { postgresMigration, quoted } from './schema.js';
+import { postgresMigration, quoted, SCHEMA_VERSION } from './schema.js';
 import { prepareConnection, verifyDatabase, type CheckResult } from './start-check.js';
 
 /** How often a client removes what crashed processes have left behind, ms. */
@@ -86,11 +86,23 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
   }
 
   async function createSchema(opened: PgClient): Promise<void> {
-    const { rows } = await opened.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+    const { rows } = await opened.query<{ standby: boolean; versioned: boolean }>(
+      `SELECT pg_is_in_recovery() AS standby,
+        CASE WHEN has_schema_privilege(to_regnamespace($1)::oid, 'USAGE') THEN to_regprocedure($2) IS NOT NULL
+          ELSE false END AS versioned`,
+      [quoted(schema), `${quoted(schema)}.version()`],
+    );
     // prepareConnection() rejects a standby with a better message.
     if (rows[0]?.standby === true) return;
+    // A process of an older version that starts during a deploy keeps the schema of the newer one, which serves both.
+    if (rows[0]?.versioned === true && (await versionOf(opened)) > SCHEMA_VERSION) return;
     await opened.query(postgresMigration({ schema }));
     lacksSchema = false;
+  }
+
+  async function versionOf(opened: PgClient): Promise<number> {
+    const { rows } = await opened.query<{ version: number }>(`SELECT ${quoted(schema)}.version() AS version`);
+    return rows[0]?.version ?? 0;
   }
 
   function mendsSchema(): boolean {

@@ -1,4 +1,5 @@
 import { LockStoreError } from '../port/lock-store.js';
+import { checkFormat } from '../port/stored-format.js';
 import type { PgClient, Row } from './postgres-connection.js';
 import type { ResolvedPostgresOptions } from './postgres-options.js';
 import { postgresMigration, quoted, SCHEMA_VERSION } from './schema.js';
@@ -37,6 +38,8 @@ interface Facts {
   readonly readonly: boolean;
   readonly schema: boolean;
   readonly usage: boolean;
+  /** Whether a version with another format has marked the schema. */
+  readonly marked: boolean;
 }
 
 /** Prepares a new connection for locks, and collects warnings for the operator. */
@@ -53,6 +56,11 @@ export async function prepareConnection(
   // A standby never takes writes.
   if (facts.standby) {
     throw new Error(`the server at ${connector.address} is a standby: locks need the primary`);
+  }
+  if (facts.marked) {
+    const [row] = await query(`SELECT ${quoted(schema)}.format()::text AS mark`);
+    const place = `The schema "${schema}" of PostgreSQL at ${connector.address}`;
+    checkFormat(row?.['mark'] as string | null | undefined, place, 'schema');
   }
   const isDirect = facts.pid === client.processID;
   if (isDirect) await client.query(ownSettings(facts, requestTimeout));
@@ -93,8 +101,10 @@ async function factsOf(query: Query, schema: string): Promise<Facts> {
       -- It is an error to look into a schema that the user may not use.
       CASE WHEN has_schema_privilege(to_regnamespace($2)::oid, 'USAGE') THEN to_regprocedure($1) IS NOT NULL
         ELSE false END AS schema,
+      CASE WHEN has_schema_privilege(to_regnamespace($2)::oid, 'USAGE') THEN to_regprocedure($3) IS NOT NULL
+        ELSE false END AS marked,
       coalesce(has_schema_privilege(to_regnamespace($2)::oid, 'USAGE'), false) AS usage`,
-    [`${quoted(schema)}.run(text[],jsonb)`, quoted(schema)],
+    [`${quoted(schema)}.run(text[],jsonb)`, quoted(schema), `${quoted(schema)}.format()`],
   )) as readonly (Row & Facts)[];
   if (facts === undefined) throw new Error('PostgreSQL answered nothing');
   return facts;

@@ -283,13 +283,14 @@ export class RedisSession implements WholeSession {
 
   /** Warns the operator of what will go wrong, once, as soon as the server is reached. */
   private async check(): Promise<void> {
-    if (this.checked !== undefined) return;
+    if (this.checked !== undefined && this.checked.refusal === undefined) return;
     try {
       this.checked = await checkServer(this.checkedServer());
     } catch {
       // The connection was lost. The check runs again after the next one.
       return;
     }
+    if (this.checked.refusal !== undefined) this.link.refusal = this.checked.refusal;
     if (this.checked.mode === 'a') this.channel.mode = 'a';
     for (const warning of this.checked.warnings) this.client.warn(warning);
   }

@@ -15,11 +15,14 @@ export interface LockRange {
 /** The names of everything in etcd. Each part ends with a slash, so that none is a prefix of another. */
 export class KeyNames {
   readonly base: string;
+  /** Where a version with another format leaves its mark. */
+  readonly format: string;
   readonly locks: { readonly start: string; readonly end: string };
   readonly board: string;
 
   constructor(readonly prefix: string) {
     this.base = `${prefix}base`;
+    this.format = `${prefix}format`;
     this.locks = { start: `${prefix}l/`, end: `${prefix}l0` };
     this.board = `${prefix}b/`;
   }

@@ -10,9 +10,10 @@ export class ServerConnection {
   readonly redis: Redis;
   /** The number of the current connection: what one connection wrote says nothing about another. */
   count = 0;
+  /** Why nothing may be sent, although the server can be reached. */
+  refusal: LockStoreError | undefined;
 
   private failure: Error | undefined;
-  private databaseFailure: Error | undefined;
   private wasExpected = false;
   private closed = false;
   /** Connections besides the one for requests, while they are up or trying to be. */
@@ -31,10 +32,10 @@ export class ServerConnection {
     this.redis.on('error', (error: Error & { command?: { name?: string } }) => {
       this.failure = error;
       // ioredis goes on in another database than the one that was selected; locks must not.
-      if (error.command?.name === 'select') this.databaseFailure = error;
+      if (error.command?.name === 'select') this.refusal = withoutDatabase(error);
     });
     this.redis.on('close', () => {
-      this.databaseFailure = undefined;
+      this.refusal = undefined;
       this.count += 1;
       listener.lost();
     });
@@ -53,7 +54,7 @@ export class ServerConnection {
       this.wasExpected = true;
       throw notConnected(this.failure ?? (error as Error));
     }
-    this.checkDatabase();
+    if (this.refusal !== undefined) throw this.refusal;
   }
 
   /** Makes one more connection, not yet open. Throws after `close()`, which could not close it. */
@@ -78,7 +79,7 @@ export class ServerConnection {
   /** Throws unless the connection is up. Requests are sent at once or not at all, so that none arrives late (P31). */
   check(): void {
     if (this.redis.status !== 'ready') throw notConnected(this.failure);
-    this.checkDatabase();
+    if (this.refusal !== undefined) throw this.refusal;
   }
 
   /** Sends a single command. Rejects with a `LockStoreError`. */
@@ -110,13 +111,12 @@ export class ServerConnection {
     const failed = once(this.redis, 'error').then(([error]: unknown[]) => Promise.reject(error as Error));
     await Promise.race([this.redis.connect(), failed]);
   }
+}
 
-  private checkDatabase(): void {
-    if (this.databaseFailure === undefined) return;
-    throw new LockStoreError(`Redis does not have the database (${this.databaseFailure.message})`, {
-      inDoubt: false,
-      retryable: false,
-      remedy: adviceOn('database', redisRemedies),
-    });
-  }
+function withoutDatabase({ message }: Error): LockStoreError {
+  return new LockStoreError(`Redis does not have the database (${message})`, {
+    inDoubt: false,
+    retryable: false,
+    remedy: adviceOn('database', redisRemedies),
+  });
 }

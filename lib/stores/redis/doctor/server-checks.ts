@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { LockStoreError } from '../../port/lock-store.js';
+import { checkFormat, UnknownFormatError } from '../../port/stored-format.js';
 import { rejection } from '../connection/redis-failure.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 import type { PubSubMode } from '../grant-channel.js';
@@ -22,6 +23,8 @@ export interface CheckedServer {
   readonly channel: string;
   /** The start of names to try commands on, in a slot of the server. */
   readonly trial: string;
+  /** The name of the mark of another format. */
+  readonly format: string;
   /** Makes one more connection, for a subscription. */
   readonly connect: () => Redis;
 }
@@ -33,6 +36,8 @@ export interface CheckResult {
   readonly mode: PubSubMode;
   /** What is wrong, each with what to do about it. */
   readonly warnings: readonly string[];
+  /** Set if the locks there have a format that this version does not know. */
+  readonly refusal: UnknownFormatError | undefined;
 }
 
 /** The reply to `INFO`. */
@@ -56,15 +61,17 @@ export function checkedServer(
     replicas,
     channel: names.channels(slot ?? 0) + client,
     trial: names.trial(slot ?? 0, client),
+    format: names.format(slot ?? 0),
     connect: () => link.another(),
   };
 }
 
 /** The check at start. Rejects if the server does not reply. */
 export async function checkServer(server: CheckedServer): Promise<CheckResult> {
-  const { info, mode, findings } = await examineServer(server);
+  const { info, mode, refusal, findings } = await examineServer(server);
   const problems = findings.filter(({ level }) => level === 'problem');
-  return { description: info && descriptionOf(info), mode, warnings: problems.map(({ text }) => text) };
+  const warnings = problems.map(({ text }) => text);
+  return { description: info && descriptionOf(info), mode, warnings, refusal };
 }
 
 /** The checks of the start, which `doctor` runs as well. Rejects if the server does not reply. */
@@ -72,9 +79,11 @@ export async function examineServer(server: CheckedServer): Promise<{
   /** Undefined if the user may not run `INFO`. */
   readonly info: Info | undefined;
   readonly mode: PubSubMode;
+  readonly refusal: UnknownFormatError | undefined;
   readonly findings: readonly Finding[];
 }> {
-  const info = await infoOf(server.redis);
+  const [info, refusal] = await Promise.all([infoOf(server.redis), formatRefusal(server)]);
+  const formats = refusal === undefined ? [] : [problem('format', refusal.advice)];
   const mode = modeOf(server, info);
   const rights = findingOf('rights', `the user "${server.user}" may do everything that locks need`, [
     rightsProblem(server, mode, await rejectedCommands(server, mode)),
@@ -82,9 +91,10 @@ export async function examineServer(server: CheckedServer): Promise<{
   if (info === undefined) {
     const text =
       'The server does not tell of itself, so that version, role, eviction and persistence are not known. Allow the user INFO.';
-    return { info, mode, findings: [rights, warning('version', text)] };
+    return { info, mode, refusal, findings: [...formats, rights, warning('version', text)] };
   }
   const findings = [
+    ...formats,
     findingOf('version', nameOf(info), [versionProblem(server, info)]),
     findingOf('role', `primary, with ${counted(replicasOf(info), 'no replica')} connected`, [
       clusterProblem(server, info),
@@ -93,7 +103,24 @@ export async function examineServer(server: CheckedServer): Promise<{
     rights,
     findingOf('eviction', 'noeviction: locks that are held are not evicted', [evictionProblem(server, info)]),
   ];
-  return { info, mode, findings };
+  return { info, mode, refusal, findings };
+}
+
+/** Why this version must not use the locks there; undefined if it may. */
+async function formatRefusal({
+  redis,
+  address,
+  format,
+}: CheckedServer): Promise<UnknownFormatError | undefined> {
+  try {
+    checkFormat(await redis.hget(format, 'format'), `Redis at ${address}`, 'keyPrefix');
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnknownFormatError) return error;
+    // Not allowed, which the check of rights reports.
+    if ((error as Error).name === 'ReplyError') return undefined;
+    throw error;
+  }
 }
 
 /** A call that tries everything that grants depend on, without an effect. */

@@ -66,6 +66,11 @@ export class KeyNames {
     return `${this.shared('check', slot)}:${client}`;
   }
 
+  /** Where a version with another format leaves its mark; in a cluster, on the server that has the slot. */
+  format(slot: number): string {
+    return this.shared('format', slot);
+  }
+
   /** The board. All its names start with this one and are in its slot. */
   get board(): string {
     return this.shared('board', SLOT_OF_BOARD);

@@ -1,4 +1,5 @@
 import { LockStoreError } from '../../port/lock-store.js';
+import { checkFormat } from '../../port/stored-format.js';
 import {
   check,
   create,
@@ -78,7 +79,10 @@ export class ClientNodes {
     const { paths, breakNotice } = this;
     // Compared here, since a session whose first connection was lost early is not new, but not prepared either.
     const isNew = this.session !== session.id;
-    if (!isNew) await request(setData(this.fence, NO_DATA));
+    if (isNew) {
+      const mark = await unless(CODE.noNode, request(getData(paths.format, false)));
+      checkFormat(mark?.data.toString(), `${paths.root} in ZooKeeper`, 'path');
+    } else await request(setData(this.fence, NO_DATA));
     await this.createParents(request);
     if (isNew) {
       this.fence = paths.fenceOf(this.client, session.id);

@@ -12,12 +12,15 @@ export class LockPaths {
   readonly clients: string;
   /** The number from which tokens are counted. */
   readonly base: string;
+  /** Where a version with another format leaves its mark. */
+  readonly format: string;
 
   /** @param root without a slash at its end */
   constructor(readonly root: string) {
     this.locks = `${root}/locks`;
     this.clients = `${root}/clients`;
     this.base = `${root}/base`;
+    this.format = `${root}/format`;
   }
 
   ofKey(key: string): string {

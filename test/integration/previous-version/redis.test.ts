@@ -1,0 +1,20 @@
+import { RedisServer } from '../../support/redis-server.js';
+import { previousVersionRules } from './previous-version.rules.js';
+import { unknownFormatRules } from './unknown-format.rules.js';
+
+previousVersionRules('Redis', async () => {
+  const server = await RedisServer.start();
+  return { options: { redis: server.url }, close: () => server.close() };
+});
+
+unknownFormatRules('Redis', async () => {
+  const server = await RedisServer.start();
+  const client = server.client();
+  await client.hset('lock:@:format', 'format', '2 3.0.0');
+  return {
+    options: { redis: server.url },
+    module: () => ({ redis: server.url }),
+    names: async () => (await client.keys('*')).sort(),
+    close: () => server.close(),
+  };
+});

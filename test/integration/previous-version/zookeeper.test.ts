@@ -1,0 +1,29 @@
+import { zookeeperStore } from '../../../lib/stores/zookeeper/index.js';
+import { NodesOfLocks } from '../../support/nodes-of-locks.js';
+import { whereThereIsZooKeeper } from '../../support/where-there-is-zookeeper.js';
+import { ZooKeeperServer } from '../../support/zookeeper-server.js';
+import { previousVersionRules } from './previous-version.rules.js';
+import { unknownFormatRules } from './unknown-format.rules.js';
+
+whereThereIsZooKeeper('ZooKeeper, shared with the previous version', () => {
+  previousVersionRules('ZooKeeper', async () => {
+    const server = await ZooKeeperServer.start();
+    return { options: { zookeeper: { hosts: server.address } }, close: () => server.close() };
+  });
+
+  unknownFormatRules('ZooKeeper', async () => {
+    const server = await ZooKeeperServer.start();
+    const nodes = await NodesOfLocks.open(server.port);
+    await nodes.create('/distributed-locks');
+    await nodes.create('/distributed-locks/format', undefined, '2 3.0.0');
+    return {
+      options: { zookeeper: { hosts: server.address } },
+      module: () => ({ store: zookeeperStore({ hosts: server.address }) }),
+      names: () => nodes.entries(),
+      close: async () => {
+        await nodes.close();
+        await server.close();
+      },
+    };
+  });
+});
