@@ -90,12 +90,12 @@ function rooms() {
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
 const ENTRIES =
-  '^lib/(((testing|dashboard|health|leader|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
+  '^lib/(((testing|dashboard|health|leader|prometheus|opentelemetry|stores/(etcd|port|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
 const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|dashboard/|health/|(leader|prometheus|opentelemetry)/(index|[a-z-]+\\.(module|decorators))\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|zookeeper)/|redis/doctor/examine-redis|port/at-exit)';
+  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|zookeeper)/|redis/doctor/examine-redis|port/(at-exit|index))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

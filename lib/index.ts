@@ -40,6 +40,7 @@ export type {
   StoreRequestMessage,
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
+export type { LockKind } from './model/lock-kind.js';
 export type { LockOptions } from './model/lock.options.js';
 export {
   backoff,
@@ -84,36 +85,6 @@ export type {
   StoreAvailableEvent,
   StoreUnavailableEvent,
 } from './model/lock.events.js';
-export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js';
-export type {
-  AcquireReply,
-  AcquireRequest,
-  BreakReply,
-  Grant,
-  LockBoard,
-  LockClock,
-  LockStore,
-  LockStoreClient,
-  LockStoreSession,
-  ListedKeys,
-  ListKeysRequest,
-  LockTimers,
-  MonotonicMs,
-  NamedHold,
-  OwnerId,
-  OwnerRequest,
-  PushedGrant,
-  RaiseRequest,
-  ReleaseReply,
-  RenewReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoredHold,
-  StoredLock,
-  StoredWaiter,
-  WallClockMs,
-} from './stores/port/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export type {
   RedisClusterOptions,

@@ -11,6 +11,7 @@ interface Found {
   readonly loaded: number;
   readonly different: string[];
   readonly testing: string[];
+  readonly store: string[];
   readonly health: string[];
   readonly leader: string[];
   readonly prometheus: string[];
@@ -39,6 +40,10 @@ describe('one process with both builds', () => {
   it('has the testing entry point once, with the classes of the package', () => {
     expect(found.testing).toEqual(Object.keys(exportedForTests));
     expect(found.fakeIsService).toBe(true);
+  });
+
+  it('has the errors of stores once', () => {
+    expect(found.store).toEqual(['InvalidCursorError', 'LockStoreError']);
   });
 
   it('has health checks and instruments once, so that nothing is measured twice', () => {
