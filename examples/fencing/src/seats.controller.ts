@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Body, ConflictException, Controller, Param, Post } from '@nestjs/common';
-import { Locked, LockService } from 'nestjs-distributed-lock';
+import { currentLock, Locked } from 'nestjs-distributed-lock';
 import { SeatsTable } from './seats.table.js';
 
 interface Booking {
@@ -11,15 +11,12 @@ interface Booking {
 
 @Controller('seats')
 export class SeatsController {
-  constructor(
-    private readonly seats: SeatsTable,
-    private readonly locks: LockService,
-  ) {}
+  constructor(private readonly seats: SeatsTable) {}
 
   @Post(':id')
   @Locked({ key: (id: string) => `seat:${id}`, leaseTime: 1_000 })
   async book(@Param('id') id: string, @Body() { guest, pause = 0 }: Booking): Promise<{ guest: string }> {
-    const token = this.locks.current()?.token ?? 0;
+    const { token } = currentLock();
     const booked = this.seats.read(id, token);
     if (booked !== null) throw new ConflictException(`${booked} has booked seat ${id}.`);
     await setTimeout(pause);
