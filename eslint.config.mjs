@@ -82,7 +82,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['sample-app/**/*.ts', 'test/package/consumers/**/*.ts'],
+    files: ['sample-app/**/*.ts', 'examples/**/*.ts', 'test/package/consumers/**/*.ts'],
     // Applications with dependencies of their own: without those their types are unknown here.
     extends: [tseslint.configs.disableTypeChecked],
     languageOptions: {

@@ -2,7 +2,8 @@
  * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest with the given arguments.
  * `--no-setup` skips the set-up. `--quick` runs the tests that check a change within about a minute: see QUICK. `--stores`
  * sets up further servers and programs, and runs the tests that need them: see STORES. `--package` runs applications that
- * install the package, as part of `npm run check:package`. `--rules` (`npm run rules:table`) runs the rules common to all
+ * install the package, as part of `npm run check:package`. `--examples` (`npm run test:examples`) runs the applications of
+ * `examples/`. `--rules` (`npm run rules:table`) runs the rules common to all
  * stores, and prints the number of tests of each rule for each store.
  */
 import { spawnSync } from 'node:child_process';
@@ -78,6 +79,9 @@ const STORES = {
  */
 const PACKAGE = ['test/package/consumers.test.ts'];
 
+/** The tests of `npm run test:examples`. They install the dependencies of the examples, so `npm test` skips them with a message. */
+const EXAMPLES = ['test/examples/[a-z0-9-]+.test.ts'];
+
 /** The tests of `npm run rules:table`: the rules common to all stores. */
 const RULES = [
   'test/contract/(memory|fallback|redis|redis-sentinel|redis-cluster|quorum|postgres|etcd|zookeeper).test.ts',
@@ -147,6 +151,7 @@ function runJest(args, env) {
     for (const needed of Object.keys(STORES))
       console.log(`Skipped: the tests that need ${needed}; npm run test:stores runs them.`);
     console.log('Skipped: the applications that install the package; npm run check:package runs them.');
+    console.log('Skipped: the applications of examples/; npm run test:examples runs them.');
   }
   // Last, so that the result is the last line of the log.
   const totals = output?.[3];
@@ -154,11 +159,12 @@ function runJest(args, env) {
   return status ?? 1;
 }
 
-const OWN = ['--no-setup', '--quick', '--stores', '--package', '--rules'];
+const OWN = ['--no-setup', '--quick', '--stores', '--package', '--examples', '--rules'];
 const args = process.argv.slice(2);
 const isQuick = args.includes('--quick');
 const isOfStores = args.includes('--stores');
 const isOfPackage = args.includes('--package');
+const isOfExamples = args.includes('--examples');
 const isOfRules = args.includes('--rules');
 /** Tests named by the user always run; they report a missing server themselves. */
 const isWhole = args.length === 0;
@@ -170,13 +176,15 @@ const patterns = isQuick
     ? Object.values(STORES).flat()
     : isOfPackage
       ? PACKAGE
-      : isOfRules
-        ? RULES
-        : [];
+      : isOfExamples
+        ? EXAMPLES
+        : isOfRules
+          ? RULES
+          : [];
 const jestArgs = [
   ...(given.some((arg) => arg.startsWith('test/')) ? [] : patterns),
   ...(isOfRules ? REPORTERS.map((reporter) => `--reporters=${reporter}`) : []),
-  ...(isWhole ? [...Object.values(STORES).flat(), ...PACKAGE] : []).map(
+  ...(isWhole ? [...Object.values(STORES).flat(), ...PACKAGE, ...EXAMPLES] : []).map(
     (pattern) => `--testPathIgnorePatterns=${pattern}`,
   ),
   ...given,

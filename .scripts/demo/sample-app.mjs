@@ -1,158 +1,33 @@
-import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { SetupError, ensureBuild, ensureDependencies } from '../setup.mjs';
-import { readyLine } from './ready-line.mjs';
+import { prepareApplication, startInstance as start } from './application.mjs';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-export const sampleApp = join(root, 'sample-app');
-const LOOK_AGAIN_MS = 100;
-const libraryCopy = join(sampleApp, 'node_modules/nestjs-distributed-lock');
-
-/** A hash of the names and contents of files and folders. */
-function fingerprint(folder, paths) {
-  const hash = createHash('sha256');
-  const add = (path) => {
-    const full = join(folder, path);
-    if (!existsSync(full)) return;
-    if (statSync(full).isDirectory()) {
-      for (const name of readdirSync(full).sort()) add(join(path, name));
-    } else {
-      hash.update(`${path}\0`).update(readFileSync(full)).update('\0');
-    }
-  };
-  paths.forEach(add);
-  return hash.digest('hex');
-}
-
-function run(command, args, what) {
-  const { status } = spawnSync(command, args, {
-    cwd: sampleApp,
-    stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32' && command === 'npm',
-  });
-  if (status !== 0) throw new SetupError(`${what} failed; its messages are above.`);
-}
-
-/** npm does not update an installed folder while its version stays the same, so a rebuilt library must be reinstalled. */
-function refreshLibrary(log) {
-  const parts = ['package.json', 'dist'];
-  if (fingerprint(root, parts) === fingerprint(libraryCopy, parts)) return;
-  log('Installing the rebuilt library into the sample app …');
-  rmSync(libraryCopy, { recursive: true, force: true });
-  run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], 'npm install');
-}
-
-function buildSampleApp(log) {
-  const stamp = join(sampleApp, 'dist/.built-from');
-  const sources = ['src', 'tsconfig.json', 'package-lock.json', 'node_modules/nestjs-distributed-lock/dist'];
-  const wanted = fingerprint(sampleApp, sources);
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  log('Building the sample app …');
-  rmSync(join(sampleApp, 'dist'), { recursive: true, force: true });
-  run(
-    process.execPath,
-    ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.json'],
-    'Building the sample app',
-  );
-  writeFileSync(stamp, wanted);
-}
-
-function tryToCreate(file) {
-  try {
-    const descriptor = openSync(file, 'wx');
-    writeSync(descriptor, `${process.pid}`);
-    closeSync(descriptor);
-    return true;
-  } catch (error) {
-    if (error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Whether the process that created the file has ended without removing it. */
-function isAbandoned(file) {
-  try {
-    process.kill(Number(readFileSync(file, 'utf8')) || process.pid, 0);
-    return false;
-  } catch (error) {
-    return error.code === 'ESRCH';
-  }
-}
-
-/**
- * Runs work under a lock file, so that concurrent demos and tests do not install into and build in the same folder.
- *
- * @template T
- * @param {string} file exists while a process works, and contains its id
- * @param {{ checkpoint(): Promise<void> }} leftovers
- * @param {() => Promise<T>} work
- * @returns {Promise<T>}
- */
-async function oneAtATime(file, leftovers, work) {
-  while (!tryToCreate(file)) {
-    if (isAbandoned(file)) rmSync(file, { force: true });
-    else await delay(LOOK_AGAIN_MS);
-    await leftovers.checkpoint();
-  }
-  const remove = () => rmSync(file, { force: true });
-  process.once('exit', remove);
-  try {
-    return await work();
-  } finally {
-    process.off('exit', remove);
-    remove();
-  }
-}
+export const sampleApp = fileURLToPath(new URL('../../sample-app', import.meta.url));
 
 /** Installs and builds the library and the sample app, if anything has changed. */
 export function prepareSampleApp({ leftovers, log }) {
-  return oneAtATime(join(sampleApp, '.preparing.pid'), leftovers, async () => {
-    const steps = [
-      () => ensureDependencies({ log }),
-      () => ensureBuild({ log }),
-      () =>
-        ensureDependencies({
-          cwd: sampleApp,
-          log: (line) => log(line.replace('npm', "the sample app's npm")),
-        }),
-      () => refreshLibrary(log),
-      () => buildSampleApp(log),
-    ];
-    for (const step of steps) {
-      step();
-      // The steps are synchronous, so a Ctrl-C during one of them is handled here.
-      await leftovers.checkpoint();
-    }
+  return prepareApplication({
+    folder: sampleApp,
+    title: 'the sample app',
+    sources: ['src'],
+    leftovers,
+    log,
   });
 }
 
 /**
  * Starts a process of the sample app on a free port.
  *
- * @typedef {{ url: string, name: string, child: import('node:child_process').ChildProcess, output: () => string }} Instance
+ * @typedef {import('./application.mjs').Instance} Instance
  *
  * @param {{ name: string, env: Record<string, string>, leftovers: import('./leftovers.mjs').Leftovers }} options
  * @returns {Promise<Instance>}
  */
-export async function startInstance({ name, env, leftovers }) {
-  const started = leftovers.spawn(process.execPath, ['dist/main.js'], {
-    cwd: sampleApp,
-    env: { ...process.env, HOST: '127.0.0.1', NO_COLOR: '1', ...env, PORT: '0' },
+export function startInstance({ name, env, leftovers }) {
+  return start({
+    folder: sampleApp,
+    script: 'dist/main.js',
+    name,
+    env: { HOST: '127.0.0.1', ...env, PORT: '0' },
+    leftovers,
   });
-  const [, url] = await readyLine(started, { name, pattern: /ready on (http:\S+)/, within: 60_000 });
-  return { ...started, name, url };
 }

@@ -1,5 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { compileErrors, fencesOf, pages, samplesOf, type Sample } from './samples.js';
+import { exampleNames } from '../../.scripts/demo/examples.mjs';
+import { compileErrors, fencesOf, isQuoted, pages, samplesOf, type Sample } from './samples.js';
+
+const root = join(import.meta.dirname, '../..');
 
 describe('samples in the documentation', () => {
   let samples: readonly Sample[];
@@ -21,6 +26,25 @@ describe('samples in the documentation', () => {
     expect(errors).toEqual([]);
   });
 
+  it('equal the file that they quote', () => {
+    const quotes = samples.filter(({ from }) => from !== undefined);
+    expect(quotes.length).toBeGreaterThan(0);
+    expect(quotes.filter((quote) => !isQuoted(quote))).toEqual([]);
+  });
+
+  it('quote every example, which has a test and a line in the list', () => {
+    const list = readFileSync(join(root, 'examples/README.md'), 'utf8');
+    const lacking = exampleNames().filter(
+      (name) =>
+        !samples.some(
+          ({ page, from }) => page.startsWith('docs/') && from?.startsWith(`examples/${name}/`),
+        ) ||
+        !existsSync(join(root, `test/examples/${name}.test.ts`)) ||
+        !list.includes(`[${name}](${name})`),
+    );
+    expect(lacking).toEqual([]);
+  });
+
   it('show their imports to the reader', () => {
     const hidden = samples.filter(({ given }) => /^\s*import\b/m.test(given));
     expect(hidden.map(({ page, line }) => `${page}:${String(line)}`)).toEqual([]);
@@ -31,6 +55,7 @@ describe('samples in the documentation', () => {
       page: 'README.md',
       line: 10,
       name: undefined,
+      from: undefined,
       given: 'declare const key: number;',
       code: "import type { LockService } from 'nestjs-distributed-lock';\nexport const f = (locks: LockService) => locks.acquire(key);\n",
     };

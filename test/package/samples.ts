@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import { exampleNames } from '../../.scripts/demo/examples.mjs';
 
 const root = join(import.meta.dirname, '../..');
 /** A virtual folder for the samples, inside the package so that they can import it by its name. */
@@ -13,6 +14,8 @@ export interface Sample {
   readonly line: number;
   /** The module name by which other samples of the page import it, if any. */
   readonly name: string | undefined;
+  /** The file of an example that the block quotes, if any. */
+  readonly from: string | undefined;
   /** Declarations from a hidden comment, which the reader knows from the surrounding text. */
   readonly given: string;
   readonly code: string;
@@ -22,12 +25,14 @@ export interface Sample {
 export function pages(): string[] {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
   const names = docs.filter((name) => name.endsWith('.md')).map((name) => join('docs', name));
-  return ['README.md', 'sample-app/README.md', ...names.sort()];
+  const ofExamples = exampleNames().map((name) => join('examples', name, 'README.md'));
+  return ['README.md', 'sample-app/README.md', 'examples/README.md', ...ofExamples, ...names.sort()];
 }
 
 /**
  * The samples of a page. HTML comments before a sample add information for the compiler: `<!-- file: name.ts -->` is the
- name by which others import it, `<!-- given: … -->` has additional declarations.
+ name by which others import it, `<!-- given: … -->` has additional declarations, and `<!-- from: examples/… -->` is the file
+ that the sample quotes.
  */
 export function samplesOf(page: string): Sample[] {
   const text = readFileSync(join(root, page), 'utf8');
@@ -39,6 +44,7 @@ export function samplesOf(page: string): Sample[] {
       page,
       line: before.split('\n').length + 1,
       name: /<!-- file: (\S+) -->/.exec(comments)?.[1],
+      from: /<!-- from: (\S+) -->/.exec(comments)?.[1],
       given: [...comments.matchAll(/<!-- given:([^]*?)-->/g)]
         .map(([, given = '']) => given.trim())
         .join('\n'),
@@ -47,14 +53,24 @@ export function samplesOf(page: string): Sample[] {
   });
 }
 
+/** Whether the file contains the sample, with any indentation. */
+export function isQuoted({ from, code }: Sample): boolean {
+  if (from === undefined) return false;
+  const lines = readFileSync(join(root, from), 'utf8').split('\n');
+  const indents = new Set(lines.map((line) => /^ */.exec(line)?.[0] ?? ''));
+  const quoteWith = (indent: string): string => code.replaceAll(/^(?=.)/gm, indent);
+  return [...indents].some((indent) => `\n${lines.join('\n')}`.includes(`\n${quoteWith(indent)}`));
+}
+
 /** The number of TypeScript fences of a page, counted in another way. */
 export function fencesOf(page: string): number {
   const lines = readFileSync(join(root, page), 'utf8').split('\n');
   return lines.filter((line) => /^\s*(?:```|~~~)\s*(?:ts|tsx|typescript)\b/.test(line)).length;
 }
 
-/** The compiler errors of the samples, each with its line in the page. */
-export function compileErrors(samples: readonly Sample[]): string[] {
+/** The compiler errors of the samples, each with its line in the page. Quotes are compiled with the file that they are from. */
+export function compileErrors(all: readonly Sample[]): string[] {
+  const samples = all.filter(({ from }) => from === undefined);
   const files = new Map<string, Sample>();
   samples.forEach((sample, index) => {
     const folder = join(PLACE, sample.page.replaceAll(/[/.]/g, '-'));

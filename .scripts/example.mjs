@@ -1,0 +1,67 @@
+/**
+ * `npm run example NAME [PROCESSES]`: installs and builds what an application of `examples/` needs, starts a private Redis
+ * (or uses `REDIS_URL`), and runs that many processes of the application, by default one, on ports from `PORT` (3000), until Ctrl-C.
+ */
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { examples, exampleNames, prepareExamples, programOf } from './demo/examples.mjs';
+import { Leftovers } from './demo/leftovers.mjs';
+import { prepareLockStore } from './demo/lock-store.mjs';
+import { SetupError } from './setup.mjs';
+
+const FIRST_PORT = Number(process.env['PORT'] ?? 3_000);
+const MAX_PROCESSES = 9;
+const print = (text) => process.stdout.write(`${text}\n`);
+
+/** @throws {SetupError} for an invalid command line */
+function readArguments([name, processes = '1']) {
+  const names = exampleNames();
+  if (!names.includes(name)) throw new SetupError(`npm run example NAME, with one of: ${names.join(', ')}`);
+  const count = Number(processes);
+  if (!Number.isInteger(count) || count < 1 || count > MAX_PROCESSES) {
+    throw new SetupError(`The number of processes must be from 1 to ${MAX_PROCESSES}, not "${processes}".`);
+  }
+  return { name, count };
+}
+
+async function run({ name, count }, leftovers) {
+  await prepareExamples({ leftovers, log: print });
+  const folder = leftovers.folder('nestjs-distributed-lock-example-');
+  const { title, env, single } = await prepareLockStore({
+    folder,
+    sampleApp: examples,
+    leftovers,
+    log: print,
+  });
+  if (single) throw new SetupError('The examples need Redis: install redis-server, or set REDIS_URL.');
+  print(`Locks in ${title}. Ctrl-C stops the example; examples/${name}/README.md shows what to try.`);
+  const ends = Array.from({ length: count }, async (_, index) => {
+    const { child } = leftovers.spawn(process.execPath, [programOf(name)], {
+      cwd: examples,
+      env: { ...process.env, ...env, PORT: `${FIRST_PORT + index}` },
+    });
+    const prefix = count === 1 ? '' : `[${index + 1}] `;
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => print(prefix + line));
+    }
+    const [code] = await once(child, 'close');
+    if (code !== 0) process.exitCode = 1;
+  });
+  await Promise.all(ends);
+}
+
+const leftovers = new Leftovers();
+leftovers.removeOnSignals(() => print('\nStopping …'));
+try {
+  await run(readArguments(process.argv.slice(2)), leftovers);
+} catch (error) {
+  // Errors caused by the shutdown itself are expected.
+  if (!leftovers.interrupted) {
+    process.exitCode = 1;
+    process.stderr.write(`${error instanceof SetupError ? error.message : error.stack}\n`);
+  }
+} finally {
+  await leftovers.remove();
+}
+// The signal handler ends the process, with the exit code of the signal.
+if (leftovers.interrupted) await new Promise(() => {});
