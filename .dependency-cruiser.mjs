@@ -6,14 +6,19 @@
 const ROOMS = {
   'index\\.ts$': ['nest', 'api', 'model', 'stores'],
   // What applications import beside the package, to see how their locks are.
-  'health/': ['health', 'api', 'model', 'nest/module/one-per-process'],
-  'prometheus/': ['prometheus', 'instruments', 'model', 'nest/module/one-per-process'],
-  'opentelemetry/': ['opentelemetry', 'instruments', 'model', 'nest/module/one-per-process'],
+  'health/': [
+    'health',
+    'api',
+    'model',
+    'nest/module/(async-options|lock-service\\.injection|one-per-process)',
+  ],
+  'prometheus/': ['prometheus', 'instruments', 'model', 'nest/module/(async-options|one-per-process)'],
+  'opentelemetry/': ['opentelemetry', 'instruments', 'model', 'nest/module/(async-options|one-per-process)'],
   'leader/': [
     'leader',
     'api',
     'engine/(lock-engine|event-hub|long-holds)',
-    'nest/module/(distributed-lock\\.options|lock-lifecycle|lock-service\\.injection|one-per-process)',
+    'nest/module/(async-options|distributed-lock\\.options|lock-lifecycle|lock-service\\.injection|one-per-process)',
     'model',
     'common',
   ],
@@ -43,6 +48,7 @@ const ROOMS = {
     'instruments/sources',
     'api',
     'engine/client-id',
+    'nest/module/async-options',
     'stores/port',
     'model',
   ],

@@ -1,5 +1,6 @@
 export {
   DistributedLockModule,
+  type DistributedLockAsyncOptions,
   type DistributedLockModuleExtras,
 } from './nest/module/distributed-lock.module.js';
 export type {
@@ -10,6 +11,7 @@ export type {
   RedisModuleOptions,
   StoreModuleOptions,
 } from './nest/module/distributed-lock.options.js';
+export { currentLock } from './api/current-lock.js';
 export { LockAdmin } from './api/lock-admin.js';
 export { LockService, type LockedWork } from './api/lock.service.js';
 export { getLockAdminToken, getLockServiceToken } from './nest/module/lock-service.injection.js';

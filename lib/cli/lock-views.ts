@@ -8,17 +8,19 @@ import { printable } from './output.js';
  */
 export function lockDocument(lock: LockInfo | null, now: number): object | null {
   if (lock === null) return null;
-  const { key, mode, limit, holders, waiters, waiting } = lock;
+  const { key, mode, limit, permits = null, holders, waiters, waiting } = lock;
   return {
     key,
     mode,
     limit: finite(limit),
+    permits,
     holders: holders.map((holder) => holderDocument(holder, now)),
     waiting,
     waiters: waiters.map((waiter) => ({
       callers: waiter.callers,
       mode: waiter.mode,
       limit: finite(waiter.limit),
+      permits: waiter.permits,
       label: waiter.label ?? null,
       ...processDocument(waiter.process),
     })),
@@ -26,7 +28,7 @@ export function lockDocument(lock: LockInfo | null, now: number): object | null 
 }
 
 function holderDocument(holder: LockHolder, now: number): object {
-  const { token, acquiredAt, remaining, remainingIsBound, label, owner } = holder;
+  const { token, acquiredAt, remaining, remainingIsBound, permits, label, owner } = holder;
   return {
     token: token ?? null,
     ...processDocument(holder.process),
@@ -35,6 +37,7 @@ function holderDocument(holder: LockHolder, now: number): object {
     heldFor: heldFor(holder, now) ?? null,
     remaining: finite(remaining),
     remainingIsBound,
+    permits,
     owner,
   };
 }
@@ -86,10 +89,11 @@ export function holderLines(holders: readonly LockHolder[], now: number): string
 
 /** A hold, such as `web-1 pid 4711 ("import"), token 17, for 12.3 s, lease ends in 25.0 s`. */
 export function holderText(holder: LockHolder, now: number): string {
-  const { token, remaining } = holder;
+  const { token, remaining, permits } = holder;
   const lease = remaining === Infinity ? 'a lease without end' : `lease ends in ${leaseLeft(holder)}`;
   return [
     processText(holder.process) + labelText(holder.label),
+    ...(permits === 1 ? [] : [`${permits} permits`]),
     token === undefined ? 'no token' : `token ${token}`,
     `for ${age(holder, now)}`,
     lease,
@@ -104,9 +108,10 @@ function leaseLeft({
   return `${remainingIsBound ? '≤ ' : ''}${shownDuration(remaining)}`;
 }
 
-function waiterText({ callers, mode, limit, label, process }: LockWaiter): string {
+function waiterText({ callers, mode, limit, permits, label, process }: LockWaiter): string {
   const count = callers === 1 ? '' : `, ${callers} callers`;
-  return `${processText(process)}${labelText(label)}, ${sharing({ mode, limit })}${count}`;
+  const use = permits === 1 ? sharing({ mode, limit }) : `${permits} permits of ${limit}`;
+  return `${processText(process)}${labelText(label)}, ${use}${count}`;
 }
 
 function age(holder: Pick<LockHolder, 'acquiredAt'>, now: number): string {
@@ -114,8 +119,9 @@ function age(holder: Pick<LockHolder, 'acquiredAt'>, now: number): string {
   return ms === undefined ? 'an unknown time' : shownDuration(ms);
 }
 
-function sharing({ mode, limit }: Pick<LockInfo, 'mode' | 'limit'>): string {
-  return Number.isFinite(limit) && limit > 1 ? `limit ${limit}` : mode;
+function sharing({ mode, limit, permits }: Pick<LockInfo, 'mode' | 'limit'> & Partial<LockInfo>): string {
+  if (!Number.isFinite(limit) || limit === 1) return mode;
+  return permits === undefined ? `limit ${limit}` : `limit ${limit}, ${permits.free} free`;
 }
 
 function processText(process: LockProcess | undefined): string {

@@ -67,18 +67,29 @@ export function parseSnapshot(text: string): ProcessSnapshot | undefined {
 
 /** A lock as the store reports it. */
 export function shownLock(lock: LockInfo, instance: string | null): ShownLock {
-  const { key, mode, limit, holders, waiting, waiters } = lock;
+  const { key, mode, limit, permits = null, holders, waiting, waiters } = lock;
   return {
     key,
     instance,
     mode,
     limit: finite(limit),
+    permits,
     holders: holders.map(
-      ({ owner, token, acquiredAt, remaining, remainingIsBound, label, process: holder }) => ({
+      ({
+        owner,
+        token,
+        acquiredAt,
+        remaining,
+        remainingIsBound,
+        permits: taken,
+        label,
+        process: holder,
+      }) => ({
         token: token ?? null,
         since: acquiredAt ?? null,
         remaining: finite(remaining),
         remainingIsBound,
+        permits: taken,
         label: label ?? null,
         process: holder ?? null,
         client: holder === undefined ? null : owner.slice(0, owner.indexOf(':')),
@@ -89,6 +100,7 @@ export function shownLock(lock: LockInfo, instance: string | null): ShownLock {
       callers: waiter.callers,
       mode: waiter.mode,
       limit: finite(waiter.limit),
+      permits: waiter.permits,
       label: waiter.label ?? null,
       process: waiter.process ?? null,
     })),
@@ -131,8 +143,8 @@ function listed(
   return { type, key, at, label: label ?? null, token, lasted, detail };
 }
 
-function shownUse({ key, operation, mode, limit, label }: HeldLock | LostLock): ShownUse {
-  return { key, operation, mode, limit: finite(limit), label: label ?? null };
+function shownUse({ key, operation, mode, limit, permits, label }: HeldLock | LostLock): ShownUse {
+  return { key, operation, mode, limit: finite(limit), permits, label: label ?? null };
 }
 
 function busiestOf(waiting: readonly WaitingCall[]): readonly BusyKey[] {

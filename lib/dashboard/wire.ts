@@ -11,6 +11,8 @@ export interface ShownUse {
   readonly mode: 'exclusive' | 'shared';
   /** `null`: unlimited, as for readers. */
   readonly limit: number | null;
+  /** How many permits of a semaphore it has; 1 for other locks. */
+  readonly permits: number;
   readonly label: string | null;
 }
 
@@ -120,6 +122,7 @@ export interface ShownHolder {
   readonly remaining: number | null;
   /** Whether `remaining` is only an upper bound. */
   readonly remainingIsBound: boolean;
+  readonly permits: number;
   readonly label: string | null;
   /** `null`: other software. */
   readonly process: ShownProcess | null;
@@ -131,6 +134,7 @@ export interface ShownWaiter {
   readonly callers: number;
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number | null;
+  readonly permits: number;
   readonly label: string | null;
   readonly process: ShownProcess | null;
 }
@@ -145,6 +149,8 @@ export interface LockAddress {
 export interface ShownLock extends LockAddress {
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number | null;
+  /** Of a semaphore; `null` for other locks. */
+  readonly permits: { readonly held: number; readonly free: number } | null;
   /** The oldest first. */
   readonly holders: readonly ShownHolder[];
   readonly waiting: number;

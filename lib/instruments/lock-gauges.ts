@@ -1,4 +1,5 @@
 import type { LockAdmin } from '../api/lock-admin.js';
+import type { HeldLock, WaitingCall } from '../model/lock-status.js';
 import { instanceOf, type LockKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
 
 /** The value of one series of a gauge. */
@@ -12,6 +13,8 @@ export interface GaugeValue {
 export class LockGauges {
   /** Kinds counted before: their series drop to 0 instead of vanishing. A process has at most 200 names. */
   private readonly seen = new Map<string, Map<string, LockKind>>();
+  /** By instance and operation, also those that were used before. */
+  private readonly semaphores = new Map<string, Map<string, { held: number; limits: Map<string, number> }>>();
   private values: readonly GaugeValue[] | undefined;
 
   /** @param admins called at each reading */
@@ -29,9 +32,11 @@ export class LockGauges {
   private valuesOf(admin: LockAdmin): readonly GaugeValue[] {
     const { instance, longestWait, leastRemaining, local } = admin.status();
     const attributes = instanceOf(instance);
+    const [held, waiting] = [admin.held(), admin.waiting()];
     const values: GaugeValue[] = [
-      ...this.counted('active', admin.held(), attributes),
-      ...this.counted('waiting', admin.waiting(), attributes),
+      ...this.counted('active', held, attributes),
+      ...this.counted('waiting', waiting, attributes),
+      ...this.permits(held, waiting, attributes),
       { metric: 'oldestWait', value: longestWait / 1_000, attributes },
       { metric: 'local', value: local ? 1 : 0, attributes },
     ];
@@ -39,6 +44,33 @@ export class LockGauges {
       values.push({ metric: 'leaseMargin', value: leastRemaining / 1_000, attributes });
     }
     return values;
+  }
+
+  private permits(
+    held: readonly HeldLock[],
+    waiting: readonly WaitingCall[],
+    attributes: MetricAttributes,
+  ): readonly GaugeValue[] {
+    const id = attributes.instance ?? '';
+    const uses = this.semaphores.get(id) ?? new Map<string, { held: number; limits: Map<string, number> }>();
+    this.semaphores.set(id, uses);
+    for (const [operation] of uses) uses.set(operation, { held: 0, limits: new Map() });
+    const count = ({ operation, key, limit }: HeldLock | WaitingCall, permits: number): void => {
+      if (limit === 1 || limit === Infinity) return;
+      const use = uses.get(operation) ?? { held: 0, limits: new Map<string, number>() };
+      use.held += permits;
+      use.limits.set(key, limit);
+      uses.set(operation, use);
+    };
+    for (const hold of held) count(hold, hold.permits);
+    for (const call of waiting) count(call, 0);
+    return [...uses].flatMap(([operation, use]): GaugeValue[] => {
+      const limit = [...use.limits.values()].reduce((sum, each) => sum + each, 0);
+      return [
+        { metric: 'permitsHeld', value: use.held, attributes: { ...attributes, operation } },
+        { metric: 'permitsLimit', value: limit, attributes: { ...attributes, operation } },
+      ];
+    });
   }
 
   private counted(

@@ -27,6 +27,7 @@ export interface LockKind {
 /** Upper bounds of the buckets of histograms, seconds. */
 export const BUCKETS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
+const PERMIT_ATTRIBUTES = ['instance', 'operation'] as const;
 const LOCK_ATTRIBUTES = ['instance', 'operation', 'mode'] as const;
 
 /** Metrics recorded when something happens. */
@@ -76,6 +77,20 @@ export const OBSERVED = {
     description: 'Locks that this process holds.',
     unit: '{hold}',
     attributes: LOCK_ATTRIBUTES,
+  },
+  permitsHeld: {
+    name: 'distributed_lock.permits.held',
+    kind: 'sum',
+    description: 'Permits of semaphores that this process holds.',
+    unit: '{permit}',
+    attributes: PERMIT_ATTRIBUTES,
+  },
+  permitsLimit: {
+    name: 'distributed_lock.permits.limit',
+    kind: 'gauge',
+    description: 'Permits that the semaphores have which this process holds or waits for.',
+    unit: '{permit}',
+    attributes: PERMIT_ATTRIBUTES,
   },
   waiting: {
     name: 'distributed_lock.waiting',

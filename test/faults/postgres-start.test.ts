@@ -117,7 +117,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       const [one, other] = [await start(), await start()];
       for (const app of [one, other]) {
         expect(
-          app.log.matching('The schema "distributed_lock" of locks is of version 1, not 2.'),
+          app.log.matching('The schema "distributed_lock" of locks is of version 1, not 3.'),
         ).toHaveLength(1);
       }
       // The old schema pushes nothing to this version: the waiter polls.
@@ -140,6 +140,45 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       );
       await (await third).release();
       expect((await start()).log.matching('version 1')).toEqual([]);
+    });
+
+    it('A14: a schema of version 2 rejects several permits, and counts them once it is up to date', async () => {
+      await admin.query(await readFile('test/support/postgres-schema-2.sql', 'utf8'));
+      const [one, other] = [await start(), await start()];
+      expect(one.log.matching('of locks is of version 2, not 3.')).toHaveLength(1);
+      const [name, options] = [key(), { limit: 3, permits: 2, waitTime: 300 }];
+      const held = await one.locks.acquire(name, { limit: 3 });
+      for (const names of [name, [name, key()]]) {
+        const error = await rejectionOf(other.locks.acquire(names, options));
+        expect(error).toBeInstanceOf(LockUnavailableError);
+        expect((error as Error).message).toContain('postgresMigration()');
+      }
+      // A hold and a waiter from before take one permit each.
+      const full = [await one.locks.acquire(name, { limit: 3 }), await one.locks.acquire(name, { limit: 3 })];
+      const waiting = other.locks.acquire(name, { limit: 3, waitTime: 15_000 });
+      await until('it waits', async () => (await one.admin.inspect(name))?.waiting === 1);
+
+      await admin.query(postgresMigration());
+      await admin.query(postgresMigration());
+      for (const each of full) await each.release();
+      const beside = await waiting;
+      expect(await one.admin.inspect(name)).toMatchObject({ permits: { held: 2, free: 1 } });
+      expect(await other.locks.tryAcquire(name, { limit: 3, permits: 2 })).toBeNull();
+      expect(await held.release()).toBe('released');
+      const large = await other.locks.acquire(name, options);
+      expect(await one.locks.tryAcquire(name, { limit: 3 })).toBeNull();
+      await Promise.all([large.release(), beside.release()]);
+    });
+
+    it('A14: a schema that an earlier version has put back is repaired when a call needs several permits', async () => {
+      const created = { createSchema: true };
+      const app = await start(created);
+      await app.locks.withLock(key(), { limit: 3, permits: 2 }, () => undefined);
+      await admin.query(await readFile('test/support/postgres-schema-2.sql', 'utf8'));
+      const name = key();
+      const large = await app.locks.acquire(name, { limit: 3, permits: 2, waitTime: 15_000 });
+      expect(await app.admin.inspect(name)).toMatchObject({ permits: { held: 2, free: 1 } });
+      await large.release();
     });
 
     it('needs no MD5, which hosts in FIPS mode reject', async () => {

@@ -47,7 +47,7 @@ describe('one process with both builds', () => {
   });
 
   it('has health checks and instruments once, so that nothing is measured twice', () => {
-    expect(found.health).toEqual(['LockHealthIndicator']);
+    expect(found.health).toEqual(['LockHealthIndicator', 'LockHealthModule']);
     // Its decorators are functions without state.
     expect(found.leader).toEqual(['LeaderElection', 'LeaderElectionModule']);
     expect(found.prometheus).toEqual(['LockPrometheusModule']);

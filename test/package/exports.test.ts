@@ -44,6 +44,7 @@ describe('exports', () => {
       'Locked',
       'MemoryLockStore',
       'backoff',
+      'currentLock',
       'getLockAdminToken',
       'getLockServiceToken',
     ];
@@ -69,6 +70,7 @@ describe('exports', () => {
       'AcquireOutcome',
       'AcquireTrace',
       'Backoff',
+      'DistributedLockAsyncOptions',
       'DistributedLockModuleExtras',
       'DistributedLockOptions',
       'ExponentialOptions',
@@ -133,7 +135,19 @@ describe('exports', () => {
   });
 
   it.each([
-    ['health', ['LockHealthIndicator'], ['LockHealth', 'LockHealthThresholds']],
+    [
+      'health',
+      ['LockHealthIndicator', 'LockHealthModule'],
+      [
+        'LockHealth',
+        'LockHealthAsyncOptions',
+        'LockHealthDefaults',
+        'LockHealthModuleExtras',
+        'LockHealthOptions',
+        'LockHealthThresholds',
+        'ReportedElection',
+      ],
+    ],
     [
       'leader',
       [
@@ -146,6 +160,7 @@ describe('exports', () => {
       ],
       [
         'ElectedEvent',
+        'LeaderElectionAsyncOptions',
         'LeaderElectionOptions',
         'Leadership',
         'LeadershipEvent',
@@ -153,8 +168,21 @@ describe('exports', () => {
         'RevokedEvent',
       ],
     ],
-    ['prometheus', ['LockPrometheusModule'], ['LockPrometheusOptions']],
-    ['opentelemetry', ['LockOpenTelemetryModule'], ['LockOpenTelemetryOptions']],
+    [
+      'prometheus',
+      ['LockPrometheusModule'],
+      ['AnyRegistry', 'LockPrometheusAsyncOptions', 'LockPrometheusOptions'],
+    ],
+    [
+      'opentelemetry',
+      ['LockOpenTelemetryModule'],
+      ['LockOpenTelemetryAsyncOptions', 'LockOpenTelemetryOptions', 'WhichSpans'],
+    ],
+    [
+      'dashboard',
+      ['LockDashboardModule'],
+      ['LockDashboardAsyncOptions', 'LockDashboardFactoryOptions', 'LockDashboardOptions'],
+    ],
   ])('of %s are these', async (entry, values, types) => {
     expect(await declaredExports(`${entry}/index.ts`)).toEqual({ values, types });
   });

@@ -10,6 +10,7 @@ const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownH
   operation: 'default',
   mode: 'exclusive',
   limit: 1,
+  permits: 1,
   label: null,
   token,
   since: NOW - ago,
@@ -76,6 +77,7 @@ const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Par
     since: NOW - ago - 1_000,
     remaining: 20_000,
     remainingIsBound: false,
+    permits: 1,
     label: null,
     process: null,
     client: null,
@@ -83,6 +85,7 @@ const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Par
   const listed = {
     mode: 'exclusive',
     limit: 1,
+    permits: null,
     waiting: 0,
     waiters: [],
     ...lock,
@@ -181,7 +184,7 @@ describe('O20: search and history of the page', () => {
     const rows = heldRows(
       overviewOf(
         { held: [hold(12_345, 20, { label: 'order 7' })] },
-        { held: [hold(678, 20, { ...shared, limit: 3, key: 'api' })] },
+        { held: [hold(678, 20, { ...shared, limit: 3, permits: 2, key: 'api' })] },
       ),
       [],
       new Map(),
@@ -190,7 +193,7 @@ describe('O20: search and history of the page', () => {
     for (const text of ['12345', 'Exclusive', 'order 7', 'invoices 12345', 'web']) {
       expect(found(text)).toContain('invoices');
     }
-    expect(found('at most 3')).toEqual(['api']);
+    expect(found('2 of at most 3')).toEqual(['api']);
     expect(found('678')).toEqual(['api']);
     expect(found('exclusive')).toEqual(['invoices']);
   });
@@ -209,7 +212,14 @@ describe('O20: search and history of the page', () => {
   });
 
   it('lists the other module instances if the serving process does not have one of them', async () => {
-    const lock = { mode: 'exclusive', limit: 1, holders: [], waiting: 0, waiters: [] } as const;
+    const lock = {
+      mode: 'exclusive',
+      limit: 1,
+      permits: null,
+      holders: [],
+      waiting: 0,
+      waiters: [],
+    } as const;
     const read = (instance: string | null, cursor: string | null): Promise<ShownList> => {
       if (instance === 'worker') return Promise.reject(new Error('There is no such instance here.'));
       const key = cursor ?? 'first';

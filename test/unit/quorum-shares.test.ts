@@ -200,6 +200,62 @@ describe('permits and read locks of a quorum', () => {
     await free(members.slice(0, 3));
   });
 
+  it('A14: requests that have room beside each other, kept apart by a larger one, do not wait for each other forever', async () => {
+    const members = five().slice(0, 3);
+    const [a, b, c] = [await open(members), await open(members), await open(members)];
+    const [some, other, large] = [a.newOwner(), b.newOwner(), c.newOwner()];
+    const one = { wait: true, limit: 2 };
+    const all = { ...one, permits: 2 };
+    // Too few members are up for a grant.
+    const ask = (reply: Promise<unknown>): Promise<unknown> => reply.catch(() => undefined);
+    // The larger one is behind one of them at each member, and before the other one.
+    only(members, 2);
+    await ask(b.acquire(KEY, other, one));
+    await ask(c.acquire(KEY, large, all));
+    only(members, 0, 1);
+    await ask(a.acquire(KEY, some, one));
+    await ask(c.acquire(KEY, large, all));
+    only(members, 0, 1, 2);
+    let [held, most] = [0, 0];
+    const serve = async (client: PortClient, owner: OwnerId, permits: number): Promise<void> => {
+      for (let pushed = false; !pushed; pushed = client.grants.length > 0) {
+        const reply = await client.acquire(KEY, owner, { ...one, permits });
+        if (reply.outcome === 'granted') break;
+        await elapse(50);
+      }
+      most = Math.max(most, (held += permits));
+      await elapse(50);
+      held -= permits;
+      await client.release(KEY, owner);
+    };
+    await within(
+      5_000,
+      'all of them',
+      Promise.all([serve(a, some, 1), serve(b, other, 1), serve(c, large, 2)]),
+    );
+    expect(most).toBeLessThanOrEqual(2);
+    await free(members);
+  });
+
+  it('A14: inspect returns the permits of holders and waiters, and their sum decides whether a lock is busy', async () => {
+    const members = five();
+    const [a, b] = [await open(members), await open(members)];
+    const [first, second, waiter] = [a.newOwner(), b.newOwner(), b.newOwner()];
+    await a.acquire(KEY, first, { limit: 4, permits: 2 });
+    await b.acquire(KEY, second, { limit: 4 });
+    await b.acquire(KEY, waiter, { limit: 4, permits: 2, wait: true });
+    expect(await a.lockOf(KEY)).toMatchObject({
+      holders: [
+        { owner: first, permits: 2 },
+        { owner: second, permits: 1 },
+      ],
+      waiters: [{ owner: waiter, permits: 2 }],
+    });
+    expect(await a.acquire(KEY, a.newOwner(), { limit: 4 })).toMatchObject({ outcome: 'busy' });
+    await b.release(KEY, second);
+    await b.granted(waiter);
+  });
+
   it('B60: an exact end reaches a slow member before the session closes', async () => {
     const members = five();
     const client = await PortClient.open(new QuorumLockStore(members));

@@ -34,11 +34,24 @@ const shared = fc.record({
   racers: fc.array(fc.record({ lease: leases, isWriter: fc.boolean() }), { minLength: 3, maxLength: 8 }),
 });
 
+/** Requests for different numbers of permits. */
+const permits = fc.integer({ min: 2, max: 5 }).chain((limit) =>
+  fc.record({
+    ...chance,
+    limit: fc.constant(limit),
+    racers: fc.array(fc.record({ lease: leases, permits: fc.integer({ min: 1, max: limit }) }), {
+      minLength: 3,
+      maxLength: 8,
+    }),
+  }),
+);
+
 type Chance = typeof exclusive extends fc.Arbitrary<infer T> ? Omit<T, 'racers'> : never;
 
 interface Racer {
   readonly lease: number;
   readonly limit: number;
+  readonly permits?: number;
   /** Entered while it holds the lock. */
   readonly section: Pick<ExclusionWitness, 'enter' | 'leave'>;
 }
@@ -54,9 +67,9 @@ describe('splits of a quorum', () => {
   };
 
   /** Waits like the engine, and holds the lock for a moment. */
-  async function race(client: PortClient, { lease, limit, section }: Racer): Promise<void> {
+  async function race(client: PortClient, { lease, limit, permits = 1, section }: Racer): Promise<void> {
     const owner: OwnerId = client.newOwner();
-    const terms = { wait: true, lease, claimLease: Math.min(lease, 2_000), limit };
+    const terms = { wait: true, lease, claimLease: Math.min(lease, 2_000), limit, permits };
     for (;;) {
       const known = client.grants.length;
       const reply = await client.acquire(KEY, owner, terms);
@@ -153,6 +166,22 @@ describe('splits of a quorum', () => {
           ],
         ],
       },
+    );
+  });
+
+  it('A14: any numbers of permits never exceed the limit together, all callers are served, and nothing is left', async () => {
+    await fc.assert(
+      fc.asyncProperty(permits, async ({ limit, racers, ...schedule }) => {
+        let [held, most] = [0, 0];
+        const all = racers.map((racer): Racer => {
+          const enter = (): void => void (most = Math.max(most, (held += racer.permits)));
+          const leave = (): void => void (held -= racer.permits);
+          return { ...racer, limit, section: { enter, leave } };
+        });
+        await raceAll(all, schedule);
+        expect(most).toBeLessThanOrEqual(limit);
+      }),
+      { numRuns: 40, endOnFailure: true },
     );
   });
 

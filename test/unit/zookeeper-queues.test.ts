@@ -6,13 +6,14 @@ import type {
   MonotonicMs,
   OwnerId,
 } from '../../lib/stores/port/lock-store.js';
+import type { OwnedEntry } from '../../lib/stores/ordered/lock-queue.js';
 import { PendingReleases } from '../../lib/stores/port/turns.js';
 import { JuteWriter, type Operation } from '../../lib/stores/zookeeper/connection/protocol.js';
 import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
-import { LockPaths, NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
+import { LockPaths, nameFor, NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
 import { LockNodes, type NewEntry } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
 
 const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
@@ -68,7 +69,7 @@ function createsContainer(operation: Operation<unknown>): boolean {
 }
 
 const entry: NewEntry = {
-  request: { key: 'key', owner: 'owner', limit: 1 } as AcquireRequest,
+  request: { key: 'key', owner: 'owner', limit: 1, permits: 1 } as AcquireRequest,
   data: { state: 'free', lease: 1, isKept: false, claim: 1, callers: 1, label: undefined },
 };
 
@@ -78,6 +79,27 @@ describe('the queue of a lock in ZooKeeper', () => {
     const queue = new NodeQueue('/key', names, 1);
     expect(queue.holders.map(({ owner }) => owner)).toEqual(['a', 'b']);
     expect(queue.waiters.map(({ owner }) => owner)).toEqual(['c']);
+  });
+
+  it('A14: takes the permits of an entry from its name, and one permit if it says none', () => {
+    const names = [nameFor({ owner: 'a+b:1' as OwnerId, limit: 4, permits: 3 }), 's4-b-'];
+    const more = [nameFor({ owner: 'c-2:1' as OwnerId, limit: 4, permits: 2 }), 's4-d-'];
+    const queue = new NodeQueue(
+      '/key',
+      [...names, ...more].map((name, at) => `${name}000000000${at}`),
+      1,
+    );
+    const parts = (entries: readonly OwnedEntry[]): unknown =>
+      entries.map(({ owner, permits }) => [owner, permits]);
+    expect(parts(queue.holders)).toEqual([
+      ['a+b:1', 3],
+      ['b', 1],
+    ]);
+    expect(parts(queue.waiters)).toEqual([
+      ['c-2:1', 2],
+      ['d', 1],
+    ]);
+    expect(nameFor({ owner: 'a:1' as OwnerId, limit: 4, permits: 1 })).toBe('s4-a%3A1-');
   });
 
   it('accepts entries with numbers that ZooKeeper can count on from', async () => {

@@ -17,6 +17,7 @@ export interface HeldRow extends LockAddress {
   readonly id: string;
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number | null;
+  readonly permits: number;
   readonly operation: string;
   readonly label: string;
   readonly token: number | null;
@@ -98,7 +99,8 @@ export function heldRows(
   const rows: HeldRow[] = [];
   for (const { client, instance, host, pid, at, age, held } of overview.processes) {
     for (const hold of held) {
-      const { key, mode, limit, operation, label, token, heldFor, remaining, renewalError, local } = hold;
+      const { key, mode, limit, permits, operation, label, token, heldFor, remaining, renewalError, local } =
+        hold;
       const address = addressId({ key, instance });
       // Local holds are not in the store, where later holds exclude them.
       if (!local && isFollowedBy(hold, at, reported.get(address)?.latest)) continue;
@@ -109,6 +111,7 @@ export function heldRows(
         instance,
         mode,
         limit,
+        permits,
         operation,
         label: label ?? '',
         token,
@@ -181,7 +184,7 @@ function listedRows(
     const { key, instance, mode, limit, at, waiting } = lock;
     const { latest, tokens } = reported.get(address) ?? {};
     for (const holder of unreported(lock.holders, tokens)) {
-      const { token, since, remaining, remainingIsBound, label, process } = holder;
+      const { token, since, remaining, remainingIsBound, permits, label, process } = holder;
       const left = remaining === null ? null : remaining - Math.max(0, now - at);
       if (left !== null && left <= 0) continue;
       if (isFollowedBy({ token, limit }, at, latest)) continue;
@@ -193,6 +196,7 @@ function listedRows(
         instance,
         mode,
         limit,
+        permits,
         operation: '',
         label: label ?? '',
         token,
@@ -249,8 +253,7 @@ export function filtered<R extends HeldRow | WaitRow>(rows: readonly R[], text: 
   if (words.length === 0) return rows;
   return rows.filter((row) => {
     const texts: unknown[] = [row.key, row.instance];
-    if ('holder' in row)
-      texts.push(row.holder, row.label, row.operation, row.token, sharing(row.mode, row.limit));
+    if ('holder' in row) texts.push(row.holder, row.label, row.operation, row.token, sharing(row));
     // `join` leaves out null.
     const all = texts.join('\n').toLowerCase();
     return words.every((word) => all.includes(word));

@@ -78,20 +78,22 @@ export function Detail({ address, close, ...shared }: Props): View {
 }
 
 function LockFacts({ lock, ...shared }: Shared & { readonly lock: ShownLock }): View {
-  const { mode, limit, holders, waiters, waiting, instance } = lock;
+  const { mode, limit, permits, holders, waiters, waiting, instance } = lock;
+  const free = permits === null ? '' : `, ${count(permits.free, 'permit')} free`;
   const { overview } = shared;
   return html`<p>
-      ${sharing(mode, limit)}${instance === null ? '' : `, of the module instance ${instance}`}, as the store
-      knows it
+      ${sharing({ mode, limit })}${free}${instance === null ? '' : `, of the module instance ${instance}`}, as
+      the store knows it
     </p>
     <h3>${holders.length === 1 ? 'Holder' : count(holders.length, 'holder')}</h3>
     <ul class="holders">
       ${holders.map((holder) => {
-        const { process, since, remaining, remainingIsBound, label } = holder;
+        const { process, since, remaining, remainingIsBound, permits: taken, label } = holder;
         const facts = [
           ['host / pid', hostAndPid(process)],
           ['since', since === null ? 'not known' : clock(since)],
           ['lease left', leaseLeft(remaining, remainingIsBound)],
+          ...(taken === 1 ? [] : [['permits', String(taken)]]),
           ['token', currentToken(holder, lock, overview) ?? 'none'],
           ...(label === null ? [] : [['label', label]]),
         ];
@@ -119,7 +121,7 @@ function LockFacts({ lock, ...shared }: Shared & { readonly lock: ShownLock }): 
               (waiter) =>
                 html`<li>
                   ${`${hostAndPid(waiter.process)}: ${count(waiter.callers, 'call')}`}${waiter.label === null ? '' : `, ${waiter.label}`}
-                  <span class="muted"> ${sharing(waiter.mode, waiter.limit)}</span>
+                  <span class="muted"> ${sharing(waiter)}</span>
                 </li>`,
             )}
           </ol>`

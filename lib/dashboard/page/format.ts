@@ -22,9 +22,21 @@ export function clock(at: number): string {
   return isToday ? date.toLocaleTimeString() : date.toLocaleString();
 }
 
-export function sharing(mode: 'exclusive' | 'shared', limit: number | null): string {
+export function sharing({
+  mode,
+  limit,
+  permits,
+}: {
+  readonly mode: 'exclusive' | 'shared';
+  readonly limit: number | null;
+  /** Missing in what an older version has published. */
+  readonly permits?: number | undefined;
+}): string {
   if (mode === 'exclusive') return 'exclusive';
-  return limit === null ? 'shared' : `at most ${String(limit)}`;
+  if (limit === null) return 'shared';
+  return permits === undefined || permits === 1
+    ? `at most ${String(limit)}`
+    : `${String(permits)} of at most ${String(limit)}`;
 }
 
 export function hostAndPid(process: { readonly host: string; readonly pid: number } | null): string {

@@ -70,7 +70,7 @@ const lockColumn: Column<{ readonly key: string }> = { id: 'lock', title: 'lock'
 
 export const heldColumns: readonly Column<HeldRow>[] = [
   lockColumn,
-  { id: 'mode', title: 'mode', cell: ({ mode, limit }) => sharing(mode, limit), by: ({ mode }) => mode },
+  { id: 'mode', title: 'mode', cell: sharing, by: ({ mode }) => mode },
   { id: 'holder', title: 'host / pid', by: ({ holder }) => holder },
   { id: 'label', title: 'label', by: ({ label, operation }) => label || operation },
   numberColumn('token', 'token', String),

@@ -47,13 +47,15 @@ export class LockCalls {
 
   acquire(request: AcquireRequest): Call<TimedAcquireReply> {
     const name = this.nameOf(request.key);
-    return { keys: [name], request: { do: 'ask', ...this.fieldsOf(request, name) }, decode: toAcquireReply };
+    const words = { do: request.permits === 1 ? 'ask' : 'ask-permits', ...this.fieldsOf(request, name) };
+    return { keys: [name], request: words, decode: toAcquireReply };
   }
 
   acquireAll(requests: readonly AcquireRequest[]): Call<readonly Grant[] | number> {
     const keys = requests.map(({ key }) => this.nameOf(key));
     const all = requests.map((request) => this.fieldsOf(request, this.nameOf(request.key)));
-    return { keys, request: { do: 'take-all', all } };
+    const what = requests.every(({ permits }) => permits === 1) ? 'take-all' : 'take-all-permits';
+    return { keys, request: { do: what, all } };
   }
 
   release(request: OwnerRequest): Call<ReleaseReply> {
@@ -139,7 +141,7 @@ export class LockCalls {
   }
 
   private fieldsOf(request: AcquireRequest, name: string): object {
-    const { owner, lease, wait, claimLease: claim, callers, tokens, limit, label } = request;
+    const { owner, lease, wait, claimLease: claim, callers, tokens, limit, permits, label } = request;
     return {
       key: name,
       owner,
@@ -150,6 +152,8 @@ export class LockCalls {
       callers,
       tokens,
       limit: writtenLimit(limit),
+      // JSON leaves it out: the database takes it for 1.
+      permits: permits === 1 ? undefined : permits,
       label: writtenLabel(label),
     };
   }
@@ -204,13 +208,18 @@ function toAcquireReply(reply: unknown): TimedAcquireReply {
   }
 }
 
+/** A schema of an earlier version does not count permits. */
 interface StoredFields {
   readonly limit: number;
   readonly holders: readonly (Omit<StoredHold, 'leaseLeft' | 'permits' | 'label'> & {
     left: number;
+    permits?: number;
     label: string;
   })[];
-  readonly waiters: readonly (Omit<StoredWaiter, 'permits' | 'label'> & { label: string })[];
+  readonly waiters: readonly (Omit<StoredWaiter, 'permits' | 'label'> & {
+    permits?: number;
+    label: string;
+  })[];
 }
 
 function toStoredLock(reply: unknown): StoredLock | null {
@@ -218,11 +227,11 @@ function toStoredLock(reply: unknown): StoredLock | null {
   const { limit, holders, waiters } = reply as StoredFields;
   return {
     limit: readLimit(limit),
-    holders: holders.map(({ owner, token, since, left, label }) => {
-      return { owner, token, since, leaseLeft: left, permits: 1, label: readLabel(label) };
+    holders: holders.map(({ owner, token, since, left, permits = 1, label }) => {
+      return { owner, token, since, leaseLeft: left, permits, label: readLabel(label) };
     }),
-    waiters: waiters.map(({ owner, callers, limit: wanted, label }) => {
-      return { owner, callers, limit: readLimit(wanted), permits: 1, label: readLabel(label) };
+    waiters: waiters.map(({ owner, callers, limit: wanted, permits = 1, label }) => {
+      return { owner, callers, limit: readLimit(wanted), permits, label: readLabel(label) };
     }),
   };
 }

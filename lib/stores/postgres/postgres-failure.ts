@@ -21,7 +21,7 @@ export const postgresRemedies: readonly Remedy[] = [
   { says: /\b53300\b/, advice: 'Raise `max_connections`, or find out who opens so many connections.' },
   { says: /\b3D000\b/, advice: 'Create the database, or correct its name at the end of the URL.' },
   {
-    says: /\b(3F000|42883|42P01)\b/,
+    says: /\b(3F000|42883|42P01|20000)\b/,
     advice:
       'Is the schema of locks up to date? Run what postgresMigration() gives, or set createSchema: true.',
   },
@@ -53,7 +53,12 @@ const CONNECTION_ENDS = [
 const MAY_END_SERVER = ['53', '58', 'XX'];
 
 /** Errors of a server that lacks the schema, or has one of another version. */
-const NO_SCHEMA = ['3F000', '42883', '42P01'];
+const NO_SCHEMA = [
+  '3F000',
+  '42883',
+  '42P01',
+  '20000', // a request that it does not know
+];
 
 /** An error that the server returned. */
 interface ServerAnswer extends Error {

@@ -12,6 +12,7 @@ DECLARE
   k text := r->>'key';
   o text := r->>'owner';
   wanted integer := r->>'limit';
+  needed integer := coalesce(r->>'permits', '1');
   lease bigint := r->>'lease';
   waits boolean := r->>'wait';
   mine ${s}.holds;
@@ -33,7 +34,7 @@ BEGIN
     RETURN '{"outcome":"cancelled"}';
   END IF;
   IF NOT has_holds AND NOT has_queue THEN
-    token := ${s}.grant_hold(k, o, wanted, lease, now, (r->>'tokens')::integer, r->>'label', false);
+    token := ${s}.grant_hold(k, o, wanted, needed, lease, now, (r->>'tokens')::integer, r->>'label', false);
     RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
       'tokens', (r->>'tokens')::integer, 'othersWait', false);
   END IF;
@@ -66,10 +67,10 @@ BEGIN
       INSERT INTO ${s}.waiters AS w VALUES (k, o,
           (SELECT coalesce(max(other.ticket), 0) + 1 FROM ${s}.waiters other WHERE other.key = k),
           now + (r->>'patience')::bigint * 1000, (r->>'claim')::integer, (r->>'callers')::integer,
-          (r->>'tokens')::integer, wanted, r->>'label')
+          (r->>'tokens')::integer, wanted, r->>'label', needed)
         ON CONFLICT (key, owner) DO UPDATE SET alive_until = excluded.alive_until, claim_lease = excluded.claim_lease,
           callers = excluded.callers, tokens = excluded.tokens, holders_limit = excluded.holders_limit,
-          label = excluded.label;
+          label = excluded.label, permits = excluded.permits;
       is_queued := true;
     END IF;
     IF found_held.held > 0 AND found_held.held_limit = 1 THEN
@@ -79,20 +80,25 @@ BEGIN
         FROM ${s}.hand_over(k, now, o, found_held.held) AS handed;
     END IF;
   END IF;
-  IF is_turn AND ${s}.fits(holding, wanted) THEN
+  IF is_turn AND ${s}.fits(holding, wanted, needed) THEN
     IF is_queued THEN
       DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
     END IF;
-    token := ${s}.grant_hold(k, o, wanted, lease, now, (r->>'tokens')::integer, r->>'label', false);
+    token := ${s}.grant_hold(k, o, wanted, needed, lease, now, (r->>'tokens')::integer, r->>'label', false);
     IF wanted <> 1 AND has_queue THEN
-      PERFORM ${s}.hand_over(k, now, NULL, holding + 1);
+      PERFORM ${s}.hand_over(k, now, NULL, holding + needed);
     END IF;
     RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
       'tokens', (r->>'tokens')::integer, 'othersWait', has_queue AND ${s}.others_wait(k, o));
   END IF;
-  -- An exclusive lock needs the last holder's release, a read lock or a permit the first one's.
+  -- An exclusive lock needs the last holder's release, a read lock or a permit the first one's, and several permits as many as
+  -- are missing.
   RETURN (SELECT jsonb_build_object('outcome', CASE WHEN waits THEN 'queued' ELSE 'busy' END, 'time', now,
-      'left', (CASE WHEN wanted = 1 THEN max(h.ends) ELSE min(h.ends) END - now) / 1000)
+      'left', (CASE WHEN wanted = 1 THEN max(h.ends) WHEN needed = 1 THEN min(h.ends) ELSE (
+          SELECT min(one.ends)
+            FROM (SELECT other.ends, sum(other.permits) OVER (ORDER BY other.ends) AS freed
+              FROM ${s}.holds other WHERE other.key = k) AS one
+            WHERE holding - one.freed + needed <= wanted) END - now) / 1000)
     FROM ${s}.holds h WHERE h.key = k);
 END
 $$;
@@ -109,10 +115,10 @@ BEGIN
   SELECT min(one.n) INTO refused
     FROM jsonb_array_elements(r->'all') WITH ORDINALITY AS one (words, n)
     LEFT JOIN LATERAL (
-      SELECT count(*)::integer AS held, max(h.holders_limit) AS held_limit, bool_or(h.owner = one.words->>'owner') AS mine
+      SELECT coalesce(sum(h.permits), 0)::integer AS held, max(h.holders_limit) AS held_limit, bool_or(h.owner = one.words->>'owner') AS mine
         FROM ${s}.holds h WHERE h.key = one.words->>'key') AS found_held ON true
     WHERE (found_held.held > 0 AND (found_held.mine OR found_held.held_limit <> (one.words->>'limit')::integer
-        OR NOT ${s}.fits(found_held.held, (one.words->>'limit')::integer)))
+        OR NOT ${s}.fits(found_held.held, (one.words->>'limit')::integer, coalesce(one.words->>'permits', '1')::integer)))
       OR EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = one.words->>'key')
       OR EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = one.words->>'owner');
   IF refused IS NOT NULL THEN
@@ -121,7 +127,8 @@ BEGIN
   first_token := ${s}.reserve_tokens(cardinality(names), now);
   INSERT INTO ${s}.holds
     SELECT one.words->>'key', one.words->>'owner', (one.words->>'limit')::integer,
-        now + (one.words->>'lease')::bigint * 1000, first_token + one.n - 1, now / 1000, false, one.words->>'label'
+        now + (one.words->>'lease')::bigint * 1000, first_token + one.n - 1, now / 1000, false, one.words->>'label',
+        coalesce(one.words->>'permits', '1')::integer
       FROM jsonb_array_elements(r->'all') WITH ORDINALITY AS one (words, n);
   RETURN (SELECT jsonb_agg(jsonb_build_object('token', first_token + n, 'since', now / 1000) ORDER BY n)
     FROM generate_series(0, cardinality(names) - 1) AS n);
@@ -218,9 +225,9 @@ $$;
 CREATE OR REPLACE FUNCTION ${s}.inspect(r jsonb, now bigint) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
   SELECT jsonb_build_object('limit', max(h.holders_limit),
       'holders', jsonb_agg(jsonb_build_object('owner', h.owner, 'token', h.token, 'since', h.since,
-        'left', (h.ends - now) / 1000, 'label', h.label) ORDER BY h.token),
+        'left', (h.ends - now) / 1000, 'permits', h.permits, 'label', h.label) ORDER BY h.token),
       'waiters', (SELECT coalesce(jsonb_agg(jsonb_build_object('owner', w.owner, 'callers', w.callers,
-          'limit', w.holders_limit, 'label', w.label) ORDER BY w.ticket), '[]')
+          'limit', w.holders_limit, 'permits', w.permits, 'label', w.label) ORDER BY w.ticket), '[]')
         FROM ${s}.waiters w WHERE w.key = r->>'key' AND w.alive_until >= now))
     FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now HAVING count(*) > 0
 $$;
@@ -282,7 +289,8 @@ BEGIN
 END
 $$;
 
--- Carries out many requests, in order, in one transaction. \`keys\` are the keys of all of them.
+-- Carries out many requests, in order, in one transaction. \`keys\` are the keys of all of them. Requests for several permits
+-- have names of their own: schemas that can't count them must not carry them out.
 CREATE OR REPLACE FUNCTION ${s}.run(keys text[], requests jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   now bigint := ${s}.lock_and_tell_time(keys);
@@ -298,10 +306,10 @@ BEGIN
   FOR i IN 0 .. jsonb_array_length(requests) - 1 LOOP
     r := requests->i;
     CASE r->>'do'
-      WHEN 'ask' THEN reply := ${s}.ask(r, now);
+      WHEN 'ask', 'ask-permits' THEN reply := ${s}.ask(r, now);
       WHEN 'give-back' THEN reply := ${s}.give_back(r, now);
       WHEN 'reserve' THEN reply := ${s}.reserve(r, now);
-      WHEN 'take-all' THEN reply := ${s}.take_all(r, now);
+      WHEN 'take-all', 'take-all-permits' THEN reply := ${s}.take_all(r, now);
       WHEN 'inspect' THEN reply := ${s}.inspect(r, now);
       WHEN 'force-release' THEN reply := ${s}.force_release(r, now);
       WHEN 'break-hold' THEN reply := ${s}.break_hold(r, now);

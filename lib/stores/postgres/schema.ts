@@ -3,10 +3,11 @@ import { checkNames, checkObject, shown } from '../../model/option-checks.js';
 import { requests } from './schema-requests.js';
 
 /**
- * Grows with every change of the schema. Version 2 changed the names of channels. Schemas and processes of both versions work
- * together, but grants are not pushed between versions: waiters then poll once a second.
+ * Grows with every change of the schema. Schemas and processes of all versions work together:
+ * - Version 2 changed the names of channels. Grants are not pushed between versions 1 and 2: waiters then poll once a second.
+ * - Version 3 counts permits. An older schema rejects requests for several permits.
  */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 export const DEFAULT_SCHEMA = 'distributed_lock';
 
@@ -67,6 +68,11 @@ export function quoted(name: string): string {
   return `"${name.replace(/"/g, '""')}"`;
 }
 
+/** A text as it is written inside the quotes of an SQL literal. */
+function literal(text: string): string {
+  return text.replace(/'/g, "''");
+}
+
 /**
  * The tables. Times are µs of the server's clock, leases ms; a limit of 0 means any number. The row of a hold is deleted
  * with the hold: only the counter of the tokens stays. The board is for people, and may be lost with the server.
@@ -86,6 +92,7 @@ CREATE TABLE IF NOT EXISTS ${s}.holds (
   since bigint NOT NULL,
   unclaimed boolean NOT NULL,
   label text NOT NULL,
+  permits integer NOT NULL DEFAULT 1,
   PRIMARY KEY (key, owner)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -99,6 +106,7 @@ CREATE TABLE IF NOT EXISTS ${s}.waiters (
   tokens integer NOT NULL,
   holders_limit integer NOT NULL,
   label text NOT NULL,
+  permits integer NOT NULL DEFAULT 1,
   PRIMARY KEY (key, owner)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -114,6 +122,17 @@ CREATE UNLOGGED TABLE IF NOT EXISTS ${s}.board (
 );
 
 CREATE SEQUENCE IF NOT EXISTS ${s}.tokens;
+
+-- For tables of earlier versions. Only where a column is missing, since this waits until nobody uses the tables.
+DO $$
+BEGIN
+  IF (SELECT count(*) FROM pg_attribute a WHERE a.attname = 'permits' AND NOT a.attisdropped
+      AND a.attrelid IN ('${literal(s)}.holds'::regclass, '${literal(s)}.waiters'::regclass)) < 2 THEN
+    ALTER TABLE ${s}.holds ADD COLUMN IF NOT EXISTS permits integer NOT NULL DEFAULT 1;
+    ALTER TABLE ${s}.waiters ADD COLUMN IF NOT EXISTS permits integer NOT NULL DEFAULT 1;
+  END IF;
+END
+$$;
 `;
 }
 
@@ -124,8 +143,8 @@ CREATE SEQUENCE IF NOT EXISTS ${s}.tokens;
  * @param s the schema, as SQL writes it
  */
 function buildingBlocks(s: string): string {
-  const tokens = `${s}.lock_number('tokens of ${s.replace(/'/g, "''")}')`;
-  const sequence = `'${s.replace(/'/g, "''")}.tokens'`;
+  const tokens = `${s}.lock_number('tokens of ${literal(s)}')`;
+  const sequence = `'${literal(s)}.tokens'`;
   return `
 -- The server's time, µs.
 CREATE OR REPLACE FUNCTION ${s}.clock() RETURNS bigint LANGUAGE sql VOLATILE AS $$
@@ -201,34 +220,36 @@ CREATE OR REPLACE FUNCTION ${s}.agree(one integer, other integer) RETURNS boolea
   SELECT one = other OR (one < 2 AND other < 2)
 $$;
 
--- Whether one more owner with that limit may hold a key beside so many readers or permits.
-CREATE OR REPLACE FUNCTION ${s}.fits(held integer, wanted integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT held = 0 OR wanted = 0 OR (wanted > 1 AND held < wanted)
+-- Whether one more owner with that limit and so many permits may hold a key beside holders with \`held\` permits. Readers have
+-- one each.
+CREATE OR REPLACE FUNCTION ${s}.fits(held integer, wanted integer, permits integer)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT held = 0 OR wanted = 0 OR held + permits <= wanted
 $$;
 
--- Deletes expired holds. One that is renewed meanwhile stays: the statement checks the row again. Returns how many are left,
--- and their limit.
+-- Deletes expired holds. One that is renewed meanwhile stays: the statement checks the row again. Returns how many permits the
+-- others have, and their limit.
 CREATE OR REPLACE FUNCTION ${s}.prune(k text, now bigint, OUT held integer, OUT held_limit integer) LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM ${s}.holds h WHERE h.key = k AND h.ends <= now;
-  SELECT count(*), max(h.holders_limit) INTO held, held_limit FROM ${s}.holds h WHERE h.key = k;
+  SELECT coalesce(sum(h.permits), 0), max(h.holders_limit) INTO held, held_limit FROM ${s}.holds h WHERE h.key = k;
 END
 $$;
 
 -- Writes a hold and returns its first token. The caller has checked that there is room.
 CREATE OR REPLACE FUNCTION ${s}.grant_hold(
-  k text, o text, wanted integer, lease bigint, now bigint, count integer, label text, is_pushed boolean
+  k text, o text, wanted integer, permits integer, lease bigint, now bigint, count integer, label text, is_pushed boolean
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   token bigint := ${s}.reserve_tokens(count, now);
 BEGIN
-  INSERT INTO ${s}.holds VALUES (k, o, wanted, now + lease * 1000, token, now / 1000, is_pushed, label);
+  INSERT INTO ${s}.holds VALUES (k, o, wanted, now + lease * 1000, token, now / 1000, is_pushed, label, permits);
   RETURN token;
 END
 $$;
 
--- Grants the key, which has \`held\` holders, to waiters, in order, while there is room. A waiter that missed its heartbeats
--- leaves the queue. Grants are pushed with a short claim lease. \`asking\` is the owner of this request: when its turn comes
+-- Grants the key, whose holders have \`held\` permits, to waiters, in order, while there is room. A waiter that does not fit
+-- keeps those behind it waiting; one that missed its heartbeats leaves the queue. Grants are pushed with a short claim lease. \`asking\` is the owner of this request: when its turn comes
 -- the loop stops, since its grant is the reply. Returns whether it is its turn, or no waiter is left; and the new \`held\`.
 CREATE OR REPLACE FUNCTION ${s}.hand_over(
   k text, now bigint, asking text, INOUT held integer, OUT is_turn boolean
@@ -241,7 +262,7 @@ BEGIN
   FOR waiter IN SELECT * FROM ${s}.waiters w WHERE w.key = k ORDER BY w.ticket LOOP
     IF waiter.alive_until < now THEN
       DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = waiter.owner;
-    ELSIF NOT ${s}.fits(held, waiter.holders_limit) THEN
+    ELSIF NOT ${s}.fits(held, waiter.holders_limit, waiter.permits) THEN
       RETURN;
     ELSIF waiter.owner = asking THEN
       is_turn := true;
@@ -249,10 +270,10 @@ BEGIN
     ELSE
       DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = waiter.owner;
       token := ${s}.grant_hold(
-        k, waiter.owner, waiter.holders_limit, waiter.claim_lease, now, waiter.tokens, waiter.label, true);
+        k, waiter.owner, waiter.holders_limit, waiter.permits, waiter.claim_lease, now, waiter.tokens, waiter.label, true);
       PERFORM ${s}.tell(waiter.owner, concat_ws(' ', 'granted', waiter.owner, token, now, waiter.claim_lease,
         waiter.tokens, ${s}.others_wait(k, waiter.owner)::integer));
-      held := held + 1;
+      held := held + waiter.permits;
       IF waiter.holders_limit = 1 THEN
         RETURN;
       END IF;

@@ -1,5 +1,6 @@
 import type { Timer } from '../../common/timer-queue.js';
-import type { OwnerId, StoredLock } from '../port/lock-store.js';
+import { permitsOf } from '../port/limits.js';
+import type { AcquireRequest, OwnerId, StoredLock, StoredWaiter } from '../port/lock-store.js';
 import { asked } from '../port/store-failure.js';
 import { votesNeeded, type QuorumContext } from './majority.js';
 import type { MemberState } from './member-state.js';
@@ -55,10 +56,10 @@ export class SplitVoteResolver {
 
   private async look(): Promise<void> {
     const { acquire, context } = this;
-    const { members, owner, key, limit } = acquire;
+    const { members, key, limit } = acquire;
     this.isLooking = true;
     const own = new Set(acquire.voters);
-    const competitors = new Competitors(owner, limit, members.length);
+    const competitors = new Competitors(acquire.latest, members.length);
     const found: MemberState[] = [];
     const inspections = members.map(async (member, index) => {
       // An exclusive holder has no competitors at that member.
@@ -129,32 +130,31 @@ export class SplitVoteResolver {
 interface Competitor {
   readonly owner: OwnerId;
   readonly limit: number;
+  readonly permits: number;
   votes: number;
 }
 
 /** The other owners that have votes, as an inspection of the members shows. */
 class Competitors {
   private readonly found = new Map<OwnerId, Competitor>();
-  /** Whether an owner with another limit waits, such as a writer among readers. */
-  private otherLimitWaits = false;
+  private readonly waiting = new Map<OwnerId, StoredWaiter>();
 
   constructor(
-    private readonly owner: OwnerId,
-    private readonly limit: number,
+    private readonly request: Pick<AcquireRequest, 'owner' | 'limit' | 'permits'>,
     private readonly members: number,
   ) {}
 
   /** Counts the votes of a member. Returns whether the owner itself has one of them. */
   add({ limit, holders, waiters }: StoredLock): boolean {
     let isAmongThem = false;
-    this.otherLimitWaits ||= waiters.some((waiter) => waiter.limit !== this.limit);
-    for (const holder of holders) {
-      const owner = baseOf(holder.owner);
-      if (owner === this.owner) {
+    for (const waiter of waiters) this.waiting.set(baseOf(waiter.owner), waiter);
+    for (const { owner: name, permits } of holders) {
+      const owner = baseOf(name);
+      if (owner === this.request.owner) {
         isAmongThem = true;
         continue;
       }
-      const competitor = this.found.get(owner) ?? { owner, limit, votes: 0 };
+      const competitor = this.found.get(owner) ?? { owner, limit, permits, votes: 0 };
       competitor.votes += 1;
       this.found.set(owner, competitor);
     }
@@ -163,22 +163,46 @@ class Competitors {
 
   /** Whether owners that have enough votes leave no room for this one. */
   haveWon(): boolean {
-    return this.leaveNoRoom(({ limit, votes }) => votes >= votesNeeded(this.members, limit));
+    return this.leaveNoRoom([...this.found.values()].filter((competitor) => this.hasWon(competitor)));
   }
 
   /** Whether this owner, with so many votes, has to give way: those with more votes leave no room for it. */
   prevailOver(votesOfOwner: number): boolean {
-    return this.leaveNoRoom(
+    const { owner: own } = this.request;
+    const stronger = [...this.found.values()].filter(
       ({ owner, votes }) =>
-        votes > votesOfOwner || (votes === votesOfOwner && tieBreaker(owner) > tieBreaker(this.owner)),
+        votes > votesOfOwner || (votes === votesOfOwner && tieBreaker(owner) > tieBreaker(own)),
     );
+    // Two owners that have room beside each other may each keep a larger request waiting at other members, which keeps both
+    // of them waiting in turn: only one of them stays.
+    const isSeparated = stronger.some((competitor) => !this.hasWon(competitor)) && this.largerWaits();
+    return isSeparated || this.leaveNoRoom(stronger);
   }
 
-  private leaveNoRoom(filter: (competitor: Competitor) => boolean): boolean {
-    const some = [...this.found.values()].filter(filter);
+  private hasWon({ limit, votes }: Competitor): boolean {
+    return votes >= votesNeeded(this.members, limit);
+  }
+
+  private leaveNoRoom(some: readonly Competitor[]): boolean {
+    const { limit, permits } = this.request;
+    if (some.some((competitor) => competitor.limit !== limit)) return true;
     // Readers share the lock, but a writer that waits between them at some members keeps them apart.
-    const room = this.limit === Infinity && this.otherLimitWaits ? 1 : this.limit;
-    return some.length >= room || some.some(({ limit }) => limit !== this.limit);
+    if (limit === Infinity) return some.length > 0 && this.otherLimitWaits();
+    return permitsOf(some) + permits > limit;
+  }
+
+  /** Whether an owner with another limit waits, such as a writer among readers. */
+  private otherLimitWaits(): boolean {
+    for (const { limit } of this.waiting.values()) if (limit !== this.request.limit) return true;
+    return false;
+  }
+
+  /** Whether an owner without votes waits for more permits than this one. */
+  private largerWaits(): boolean {
+    for (const [owner, { permits }] of this.waiting) {
+      if (permits > this.request.permits && !this.found.has(owner)) return true;
+    }
+    return false;
   }
 }
 

@@ -53,6 +53,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     const [first, second] = [scene.key(), scene.key()];
     const old = await app.locks.acquire(first, { label: 'import' });
     await until('time has passed', () => Date.now() > old.acquiredAt + 5);
+    await app.locks.acquire(second, { limit: 3, permits: 2 });
     await app.locks.acquire(second, { limit: 3 });
     const other = await scene.app();
     other.locks.acquire(first, { waitTime: 60_000 }).catch(() => undefined);
@@ -70,13 +71,20 @@ describe('O25: nestjs-distributed-lock list', () => {
     expect(rows[0]).toMatch(
       new RegExp(`^${first} +exclusive +\\S+ pid ${process.pid} +import +${old.token} +\\S.*\\s1$`),
     );
-    expect(rows[1]).toMatch(new RegExp(`^${second} +limit 3 +\\S+ pid ${process.pid} +- +\\d+ +\\S.*\\s0$`));
+    expect(rows[1]).toMatch(
+      new RegExp(`^${second} +limit 3, 0 free +\\S+ pid ${process.pid} and 1 more +- +\\d+ +\\S.*\\s0$`),
+    );
 
     const json = documentOf(
       await runHere(['list', '--json'], { env: { LOCK_REDIS_URL: scene.url } }),
     ) as ShownLocks;
     expect(json.total).toBe(2);
     expect(json.locks.map(({ key }) => key)).toEqual([first, second]);
+    expect(json.locks[1]).toMatchObject({
+      limit: 3,
+      permits: { held: 3, free: 0 },
+      holders: [{ permits: 2 }, { permits: 1 }],
+    });
     const [{ mode, limit, waiting, holders, waiters } = {} as ShownLock] = json.locks;
     expect({ mode, limit, waiting }).toEqual({ mode: 'exclusive', limit: 1, waiting: 1 });
     expect(holders).toMatchObject([{ token: old.token, pid: process.pid, label: 'import' }]);

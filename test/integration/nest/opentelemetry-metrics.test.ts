@@ -24,6 +24,8 @@ const TABLE: Readonly<Record<string, readonly [InstrumentType, string]>> = {
   'distributed_lock.renewal.failures': [COUNTER, '{renewal}'],
   'distributed_lock.store.request.duration': [HISTOGRAM, 's'],
   'distributed_lock.active': [OBSERVABLE_UP_DOWN_COUNTER, '{hold}'],
+  'distributed_lock.permits.held': [OBSERVABLE_UP_DOWN_COUNTER, '{permit}'],
+  'distributed_lock.permits.limit': [OBSERVABLE_GAUGE, '{permit}'],
   'distributed_lock.waiting': [OBSERVABLE_UP_DOWN_COUNTER, '{call}'],
   'distributed_lock.wait.oldest': [OBSERVABLE_GAUGE, 's'],
   'distributed_lock.lease.margin.min': [OBSERVABLE_GAUGE, 's'],

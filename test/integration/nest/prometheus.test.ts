@@ -20,6 +20,8 @@ const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   distributed_lock_store_request_duration_seconds: ['histogram', ['error_type', 'lock_instance', 'request']],
   distributed_lock_active: ['gauge', OF_KINDS],
   distributed_lock_waiting: ['gauge', OF_KINDS],
+  distributed_lock_permits_held: ['gauge', ['lock_instance', 'operation']],
+  distributed_lock_permits_limit: ['gauge', ['lock_instance', 'operation']],
   distributed_lock_wait_oldest_seconds: ['gauge', ['lock_instance']],
   distributed_lock_lease_margin_min_seconds: ['gauge', ['lock_instance']],
   distributed_lock_local: ['gauge', ['lock_instance']],

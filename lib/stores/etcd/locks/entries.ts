@@ -74,6 +74,8 @@ export interface EntryValue {
   /** Whether the owner held the lock when it wrote the entry. A waiter's entry may hold it since then. */
   readonly isHeld: boolean;
   readonly limit: number;
+  /** How many permits of a semaphore it has or waits for; else 1. */
+  readonly permits: number;
   /** Whether the etcd lease, which the session keeps alive, is the only end of the hold; `lease` does not count then. */
   readonly isKept: boolean;
   /** How long the hold lasts without another write, ms: from the write on, or from the grant on if the owner waits. */
@@ -88,7 +90,6 @@ export interface EntryValue {
 
 /** The key in etcd of an owner that holds a lock or waits for it. */
 export interface Entry extends EntryValue {
-  readonly permits: number;
   /** The lock's key. */
   readonly key: string;
   /** The entry's key in etcd. */
@@ -103,6 +104,7 @@ export interface Entry extends EntryValue {
 interface Written {
   readonly state: 'held' | 'waiting';
   readonly limit: number;
+  readonly permits?: number;
   readonly lease: number;
   readonly kept?: boolean;
   readonly callers?: number;
@@ -113,10 +115,11 @@ interface Written {
 }
 
 export function writtenEntry(entry: EntryValue): string {
-  const { isHeld, limit, lease, isKept, callers, token, offset, since, label } = entry;
+  const { isHeld, limit, permits, lease, isKept, callers, token, offset, since, label } = entry;
   const written: Written = {
     state: isHeld ? 'held' : 'waiting',
     limit: writtenLimit(limit),
+    ...(permits !== 1 && { permits }),
     lease,
     ...(isKept && { kept: true }),
     ...(callers !== 1 && { callers }),
@@ -143,7 +146,8 @@ function readEntry(
 ): Entry {
   try {
     const written = JSON.parse(value) as Written;
-    const { state, limit, lease, kept = false, callers = 1, token, offset = 0, since, label } = written;
+    const { state, limit, permits = 1, lease, kept = false, callers = 1 } = written;
+    const { token, offset = 0, since, label } = written;
     return {
       key: lock.key,
       name,
@@ -153,7 +157,7 @@ function readEntry(
       leaseId,
       isHeld: state === 'held',
       limit: readLimit(limit),
-      permits: 1,
+      permits,
       lease,
       isKept: kept,
       callers,

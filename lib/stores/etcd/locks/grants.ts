@@ -49,11 +49,12 @@ export class Grants {
     since: WallClockMs | undefined,
     offset = 0,
   ): PutCall {
-    const { limit, owner, callers, label } = request;
+    const { limit, permits, owner, callers, label } = request;
     const isHeld = since !== undefined;
     const value = writtenEntry({
       isHeld,
       limit,
+      permits,
       lease: isHeld ? request.lease : request.claimLease,
       isKept: isHeld && this.isKept(request),
       callers,
@@ -236,10 +237,12 @@ export class Grants {
   private fitting(requests: readonly AcquireRequest[], entries: readonly Entry[]): AcquireRequest[] {
     const owners = new Set<string>(entries.map(({ owner }) => owner));
     const fitting: AcquireRequest[] = [];
+    let taken = 0;
     for (const request of requests) {
-      const { key, owner, limit } = request;
+      const { key, owner, limit, permits } = request;
       const isNew = !owners.has(owner) && this.context.own.get(key, owner) === undefined;
-      if (!isNew || fitting.length >= roomBehind(entries, limit)) break;
+      if (!isNew || taken + permits > roomBehind(entries, limit)) break;
+      taken += permits;
       owners.add(owner);
       fitting.push(request);
     }

@@ -40,6 +40,7 @@ export class OwnEntry implements Timer {
   readonly key: string;
   readonly owner: OwnerId;
   readonly limit: number;
+  readonly permits: number;
   callers: number;
   label: string | undefined;
   /** How many tokens a pushed grant should bring. */
@@ -84,6 +85,7 @@ export class OwnEntry implements Timer {
     this.key = request.key;
     this.owner = request.owner;
     this.limit = request.limit;
+    this.permits = request.permits;
     this.callers = request.callers;
     this.label = request.label;
     this.tokens = request.tokens;
@@ -95,8 +97,8 @@ export class OwnEntry implements Timer {
   }
 
   valueFor(isHeld: boolean, lease: number, isKept = false): EntryValue {
-    const { limit, callers, token, offset, since, label } = this;
-    return { isHeld, limit, lease, isKept, callers, token, offset, since, label };
+    const { limit, permits, callers, token, offset, since, label } = this;
+    return { isHeld, limit, permits, lease, isKept, callers, token, offset, since, label };
   }
 }
 

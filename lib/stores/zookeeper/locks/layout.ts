@@ -1,6 +1,7 @@
 import { isKey } from '../../../model/lock-key.js';
 import { LockQueue, type OwnedEntry } from '../../ordered/lock-queue.js';
 import { isOfSemaphore } from '../../port/limits.js';
+import type { AcquireRequest } from '../../port/lock-store.js';
 import type { Stat } from '../connection/protocol.js';
 
 /** Where the store keeps its nodes. */
@@ -121,13 +122,21 @@ export interface QueueEntry extends OwnedEntry {
   readonly sequence: number;
 }
 
-/** ZooKeeper ends the names of sequential nodes with a number of ten digits, which grows. */
-const NAME = /^(x|r|s(\d+))-(.+)-(\d{10})$/;
+/**
+ * ZooKeeper ends the names of sequential nodes with a number of ten digits, which grows. Several permits follow the owner,
+ * whose encoded name has no plus sign.
+ */
+const NAME = /^(x|r|s(\d+))-([^+]+)(?:\+(\d+))?-(\d{10})$/;
 
 /** The name of a new entry, to which ZooKeeper adds the number. */
-export function nameFor(owner: string, limit: number): string {
+export function nameFor({
+  owner,
+  limit,
+  permits,
+}: Pick<AcquireRequest, 'owner' | 'limit' | 'permits'>): string {
   const kind = limit === 1 ? 'x' : limit === Infinity ? 'r' : `s${limit}`;
-  return `${kind}-${encoded(owner)}-`;
+  const several = permits === 1 ? '' : `+${permits}`;
+  return `${kind}-${encoded(owner)}${several}-`;
 }
 
 /** The number in the path of an entry; 0 if there is none. */
@@ -138,12 +147,11 @@ export function sequenceIn(path: string): number {
 
 /** None for a node that is not an entry. */
 function entriesNamed(container: string, name: string): [] | [QueueEntry] {
-  const [, kind, permits, owner, sequence] = NAME.exec(name) ?? [];
+  const [, kind, places, owner, permits = 1, sequence] = NAME.exec(name) ?? [];
   if (owner === undefined) return [];
-  const limit = kind === 'x' ? 1 : kind === 'r' ? Infinity : Number(permits);
-  return [
-    { path: `${container}/${name}`, owner: decoded(owner), limit, permits: 1, sequence: Number(sequence) },
-  ];
+  const limit = kind === 'x' ? 1 : kind === 'r' ? Infinity : Number(places);
+  const path = `${container}/${name}`;
+  return [{ path, owner: decoded(owner), limit, permits: Number(permits), sequence: Number(sequence) }];
 }
 
 /** How many waiters of a semaphore watch the whole queue: if one of them is stopped, the others are served. */

@@ -238,8 +238,13 @@ export class LockNodes {
     const all = entries.map((entry) => paths.ofKey(entry.request.key));
     // In the same transaction: servers never delete a container that had no child.
     const missing = all.filter((path) => !containers.has(path));
-    const parts = entries.map(({ request: { key, owner, limit }, data }) =>
-      create(`${paths.ofKey(key)}/${nameFor(owner, limit)}`, encodeData(data), acl, NODE.ephemeralSequential),
+    const parts = entries.map(({ request: wanted, data }) =>
+      create(
+        `${paths.ofKey(wanted.key)}/${nameFor(wanted)}`,
+        encodeData(data),
+        acl,
+        NODE.ephemeralSequential,
+      ),
     );
     const creating = this.clientNodes.fenced(
       request,
