@@ -55,7 +55,7 @@ async function round(locks) {
   const startedAt = performance.now();
   let holds = 0;
   while (performance.now() - startedAt < ROUND_MS) {
-    for (let i = 0; i < 100; i++) await locks.withLock('key', { name: 'bench' }, nothing);
+    for (let i = 0; i < 100; i++) await locks.withLock('key', { operation: 'bench' }, nothing);
     holds += 100;
   }
   const took = ((performance.now() - startedAt) / holds) * 1_000;

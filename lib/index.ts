@@ -10,8 +10,9 @@ export type {
   RedisModuleOptions,
   StoreModuleOptions,
 } from './nest/module/distributed-lock.options.js';
+export { LockAdmin } from './api/lock-admin.js';
 export { LockService, type LockedWork } from './api/lock.service.js';
-export { getLockServiceToken } from './nest/module/lock-service.injection.js';
+export { getLockAdminToken, getLockServiceToken } from './nest/module/lock-service.injection.js';
 export type { LockHandle, ReleaseOutcome } from './model/lock-handle.js';
 export type {
   LockHolder,
@@ -35,7 +36,7 @@ export type {
   AcquireTrace,
   HoldTrace,
   LockEventMessage,
-  StoreOperation,
+  StoreRequestKind,
   StoreRequestMessage,
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
@@ -46,7 +47,7 @@ export {
   type ExponentialOptions,
   type LockRetryOptions,
 } from './model/lock-retry.options.js';
-export { InjectLockService, Locked } from './nest/decorators.js';
+export { InjectLockAdmin, InjectLockService, Locked } from './nest/decorators.js';
 export type { LockedDecorator, LockedOptions, OnBusy } from './nest/locked/locked.options.js';
 export {
   LockClosedError,
@@ -65,7 +66,7 @@ export {
 export type {
   LockAbortedEvent,
   LockClosedEvent,
-  LockDegradedEvent,
+  LockLocalEvent,
   LockEvent,
   LockGrantedEvent,
   LockLostEvent,

@@ -7,13 +7,6 @@ import type { MultiHold } from '../engine/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
 import type { CallsInFlight } from '../engine/scope.js';
 import { callInScope, openScope } from '../engine/scope.js';
-import {
-  checkBreakOptions,
-  checkHoldBreakOptions,
-  resolveListOptions,
-  type LockBreakOptions,
-  type LockBreakOutcome,
-} from '../model/inspect.options.js';
 import { acquireChannel, holdChannel, isTraced } from '../model/lock-channels.js';
 import {
   LockError,
@@ -24,24 +17,21 @@ import {
 } from '../model/lock.errors.js';
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
-import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
-import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { shown } from '../model/option-checks.js';
 import { resolveLockOptions, type LockOptions, type ResolvedLockOptions } from '../model/lock.options.js';
-import type { LockBoard, MonotonicMs } from '../stores/port/lock-store.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { lossOf } from './end-of-work.js';
 
 /** Work under a lock. */
 export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
 
 /**
- * Acquires and inspects locks. Inject it; `DistributedLockModule` provides it.
+ * Acquires locks. Inject it; `DistributedLockModule` provides it. `LockAdmin` inspects and breaks them.
  *
  * Every method throws a {@link LockOptionsError} for an invalid key or option before anything is sent. Methods that use the
- * store (`withLock`, `acquire`, `tryAcquire`, `isLocked`, `inspect`, `list`, `forceRelease`, `breakHold`) also throw a
- * `LockUnavailableError` when it is unreachable, and a `LockClosedError` once the application has shut down what uses locks.
- * The others return what this process knows.
+ * store (`withLock`, `acquire`, `tryAcquire`, `isLocked`) also throw a `LockUnavailableError` when it is unreachable, and a
+ * `LockClosedError` once the application has shut down what uses locks. The others return what this process knows.
  */
 export class LockService {
   constructor(
@@ -149,85 +139,6 @@ export class LockService {
     return (await this.request(() => this.engine.inspector.inspect(checkKey('isLocked()', key)))) !== null;
   }
 
-  /** The holders and waiters of the lock; null if it is free. */
-  async inspect(key: string): Promise<LockInfo | null> {
-    return await this.request(() => this.engine.inspector.inspect(checkKey('inspect()', key)));
-  }
-
-  /**
-   * A page of the held locks, and a cursor for the next page. Locks that are acquired or released meanwhile may be missing or
-   * appear twice. The store scans everything under the prefix of the locks, so call this for people, not in a request's path.
-   *
-   * @throws LockOptionsError for invalid options, and if the store cannot list its locks; LockUnavailableError if the store
-   * is unreachable or refuses to list them
-   */
-  async list(options: LockListOptions = {}): Promise<LockList> {
-    const resolved = resolveListOptions(options);
-    return await this.request(() => this.engine.inspector.list(resolved));
-  }
-
-  /**
-   * Breaks the lock for all its holders: all readers, or all permits of a semaphore. The next waiter gets it. The holder's work
-   * goes on; its handle reports the loss, but only fencing tokens keep it from writing. Returns whether the lock was held;
-   * then there is a `broken` event and, with `by`, a log line.
-   *
-   * With `owner` or `token` it breaks only that hold, like {@link breakHold}, which also says why it did not.
-   *
-   * @throws LockOptionsError for invalid options, such as a `token` that is undefined
-   */
-  async forceRelease(key: string, options: LockBreakOptions = {}): Promise<boolean> {
-    checkBreakOptions(options);
-    const checked = checkKey('forceRelease()', key);
-    const { owner, token } = options;
-    if (owner === undefined && token === undefined) {
-      return await this.request(() => this.engine.inspector.forceRelease(checked, options));
-    }
-    return (await this.request(() => this.engine.inspector.breakHold(checked, options))) === 'broken';
-  }
-
-  /**
-   * Breaks only the hold with this `owner` or `token`, as `inspect` returns them. A hold that began since then stays, and so
-   * do other readers, or permits of a semaphore. The store compares and breaks in one step.
-   *
-   * The holder's work goes on, as with {@link forceRelease}.
-   *
-   * @throws LockOptionsError for invalid options, or without an owner and a token
-   */
-  async breakHold(key: string, options: LockBreakOptions): Promise<LockBreakOutcome> {
-    checkHoldBreakOptions(options);
-    return await this.request(() => this.engine.inspector.breakHold(checkKey('breakHold()', key), options));
-  }
-
-  /** The locks that this process holds through this module instance, the oldest hold first. Sends no request. */
-  held(): readonly HeldLock[] {
-    return this.engine.overview.held();
-  }
-
-  /** The calls of this process that wait for a lock of this module instance, the longest wait first. Sends no request. */
-  waiting(): readonly WaitingCall[] {
-    return this.engine.overview.waiting();
-  }
-
-  /**
-   * The holds of this process that were lost in the last five minutes, at most 100, the newest first. Sends no request.
-   */
-  lost(): readonly LostLock[] {
-    return this.engine.overview.lost();
-  }
-
-  /** The state of the store and of the locks of this process, as far as this process knows. Sends no request; see {@link probe}. */
-  status(): LockStatus {
-    return this.engine.overview.status();
-  }
-
-  /**
-   * Sends a request to the store and returns the {@link status} after it. Never throws; takes as long as a request may take.
-   */
-  async probe(): Promise<LockStatus> {
-    await this.engine.overview.probe();
-    return this.engine.overview.status();
-  }
-
   /**
    * The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. For keys that were
    * acquired together it is the hold of that one key, or without `key` the hold of all of them.
@@ -292,11 +203,6 @@ export class LockService {
 /** The calls that shutdown waits for; undefined if a test provides another object as the service. */
 export function callsOf(service: LockService): CallsInFlight | undefined {
   return engineOf(service)?.shutdown.calls;
-}
-
-/** The place where processes publish their state; undefined if the store has none. */
-export function boardOf(service: LockService): LockBoard | undefined {
-  return engineOf(service)?.board;
 }
 
 /** Only the rest of the library may use the engine of a service. */

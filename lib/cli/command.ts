@@ -1,4 +1,5 @@
 import { setTimeout as elapse } from 'node:timers/promises';
+import { LockAdmin } from '../api/lock-admin.js';
 import { LockService } from '../api/lock.service.js';
 import { LockEngine } from '../engine/lock-engine.js';
 import type { LockInfo } from '../model/lock-info.js';
@@ -35,6 +36,7 @@ export interface Command {
 /** A client of the store, like that of an application. */
 export interface OpenLocks {
   readonly locks: LockService;
+  readonly admin: LockAdmin;
   /** The store and where it is. */
   readonly where: string;
   /** The warnings that an application would log about the store. */
@@ -55,7 +57,7 @@ export function openLocks(options: DistributedLockOptions): OpenLocks {
   const locks = new LockService(engine, settings.waitTime, settings.maxWaiting);
   const { name, place } = settings.store;
   const where = place === undefined ? name : `${name}, ${place}`;
-  return { locks, where, warnings, close: () => engine.close() };
+  return { locks, admin: new LockAdmin(engine), where, warnings, close: () => engine.close() };
 }
 
 /** Calls `work` with a client of the store, and closes the client afterwards. */
@@ -77,12 +79,12 @@ const SCAN_COUNT = 200;
 const SCAN_PAUSE = 2;
 
 /** All held locks whose keys match, each once. */
-export async function* heldLocks(locks: LockService, match: string): AsyncGenerator<LockInfo> {
+export async function* heldLocks(admin: LockAdmin, match: string): AsyncGenerator<LockInfo> {
   const seen = new Set<string>();
   let cursor: string | undefined;
   do {
     if (cursor !== undefined) await elapse(SCAN_PAUSE);
-    const page = await locks.list({ match, cursor, count: SCAN_COUNT });
+    const page = await admin.list({ match, cursor, count: SCAN_COUNT });
     for (const lock of page.locks) {
       if (seen.has(lock.key)) continue;
       seen.add(lock.key);

@@ -1,4 +1,4 @@
-import type { LockService } from '../api/lock.service.js';
+import type { LockAdmin } from '../api/lock-admin.js';
 import { ProcessReport } from './process-report.js';
 import type { Overview, ProcessSnapshot, SeriesPoint } from './wire.js';
 
@@ -18,8 +18,8 @@ export class Dashboard {
 
   constructor(private readonly allowBreak: boolean) {}
 
-  start(services: readonly LockService[]): void {
-    this.reports = services.map((locks) => new ProcessReport(locks));
+  start(admins: readonly LockAdmin[]): void {
+    this.reports = admins.map((admin) => new ProcessReport(admin));
     for (const report of this.reports) report.start();
   }
 
@@ -29,7 +29,7 @@ export class Dashboard {
 
   /** The report of a module instance; undefined if this process has none of that name. */
   reportOf(instance: string | null): ProcessReport | undefined {
-    return this.reports.find(({ locks }) => (locks.status().instance ?? null) === instance);
+    return this.reports.find(({ admin }) => (admin.status().instance ?? null) === instance);
   }
 
   /** Composed once for all visitors of two seconds. */
@@ -47,7 +47,7 @@ export class Dashboard {
     const processes = new Map<string, ProcessSnapshot>();
     const read = this.reports.map(async (report) => {
       if (report.board === undefined) {
-        const { name } = report.locks.status().store;
+        const { name } = report.admin.status().store;
         notes.add(
           `${name} does not let processes tell each other how they are: what is shown is that of this process. Ask the store for the locks that others hold.`,
         );

@@ -21,7 +21,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { LockService } from '../api/lock.service.js';
+import type { LockAdmin } from '../api/lock-admin.js';
 import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockListOptions } from '../model/lock-info.js';
 import { checkKey } from '../model/lock-key.js';
@@ -134,21 +134,21 @@ class LockDashboardController {
   /** `null` for a free lock. */
   private lock(query: RequestQuery): Promise<ShownLock | null> | undefined {
     const instance = instanceOf(query);
-    const { locks } = this.reportOf(instance);
+    const { admin } = this.reportOf(instance);
     const key = keyOf(query['key']);
     return this.inspections.call([instance, key], async () => {
-      const lock = await locks.inspect(key);
+      const lock = await admin.inspect(key);
       return lock === null ? null : shownLock(lock, instance);
     });
   }
 
   private list(query: RequestQuery): Promise<ShownList> | undefined {
     const instance = instanceOf(query);
-    const { locks } = this.reportOf(instance);
+    const { admin } = this.reportOf(instance);
     // Values that are no strings, such as arrays, are rejected by `list`.
     const { match, cursor } = query as { readonly match?: string; readonly cursor?: string };
     const options = { match: match === '' ? undefined : match, cursor, count: LIST_COUNT };
-    return this.lists.call([instance, match, cursor], () => shownList(locks, instance, options));
+    return this.lists.call([instance, match, cursor], () => shownList(admin, instance, options));
   }
 
   private reportOf(instance: string | null): ProcessReport {
@@ -199,12 +199,12 @@ class SharedCalls<T> {
 }
 
 async function shownList(
-  locks: LockService,
+  admin: LockAdmin,
   instance: string | null,
   options: LockListOptions,
 ): Promise<ShownList> {
   try {
-    const listed = await locks.list(options);
+    const listed = await admin.list(options);
     return {
       locks: listed.locks.map((lock) => shownLock(lock, instance)),
       at: Date.now(),

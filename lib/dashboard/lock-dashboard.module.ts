@@ -6,7 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { lockServicesOf } from '../instruments/sources.js';
+import { lockAdminsOf } from '../instruments/sources.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
 import { controllerAt, DASHBOARD_OPTIONS } from './lock-dashboard.controller.js';
@@ -50,13 +50,13 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
   }
 
   onApplicationBootstrap(): void {
-    const services = lockServicesOf(this.modules);
-    if (services.length === 0) {
+    const admins = lockAdminsOf(this.modules);
+    if (admins.length === 0) {
       throw new LockOptionsError(
         'LockDashboardModule: there are no locks to show. Import DistributedLockModule.forRoot(…) into the root module, too.',
       );
     }
-    this.dashboard.start(services);
+    this.dashboard.start(admins);
   }
 
   onModuleDestroy(): Promise<void> {

@@ -1,6 +1,7 @@
-import type { Subscription } from 'rxjs';
-import { boardOf, type LockService } from '../api/lock.service.js';
+import type { Observable, Subscription } from 'rxjs';
+import { sourcesOf, type LockAdmin } from '../api/lock-admin.js';
 import type { LockBreakOutcome } from '../model/inspect.options.js';
+import type { LockEvent } from '../model/lock.events.js';
 import type { LockHolder, LockInfo } from '../model/lock-info.js';
 import type { LockBoard } from '../stores/port/lock-store.js';
 import { parseSnapshot, shownEvent, snapshotOf, textOf } from './to-wire.js';
@@ -26,9 +27,10 @@ export class ProcessReport {
   private publishedUntil = -Infinity;
   private hasStopped = false;
 
-  constructor(readonly locks: LockService) {
-    this.events = new RecentEvents(locks);
-    this.board = boardOf(locks);
+  constructor(readonly admin: LockAdmin) {
+    const { events, board } = sourcesOf(admin);
+    this.events = new RecentEvents(events);
+    this.board = board;
   }
 
   start(): void {
@@ -44,7 +46,7 @@ export class ProcessReport {
     this.events.stop();
     if (performance.now() >= this.publishedUntil) return;
     await this.published?.catch(() => undefined);
-    await this.board?.publish(this.locks.status().clientId, '', 1).catch(() => undefined);
+    await this.board?.publish(this.admin.status().clientId, '', 1).catch(() => undefined);
   }
 
   /** Publishes a snapshot if there are visitors; otherwise writes nothing. Never rejects. */
@@ -78,7 +80,7 @@ export class ProcessReport {
   }
 
   snapshot(): ProcessSnapshot {
-    return snapshotOf(this.locks, this.events.list());
+    return snapshotOf(this.admin, this.events.list());
   }
 
   /** The published snapshots of all processes. */
@@ -89,15 +91,15 @@ export class ProcessReport {
 
   /** Breaks the hold that the page showed, and no other. */
   async breakHold({ key, token }: BreakRequest, by: string): Promise<LockBreakOutcome> {
-    const { locks } = this;
+    const { admin } = this;
     const own = this.snapshot();
-    const [others, lock] = await Promise.all([this.others().catch(() => []), locks.inspect(key)]);
+    const [others, lock] = await Promise.all([this.others().catch(() => []), admin.inspect(key)]);
     if (lock === null) return 'free';
     const snapshots = [own, ...others.filter(({ client }) => client !== own.client)];
     const holder = holderWith(token, lock, snapshots);
     if (holder === undefined) return 'held-by-others';
     // The store compares the hold again, in the step that breaks it.
-    return await locks.breakHold(key, { by, owner: holder.owner, token: holder.token });
+    return await admin.breakHold(key, holder, { by });
   }
 }
 
@@ -133,10 +135,10 @@ class RecentEvents {
   private events: ShownEvent[] = [];
   private subscription: Subscription | undefined;
 
-  constructor(private readonly locks: LockService) {}
+  constructor(private readonly source: Observable<LockEvent>) {}
 
   start(): void {
-    this.subscription ??= this.locks.events.subscribe((event) => {
+    this.subscription ??= this.source.subscribe((event) => {
       const shown = shownEvent(event);
       if (shown === undefined) return;
       if (this.events.push(shown) > MOST_EVENTS) this.events.shift();

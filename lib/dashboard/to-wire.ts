@@ -1,4 +1,4 @@
-import type { LockService } from '../api/lock.service.js';
+import type { LockAdmin } from '../api/lock-admin.js';
 import { processOf } from '../engine/client-id.js';
 import type { LockInfo } from '../model/lock-info.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
@@ -12,8 +12,8 @@ const MOST_BUSY = 100;
 const LONGEST_TEXT = 400_000;
 
 /** The current state of a module instance of this process. Sends no request. */
-export function snapshotOf(locks: LockService, recent: readonly ShownEvent[]): ProcessSnapshot {
-  const status = locks.status();
+export function snapshotOf(admin: LockAdmin, recent: readonly ShownEvent[]): ProcessSnapshot {
+  const status = admin.status();
   const { host = '', pid = process.pid } = processOf(`${status.clientId}:0`) ?? {};
   return {
     version: 1,
@@ -23,16 +23,16 @@ export function snapshotOf(locks: LockService, recent: readonly ShownEvent[]): P
     pid,
     at: Date.now(),
     health: shownHealth(status),
-    held: locks
+    held: admin
       .held()
       .slice(0, MOST_HOLDS)
       .map((hold) => {
-        const { token, since, heldFor, remaining, degraded } = hold;
+        const { token, since, heldFor, remaining, local } = hold;
         const renewalError = hold.renewalError?.message ?? null;
-        return { ...shownUse(hold), token, since, heldFor, remaining, renewalError, degraded };
+        return { ...shownUse(hold), token, since, heldFor, remaining, renewalError, local };
       }),
-    busiest: busiestOf(locks.waiting()),
-    lost: locks.lost().map((loss) => {
+    busiest: busiestOf(admin.waiting()),
+    lost: admin.lost().map((loss) => {
       const { at, token, reason, heldFor } = loss;
       return { ...shownUse(loss), at, token, reason, heldFor };
     }),
@@ -131,8 +131,8 @@ function listed(
   return { type, key, at, label: label ?? null, token, lasted, detail };
 }
 
-function shownUse({ key, name, mode, limit, label }: HeldLock | LostLock): ShownUse {
-  return { key, name, mode, limit: finite(limit), label: label ?? null };
+function shownUse({ key, operation, mode, limit, label }: HeldLock | LostLock): ShownUse {
+  return { key, operation, mode, limit: finite(limit), label: label ?? null };
 }
 
 function busiestOf(waiting: readonly WaitingCall[]): readonly BusyKey[] {
@@ -150,7 +150,7 @@ function busiestOf(waiting: readonly WaitingCall[]): readonly BusyKey[] {
 }
 
 function shownHealth(status: LockStatus): ShownHealth {
-  const { store, degraded, closing, holds, longestHold, waiters, longestWait } = status;
+  const { store, local, closing, holds, longestHold, waiters, longestWait } = status;
   const { renewalsFailing, recentLosses } = status;
   const { connections } = store;
   return {
@@ -160,7 +160,7 @@ function shownHealth(status: LockStatus): ShownHealth {
     error: store.error?.message ?? null,
     connections: connections?.length ?? null,
     openConnections: connections?.filter(({ isOpen }) => isOpen).length ?? null,
-    degraded,
+    local,
     closing,
     holds,
     longestHold,

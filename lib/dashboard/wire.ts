@@ -7,7 +7,7 @@
 /** The lock of a hold or a loss. */
 export interface ShownUse {
   readonly key: string;
-  readonly name: string;
+  readonly operation: string;
   readonly mode: 'exclusive' | 'shared';
   /** `null`: unlimited, as for readers. */
   readonly limit: number | null;
@@ -23,7 +23,7 @@ export interface ShownHold extends ShownUse {
   /** Why the last renewal failed. */
   readonly renewalError: string | null;
   /** Whether it is held in that process only (`onUnavailable: 'local'`). */
-  readonly degraded: boolean;
+  readonly local: boolean;
 }
 
 /** A key with waiting calls of one process. */
@@ -63,7 +63,7 @@ export interface ShownHealth {
   readonly error: string | null;
   readonly connections: number | null;
   readonly openConnections: number | null;
-  readonly degraded: boolean;
+  readonly local: boolean;
   readonly closing: boolean;
   readonly holds: number;
   readonly longestHold: number;

@@ -33,7 +33,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
     private readonly outer: Hold | undefined,
     readonly token: number,
     readonly heldFrom: MonotonicMs,
-    readonly name: string,
+    readonly operation: string,
     readonly label: string | undefined,
     /** How many may hold the lock at once, as this hold's caller requested. */
     readonly limit = lease.limit,
@@ -50,8 +50,8 @@ export class Hold implements ScopeOwner, LeaseHolder {
 
   /** A hold inside this one, with the same token: it is the same acquisition (B50). */
   inner(limit: number): Hold {
-    const { engine, lease, token, heldFrom, name, label } = this;
-    return new Hold(engine, lease, this, token, heldFrom, name, label, limit);
+    const { engine, lease, token, heldFrom, operation, label } = this;
+    return new Hold(engine, lease, this, token, heldFrom, operation, label, limit);
   }
 
   /** Same interface as `MultiHold.holdOf`. */
@@ -77,8 +77,8 @@ export class Hold implements ScopeOwner, LeaseHolder {
     return new Map([[this.key, this.token]]);
   }
 
-  get degraded(): boolean {
-    return this.lease.degraded;
+  get local(): boolean {
+    return this.lease.local;
   }
 
   get signal(): AbortSignal {

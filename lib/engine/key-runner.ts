@@ -543,7 +543,7 @@ export function startHold(
   token: number,
   from: MonotonicMs,
 ): void {
-  const hold = new Hold(engine, lease, undefined, token, from, caller.name, caller.label);
+  const hold = new Hold(engine, lease, undefined, token, from, caller.operation, caller.label);
   lease.take(hold);
   if (caller.holdAtLeast > 0) hold.keepFor(caller.holdAtLeast);
   // Before listeners hear of it: one that aborts the wait then comes too late.

@@ -49,7 +49,7 @@ export class Lease implements Timer, LocalLease {
   readonly fixedLease: number | undefined;
   readonly inDoubt: boolean;
   readonly unclaimed: boolean;
-  readonly degraded: boolean;
+  readonly local: boolean;
   readonly limit: number;
 
   /** Of its first hold, the only one that the store knows. */
@@ -105,7 +105,7 @@ export class Lease implements Timer, LocalLease {
     this.fixedLease = caller.leaseTime;
     this.inDoubt = request.inDoubt;
     this.unclaimed = grant.unclaimed;
-    this.degraded = grant.degraded;
+    this.local = grant.local;
     this.limit = caller.limit;
     this.deadline = grant.deadline;
     this.wantedUntil = caller.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, caller.leaseTime);
@@ -116,11 +116,11 @@ export class Lease implements Timer, LocalLease {
 
   /**
    * Not with a `leaseTime`, which has to be in the store before its hold starts; nor if it was extended, which would outlive
-   * a crash of the next holder for too long (B20); nor if it is degraded, since the next hold has to be the store's (B65);
+   * a crash of the next holder for too long (B20); nor if it is local, since the next hold has to be the store's (B65);
    * nor while its hold is being broken, which would take the next one along (O21).
    */
   get isTransferable(): boolean {
-    const isOfThisHold = this.isExtended || this.inDoubt || this.degraded || this.breaks > 0;
+    const isOfThisHold = this.isExtended || this.inDoubt || this.local || this.breaks > 0;
     return this.fixedLease === undefined && !isOfThisHold;
   }
 

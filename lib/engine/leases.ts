@@ -181,7 +181,7 @@ export class Leases {
     if (lease.state !== 'held') return;
     this.loseByStore(lease, 'expired', 'the store no longer has it');
     // A fallback store keeps the owner until it is released.
-    if (lease.degraded) void this.sendRelease(lease);
+    if (lease.local) void this.sendRelease(lease);
   }
 
   /** The store answered a renewal; the new deadline counts from before that was sent (B22). */

@@ -235,8 +235,8 @@ export class LockEngine {
         this.leases.verify(concerns);
         pollNow();
       },
-      degraded: (isLocal, cause) => {
-        storeReporter.degraded(isLocal, cause);
+      locksLocally: (isLocal, cause) => {
+        storeReporter.locksLocally(isLocal, cause);
       },
       warn: (message) => {
         this.log.warn(message);

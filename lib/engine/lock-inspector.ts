@@ -1,6 +1,6 @@
-import type { LockBreakOptions, LockBreakOutcome } from '../model/inspect.options.js';
+import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
-import { DEFAULT_NAME, sharingOf } from '../model/lock-kind.js';
+import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
 import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
 import { refuse } from '../model/option-checks.js';
 import { CURSOR_RULE } from '../model/inspect.options.js';
@@ -110,14 +110,14 @@ export class LockInspector {
     ];
   }
 
-  async forceRelease(key: string, { by }: LockBreakOptions = {}): Promise<boolean> {
+  async forceRelease(key: string, by?: string): Promise<boolean> {
     const wasHeld = await this.request(key, () => this.breakAll(key));
     if (wasHeld) this.engine.reporter.broken(key, by);
     return wasHeld;
   }
 
-  async breakHold(key: string, { by, owner, token }: LockBreakOptions): Promise<LockBreakOutcome> {
-    const outcome = await this.request(key, () => this.breakNamed(key, { owner, token }));
+  async breakHold(key: string, hold: NamedHold, by?: string): Promise<LockBreakOutcome> {
+    const outcome = await this.request(key, () => this.breakNamed(key, hold));
     if (outcome === 'broken') this.engine.reporter.broken(key, by);
     return outcome;
   }
@@ -186,7 +186,7 @@ export class LockInspector {
       return await send();
     } catch (error) {
       if (error instanceof LockUnavailableError || error instanceof LockOptionsError) throw error;
-      const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
+      const subject = { key, operation: DEFAULT_OPERATION, limit: 1, label: undefined };
       throw engine.reporter.reported(engine.reporter.unavailable(subject, storeFailure(error)));
     }
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../common/clock.js';
 import { inMs, shownDuration } from '../common/durations.js';
-import { DEFAULT_NAME, type EventSubject, factsOf } from '../model/lock-kind.js';
+import { DEFAULT_OPERATION, type EventSubject, factsOf } from '../model/lock-kind.js';
 import type { LostLock } from '../model/lock-status.js';
 import {
   LockClosedError,
@@ -272,7 +272,7 @@ export class LockReporter {
       this.log.warn(`The lock ${JSON.stringify(key)} was broken by force, by ${JSON.stringify(by)}.`);
     }
     if (!this.hub.observed) return;
-    const subject = { key, name: DEFAULT_NAME, limit: 1, label: undefined };
+    const subject = { key, operation: DEFAULT_OPERATION, limit: 1, label: undefined };
     this.hub.emit({ type: 'broken', ...factsOf(subject, this.clock), by });
   }
 
@@ -297,10 +297,10 @@ export class LockReporter {
   }
 
   /** A hold is older than `warnHeldAfter`. Only logged, since its work may be right to take so long. */
-  heldForLong({ key, label, name, opened }: LeaseHolder, heldFor: number): void {
+  heldForLong({ key, label, operation, opened }: LeaseHolder, heldFor: number): void {
     const what = [
       label === undefined ? [] : `label ${JSON.stringify(label)}`,
-      name === DEFAULT_NAME ? [] : `name ${JSON.stringify(name)}`,
+      operation === DEFAULT_OPERATION ? [] : `operation ${JSON.stringify(operation)}`,
     ].flat();
     const about = what.length === 0 ? '' : ` (${what.join(', ')})`;
     const calls = opened === undefined ? [] : callsOf(opened);
@@ -351,9 +351,9 @@ export class LockReporter {
 /** The same caller with another of its keys. */
 function at(
   key: string,
-  { name, limit, label, startedAt, waitTime, holding, skips }: UnservedCaller,
+  { operation, limit, label, startedAt, waitTime, holding, skips }: UnservedCaller,
 ): UnservedCaller {
-  return { key, name, limit, label, startedAt, waitTime, holding, skips };
+  return { key, operation, limit, label, startedAt, waitTime, holding, skips };
 }
 
 /** A limit as the options say it. */

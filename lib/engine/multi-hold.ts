@@ -21,7 +21,7 @@ export class MultiHold implements ScopeOwner {
   readonly token: number;
   readonly tokens: ReadonlyMap<string, number>;
   readonly acquiredAt: number;
-  readonly name: string;
+  readonly operation: string;
   readonly limit: number;
   readonly label: string | undefined;
 
@@ -37,11 +37,11 @@ export class MultiHold implements ScopeOwner {
     first: Hold,
     private readonly holds: readonly Hold[],
     /** Of the call, since one of the keys may be a re-entry. */
-    { name, label, limit }: Pick<ResolvedLockOptions, 'name' | 'label' | 'limit'>,
+    { operation, label, limit }: Pick<ResolvedLockOptions, 'operation' | 'label' | 'limit'>,
   ) {
     this.key = first.key;
     this.token = first.token;
-    this.name = name;
+    this.operation = operation;
     this.limit = limit;
     this.label = label;
     this.keys = holds.map(({ key }) => key);
@@ -58,8 +58,8 @@ export class MultiHold implements ScopeOwner {
     return this.holds.find((hold) => hold.key === key);
   }
 
-  get degraded(): boolean {
-    return this.holds.some(({ degraded }) => degraded);
+  get local(): boolean {
+    return this.holds.some(({ local }) => local);
   }
 
   get signal(): AbortSignal {

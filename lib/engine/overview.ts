@@ -33,7 +33,7 @@ export class Overview {
           remaining: leases.remaining(lease),
           leaseTime: lease.fixedLease,
           renewalError: lease.renewalFailure,
-          degraded: lease.degraded,
+          local: lease.local,
           callSite: opened === undefined ? undefined : callsOf(opened)[0],
         };
       }),
@@ -80,7 +80,7 @@ export class Overview {
         description: session.description,
         connections,
       },
-      degraded: storeReporter.isLocal,
+      local: storeReporter.isLocal,
       closing: isClosing,
       holds: heldFrom.length,
       longestHold: longest(heldFrom, now),

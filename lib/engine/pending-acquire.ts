@@ -140,7 +140,7 @@ export class PendingAcquire
   readonly needsOwnLease = this.fair || this.leaseTime !== undefined;
   readonly holdAtLeast = this.options.holdAtLeast;
   readonly partOf = this.options.partOf;
-  readonly name = this.options.name;
+  readonly operation = this.options.operation;
   readonly label = this.options.label;
 
   /**

@@ -1,6 +1,6 @@
 import { DetachedContext } from '../common/detached-context.js';
 import { Deferred, whenReplied } from '../common/deferred.js';
-import { requestChannel, type StoreOperation, type StoreRequestMessage } from '../model/lock-channels.js';
+import { requestChannel, type StoreRequestKind, type StoreRequestMessage } from '../model/lock-channels.js';
 import { forwardedBoard } from '../stores/port/forwarding-session.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
@@ -19,7 +19,7 @@ const OPERATIONS = {
   breakHold: 'force-release',
   listKeys: 'list-keys',
   verify: 'verify',
-} as const satisfies Partial<Record<keyof LockStoreSession, StoreOperation>>;
+} as const satisfies Partial<Record<keyof LockStoreSession, StoreRequestKind>>;
 
 type RequestName = keyof typeof OPERATIONS;
 /** No request has more arguments. */
@@ -39,11 +39,11 @@ export function openInContext(
   const context = new DetachedContext();
   const session = context.run(() => store.open(client));
   const inside =
-    (operation: StoreOperation, request: Request): Request =>
+    (kind: StoreRequestKind, request: Request): Request =>
     (one, two) => {
       try {
         return requestChannel.hasSubscribers
-          ? measured(() => context.call(request, one, two), operation, instance)
+          ? measured(() => context.call(request, one, two), kind, instance)
           : context.call(request, one, two);
       } catch (error) {
         // A user's store may throw instead of reject.
@@ -80,16 +80,16 @@ export function openInContext(
 
 /** Publishes how long a request took. */
 function measured(
-  request: () => PromiseLike<unknown>,
-  operation: StoreOperation,
+  send: () => PromiseLike<unknown>,
+  request: StoreRequestKind,
   instance: string | undefined,
 ): PromiseLike<unknown> {
   const startedAt = performance.now();
   const publish = (error?: unknown): void => {
     const duration = performance.now() - startedAt;
-    requestChannel.publish({ instance, operation, duration, error } satisfies StoreRequestMessage);
+    requestChannel.publish({ instance, request, duration, error } satisfies StoreRequestMessage);
   };
-  const reply = request();
+  const reply = send();
   // A pending reply has one listener, the engine's.
   const relay = reply instanceof Deferred ? new Deferred<unknown>() : undefined;
   whenReplied(

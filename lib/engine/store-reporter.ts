@@ -138,7 +138,7 @@ export class StoreReporter {
   }
 
   /** Locks hold in this process only, or in the store again (B65). */
-  degraded(isLocal: boolean, error: LockStoreError | undefined): void {
+  locksLocally(isLocal: boolean, error: LockStoreError | undefined): void {
     if (isLocal === this.isLocal) return;
     if (error !== undefined) this.requestEnded(error);
     this.isLocal = isLocal;
@@ -156,7 +156,7 @@ export class StoreReporter {
       this.log.log(`Locks are taken in ${this.store.name} again.`);
       this.introduce();
     }
-    this.hub.emit({ type: 'degraded', at: this.clock.wall(), local: isLocal, error });
+    this.hub.emit({ type: 'local', at: this.clock.wall(), local: isLocal, error });
   }
 
   /** No request of waiting callers has succeeded in time. */

@@ -376,9 +376,9 @@ export class TryRequest {
       if (grant === undefined) throw new TypeError('it granted some of the locks only');
       return { ...grant, caller, owner };
     });
-    for (const { caller, owner, token, since, degraded = false } of granted) {
+    for (const { caller, owner, token, since, local = false } of granted) {
       const deadline = engine.leases.deadlineOf(startedAt, caller.lease);
-      const grant = { token, since, startedAt, deadline, unclaimed: false, degraded };
+      const grant = { token, since, startedAt, deadline, unclaimed: false, local };
       const lease = engine.leases.open({ owner, inDoubt: false }, caller, grant);
       startHold(engine, lease, caller, lease.firstToken, startedAt);
       if (engine.hub.observed) engine.reporter.granted(caller, lease.firstToken);

@@ -1,1 +1,6 @@
-export { LockHealthIndicator, type LockHealth, type LockHealthThresholds } from './lock-health.indicator.js';
+export {
+  LockHealthIndicator,
+  type LockHealth,
+  type LockHealthThresholds,
+  type ReportedElection,
+} from './lock-health.indicator.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LockService } from '../api/lock.service.js';
+import { LockAdmin } from '../api/lock-admin.js';
 import type { HeldLock, LockStatus } from '../model/lock-status.js';
 import { check, checkNames, checkObject, checkOneOf, checkTime } from '../model/option-checks.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
@@ -38,6 +38,19 @@ export interface LockHealthThresholds {
    * @default 'up'
    */
   readonly degradedStatus?: 'up' | 'degraded' | undefined;
+  /**
+   * Elections of `nestjs-distributed-lock/leader` to report: the result then has `leads`. Whether this process leads does not
+   * change the status.
+   *
+   * @default none
+   */
+  readonly elections?: readonly ReportedElection[] | undefined;
+}
+
+/** What the health check reads of a `LeaderElection`. */
+export interface ReportedElection {
+  readonly name: string;
+  readonly isLeader: boolean;
 }
 
 /** The health of the locks of one module instance in this process. Contains no keys. */
@@ -55,6 +68,8 @@ export interface LockHealth<Status extends string = 'up' | 'degraded' | 'down'> 
   readonly holds: number;
   /** How many calls of this process wait. */
   readonly waiters: number;
+  /** The names of the given `elections` that this process leads. */
+  readonly leads?: readonly string[];
 }
 
 type Limits = { readonly [Name in keyof LockHealthThresholds]-?: NonNullable<LockHealthThresholds[Name]> };
@@ -66,6 +81,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
   'longestHold',
   'longestWait',
   'degradedStatus',
+  'elections',
 ]);
 
 /**
@@ -73,7 +89,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
  * liveness: a restart does not repair the store, and it ends every hold of the process.
  *
  * Add it to the providers of the module that injects it. For a named module instance, use a factory:
- * `new LockHealthIndicator(service)`.
+ * `new LockHealthIndicator(admin)`.
  */
 @onePerProcess('LockHealthIndicator')
 @Injectable()
@@ -81,7 +97,7 @@ export class LockHealthIndicator {
   /** When the first of the unanswered probes was sent, ms since the epoch; undefined after an answer. */
   private silentSince: number | undefined;
 
-  constructor(private readonly locks: LockService) {}
+  constructor(private readonly admin: LockAdmin) {}
 
   /**
    * Sends one probe to the store. Reports `down` when the store has been unreachable for too long (for a quorum: when it
@@ -110,16 +126,17 @@ export class LockHealthIndicator {
     const limits = resolveThresholds(thresholds);
     const status = await this.probe(limits.probeTimeout);
     const down = reasonsToBeDown(status, limits, Date.now());
-    const degraded = down.length > 0 ? [] : reasonsToBeDegraded(status, () => this.locks.held(), limits);
+    const degraded = down.length > 0 ? [] : reasonsToBeDegraded(status, () => this.admin.held(), limits);
     const { holds, waiters, store } = status;
     const health: LockHealth = {
       status: down.length > 0 ? 'down' : degraded.length > 0 ? limits.degradedStatus : 'up',
       reasons: [...down, ...degraded],
       store: store.name,
       reachable: store.reachable === true,
-      local: status.degraded,
+      local: status.local,
       holds,
       waiters,
+      ...(thresholds.elections !== undefined && { leads: ledOf(limits.elections) }),
     };
     return { [key]: health } as Record<Key, LockHealth>;
   }
@@ -132,14 +149,14 @@ export class LockHealthIndicator {
       timer = setTimeout(resolve, timeout, undefined);
     });
     // An answer that is too late for this check still ends the silence.
-    const probed = this.locks.probe().then((status) => {
+    const probed = this.admin.probe().then((status) => {
       if (status.store.reachable === true) this.silentSince = undefined;
       return status;
     });
     const status = await Promise.race([probed, late]);
     clearTimeout(timer);
     if (status === undefined) this.silentSince ??= sentAt;
-    const known = status ?? this.locks.status();
+    const known = status ?? this.admin.status();
     const { store } = known;
     if (this.silentSince === undefined) return known;
     const since = Math.min(
@@ -153,7 +170,12 @@ export class LockHealthIndicator {
 function resolveThresholds(thresholds: LockHealthThresholds): Limits {
   checkNames(WHERE, checkObject(WHERE, thresholds), KNOWN);
   const { unreachableFor = 5_000, probeTimeout = 1_000 } = thresholds;
-  const { longestHold = Infinity, longestWait = Infinity, degradedStatus = 'up' } = thresholds;
+  const {
+    longestHold = Infinity,
+    longestWait = Infinity,
+    degradedStatus = 'up',
+    elections = [],
+  } = thresholds;
   const bounds = { min: 0, infinite: true };
   return {
     unreachableFor: checkTime(WHERE, 'unreachableFor', unreachableFor, bounds),
@@ -161,18 +183,31 @@ function resolveThresholds(thresholds: LockHealthThresholds): Limits {
     longestHold: checkTime(WHERE, 'longestHold', longestHold, bounds),
     longestWait: checkTime(WHERE, 'longestWait', longestWait, bounds),
     degradedStatus: checkOneOf(WHERE, 'degradedStatus', degradedStatus, ['up', 'degraded']),
+    elections: checkElections(elections),
   };
+}
+
+function checkElections(elections: unknown): readonly ReportedElection[] {
+  const isElection = (each: unknown): boolean =>
+    typeof (each as Partial<ReportedElection> | null)?.isLeader === 'boolean';
+  const isGood = Array.isArray(elections) && elections.every(isElection);
+  check(isGood, WHERE, 'elections must be an array of LeaderElection', elections);
+  return elections as readonly ReportedElection[];
+}
+
+function ledOf(elections: readonly ReportedElection[]): readonly string[] {
+  return elections.filter(({ isLeader }) => isLeader).map(({ name }) => name);
 }
 
 /** Why no lock can be acquired; empty if locks can be. */
 function reasonsToBeDown(
-  { store, degraded, closing }: LockStatus,
+  { store, local, closing }: LockStatus,
   { unreachableFor }: Limits,
   now: number,
 ): readonly string[] {
   if (closing) return ['the application shuts down, and takes no locks any more'];
   // Locks are granted locally.
-  if (degraded) return [];
+  if (local) return [];
   const { reachable, failingSince } = store;
   const unreachable = now - ((reachable === false ? store.since : undefined) ?? Infinity);
   if (unreachable >= unreachableFor) {
@@ -189,9 +224,9 @@ function reasonsToBeDegraded(
   held: () => readonly HeldLock[],
   { longestHold, longestWait }: Limits,
 ): readonly string[] {
-  const { degraded, store, renewalsFailing, watchdogTimeout, recentLosses } = status;
+  const { local, store, renewalsFailing, watchdogTimeout, recentLosses } = status;
   const reasons: string[] = [];
-  if (degraded) reasons.push(`locks are taken in this process only, since ${store.name} is out of reach`);
+  if (local) reasons.push(`locks are taken in this process only, since ${store.name} is out of reach`);
   else if (store.reachable === false) reasons.push(`${store.name} did not answer: ${causeOf(store)}`);
   else if (store.failingSince !== undefined) reasons.push(`${store.name} grants no locks: ${causeOf(store)}`);
   if (renewalsFailing > 0) {

@@ -1,5 +1,5 @@
-import type { LockService } from '../api/lock.service.js';
-import { moduleOf, type LockKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
+import type { LockAdmin } from '../api/lock-admin.js';
+import { instanceOf, type LockKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
 
 /** The value of one series of a gauge. */
 export interface GaugeValue {
@@ -14,26 +14,26 @@ export class LockGauges {
   private readonly seen = new Map<string, Map<string, LockKind>>();
   private values: readonly GaugeValue[] | undefined;
 
-  /** @param services called at each reading */
-  constructor(private readonly services: () => readonly LockService[]) {}
+  /** @param admins called at each reading */
+  constructor(private readonly admins: () => readonly LockAdmin[]) {}
 
   /** All gauges. Calls of one tick share a reading, since Prometheus collects one gauge after the other. */
   read(): readonly GaugeValue[] {
     if (this.values === undefined) {
-      this.values = this.services().flatMap((service) => this.valuesOf(service));
+      this.values = this.admins().flatMap((admin) => this.valuesOf(admin));
       queueMicrotask(() => (this.values = undefined));
     }
     return this.values;
   }
 
-  private valuesOf(service: LockService): readonly GaugeValue[] {
-    const { instance, longestWait, leastRemaining, degraded } = service.status();
-    const attributes = moduleOf(instance);
+  private valuesOf(admin: LockAdmin): readonly GaugeValue[] {
+    const { instance, longestWait, leastRemaining, local } = admin.status();
+    const attributes = instanceOf(instance);
     const values: GaugeValue[] = [
-      ...this.counted('active', service.held(), attributes),
-      ...this.counted('waiting', service.waiting(), attributes),
+      ...this.counted('active', admin.held(), attributes),
+      ...this.counted('waiting', admin.waiting(), attributes),
       { metric: 'oldestWait', value: longestWait / 1_000, attributes },
-      { metric: 'degraded', value: degraded ? 1 : 0, attributes },
+      { metric: 'local', value: local ? 1 : 0, attributes },
     ];
     if (leastRemaining !== undefined) {
       values.push({ metric: 'leaseMargin', value: leastRemaining / 1_000, attributes });
@@ -46,16 +46,16 @@ export class LockGauges {
     uses: readonly LockKind[],
     attributes: MetricAttributes,
   ): readonly GaugeValue[] {
-    const gauge = `${metric} ${attributes.module ?? ''}`;
+    const gauge = `${metric} ${attributes.instance ?? ''}`;
     // One series exists from the start: a missing series can't be told from a missing exporter.
     const kinds =
       this.seen.get(gauge) ??
-      new Map<string, LockKind>([['exclusive default', { name: 'default', mode: 'exclusive' }]]);
+      new Map<string, LockKind>([['exclusive default', { operation: 'default', mode: 'exclusive' }]]);
     this.seen.set(gauge, kinds);
     const counts = new Map<string, number>();
-    for (const { name, mode } of uses) {
-      const id = `${mode} ${name}`;
-      if (!kinds.has(id)) kinds.set(id, { name, mode });
+    for (const { operation, mode } of uses) {
+      const id = `${mode} ${operation}`;
+      if (!kinds.has(id)) kinds.set(id, { operation, mode });
       counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return [...kinds].map(([id, kind]) => ({

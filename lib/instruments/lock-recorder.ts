@@ -8,7 +8,7 @@ import {
 } from '../model/lock-channels.js';
 import type { LockLostReason } from '../model/lock.errors.js';
 import {
-  moduleOf,
+  instanceOf,
   type LockKind,
   type MetricAttributes,
   type MetricRegistry,
@@ -36,11 +36,11 @@ export class LockRecorder {
   }
 
   private readonly onAcquired = (message: unknown): void => {
-    const { instance, name, mode, outcome = 'granted', error, duration = 0 } = message as AcquireTrace;
+    const { instance, operation, mode, outcome = 'granted', error, duration = 0 } = message as AcquireTrace;
     // A skipped or aborted call has not failed, and the reason of an abort can be any value.
     const type = outcome === 'granted' || outcome === 'skipped' || outcome === 'aborted' ? '' : typeOf(error);
-    const record = this.seriesOf(`acquire ${outcome} ${type}`, instance, { name, mode }, () => {
-      const attributes = { ...moduleOf(instance), name, mode };
+    const record = this.seriesOf(`acquire ${outcome} ${type}`, instance, { operation, mode }, () => {
+      const attributes = { ...instanceOf(instance), operation, mode };
       if (outcome === 'granted') this.createCounters(attributes);
       return this.registry.series('acquireDuration', {
         ...attributes,
@@ -63,12 +63,12 @@ export class LockRecorder {
   };
 
   private readonly onRequest = (message: unknown): void => {
-    const { instance, operation, duration, error } = message as StoreRequestMessage;
+    const { instance, request, duration, error } = message as StoreRequestMessage;
     const type = error === undefined ? '' : typeOf(error);
-    const record = this.seriesOf(`request ${operation} ${type}`, instance, undefined, () =>
+    const record = this.seriesOf(`request ${request} ${type}`, instance, undefined, () =>
       this.registry.series('requestDuration', {
-        ...moduleOf(instance),
-        operation,
+        ...instanceOf(instance),
+        request,
         ...(type !== '' && { 'error.type': type }),
       }),
     );
@@ -84,12 +84,12 @@ export class LockRecorder {
   private lockSeries(
     metric: RecordedMetric,
     instance: string | undefined,
-    { name, mode }: LockKind,
+    { operation, mode }: LockKind,
     attributes: MetricAttributes,
   ): Series {
     const what = `${metric} ${attributes.outcome ?? attributes.reason ?? ''}`;
-    return this.seriesOf(what, instance, { name, mode }, () =>
-      this.registry.series(metric, { ...moduleOf(instance), name, mode, ...attributes }),
+    return this.seriesOf(what, instance, { operation, mode }, () =>
+      this.registry.series(metric, { ...instanceOf(instance), operation, mode, ...attributes }),
     );
   }
 
@@ -99,8 +99,8 @@ export class LockRecorder {
     kind: LockKind | undefined,
     create: () => Series,
   ): Series {
-    // Names and instances may contain any printable character, but no line break.
-    const id = `${what}\n${kind?.mode ?? ''}\n${kind?.name ?? ''}\n${instance ?? ''}`;
+    // Operations and instances may contain any printable character, but no line break.
+    const id = `${what}\n${kind?.mode ?? ''}\n${kind?.operation ?? ''}\n${instance ?? ''}`;
     let series = this.known.get(id);
     if (series === undefined) {
       series = create();

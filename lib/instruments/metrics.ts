@@ -9,21 +9,25 @@ export interface Metric {
   readonly attributes: readonly MetricAttribute[];
 }
 
-/** Keys and labels of locks are never attributes: their number is unbounded. */
-export type MetricAttribute = 'module' | 'name' | 'mode' | 'outcome' | 'error.type' | 'reason' | 'operation';
+/**
+ * Keys and labels of locks are never attributes: their number is unbounded. `instance` is the name of the module
+ * instance.
+ */
+export type MetricAttribute =
+  'instance' | 'operation' | 'mode' | 'outcome' | 'error.type' | 'reason' | 'request';
 
 export type MetricAttributes = Partial<Readonly<Record<MetricAttribute, string>>>;
 
 /** What distinguishes the locks of one module instance in metrics. */
 export interface LockKind {
-  readonly name: string;
+  readonly operation: string;
   readonly mode: 'exclusive' | 'shared';
 }
 
 /** Upper bounds of the buckets of histograms, seconds. */
 export const BUCKETS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
-const LOCK_ATTRIBUTES = ['module', 'name', 'mode'] as const;
+const LOCK_ATTRIBUTES = ['instance', 'operation', 'mode'] as const;
 
 /** Metrics recorded when something happens. */
 export const RECORDED = {
@@ -60,7 +64,7 @@ export const RECORDED = {
     kind: 'histogram',
     description: 'Time from a request to the store to its reply or failure.',
     unit: 's',
-    attributes: ['module', 'operation', 'error.type'],
+    attributes: ['instance', 'request', 'error.type'],
   },
 } as const satisfies Record<string, Metric>;
 
@@ -85,21 +89,21 @@ export const OBSERVED = {
     kind: 'gauge',
     description: 'For how long the call has waited that has waited longest; 0 if none waits.',
     unit: 's',
-    attributes: ['module'],
+    attributes: ['instance'],
   },
   leaseMargin: {
     name: 'distributed_lock.lease.margin.min',
     kind: 'gauge',
     description: 'What is left of the lease of which least is left, of those that the watchdog renews.',
     unit: 's',
-    attributes: ['module'],
+    attributes: ['instance'],
   },
-  degraded: {
-    name: 'distributed_lock.degraded',
+  local: {
+    name: 'distributed_lock.local',
     kind: 'gauge',
     description: '1 while locks are taken in this process only since the store is out of reach, else 0.',
     unit: '1',
-    attributes: ['module'],
+    attributes: ['instance'],
   },
 } as const satisfies Record<string, Metric>;
 
@@ -115,6 +119,6 @@ export interface MetricRegistry {
 }
 
 /** The default module instance has no name, hence no attribute. */
-export function moduleOf(instance: string | undefined): MetricAttributes {
-  return instance === undefined ? {} : { module: instance };
+export function instanceOf(instance: string | undefined): MetricAttributes {
+  return instance === undefined ? {} : { instance };
 }

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe, type Channel, type ChannelListener } from 'node:diagnostics_channel';
-import { LockService } from '../api/lock.service.js';
+import { LockAdmin } from '../api/lock-admin.js';
 
 /** The part of Nest's `ModulesContainer` that is used here. */
 export interface ModulesOfApp {
@@ -8,15 +8,15 @@ export interface ModulesOfApp {
   }>;
 }
 
-/** The lock services of an application, one for each instance of the module. */
-export function lockServicesOf(modules: ModulesOfApp): readonly LockService[] {
-  const services = new Set<LockService>();
+/** The `LockAdmin`s of an application, one for each instance of the module. */
+export function lockAdminsOf(modules: ModulesOfApp): readonly LockAdmin[] {
+  const admins = new Set<LockAdmin>();
   for (const { providers } of modules.values()) {
     for (const { instance } of providers.values()) {
-      if (instance instanceof LockService) services.add(instance);
+      if (instance instanceof LockAdmin) admins.add(instance);
     }
   }
-  return [...services];
+  return [...admins];
 }
 
 /** Subscribes listeners to diagnostics channels. Returns a function that unsubscribes them. */

@@ -151,7 +151,7 @@ export class LeaderElection {
     const options = {
       waitTime: Infinity,
       fair: true,
-      name: 'leader election',
+      operation: 'leader election',
       label: label ?? `leader of ${name}`,
     };
     let failures = 0;

@@ -1,18 +1,11 @@
-import type { ListKeysRequest } from '../stores/port/lock-store.js';
+import type { ListKeysRequest, NamedHold } from '../stores/port/lock-store.js';
 import type { LockListOptions } from './lock-info.js';
 import { check, checkCount, checkNames, checkObject } from './option-checks.js';
 
-/** Options of `LockService.forceRelease` and `LockService.breakHold`. */
+/** Options of `LockAdmin.forceRelease` and `LockAdmin.breakHold`. */
 export interface LockBreakOptions {
   /** The person who breaks the lock, for the log and the `broken` event: 1 to 200 characters. */
   readonly by?: string | undefined;
-  /**
-   * Breaks only the hold of this owner, as `inspect` returns it. An owner is used for one acquisition, so a later hold of the
-   * same process has another one.
-   */
-  readonly owner?: string | undefined;
-  /** Breaks only the hold with this token, as `inspect` or the handle returns it. */
-  readonly token?: number | undefined;
 }
 
 /**
@@ -23,47 +16,39 @@ export interface LockBreakOptions {
  */
 export type LockBreakOutcome = 'broken' | 'free' | 'held-by-others';
 
-const BREAK_OPTIONS: ReadonlySet<string> = new Set<keyof LockBreakOptions>(['by', 'owner', 'token']);
+const BREAK_OPTIONS: ReadonlySet<string> = new Set<keyof LockBreakOptions>(['by']);
 
 /** The longest `by`, characters. */
 const LONGEST_BY = 200;
 
 /**
- * Checks the options of `forceRelease`. It rejects a condition that is undefined, which would break the lock whoever holds it.
+ * Returns the checked `by`.
  *
  * @throws LockOptionsError for invalid options
  */
-export function checkBreakOptions(options: LockBreakOptions): void {
-  const where = 'forceRelease()';
-  checkOptions(where, options);
-  for (const name of ['owner', 'token'] as const) {
-    const isMissing = name in options && options[name] === undefined;
-    check(!isMissing, where, `leave ${name} out to break the lock whoever holds it`, options[name]);
-  }
+export function checkBreakOptions(where: string, options: LockBreakOptions): string | undefined {
+  checkNames(where, checkObject(where, options), BREAK_OPTIONS);
+  const { by } = options;
+  const isName = by === undefined || (typeof by === 'string' && by.length >= 1 && by.length <= LONGEST_BY);
+  check(isName, where, `by must be a string of 1 to ${String(LONGEST_BY)} characters`, by);
+  return by;
 }
 
 /**
- * Checks the options of `breakHold`.
+ * Returns the checked owner and token. Other properties, such as those of a `LockHolder`, are ignored.
  *
- * @throws LockOptionsError for invalid options, or without an owner and a token
+ * @throws LockOptionsError for an invalid owner or token, or without both
  */
-export function checkHoldBreakOptions(options: LockBreakOptions): void {
-  const where = 'breakHold()';
-  checkOptions(where, options);
-  const { owner, token } = options;
+export function checkNamedHold(where: string, hold: NamedHold): NamedHold {
+  checkObject(where, hold);
+  const { owner, token } = hold;
   const isNamed = owner !== undefined || token !== undefined;
-  check(isNamed, where, 'say which hold is to be broken, by its token or its owner', options);
-}
-
-function checkOptions(where: string, options: LockBreakOptions): void {
-  checkNames(where, checkObject(where, options), BREAK_OPTIONS);
-  const { by, owner, token } = options;
-  const isName = by === undefined || (typeof by === 'string' && by.length >= 1 && by.length <= LONGEST_BY);
-  check(isName, where, `by must be a string of 1 to ${String(LONGEST_BY)} characters`, by);
+  check(isNamed, where, 'name the hold to break by its token or its owner, as inspect() returns them', hold);
   const isOwner = owner === undefined || (typeof owner === 'string' && owner !== '');
-  check(isOwner, where, 'owner must be that of a holder, as inspect() tells it', owner);
+  check(isOwner, where, 'owner must be that of a holder, as inspect() returns it', owner);
   const isToken = token === undefined || (Number.isSafeInteger(token) && token >= 0);
-  check(isToken, where, 'token must be a whole number, that of a holder, as inspect() tells it', token);
+  check(isToken, where, 'token must be a whole number, that of a holder, as inspect() returns it', token);
+  return { owner, token };
 }
 
 const LIST_OPTIONS: ReadonlySet<string> = new Set<keyof LockListOptions>(['match', 'cursor', 'count']);

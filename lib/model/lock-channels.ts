@@ -45,7 +45,7 @@ export interface HoldTrace extends LockTrace {
 }
 
 /** A request to the store; `verify` is a health check. */
-export type StoreOperation =
+export type StoreRequestKind =
   | 'acquire'
   | 'cancel'
   | 'release'
@@ -62,7 +62,7 @@ export type StoreOperation =
 export interface StoreRequestMessage {
   /** The `name` of the module instance. */
   readonly instance: string | undefined;
-  readonly operation: StoreOperation;
+  readonly request: StoreRequestKind;
   /** ms from the request to its reply. Requests of one tick are sent together and take as long as one. */
   readonly duration: number;
   /** Why there was no reply. */

@@ -27,7 +27,7 @@ export interface LockHandle {
    * Whether the lock was acquired in this process only, because the store was unreachable (`onUnavailable: 'local'`): other
    * processes may hold it, too. Never changes. Of several keys: whether any of them was.
    */
-  readonly degraded: boolean;
+  readonly local: boolean;
   /** When the lock, or the last of several, was granted, ms since the epoch on the store's clock. For people, not for decisions. */
   readonly acquiredAt: number;
   /** Aborted when the hold is lost, with a {@link LockLostError} as reason; not on release. */

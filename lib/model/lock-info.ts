@@ -38,7 +38,7 @@ export interface LockWaiter {
   readonly process: LockProcess | undefined;
 }
 
-/** A held lock, from `LockService.inspect`. The properties of {@link LockHolder} are those of the oldest hold. */
+/** A held lock, from `LockAdmin.inspect`. The properties of {@link LockHolder} are those of the oldest hold. */
 export interface LockInfo extends LockHolder {
   readonly key: string;
   /** `'exclusive'` if no one else can hold the lock now. */
@@ -53,7 +53,7 @@ export interface LockInfo extends LockHolder {
   readonly waiters: readonly LockWaiter[];
 }
 
-/** Options of `LockService.list`. */
+/** Options of `LockAdmin.list`. */
 export interface LockListOptions {
   /**
    * Pattern of the keys: `*` matches any characters, `?` a single one; every other character matches itself. At most 1024
@@ -73,7 +73,7 @@ export interface LockListOptions {
   readonly count?: number | undefined;
 }
 
-/** The result of `LockService.list`. */
+/** The result of `LockAdmin.list`. */
 export interface LockList {
   readonly locks: readonly LockInfo[];
   /** For the next page; undefined on the last page. */

@@ -3,8 +3,8 @@ import { check } from './option-checks.js';
 
 /** The kind of a lock, in events, metrics and traces. */
 export interface LockKind {
-  /** The option `name`: one of at most 200 names in a process, `other` after that. */
-  readonly name: string;
+  /** The option `operation`: one of at most 200 in a process, `other` after that. */
+  readonly operation: string;
   /** `'exclusive'` for a `limit` of 1. */
   readonly mode: 'exclusive' | 'shared';
   /** How many may hold the lock at once; `Infinity` for readers. */
@@ -13,32 +13,34 @@ export interface LockKind {
   readonly label: string | undefined;
 }
 
-/** The number of distinct names; all further names become `other`. */
-const MOST_NAMES = 200;
+/** The number of distinct operations; all further ones become `other`. */
+const MOST_OPERATIONS = 200;
 
-/** The longest name, characters. */
-const LONGEST_NAME = 100;
+/** The longest operation, characters. */
+const LONGEST_OPERATION = 100;
 
-/** The name of locks without the option `name`. */
-export const DEFAULT_NAME = 'default';
+/** The operation of calls without the option `operation`. */
+export const DEFAULT_OPERATION = 'default';
 
 const OTHER = 'other';
 
 /** Of all modules of the process, as they share its metrics registry. */
-const names = new Set<string>([DEFAULT_NAME]);
+const operations = new Set<string>([DEFAULT_OPERATION]);
 
-/** The name in metrics and events. Bounded, so that names made of keys do not create metrics without end. */
-export function boundedName(name: string): string {
-  if (names.has(name)) return name;
-  if (names.size >= MOST_NAMES) return OTHER;
-  names.add(name);
-  return name;
+/** The operation in metrics and events. Bounded, so that operations made of keys do not create metrics without end. */
+export function boundedOperation(operation: string): string {
+  if (operations.has(operation)) return operation;
+  if (operations.size >= MOST_OPERATIONS) return OTHER;
+  operations.add(operation);
+  return operation;
 }
 
-export function checkName(where: string, name: unknown): string {
-  const isGood = typeof name === 'string' && name.length <= LONGEST_NAME && /^[^\p{C}]+$/u.test(name);
-  check(isGood, where, `name must be a string of 1 to ${String(LONGEST_NAME)} printable characters`, name);
-  return name;
+export function checkOperation(where: string, operation: unknown): string {
+  const isGood =
+    typeof operation === 'string' && operation.length <= LONGEST_OPERATION && /^[^\p{C}]+$/u.test(operation);
+  const rule = `operation must be a string of 1 to ${String(LONGEST_OPERATION)} printable characters`;
+  check(isGood, where, rule, operation);
+  return operation;
 }
 
 /** What an event is about: a call, or a hold. */
@@ -52,8 +54,8 @@ export function sharingOf(limit: number): Pick<LockKind, 'mode' | 'limit'> {
 }
 
 /** What events and status show of calls and holds alike. */
-export function kindOf({ name, limit, label }: Omit<LockKind, 'mode'>): LockKind {
-  return { name: boundedName(name), ...sharingOf(limit), label };
+export function kindOf({ operation, limit, label }: Omit<LockKind, 'mode'>): LockKind {
+  return { operation: boundedOperation(operation), ...sharingOf(limit), label };
 }
 
 /** The common fields of all events about a key. */

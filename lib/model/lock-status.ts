@@ -11,7 +11,7 @@ interface LockUse extends LockKind {
   readonly since: number;
 }
 
-/** A lock that this process holds, from `LockService.held()`. Keys that were acquired together are listed one by one. */
+/** A lock that this process holds, from `LockAdmin.held()`. Keys that were acquired together are listed one by one. */
 export interface HeldLock extends LockUse {
   readonly token: number;
   /** ms since it began. */
@@ -23,7 +23,7 @@ export interface HeldLock extends LockUse {
   /** The error of the last renewal, if it failed. */
   readonly renewalError: Error | undefined;
   /** Whether it is held in this process only, because the store was unreachable (`onUnavailable: 'local'`). */
-  readonly degraded: boolean;
+  readonly local: boolean;
   /**
    * Where the code called `acquire()` or `tryAcquire()`, such as `at Orders.ship (/app/orders.js:12:30)`. Undefined for other
    * holds, with `NODE_ENV=production`, with `warnHeldAfter: false`, and for calls beyond about 1 000 a second.
@@ -31,7 +31,7 @@ export interface HeldLock extends LockUse {
   readonly callSite: string | undefined;
 }
 
-/** A call of this process that waits for a lock, from `LockService.waiting()`. Of several keys, the key that it waits for. */
+/** A call of this process that waits for a lock, from `LockAdmin.waiting()`. Of several keys, the key that it waits for. */
 export interface WaitingCall extends LockUse {
   /** ms since the call. */
   readonly waitedFor: number;
@@ -39,7 +39,7 @@ export interface WaitingCall extends LockUse {
   readonly waitTime: number;
 }
 
-/** A hold of this process that ended before it was released, from `LockService.lost()`. */
+/** A hold of this process that ended before it was released, from `LockAdmin.lost()`. */
 export type LostLock = Omit<LockLostEvent, 'type'>;
 
 /** The state of the store, as far as this process knows. */
@@ -64,7 +64,7 @@ export interface StoreStatus {
   readonly connections: readonly StoreConnection[] | undefined;
 }
 
-/** The state of this process and its locks, from `LockService.status()`. */
+/** The state of this process and its locks, from `LockAdmin.status()`. */
 export interface LockStatus {
   /** The `name` of the module instance, if it has one. */
   readonly instance: string | undefined;
@@ -72,7 +72,7 @@ export interface LockStatus {
   readonly clientId: string;
   readonly store: StoreStatus;
   /** Whether locks are acquired in this process only, because the store is unreachable (`onUnavailable: 'local'`). */
-  readonly degraded: boolean;
+  readonly local: boolean;
   /** Whether calls are rejected because the application has shut down. */
   readonly closing: boolean;
   /** The number of locks that this process holds. */

@@ -19,7 +19,7 @@ export type LockEvent =
   | LockUnavailableEvent
   | StoreUnavailableEvent
   | StoreAvailableEvent
-  | LockDegradedEvent;
+  | LockLocalEvent;
 
 interface LockEventBase extends LockKind {
   readonly key: string;
@@ -117,8 +117,8 @@ export interface LockReleasedEvent extends LockEventBase {
 }
 
 /**
- * This process broke a lock (`forceRelease`, `breakHold` or the dashboard). Its holders emit `lost`. `name`, `mode` and `limit`
- * have their defaults, as the event is not about a certain call.
+ * This process broke a lock (`forceRelease`, `breakHold` or the dashboard). Its holders emit `lost`. `operation`, `mode`
+ * and `limit` have their defaults, as the event is not about a certain call.
  */
 export interface LockBrokenEvent extends LockEventBase {
   readonly type: 'broken';
@@ -154,8 +154,8 @@ export interface StoreAvailableEvent extends StoreEventBase {
 }
 
 /** With `onUnavailable: 'local'`: from now on locks are acquired in this process only, or in the store again. */
-export interface LockDegradedEvent extends StoreEventBase {
-  readonly type: 'degraded';
+export interface LockLocalEvent extends StoreEventBase {
+  readonly type: 'local';
   /** Whether locks are acquired in this process only. */
   readonly local: boolean;
   /** Why the store is unreachable; undefined when it is reachable again. */

@@ -1,5 +1,5 @@
 import { inMs } from '../common/durations.js';
-import { checkName, DEFAULT_NAME } from './lock-kind.js';
+import { checkOperation, DEFAULT_OPERATION } from './lock-kind.js';
 import { resolveRetry, type LockRetryOptions, type ResolvedRetry } from './lock-retry.options.js';
 import { LockOptionsError } from './lock.errors.js';
 import {
@@ -68,13 +68,13 @@ interface CommonLockOptions {
    */
   readonly label?: string | undefined;
   /**
-   * The kind of the lock, for events, metrics and traces: 1 … 100 printable characters, the same for all keys of a kind, such
-   * as `'checkout'`. Metrics have a series for each name, so never derive it from keys or ids: after 200 names in a process,
-   * all further ones become `other`.
+   * What kind of work the lock protects, for events, metrics and traces: 1 … 100 printable characters, the same for all keys
+   * of a kind, such as `'checkout'`. Metrics have a series for each operation, so never derive it from keys or ids: after 200
+   * operations in a process, all further ones become `other`.
    *
    * @default `Class.method` under `@Locked`, else `default`
    */
-  readonly name?: string | undefined;
+  readonly operation?: string | undefined;
 }
 
 /** A `T` that has no values. The compiler's message shows the property, which says what to do instead. */
@@ -149,7 +149,7 @@ export interface ResolvedLockOptions {
   readonly limit: number;
   readonly holdAtLeast: number;
   readonly label: string | undefined;
-  readonly name: string;
+  readonly operation: string;
   /** Whether the caller does without a busy lock, so that a timeout is not a failure. */
   readonly skips: boolean;
   /** For traces: called when the call begins to wait. */
@@ -160,8 +160,8 @@ export interface ResolvedLockOptions {
 export const DECORATED = Symbol('decorated');
 
 export interface DecoratedCall {
-  /** The name of the lock without the option `name`. */
-  readonly name: string;
+  /** The operation without the option `operation`. */
+  readonly operation: string;
   readonly skips: boolean;
 }
 
@@ -177,7 +177,7 @@ export const LOCK_OPTION_NAMES = [
   'limit',
   'holdAtLeast',
   'label',
-  'name',
+  'operation',
 ] as const;
 
 /** A shorter lease would end within its own safety margin, even on a fast network; ms. */
@@ -211,14 +211,14 @@ export function resolveLockOptions(
       limit: 1,
       holdAtLeast: 0,
       label: undefined,
-      name: DEFAULT_NAME,
+      operation: DEFAULT_OPERATION,
       skips,
     };
   }
   checkNames(where, checkObject(where, options), known);
   // Not ??, which would accept null.
   const { waitTime = defaultWaitTime, maxWaiting = defaultMaxWaiting, holdAtLeast = 0 } = options;
-  const { leaseTime, signal, onLost, fair = false, retry, mode, limit, label, name } = options;
+  const { leaseTime, signal, onLost, fair = false, retry, mode, limit, label, operation } = options;
   const decorated = options[DECORATED];
   check(signal === undefined || isAbortSignal(signal), where, 'signal must be an AbortSignal', signal);
   check(typeof fair === 'boolean', where, 'fair must be true or false', fair);
@@ -236,7 +236,10 @@ export function resolveLockOptions(
     limit: checkSharing(where, mode, limit),
     holdAtLeast: checkHoldAtLeast(where, holdAtLeast, lease),
     label: label === undefined ? undefined : checkLabel(where, label),
-    name: name === undefined ? (decorated?.name ?? DEFAULT_NAME) : checkName(where, name),
+    operation:
+      operation === undefined
+        ? (decorated?.operation ?? DEFAULT_OPERATION)
+        : checkOperation(where, operation),
     skips: decorated?.skips ?? skips,
   };
 }

@@ -10,11 +10,21 @@ import {
   type LockedOptions,
   type OnBusy,
 } from './locked/locked.options.js';
-import { getLockServiceToken, importOf, needService } from './module/lock-service.injection.js';
+import {
+  getLockAdminToken,
+  getLockServiceToken,
+  importOf,
+  needService,
+} from './module/lock-service.injection.js';
 
 /** Injects the `LockService` of the module instance with this `name`; without a `name`, of the instance that has none. */
 export function InjectLockService(name?: string): PropertyDecorator & ParameterDecorator {
   return Inject(getLockServiceToken(name));
+}
+
+/** Injects the `LockAdmin` of the module instance with this `name`; without a `name`, of the instance that has none. */
+export function InjectLockAdmin(name?: string): PropertyDecorator & ParameterDecorator {
+  return Inject(getLockAdminToken(name));
 }
 
 /**

@@ -9,7 +9,7 @@ import { ModulesContainer } from '@nestjs/core';
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
 import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
-import { lockServicesOf } from '../instruments/sources.js';
+import { lockAdminsOf } from '../instruments/sources.js';
 import { check, checkNames, checkObject, checkOneOf } from '../model/option-checks.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
@@ -79,7 +79,7 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
     this.refuseDuplicate();
     const { spans, recordKeys, metrics, meterProvider, tracerProvider } = this.options;
     if (metrics) {
-      const meters = new LockMeters(meterProvider, new LockGauges(() => lockServicesOf(this.modules)));
+      const meters = new LockMeters(meterProvider, new LockGauges(() => lockAdminsOf(this.modules)));
       this.stops.push(new LockRecorder(meters).start(), () => meters.stop());
     }
     if (spans !== 'none') this.stops.push(new LockSpans(tracerProvider, spans, recordKeys).start());

@@ -48,12 +48,12 @@ export class LockSpans {
   /** Runs in the caller's context, at the end of the call: only then is it known whether to create a span. */
   private readonly onAcquired = (message: unknown): void => {
     const trace = message as AcquireTrace;
-    const { name, outcome = 'granted', error, waitTime, waitingSince, duration = 0 } = trace;
+    const { operation, outcome = 'granted', error, waitTime, waitingSince, duration = 0 } = trace;
     // A skipped call did what its caller wanted.
     const failed = outcome !== 'granted' && outcome !== 'skipped';
     if (this.which !== 'all' && !failed && waitingSince === undefined) return;
     const endTime = Date.now();
-    const span = this.tracer.startSpan(`lock acquire ${name}`, {
+    const span = this.tracer.startSpan(`lock acquire ${operation}`, {
       startTime: endTime - duration,
       attributes: {
         ...this.attributesOf(trace),
@@ -68,7 +68,9 @@ export class LockSpans {
 
   private readonly onHold = (message: unknown): void => {
     const trace = message as HoldTrace;
-    const span = this.tracer.startSpan(`lock hold ${trace.name}`, { attributes: this.attributesOf(trace) });
+    const span = this.tracer.startSpan(`lock hold ${trace.operation}`, {
+      attributes: this.attributesOf(trace),
+    });
     this.holds.begin(trace, span);
     const inside = globalTrace.setSpan(context.active(), span);
     const { around } = trace;
@@ -97,11 +99,11 @@ export class LockSpans {
     }
   };
 
-  private attributesOf({ instance, name, mode, keys }: AcquireTrace | HoldTrace): Attributes {
+  private attributesOf({ instance, operation, mode, keys }: AcquireTrace | HoldTrace): Attributes {
     return {
-      'distributed_lock.name': name,
+      'distributed_lock.operation': operation,
       'distributed_lock.mode': mode,
-      ...(instance !== undefined && { 'distributed_lock.module': instance }),
+      ...(instance !== undefined && { 'distributed_lock.instance': instance }),
       ...(this.recordKeys && { 'distributed_lock.keys': [...keys] }),
     };
   }

@@ -87,8 +87,9 @@ function prometheusName({ name, unit, kind }: Metric): string {
   return kind === 'counter' ? `${withUnit}_total` : withUnit;
 }
 
+/** Prometheus sets a label `instance` itself. */
 function labelOf(attribute: string): string {
-  return attribute.replaceAll('.', '_');
+  return attribute === 'instance' ? 'lock_instance' : attribute.replaceAll('.', '_');
 }
 
 function labelsOf(attributes: MetricAttributes): Record<string, string> {

@@ -8,7 +8,7 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
-import { lockServicesOf } from '../instruments/sources.js';
+import { lockAdminsOf } from '../instruments/sources.js';
 import { check, checkNames, checkObject } from '../model/option-checks.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockCollectors, type AnyRegistry } from './lock-collectors.js';
@@ -54,7 +54,7 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
 
   /** @throws LockOptionsError if the registry already has these metrics */
   onModuleInit(): void {
-    this.collectors.register(new LockGauges(() => lockServicesOf(this.modules)));
+    this.collectors.register(new LockGauges(() => lockAdminsOf(this.modules)));
     this.stop = new LockRecorder(this.collectors).start();
   }
 

@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import { LockAdmin } from '../api/lock-admin.js';
 import { LockService } from '../api/lock.service.js';
 import type { EngineLog } from '../engine/lock-engine.js';
 import { LockEngine, type EngineSettings } from '../engine/lock-engine.js';
@@ -51,7 +52,7 @@ export class TestLockStore implements LockStore {
   private readonly unavailableKeys = new Set<string>();
   private isUnavailable = false;
   private readonly queued = new EventEmitter().setMaxListeners(0);
-  private otherProcess: LockService | undefined;
+  private otherProcess: LockEngine | undefined;
 
   constructor(options: TestLockStoreOptions = {}) {
     this.clock = new TestClock(options.frozen ?? false);
@@ -92,7 +93,7 @@ export class TestLockStore implements LockStore {
    * @throws LockTimeoutError when the code under test holds the lock; see {@link lose}
    */
   async hold(key: LockKey, options?: LockOptions): Promise<LockHandle> {
-    return await this.fromOtherProcess().acquire(key, options);
+    return await new LockService(this.engineOfOtherProcess(), 0).acquire(key, options);
   }
 
   /**
@@ -103,7 +104,7 @@ export class TestLockStore implements LockStore {
    * @throws Error when the lock is free
    */
   async lose(key: string): Promise<void> {
-    const broken = await this.fromOtherProcess().forceRelease(key);
+    const broken = await new LockAdmin(this.engineOfOtherProcess()).forceRelease(key);
     if (!broken) throw new Error(`lose(): nobody holds the lock "${key}", so it can't be lost.`);
     await this.clock.advance(0);
   }
@@ -132,14 +133,14 @@ export class TestLockStore implements LockStore {
   }
 
   /** Another process that uses the same locks, unaffected by the faults of the test. */
-  private fromOtherProcess(): LockService {
+  private engineOfOtherProcess(): LockEngine {
     if (this.otherProcess === undefined) {
       const store: LockStore = {
         name: this.name,
         clock: this.clock,
         open: (client) => new MemorySession(this.locks, client),
       };
-      this.otherProcess = new LockService(new LockEngine(store, SETTINGS, NO_LOG), 0);
+      this.otherProcess = new LockEngine(store, SETTINGS, NO_LOG);
     }
     return this.otherProcess;
   }

@@ -113,7 +113,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       const lost = await locks.acquire('gone', { label: 'nightly' });
       const old = await locks.acquire('old');
       const young = await locks.acquire('young');
-      await locks.forceRelease('gone');
+      await ops.app.admin.forceRelease('gone');
       await page.locator('.losses').getByText(`token ${lost.token}, nightly`).waitFor();
       expect(await page.locator('.losses').innerText()).toMatch(
         /^gone by .*: somebody else got it, or it was broken, after \d/,

@@ -123,7 +123,7 @@ whereThereIsChromium('a lock that a stopped process holds, on the page', () => {
       });
       expect(invoices.write(key, token)).toBe(false);
       expect(await stuck.do('release', { as: key })).toBe('expired');
-      expect(await ops.app.locks.inspect(key)).toMatchObject({ token: following });
+      expect(await ops.app.admin.inspect(key)).toMatchObject({ token: following });
       expect(await next.do('release', { as: key })).toBe('released');
     });
   });

@@ -56,7 +56,7 @@ export function asyncContextRules(context: ContractContext): void {
       expect(await within(10_000, 'the hand-over', waiting)).toBe('second');
       await taker.release();
       await (await within(10_000, 'the lock of the other process', next)).release();
-      await request('eighth', () => other.locks.forceRelease(broken));
+      await request('eighth', () => other.admin.forceRelease(broken));
       // The first code that looks at a hold may be the first to detect its end.
       await until('both losses are known', () => request('ninth', async () => !lost.isHeld && !over.isHeld));
       await until('both signals', () => seen.filter(([what]) => what === 'abort').length === 2);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { boardOf } from '../../lib/api/lock.service.js';
+import { sourcesOf } from '../../lib/api/lock-admin.js';
 import type { LockBoard } from '../../lib/index.js';
 import { until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
@@ -12,7 +12,7 @@ export function boardRules(context: ContractContext): void {
 
     beforeEach(async () => {
       const apps = await context.fleet(2);
-      const boards = apps.map(({ locks }) => boardOf(locks)).filter((board) => board !== undefined);
+      const boards = apps.map(({ admin }) => sourcesOf(admin).board).filter((board) => board !== undefined);
       expect(boards).toHaveLength(2);
       [one, other] = boards as [LockBoard, LockBoard];
     });

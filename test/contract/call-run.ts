@@ -100,7 +100,7 @@ export class CallRun {
     const { history, random } = this;
     const span = { from: history.now(), to: Infinity };
     history.breaks.push(span);
-    await random.pick(this.apps).locks.forceRelease(this.key).catch(closedOnly);
+    await random.pick(this.apps).admin.forceRelease(this.key).catch(closedOnly);
     await elapse(10 + 8 * this.store.delay);
     span.to = history.now();
   }

@@ -29,7 +29,7 @@ export function fairRules(context: ContractContext): void {
           ...Array.from({ length: 4 }, () => app.locks.withLock(key, fair, () => void order.push(index))),
         );
         // Its queue position is known before the next caller arrives.
-        await until('it is queued', async () => (await holder.locks.inspect(key))?.waiting === waits.length);
+        await until('it is queued', async () => (await holder.admin.inspect(key))?.waiting === waits.length);
       }
       await held.release();
       await Promise.all(waits);
@@ -76,7 +76,7 @@ export function fairRules(context: ContractContext): void {
       const use = (): Promise<void> =>
         app.locks.withLock(key, fair, async ({ token }) => {
           tokens.push(token);
-          owners.add((await app.locks.inspect(key))?.owner);
+          owners.add((await app.admin.inspect(key))?.owner);
         });
       await Promise.all(Array.from({ length: 20 }, use));
       expect(tokens).toHaveLength(20);
@@ -95,7 +95,7 @@ export function fairRules(context: ContractContext): void {
       await queuedIn(other, key);
       const ours = [use(app, 'one'), use(app, 'two')];
       await until('it is in the queue', async () => {
-        const waiters = (await other.locks.inspect(key))?.waiters ?? [];
+        const waiters = (await other.admin.inspect(key))?.waiters ?? [];
         return waiters.length > 1;
       });
       await first.release();
@@ -176,7 +176,7 @@ export function fairRules(context: ContractContext): void {
       const theirs = use(other, 'theirs');
       await queuedIn(other, key);
       await keeping.release();
-      await until('all three wait', async () => (await app.locks.inspect(key))?.waiting === 3);
+      await until('all three wait', async () => (await app.admin.inspect(key))?.waiting === 3);
       await first.release();
       await within(10_000, 'all', Promise.all([one, theirs, both]));
       expect(order).toEqual(['one', 'theirs', 'both']);
@@ -200,7 +200,7 @@ export function fairRules(context: ContractContext): void {
       await queuedIn(other, key);
       await first.release();
       const second = await within(10_000, 'the next hold', next);
-      await until('both wait', async () => (await app.locks.inspect(key))?.waiting === 2);
+      await until('both wait', async () => (await app.admin.inspect(key))?.waiting === 2);
       await second.release();
       await within(10_000, 'both', Promise.all([theirs, late]));
       expect(order).toEqual(['theirs', 'late']);

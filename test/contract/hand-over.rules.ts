@@ -67,13 +67,13 @@ export function handOverRules(context: ContractContext): void {
         waiters: [{}, {}, {}],
         meanwhile: () => elapse(5),
       });
-      const own = await app.locks.inspect(key);
+      const own = await app.admin.inspect(key);
       expect(own).toMatchObject({ token: second.token, acquiredAt: second.acquiredAt, waiting: 2 });
-      const seen = await other.locks.inspect(key);
+      const seen = await other.admin.inspect(key);
       expect(seen).toMatchObject({ token: first.token, acquiredAt: first.acquiredAt, owner: own?.owner });
       await second.release();
       for (const waiting of rest) await (await waiting).release();
-      expect(await app.locks.inspect(key)).toBeNull();
+      expect(await app.admin.inspect(key)).toBeNull();
     });
 
     it('P20: events of the holds are emitted in order, each with its token', async () => {
@@ -216,17 +216,17 @@ export function handOverRules(context: ContractContext): void {
         await second.release();
         const fixed = await rest[0];
         expect(fixed?.token).toBeGreaterThan(second.token);
-        expect((await other.locks.inspect(key))?.token).toBe(fixed?.token);
+        expect((await other.admin.inspect(key))?.token).toBe(fixed?.token);
         // A pushed grant is claimed at the moment the work starts.
         await until('the lease is in the store', async () => {
-          const { remaining = 0 } = (await other.locks.inspect(key)) ?? {};
+          const { remaining = 0 } = (await other.admin.inspect(key)) ?? {};
           expect(remaining).toBeLessThanOrEqual(leaseTime);
           return remaining > leaseTime / 2;
         });
         expect(fixed?.remaining).toBeLessThan(leaseTime);
         await fixed?.release();
         const last = await rest[1];
-        expect((await other.locks.inspect(key))?.token).toBe(last?.token);
+        expect((await other.admin.inspect(key))?.token).toBe(last?.token);
         await until('the last hold is renewed', () => (last?.remaining ?? 0) > 20_000);
         expect(last?.remaining).toBeLessThan(30_000);
         await last?.release();
@@ -242,8 +242,8 @@ export function handOverRules(context: ContractContext): void {
         await first.extend(120_000);
         await first.release();
         const second = await waits[0];
-        expect((await other.locks.inspect(key))?.token).toBe(second?.token);
-        expect((await other.locks.inspect(key))?.remaining).toBeLessThanOrEqual(30_000);
+        expect((await other.admin.inspect(key))?.token).toBe(second?.token);
+        expect((await other.admin.inspect(key))?.remaining).toBeLessThanOrEqual(30_000);
         await second?.release();
       }
       await context.nothingLeft();
@@ -267,7 +267,7 @@ export function handOverRules(context: ContractContext): void {
       const app = await context.app({ watchdogTimeout: 900 });
       const { key, first, second } = await handOver(app, other, { newKey });
       const [early, late] = [first.signal, second.signal];
-      expect(await other.locks.forceRelease(key)).toBe(true);
+      expect(await other.admin.forceRelease(key)).toBe(true);
       await until('the loss is detected', () => late.aborted);
       expect(late.reason).toBeInstanceOf(LockLostError);
       expect(second.isHeld).toBe(false);
@@ -284,7 +284,7 @@ export function handOverRules(context: ContractContext): void {
     it('P20, B23: when a handed-over hold is lost, the callers behind it are served', async () => {
       const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
       const { key, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
-      await other.locks.forceRelease(key);
+      await other.admin.forceRelease(key);
       const third = await within(4_000, 'the next waiter', rest[0] ?? Promise.reject(new Error()));
       expect(third.token).toBeGreaterThan(second.token);
       await until('the loss is detected', () => !second.isHeld);
@@ -300,7 +300,7 @@ export function handOverRules(context: ContractContext): void {
       const holder = await app.locks.acquire(key);
       const work = (value: string, lose: boolean) => async (lock: LockHandle) => {
         if (!lose) return value;
-        await other.locks.forceRelease(key);
+        await other.admin.forceRelease(key);
         await until('the loss is detected', () => lock.signal.aborted);
         return value;
       };
@@ -356,7 +356,7 @@ export function handOverRules(context: ContractContext): void {
       const start = performance.now();
       const first = await app.locks.acquire(key);
       const waiting = app.locks.acquire(key, patient);
-      await until('it is queued', async () => ((await other.locks.inspect(key))?.waiting ?? 0) > 0, {
+      await until('it is queued', async () => ((await other.admin.inspect(key))?.waiting ?? 0) > 0, {
         every: 1,
       });
       expect(performance.now() - start).toBeGreaterThanOrEqual(49);
@@ -380,7 +380,7 @@ export function handOverRules(context: ContractContext): void {
         const second = await waiting;
         if (await isOnLeaseOf(first, other)) {
           passed += 1;
-          const vacated = async (): Promise<boolean> => (await other.locks.inspect(key))?.waiting === 0;
+          const vacated = async (): Promise<boolean> => (await other.admin.inspect(key))?.waiting === 0;
           // Immediately, not at its next poll.
           await until('no caller waits', vacated, { deadline: 700 });
         }

@@ -60,7 +60,7 @@ export function handleRules(context: ContractContext): void {
       const app = await context.app({ watchdogTimeout: 600 });
       const key = context.key();
       const handle = await app.locks.acquire(key);
-      await app.locks.forceRelease(key);
+      await app.admin.forceRelease(key);
       await until('the loss is detected', () => handle.signal.aborted);
       expect(await handle.release()).toBe('expired');
       expect(await handle.release()).toBe('expired');
@@ -76,7 +76,7 @@ export function handleRules(context: ContractContext): void {
         const handle = await app.locks.acquire(key, { leaseTime });
         tokens.push(handle.token);
         if (round % 3 === 0) await handle.release();
-        if (round % 3 === 2) await app.locks.forceRelease(key);
+        if (round % 3 === 2) await app.admin.forceRelease(key);
       }
       expect(tokens.every((token) => Number.isSafeInteger(token) && token > 0)).toBe(true);
       expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
@@ -120,7 +120,7 @@ export function handleRules(context: ContractContext): void {
       expect(handle.remaining).toBeGreaterThan(1_500);
       await handle.extend(20_000);
       expect(handle.remaining).toBeGreaterThan(15_000);
-      const info = await other.locks.inspect(key);
+      const info = await other.admin.inspect(key);
       expect(info).not.toBeNull();
       await handle.release();
       await context.nothingLeft();
@@ -165,7 +165,7 @@ export function handleRules(context: ContractContext): void {
       const handle = await holder.locks.acquire(key);
       const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
       await queuedIn(waiter, key);
-      expect(await operator.locks.forceRelease(key)).toBe(true);
+      expect(await operator.admin.forceRelease(key)).toBe(true);
       const second = await waiting;
       expect(second.token).toBeGreaterThan(handle.token);
       await until('the holder is notified', () => handle.signal.aborted);
@@ -176,7 +176,7 @@ export function handleRules(context: ContractContext): void {
       expect(second.isHeld).toBe(true);
       expect(holder.events('lost', key)).toHaveLength(1);
       await second.release();
-      expect(await operator.locks.forceRelease(key)).toBe(false);
+      expect(await operator.admin.forceRelease(key)).toBe(false);
       await context.nothingLeft();
     });
 
@@ -189,7 +189,7 @@ export function handleRules(context: ContractContext): void {
       await until('part of the lease has passed', () => handle.remaining < 4_000, { deadline: 10_000 });
       const left = handle.remaining;
       const most = isBound ? 6_000 : 5_000;
-      const info = await other.locks.inspect(key);
+      const info = await other.admin.inspect(key);
       expect(info).toMatchObject({ remainingIsBound: isBound, holders: [{ remainingIsBound: isBound }] });
       const error = await rejectionOf(other.locks.acquire(key, { waitTime: 0 }));
       expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', remainingIsBound: isBound });
@@ -206,7 +206,7 @@ export function handleRules(context: ContractContext): void {
         expect(each).toBeLessThanOrEqual(most);
       }
       // The process itself knows the exact value.
-      const own = await holder.locks.inspect(key);
+      const own = await holder.admin.inspect(key);
       expect(own).toMatchObject({ remainingIsBound: false });
       expect(own?.remaining).toBeLessThanOrEqual(5_000);
       expect(Math.abs((own?.expiresAt ?? 0) - Date.now() - (own?.remaining ?? 0))).toBeLessThan(1_000);
@@ -220,19 +220,19 @@ export function handleRules(context: ContractContext): void {
       const [holder, waiter, reader] = await context.fleet(3);
       const key = context.key();
       expect(await reader.locks.isLocked(key)).toBe(false);
-      expect(await reader.locks.inspect(key)).toBeNull();
+      expect(await reader.admin.inspect(key)).toBeNull();
       const handle = await holder.locks.acquire(key);
       const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
       await queuedIn(waiter, key);
       for (const app of [holder, waiter, reader]) {
         expect(await app.locks.isLocked(key)).toBe(true);
-        const info = await app.locks.inspect(key);
+        const info = await app.admin.inspect(key);
         expect(info).toMatchObject({ key, token: handle.token, waiting: 1 });
       }
       await handle.release();
       await (await waiting).release();
       expect(await reader.locks.isLocked(key)).toBe(false);
-      expect(await reader.locks.inspect(key)).toBeNull();
+      expect(await reader.admin.inspect(key)).toBeNull();
     });
   });
 }

@@ -3,7 +3,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { Registry } from 'prom-client';
 import { Dashboard } from '../../lib/dashboard/dashboard.js';
 import { ProcessReport } from '../../lib/dashboard/process-report.js';
-import { DistributedLockModule, LockService, LockTimeoutError } from '../../lib/index.js';
+import { DistributedLockModule, LockAdmin, LockService, LockTimeoutError } from '../../lib/index.js';
 import { LockPrometheusModule } from '../../lib/prometheus/index.js';
 import { LogRecorder } from '../support/lock-app.js';
 import { Scrape } from '../support/scrape.js';
@@ -16,6 +16,7 @@ export function instrumentRules(context: ContractContext): void {
     let module: TestingModule;
     let register: Registry;
     let locks: LockService;
+    let admin: LockAdmin;
     const endings: (() => unknown)[] = [];
 
     beforeEach(async () => {
@@ -32,6 +33,7 @@ export function instrumentRules(context: ContractContext): void {
         .compile();
       await module.init();
       locks = module.get(LockService);
+      admin = module.get(LockAdmin);
     });
     afterEach(async () => {
       await Promise.all(endings.splice(0).map((end) => end()));
@@ -44,31 +46,33 @@ export function instrumentRules(context: ContractContext): void {
       Object.fromEntries(
         samples
           .filter(({ name, value }) => name === `${metric}_seconds_count` && value > 0)
-          .map(({ labels, value }) => [`${labels['name'] ?? ''} ${labels['outcome'] ?? ''}`, value]),
+          .map(({ labels, value }) => [`${labels['operation'] ?? ''} ${labels['outcome'] ?? ''}`, value]),
       );
 
     it('count calls, holds, losses and requests, and report what is held and waited for', async () => {
-      const [key, name] = [context.key(), 'checkout'];
-      await locks.withLock(key, { name }, () => undefined);
-      const holder = await locks.acquire(key, { name });
-      const waiting = locks.acquire(key, { name, waitTime: Infinity });
-      await until('it waits', () => locks.waiting().length === 1);
-      expect(await locks.tryAcquire(key, { name })).toBeNull();
-      expect(await rejectionOf(locks.acquire(key, { name, waitTime: 0 }))).toBeInstanceOf(LockTimeoutError);
-      const reader = await locks.acquire(context.key(), { name: 'catalog', mode: 'shared' });
+      const [key, operation] = [context.key(), 'checkout'];
+      await locks.withLock(key, { operation }, () => undefined);
+      const holder = await locks.acquire(key, { operation });
+      const waiting = locks.acquire(key, { operation, waitTime: Infinity });
+      await until('it waits', () => admin.waiting().length === 1);
+      expect(await locks.tryAcquire(key, { operation })).toBeNull();
+      expect(await rejectionOf(locks.acquire(key, { operation, waitTime: 0 }))).toBeInstanceOf(
+        LockTimeoutError,
+      );
+      const reader = await locks.acquire(context.key(), { operation: 'catalog', mode: 'shared' });
 
       const during = await scrape();
-      expect(during.value('distributed_lock_active', { name, mode: 'exclusive' })).toBe(1);
-      expect(during.value('distributed_lock_active', { name: 'catalog', mode: 'shared' })).toBe(1);
-      expect(during.value('distributed_lock_waiting', { name })).toBe(1);
+      expect(during.value('distributed_lock_active', { operation, mode: 'exclusive' })).toBe(1);
+      expect(during.value('distributed_lock_active', { operation: 'catalog', mode: 'shared' })).toBe(1);
+      expect(during.value('distributed_lock_waiting', { operation })).toBe(1);
       expect(during.value('distributed_lock_lease_margin_min_seconds')).toBeGreaterThan(0);
-      expect(during.value('distributed_lock_degraded')).toBe(0);
+      expect(during.value('distributed_lock_local')).toBe(0);
 
       await reader.release();
       await holder.release();
       await waiting;
       const lost = next(locks.events, ({ type }) => type === 'lost');
-      expect(await locks.forceRelease(key)).toBe(true);
+      expect(await admin.forceRelease(key)).toBe(true);
       await lost;
 
       const after = await scrape();
@@ -84,17 +88,17 @@ export function instrumentRules(context: ContractContext): void {
         'catalog released': 1,
       });
       const lossesBy = (reason: string): number =>
-        after.value('distributed_lock_losses_total', { name, reason }) ?? NaN;
+        after.value('distributed_lock_losses_total', { operation, reason }) ?? NaN;
       // A notified process records "taken"; one that finds the hold gone at a renewal records "expired".
       expect(lossesBy('taken') + lossesBy('expired')).toBe(1);
       expect(lossesBy('unreachable')).toBe(0);
-      expect(after.value('distributed_lock_renewal_failures_total', { name })).toBe(0);
-      expect(after.value('distributed_lock_active', { name })).toBe(0);
-      expect(after.value('distributed_lock_waiting', { name })).toBe(0);
+      expect(after.value('distributed_lock_renewal_failures_total', { operation })).toBe(0);
+      expect(after.value('distributed_lock_active', { operation })).toBe(0);
+      expect(after.value('distributed_lock_waiting', { operation })).toBe(0);
       const requests = after.samples.filter(
         ({ name: sample }) => sample === 'distributed_lock_store_request_duration_seconds_count',
       );
-      expect(requests.map(({ labels }) => labels['operation'])).toEqual(
+      expect(requests.map(({ labels }) => labels['request'])).toEqual(
         expect.arrayContaining(['acquire', 'release', 'force-release']),
       );
       expect(requests.filter(({ labels }) => 'error_type' in labels)).toEqual([]);
@@ -106,30 +110,30 @@ export function instrumentRules(context: ContractContext): void {
       const key = context.key();
       const page = new Dashboard(false);
       endings.push(() => page.stop());
-      page.start([locks]);
+      page.start([admin]);
       await page.overview(); // a dashboard is open from now on
-      const report = new ProcessReport(other.locks);
+      const report = new ProcessReport(other.admin);
       endings.push(() => report.stop());
 
-      const holder = await locks.acquire(key, { name: 'checkout', label: 'order 7' });
+      const holder = await locks.acquire(key, { operation: 'checkout', label: 'order 7' });
       const waiting = other.locks.acquire(key, { waitTime: 60_000, label: 'order 8' });
-      await until('it waits', () => other.locks.waiting().length === 1);
+      await until('it waits', () => other.admin.waiting().length === 1);
       await report.report();
       // A second viewer, which gets its own reply.
       const again = new Dashboard(false);
       endings.push(() => again.stop());
-      again.start([locks]);
+      again.start([admin]);
       const { notes, processes } = await again.overview();
       expect(notes).toEqual([]);
       const published = new Map(processes.map((each) => [each.client, each]));
       expect(published.size).toBe(2);
-      expect(published.get(locks.status().clientId)).toMatchObject({
+      expect(published.get(admin.status().clientId)).toMatchObject({
         pid: process.pid,
-        held: [{ key, name: 'checkout', label: 'order 7', mode: 'exclusive', token: holder.token }],
+        held: [{ key, operation: 'checkout', label: 'order 7', mode: 'exclusive', token: holder.token }],
         busiest: [],
-        health: { store: locks.status().store.name, reachable: true, degraded: false, holds: 1, waiters: 0 },
+        health: { store: admin.status().store.name, reachable: true, local: false, holds: 1, waiters: 0 },
       });
-      expect(published.get(other.locks.status().clientId)).toMatchObject({
+      expect(published.get(other.admin.status().clientId)).toMatchObject({
         pid: process.pid,
         held: [],
         busiest: [{ key, callers: 1 }],

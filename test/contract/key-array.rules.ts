@@ -55,17 +55,17 @@ export function keyArrayRules(context: ContractContext): void {
         expect([...lock.tokens.keys()]).toEqual([a, b, c]);
         expect(lock.token).toBe(lock.tokens.get(a));
         expect(lock.isHeld).toBe(true);
-        expect(lock.degraded).toBe(false);
+        expect(lock.local).toBe(false);
         expect(lock.remaining).toBeGreaterThan(20_000);
         expect(lock.remaining).toBeLessThan(30_000);
         expect(() => lock.assertHeld()).not.toThrow();
         expect(lock.signal.aborted).toBe(false);
         for (const key of lock.keys) {
           expect(await other.locks.tryAcquire(key)).toBeNull();
-          expect((await other.locks.inspect(key))?.token).toBe(lock.tokens.get(key));
+          expect((await other.admin.inspect(key))?.token).toBe(lock.tokens.get(key));
           expect(app.events('granted', key)).toHaveLength(1);
         }
-        expect(Math.abs(lock.acquiredAt - ((await other.locks.inspect(c))?.acquiredAt ?? 0))).toBeLessThan(
+        expect(Math.abs(lock.acquiredAt - ((await other.admin.inspect(c))?.acquiredAt ?? 0))).toBeLessThan(
           1_000,
         );
         expect(JSON.parse(JSON.stringify(lock))).toMatchObject({
@@ -332,7 +332,7 @@ export function keyArrayRules(context: ContractContext): void {
       const [a, b, c] = three(context.keysTogether());
       const lock = await app.locks.acquire([a, b, c]);
       const { signal } = lock;
-      expect(await other.locks.forceRelease(b)).toBe(true);
+      expect(await other.admin.forceRelease(b)).toBe(true);
       await until('it is lost', () => signal.aborted);
       expect(signal.reason).toBeInstanceOf(LockLostError);
       expect(signal.reason).toMatchObject({ keys: [b] });
@@ -358,7 +358,7 @@ export function keyArrayRules(context: ContractContext): void {
       const [a, b] = three(context.keysTogether());
       const error = await rejectionOf(
         app.locks.withLock([a, b], { onLost: 'throw' }, async ({ signal }) => {
-          await other.locks.forceRelease(b);
+          await other.admin.forceRelease(b);
           await until('it is lost', () => signal.aborted);
           return 'the value';
         }),
@@ -486,7 +486,7 @@ export function keyArrayRules(context: ContractContext): void {
       const waiting = app.locks.acquire([a, b], patient);
       await queuedIn(app, b);
       const lost = next(app.locks.events, ({ type, key }) => type === 'lost' && key === a);
-      await other.locks.forceRelease(a);
+      await other.admin.forceRelease(a);
       await lost;
       await held.release();
       const lock = await waiting;
@@ -504,7 +504,7 @@ export function keyArrayRules(context: ContractContext): void {
       await lock.extend(20_000);
       expect(lock.remaining).toBeGreaterThan(15_000);
       for (const key of [a, b]) {
-        expect((await other.locks.inspect(key))?.remaining).toBeGreaterThan(15_000);
+        expect((await other.admin.inspect(key))?.remaining).toBeGreaterThan(15_000);
       }
       expect(await rejectionOf(lock.extend(0))).toBeInstanceOf(LockOptionsError);
       await lock.release();

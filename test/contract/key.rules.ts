@@ -101,7 +101,7 @@ export function keyRules(context: ContractContext): void {
       expect(await Promise.all(oddKeys.map((key) => other.locks.tryAcquire(key)))).toEqual(
         oddKeys.map(() => null),
       );
-      const infos = await Promise.all(oddKeys.map((key) => other.locks.inspect(key)));
+      const infos = await Promise.all(oddKeys.map((key) => other.admin.inspect(key)));
       expect(infos.map((info) => info?.token)).toEqual(handles.map(({ token }) => token));
       expect(handles.map(({ key }) => key)).toEqual(oddKeys);
       for (const [index, handle] of handles.entries()) {
@@ -136,8 +136,8 @@ export function keyRules(context: ContractContext): void {
           () => app.locks.tryAcquire(key),
           () => app.locks.withLock(key, () => undefined),
           () => app.locks.isLocked(key),
-          () => app.locks.inspect(key),
-          () => app.locks.forceRelease(key),
+          () => app.admin.inspect(key),
+          () => app.admin.forceRelease(key),
         ];
         for (const call of calls) {
           expect(await rejectionOf(Promise.resolve().then<unknown>(call))).toBeInstanceOf(LockOptionsError);

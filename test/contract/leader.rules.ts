@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { once } from 'node:events';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { DistributedLockModule, LockService } from '../../lib/index.js';
+import { DistributedLockModule, LockAdmin } from '../../lib/index.js';
 import {
   LeaderElectionModule,
   OnElected,
@@ -73,8 +73,8 @@ class Candidate {
     return new Candidate(module, election, module.get(Office), log);
   }
 
-  get locks(): LockService {
-    return this.module.get(LockService);
+  get admin(): LockAdmin {
+    return this.module.get(LockAdmin);
   }
 
   async elected(): Promise<Leadership> {
@@ -99,7 +99,7 @@ export function leaderRules(context: ContractContext): void {
     /** The leader's process knows of the others only what the store knows. */
     const waits = async (key: string, count = 1): Promise<void> => {
       const leader = candidates.find(({ election }) => election.isLeader);
-      await until('the others wait', async () => (await leader?.locks.inspect(key))?.waiting === count);
+      await until('the others wait', async () => (await leader?.admin.inspect(key))?.waiting === count);
     };
 
     it('B80: one candidate leads, with a token; methods and subscribers are notified', async () => {
@@ -116,7 +116,7 @@ export function leaderRules(context: ContractContext): void {
       const late: LeadershipEvent[] = [];
       one.election.leadership$.subscribe((event) => late.push(event));
       expect(late).toEqual(one.seen);
-      expect((await two.locks.inspect(key))?.holders).toMatchObject([{ token, label: 'leader of office' }]);
+      expect((await two.admin.inspect(key))?.holders).toMatchObject([{ token, label: 'leader of office' }]);
     });
 
     it('B81: a leader whose lock is broken is revoked before another one leads, and queues again', async () => {
@@ -125,7 +125,7 @@ export function leaderRules(context: ContractContext): void {
       const first = await one.elected();
       const other = await start({ key });
       await waits(key);
-      await other.locks.forceRelease(key);
+      await other.admin.forceRelease(key);
       const second = await other.elected();
       await until('the first is revoked', () => one.seen.length === 2);
       expect(one.election.isLeader).toBe(false);

@@ -161,7 +161,7 @@ export function leaseRules(context: ContractContext): void {
       const holder = await context.app({ watchdogTimeout: 3_000 });
       const key = context.key();
       const handle = await holder.locks.acquire(key);
-      await operator.locks.forceRelease(key);
+      await operator.admin.forceRelease(key);
       const start = performance.now();
       await until('the loss is known', () => handle.signal.aborted);
       expect(performance.now() - start).toBeLessThan(2_000);
@@ -173,7 +173,7 @@ export function leaseRules(context: ContractContext): void {
     it('B27: the outcome of the work is never masked by a loss', async () => {
       const app = await context.app({ watchdogTimeout: 600 });
       const lose = async (signal: AbortSignal, key: string): Promise<void> => {
-        await app.locks.forceRelease(key);
+        await app.admin.forceRelease(key);
         await until('the loss is known', () => signal.aborted);
       };
       const key = context.key();
@@ -200,7 +200,7 @@ export function leaseRules(context: ContractContext): void {
       const key = context.key();
       const thrown = await rejectionOf(
         app.locks.withLock(key, { onLost: 'throw' }, async (lock) => {
-          await app.locks.forceRelease(key);
+          await app.admin.forceRelease(key);
           await until('the loss is known', () => lock.signal.aborted);
           return 'the value';
         }),
@@ -228,7 +228,7 @@ export function leaseRules(context: ContractContext): void {
       const error = new Error('of the work');
       const thrown = await rejectionOf(
         app.locks.withLock(key, async () => {
-          await app.locks.forceRelease(key);
+          await app.admin.forceRelease(key);
           throw error;
         }),
       );

@@ -22,47 +22,56 @@ export function observabilityRules(context: ContractContext): void {
   };
 
   describe('O1: what this process holds and waits for', () => {
-    it('held() lists every hold with the name and label of its call, the oldest first', async () => {
+    it('held() lists every hold with the operation and label of its call, the oldest first', async () => {
       const app = await context.app();
       const [one, two] = [context.key(), context.key()];
-      const first = await app.locks.acquire(one, { name: 'import', label: 'nightly' });
+      const first = await app.locks.acquire(one, { operation: 'import', label: 'nightly' });
       const shared = await app.locks.acquire(two, { mode: 'shared', leaseTime: 60_000 });
-      const held = app.locks.held();
+      const held = app.admin.held();
       expect(held).toMatchObject([
-        { key: one, name: 'import', mode: 'exclusive', limit: 1, label: 'nightly', token: first.token },
-        { key: two, name: 'default', mode: 'shared', limit: Infinity, label: undefined, token: shared.token },
+        { key: one, operation: 'import', mode: 'exclusive', limit: 1, label: 'nightly', token: first.token },
+        {
+          key: two,
+          operation: 'default',
+          mode: 'shared',
+          limit: Infinity,
+          label: undefined,
+          token: shared.token,
+        },
       ]);
       expect(held.map(({ leaseTime }) => leaseTime)).toEqual([undefined, 60_000]);
-      for (const { remaining, heldFor, renewalError, degraded } of held) {
+      for (const { remaining, heldFor, renewalError, local } of held) {
         expect(remaining).toBeGreaterThan(0);
         expect(heldFor).toBeGreaterThanOrEqual(0);
-        expect([renewalError, degraded]).toEqual([undefined, false]);
+        expect([renewalError, local]).toEqual([undefined, false]);
       }
       await first.release();
-      expect(app.locks.held().map(({ key }) => key)).toEqual([two]);
+      expect(app.admin.held().map(({ key }) => key)).toEqual([two]);
       await shared.release();
-      expect(app.locks.held()).toEqual([]);
+      expect(app.admin.held()).toEqual([]);
     });
 
-    it('held() lists each of several readers of a process, and a hold that was handed over under the name of its own call', async () => {
+    it('held() lists each of several readers of a process, and a hold that was handed over under the operation of its own call', async () => {
       const app = await context.app();
       const key = context.key();
       const readers = await Promise.all(
-        ['a', 'b', 'c'].map((label) => app.locks.acquire(key, { mode: 'shared', label, name: label })),
+        ['a', 'b', 'c'].map((label) => app.locks.acquire(key, { mode: 'shared', label, operation: label })),
       );
       expect(
-        app.locks
+        app.admin
           .held()
           .map(({ label }) => label)
           .sort(),
       ).toEqual(['a', 'b', 'c']);
       for (const reader of readers) await reader.release();
-      const holder = await app.locks.acquire(key, { name: 'first' });
-      const following = app.locks.acquire(key, { name: 'second', label: 'next' });
-      await until('the other waits', () => app.locks.waiting().length === 1);
+      const holder = await app.locks.acquire(key, { operation: 'first' });
+      const following = app.locks.acquire(key, { operation: 'second', label: 'next' });
+      await until('the other waits', () => app.admin.waiting().length === 1);
       await holder.release();
       const next = await following;
-      expect(app.locks.held()).toMatchObject([{ key, name: 'second', label: 'next', token: next.token }]);
+      expect(app.admin.held()).toMatchObject([
+        { key, operation: 'second', label: 'next', token: next.token },
+      ]);
       await next.release();
     });
 
@@ -70,19 +79,25 @@ export function observabilityRules(context: ContractContext): void {
       const app = await context.app();
       const key = context.key();
       const holder = await app.locks.acquire(key);
-      const queued = app.locks.acquire(key, { name: 'checkout', label: 'order 7' });
+      const queued = app.locks.acquire(key, { operation: 'checkout', label: 'order 7' });
       const polling = app.locks.acquire(key, { waitTime: 60_000, retry: { maxAttempts: 1_000 } });
-      await until('both wait', () => app.locks.waiting().length === 2);
-      const calls = app.locks.waiting();
+      await until('both wait', () => app.admin.waiting().length === 2);
+      const calls = app.admin.waiting();
       expect(calls).toHaveLength(2);
       expect(calls).toContainEqual(
-        expect.objectContaining({ key, name: 'checkout', mode: 'exclusive', limit: 1, label: 'order 7' }),
+        expect.objectContaining({
+          key,
+          operation: 'checkout',
+          mode: 'exclusive',
+          limit: 1,
+          label: 'order 7',
+        }),
       );
-      expect(calls.find(({ name }) => name === 'default')).toMatchObject({ key, waitTime: 60_000 });
+      expect(calls.find(({ operation }) => operation === 'default')).toMatchObject({ key, waitTime: 60_000 });
       await holder.release();
       await (await queued).release();
       await (await polling).release();
-      expect(app.locks.waiting()).toEqual([]);
+      expect(app.admin.waiting()).toEqual([]);
     });
 
     it('status() counts holds and waits, and reports that the store is reachable', async () => {
@@ -90,11 +105,11 @@ export function observabilityRules(context: ContractContext): void {
       const key = context.key();
       const holder = await app.locks.acquire(key);
       const waiting = app.locks.acquire(key);
-      await until('it waits', () => app.locks.status().waiters === 1);
-      const status = app.locks.status();
+      await until('it waits', () => app.admin.status().waiters === 1);
+      const status = app.admin.status();
       expect(status).toMatchObject({
         instance: undefined,
-        degraded: false,
+        local: false,
         closing: false,
         holds: 1,
         waiters: 1,
@@ -105,19 +120,19 @@ export function observabilityRules(context: ContractContext): void {
       expect(status.leastRemaining).toBeGreaterThan(0);
       expect(status.store.name).not.toBe('');
       expect(status.store.since).toBeGreaterThan(0);
-      expect((await app.locks.inspect(key))?.owner.startsWith(`${status.clientId}:`)).toBe(true);
+      expect((await app.admin.inspect(key))?.owner.startsWith(`${status.clientId}:`)).toBe(true);
       await holder.release();
       await (await waiting).release();
-      expect(app.locks.status()).toMatchObject({ holds: 0, waiters: 0, longestHold: 0, longestWait: 0 });
+      expect(app.admin.status()).toMatchObject({ holds: 0, waiters: 0, longestHold: 0, longestWait: 0 });
     });
 
     it('status() counts a hold that was lost', async () => {
       const app = await context.app();
       const key = context.key();
       const handle = await app.locks.acquire(key);
-      await app.locks.forceRelease(key);
+      await app.admin.forceRelease(key);
       await until('the loss is detected', () => !handle.isHeld);
-      expect(app.locks.status()).toMatchObject({ holds: 0, recentLosses: 1 });
+      expect(app.admin.status()).toMatchObject({ holds: 0, recentLosses: 1 });
     });
 
     it('list() finds locks of every process by a pattern of their keys', async () => {
@@ -129,7 +144,7 @@ export function observabilityRules(context: ContractContext): void {
       const found = new Map<string, unknown>();
       let cursor: string | undefined;
       do {
-        const some = await app.locks.list({ match: `${place}[*]{?}*`, count: 10, cursor });
+        const some = await app.admin.list({ match: `${place}[*]{?}*`, count: 10, cursor });
         for (const lock of some.locks) found.set(lock.key, lock);
         ({ cursor } = some);
       } while (cursor !== undefined);
@@ -143,7 +158,7 @@ export function observabilityRules(context: ContractContext): void {
         });
       }
       await Promise.all([...handles, beside].map((handle) => handle.release()));
-      expect((await app.locks.list({ match: `${place}*` })).locks).toEqual([]);
+      expect((await app.admin.list({ match: `${place}*` })).locks).toEqual([]);
     });
 
     it('F56: list() matches keys with any characters literally, and no pattern slows it down', async () => {
@@ -156,7 +171,7 @@ export function observabilityRules(context: ContractContext): void {
         const found = new Set<string>();
         let cursor: string | undefined;
         do {
-          const some = await app.locks.list({ match, count: 1_000, cursor });
+          const some = await app.admin.list({ match, count: 1_000, cursor });
           for (const { key } of some.locks) found.add(key);
           ({ cursor } = some);
         } while (cursor !== undefined);
@@ -181,13 +196,13 @@ export function observabilityRules(context: ContractContext): void {
       ];
       const others = [{ match: '' }, { count: 0 }, { limit: 3 } as object];
       for (const options of [...cursors.map((cursor) => ({ cursor })), ...others]) {
-        expect(await rejectionOf(app.locks.list(options))).toBeInstanceOf(LockOptionsError);
+        expect(await rejectionOf(app.admin.list(options))).toBeInstanceOf(LockOptionsError);
       }
     });
 
     it('probe() sends a request to the store', async () => {
       const app = await context.app();
-      expect(await app.locks.probe()).toMatchObject({ store: { reachable: true }, holds: 0 });
+      expect(await app.admin.probe()).toMatchObject({ store: { reachable: true }, holds: 0 });
     });
   });
 
@@ -196,8 +211,8 @@ export function observabilityRules(context: ContractContext): void {
       const app = await context.app();
       const events = eventsOf(app);
       const key = context.key();
-      const facts = { key, name: 'stock', mode: 'shared', limit: 2, label: 'deduct' };
-      const handle = await app.locks.acquire(key, { name: 'stock', limit: 2, label: 'deduct' });
+      const facts = { key, operation: 'stock', mode: 'shared', limit: 2, label: 'deduct' };
+      const handle = await app.locks.acquire(key, { operation: 'stock', limit: 2, label: 'deduct' });
       await handle.release();
       expect(events).toMatchObject([
         { type: 'granted', ...facts },
@@ -210,13 +225,13 @@ export function observabilityRules(context: ContractContext): void {
       const events = eventsOf(app);
       const key = context.key();
       const handle = await app.locks.acquire(key);
-      expect(await app.locks.tryAcquire(key, { name: 'cron' })).toBeNull();
+      expect(await app.locks.tryAcquire(key, { operation: 'cron' })).toBeNull();
       expect(await app.locks.tryAcquire(key, { waitTime: 20 })).toBeNull();
       await rejectionOf(app.locks.acquire(key, { waitTime: 0 }));
       const ends = events.filter(({ type }) => type === 'skipped' || type === 'timeout');
       expect(ends).toMatchObject([
-        { type: 'skipped', key, name: 'cron' },
-        { type: 'skipped', key, name: 'default' },
+        { type: 'skipped', key, operation: 'cron' },
+        { type: 'skipped', key, operation: 'default' },
         { type: 'timeout', key },
       ]);
       await handle.release();
@@ -232,11 +247,13 @@ export function observabilityRules(context: ContractContext): void {
       const handle = await app.locks.acquire(key);
       const events = eventsOf(app);
       const abort = new AbortController();
-      const calling = rejectionOf(app.locks.acquire(key, { ...options, signal: abort.signal, name: 'a' }));
+      const calling = rejectionOf(
+        app.locks.acquire(key, { ...options, signal: abort.signal, operation: 'a' }),
+      );
       abort.abort(new Error('enough'));
       expect(await calling).toMatchObject({ message: 'enough' });
       expect(events.filter(({ type }) => type === 'aborted')).toMatchObject([
-        { key, name: 'a', mode: 'exclusive' },
+        { key, operation: 'a', mode: 'exclusive' },
       ]);
       expect(events.filter(({ type }) => type === 'timeout')).toEqual([]);
       await handle.release();
@@ -249,14 +266,17 @@ export function observabilityRules(context: ContractContext): void {
       const [first = '', second = ''] = keys;
       const handles = await Promise.all([other.locks.acquire(first), other.locks.acquire(second)]);
       const events = eventsOf(app);
-      const calls = [app.locks.acquire(first, { name: 'one' }), app.locks.acquire(keys, { name: 'both' })];
+      const calls = [
+        app.locks.acquire(first, { operation: 'one' }),
+        app.locks.acquire(keys, { operation: 'both' }),
+      ];
       const failing = calls.map((call) => rejectionOf(call));
-      await until('both wait', () => app.locks.waiting().length === 2);
+      await until('both wait', () => app.admin.waiting().length === 2);
       await app.close();
       for (const failure of failing) expect(await failure).toBeInstanceOf(LockClosedError);
       expect(events.filter(({ type }) => type === 'closed')).toMatchObject([
-        { key: first, name: 'one' },
-        { key: first, name: 'both' },
+        { key: first, operation: 'one' },
+        { key: first, operation: 'both' },
       ]);
       for (const handle of handles) await handle.release();
     });
@@ -273,15 +293,15 @@ export function observabilityRules(context: ContractContext): void {
       const name = 'nestjs-distributed-lock:event';
       subscribe(name, listener);
       try {
-        await app.locks.withLock(key, { name: 'work' }, () => undefined);
+        await app.locks.withLock(key, { operation: 'work' }, () => undefined);
         await until('the release is published', () => messages.length === 2);
       } finally {
         unsubscribe(name, listener);
       }
       await app.locks.withLock(key, () => undefined);
       expect(messages).toMatchObject([
-        { instance: undefined, event: { type: 'granted', key, name: 'work' } },
-        { instance: undefined, event: { type: 'released', key, name: 'work' } },
+        { instance: undefined, event: { type: 'granted', key, operation: 'work' } },
+        { instance: undefined, event: { type: 'released', key, operation: 'work' } },
       ]);
     });
 
@@ -297,12 +317,12 @@ export function observabilityRules(context: ContractContext): void {
       try {
         const handle = await app.locks.acquire(key);
         await handle.extend(60_000);
-        await app.locks.inspect(key);
+        await app.admin.inspect(key);
         expect(await handle.release()).toBe('released');
       } finally {
         unsubscribe(name, listener);
       }
-      const operations = messages.map(({ operation }) => operation);
+      const operations = messages.map(({ request }) => request);
       expect(operations).toEqual(expect.arrayContaining(['acquire', 'renew', 'inspect', 'release']));
       for (const { duration, error, instance } of messages) {
         expect(duration).toBeGreaterThanOrEqual(0);
@@ -335,7 +355,7 @@ export function observabilityRules(context: ContractContext): void {
       acquiring.subscribe(traced);
       holding.subscribe(work);
       try {
-        const result = await app.locks.withLock(key, { name: 'work', label: 'l' }, async (lock) => {
+        const result = await app.locks.withLock(key, { operation: 'work', label: 'l' }, async (lock) => {
           expect(await app.locks.tryAcquire(`${key}-2`)).not.toBeNull();
           return lock.token;
         });
@@ -356,7 +376,7 @@ export function observabilityRules(context: ContractContext): void {
       expect(
         acquires
           .filter(([step]) => step === 'end')
-          .map(([, { keys, name, outcome }]) => [keys, name, outcome]),
+          .map(([, { keys, operation, outcome }]) => [keys, operation, outcome]),
       ).toEqual([
         [[key], 'work', 'granted'],
         [[`${key}-2`], 'default', 'granted'],

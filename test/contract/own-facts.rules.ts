@@ -39,11 +39,14 @@ async function begin(app: LockApp, key: string, options: LockOptions): Promise<R
 const factsOf = (lock: LockHandle | undefined): object => {
   if (lock === undefined) throw new Error('there is no hold');
   const { token, acquiredAt } = lock;
-  const { name, label } = lock as LockHandle & { readonly name: string; readonly label: string | undefined };
-  return { token, acquiredAt, name, label };
+  const { operation, label } = lock as LockHandle & {
+    readonly operation: string;
+    readonly label: string | undefined;
+  };
+  return { token, acquiredAt, operation, label };
 };
 
-/** Several holds of a process may share one lease. Each has its own token, label, name and start. */
+/** Several holds of a process may share one lease. Each has its own token, label, operation and start. */
 export function ownFactsRules(context: ContractContext): void {
   describe('the properties of holds that share a lease', () => {
     const readers = async (
@@ -52,13 +55,13 @@ export function ownFactsRules(context: ContractContext): void {
     ): Promise<readonly [RunningWork, RunningWork, RunningWork]> => {
       const shared = { mode: 'shared' } as const;
       return [
-        await begin(app, key, { ...shared, label: 'A', name: 'first' }),
-        await begin(app, key, { ...shared, label: 'B', name: 'second' }),
-        await begin(app, key, { ...shared, label: 'C', name: 'third' }),
+        await begin(app, key, { ...shared, label: 'A', operation: 'first' }),
+        await begin(app, key, { ...shared, label: 'B', operation: 'second' }),
+        await begin(app, key, { ...shared, label: 'C', operation: 'third' }),
       ];
     };
 
-    it("B50: re-entry of a reader keeps that reader's token, label, name and acquiredAt", async () => {
+    it("B50: re-entry of a reader keeps that reader's token, label, operation and acquiredAt", async () => {
       const app = await context.app();
       const key = context.key();
       const works = await readers(app, key);
@@ -85,8 +88,8 @@ export function ownFactsRules(context: ContractContext): void {
       const works = await readers(app, key);
       const traced: object[] = [];
       const note = (message: unknown): void => {
-        const { name, label, keys } = message as HoldTrace;
-        if (keys[0] === key) traced.push({ name, label });
+        const { operation, label, keys } = message as HoldTrace;
+        if (keys[0] === key) traced.push({ operation, label });
       };
       const channel = 'tracing:nestjs-distributed-lock:hold:start';
       subscribe(channel, note);
@@ -99,9 +102,9 @@ export function ownFactsRules(context: ContractContext): void {
         unsubscribe(channel, note);
       }
       const [a, b, c] = [
-        { name: 'first', label: 'A' },
-        { name: 'second', label: 'B' },
-        { name: 'third', label: 'C' },
+        { operation: 'first', label: 'A' },
+        { operation: 'second', label: 'B' },
+        { operation: 'third', label: 'C' },
       ];
       expect(traced).toEqual([a, a, b, b, c, c]);
       await Promise.all(works.map((work) => work.end()));
@@ -117,9 +120,11 @@ export function ownFactsRules(context: ContractContext): void {
       const isOf = (label: string) => (event: (typeof app.seen)[number]) =>
         event.type === 'renewed' && event.label === label;
       await Promise.all([next(app.locks.events, isOf('A')), next(app.locks.events, isOf('B'))]);
-      const renewed = app.events('renewed', key).map(({ token, name, label }) => ({ token, name, label }));
-      expect(renewed).toContainEqual({ token: first.lock.token, name: 'first', label: 'A' });
-      expect(renewed).toContainEqual({ token: second.lock.token, name: 'second', label: 'B' });
+      const renewed = app
+        .events('renewed', key)
+        .map(({ token, operation, label }) => ({ token, operation, label }));
+      expect(renewed).toContainEqual({ token: first.lock.token, operation: 'first', label: 'A' });
+      expect(renewed).toContainEqual({ token: second.lock.token, operation: 'second', label: 'B' });
       expect(renewed.filter(({ label }) => label === 'C')).toEqual([]);
       await Promise.all([first.end(), second.end()]);
     });
@@ -130,7 +135,7 @@ export function ownFactsRules(context: ContractContext): void {
       const [first, second, third] = await readers(app, key);
       await third.end();
       const shown = async (): Promise<object | undefined> => {
-        const { token, acquiredAt, label } = (await app.locks.inspect(key)) ?? {};
+        const { token, acquiredAt, label } = (await app.admin.inspect(key)) ?? {};
         return { token, acquiredAt, label };
       };
       const expected = ({ lock: { token, acquiredAt } }: RunningWork, label: string): object => ({
@@ -144,13 +149,13 @@ export function ownFactsRules(context: ContractContext): void {
       await second.end();
     });
 
-    it('B12, B50: several keys, one of which is re-entered, are one hold with their own label and name', async () => {
+    it('B12, B50: several keys, one of which is re-entered, are one hold with their own label and operation', async () => {
       const app = await context.app();
       const [one, other] = [context.key(), context.key()].sort() as [string, string];
-      await app.locks.withLock(one, { label: 'outer', name: 'around' }, async (outer) => {
-        await app.locks.withLock([one, other], { label: 'inner', name: 'inside' }, (both) => {
+      await app.locks.withLock(one, { label: 'outer', operation: 'around' }, async (outer) => {
+        await app.locks.withLock([one, other], { label: 'inner', operation: 'inside' }, (both) => {
           expect(both.tokens.get(one)).toBe(outer.token);
-          expect(factsOf(both)).toMatchObject({ label: 'inner', name: 'inside' });
+          expect(factsOf(both)).toMatchObject({ label: 'inner', operation: 'inside' });
         });
       });
     });

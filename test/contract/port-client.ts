@@ -69,7 +69,7 @@ export class PortClient {
       resumes: () => true,
       pollNow: () => undefined,
       reconnected: () => undefined,
-      degraded: () => undefined,
+      locksLocally: () => undefined,
       warn: () => undefined,
     });
   }

@@ -137,7 +137,7 @@ export function releaseRules(context: ContractContext): void {
         const [taken] = keys as [string];
         /** The holder is not notified. */
         const lose = async (): Promise<string> => {
-          const { owner } = (await other.locks.inspect(taken)) ?? {};
+          const { owner } = (await other.admin.inspect(taken)) ?? {};
           await stranger.release(taken, owner as OwnerId);
           return 'value';
         };

@@ -101,8 +101,8 @@ export function retryRules(context: ContractContext): void {
       const handle = await holder.locks.acquire(key);
       const polling = app.locks.acquire(key, { ...patient, retry: often });
       await tries(store, 2);
-      expect((await holder.locks.inspect(key))?.waiting).toBe(0);
-      expect((await app.locks.inspect(key))?.waiting).toBe(0);
+      expect((await holder.admin.inspect(key))?.waiting).toBe(0);
+      expect((await app.admin.inspect(key))?.waiting).toBe(0);
       const queued = [];
       for (const each of [other, app]) {
         queued.push(each.locks.acquire(key, patient));

@@ -49,7 +49,7 @@ export function shareTurnRules(context: ContractContext): void {
         app.locks.withLock(key, { limit: 3, waitTime: 30_000 }, async ({ token }) => {
           tokens.add(token);
           most = Math.max(most, (inside += 1));
-          const { holders = [] } = (await other.locks.inspect(key)) ?? {};
+          const { holders = [] } = (await other.admin.inspect(key)) ?? {};
           for (const { owner } of holders) owners.add(owner);
           inside -= 1;
         });

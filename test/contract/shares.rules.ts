@@ -245,7 +245,7 @@ export function sharesRules(context: ContractContext): void {
       expect((error as LockTimeoutError).waitedFor).toBeGreaterThanOrEqual(149);
       expect((error as LockTimeoutError).remaining).toBeGreaterThan(0);
       expect(await b.locks.tryAcquire(key, { mode: 'shared' })).toBeNull();
-      expect((await a.locks.inspect(key))?.waiters).toEqual([]);
+      expect((await a.admin.inspect(key))?.waiters).toEqual([]);
       await held.release();
       await context.nothingLeft();
     });
@@ -351,7 +351,7 @@ export function sharesRules(context: ContractContext): void {
       const writer = c.locks.acquire(key, exclusive);
       await queuedIn(c, key);
       // A client that has waited is notified immediately; any other client detects it at its next renewal.
-      expect(await c.locks.forceRelease(key)).toBe(true);
+      expect(await c.admin.forceRelease(key)).toBe(true);
       const lock = await within(10_000, 'the writer', writer);
       for (const handle of handles) {
         await until('the loss is detected', async () => {
@@ -363,7 +363,7 @@ export function sharesRules(context: ContractContext): void {
       }
       expect(lock.isHeld).toBe(true);
       await lock.release();
-      expect(await c.locks.forceRelease(key)).toBe(false);
+      expect(await c.admin.forceRelease(key)).toBe(false);
       await context.nothingLeft();
     });
 
@@ -380,7 +380,7 @@ export function sharesRules(context: ContractContext): void {
       await oneMoreQueued(b, key, () => {
         waits.push(follow(order, 'read again', b, key, { ...shared, label: 'read again' }));
       });
-      const info = await a.locks.inspect(key);
+      const info = await a.admin.inspect(key);
       const here = { host: expect.any(String) as unknown, pid: process.pid };
       expect(info).toMatchObject({ key, mode: 'shared', limit: Infinity, waiting: 2 });
       expect(info).toMatchObject({ token: first.token, acquiredAt: first.acquiredAt, process: here });
@@ -396,7 +396,7 @@ export function sharesRules(context: ContractContext): void {
         { callers: 1, mode: 'exclusive', limit: 1, label: 'import', process: here },
         { callers: 1, mode: 'shared', limit: Infinity, label: 'read again', process: here },
       ]);
-      expect(await c.locks.inspect(key)).toMatchObject({
+      expect(await c.admin.inspect(key)).toMatchObject({
         waiting: 2,
         waiters: [{ label: 'import' }, { label: 'read again' }],
       });
@@ -404,7 +404,7 @@ export function sharesRules(context: ContractContext): void {
       await second.release();
       await releaseAll(waits);
       expect(order).toEqual(['import', 'read again']);
-      expect(await a.locks.inspect(key)).toBeNull();
+      expect(await a.admin.inspect(key)).toBeNull();
       await context.nothingLeft();
     });
 
@@ -412,7 +412,7 @@ export function sharesRules(context: ContractContext): void {
       const [a, b] = await context.fleet(2);
       const [key, semaphore] = [context.key(), context.key()];
       const held = await a.locks.acquire(key, { label: 'import' });
-      expect(await b.locks.inspect(key)).toMatchObject({
+      expect(await b.admin.inspect(key)).toMatchObject({
         mode: 'exclusive',
         limit: 1,
         label: 'import',
@@ -420,7 +420,7 @@ export function sharesRules(context: ContractContext): void {
         waiters: [],
       });
       const share = await a.locks.acquire(semaphore, { limit: 7, label: 'download' });
-      expect(await b.locks.inspect(semaphore)).toMatchObject({ mode: 'shared', limit: 7, label: 'download' });
+      expect(await b.admin.inspect(semaphore)).toMatchObject({ mode: 'shared', limit: 7, label: 'download' });
       await held.release();
       await share.release();
       await context.nothingLeft();

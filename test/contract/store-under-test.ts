@@ -17,6 +17,11 @@ export interface StoreUnderTest {
    waiters are in order only if all servers saw them in that order.
    */
   settled(): Promise<void>;
+  /**
+   * Whether a process that has waited is notified by every server. A quorum serves a waiter as soon as a majority has granted
+   * it the lock, while subscriptions to the other servers are still under way. Default: it is.
+   */
+  isListening?(): Promise<boolean>;
   /** The artificial round-trip time of a request and its reply, ms. */
   readonly delay: number;
   /** Whether its tests can't use virtual time and have to allow for a busy machine. Default: false. */

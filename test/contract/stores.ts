@@ -102,6 +102,10 @@ async function quorum(): ReturnType<StoreFactory> {
     settled: async () => {
       for (const member of members) await member.settled();
     },
+    isListening: async () => {
+      const channels = await Promise.all(clients.map((client) => client.pubsub('CHANNELS')));
+      return channels.every((names) => Array.isArray(names) && names.length > 0);
+    },
     delay: 0,
     isInRealTime: !canSetServerClocks,
     canBeLate: true,

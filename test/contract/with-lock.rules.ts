@@ -100,7 +100,7 @@ export function withLockRules(context: ContractContext): void {
         expect(await app.locks.tryAcquire(key)).toBeNull();
         await elapse(700);
         expect(handle.isHeld).toBe(true);
-        await other.locks.forceRelease(key);
+        await other.admin.forceRelease(key);
         await until('the loss is known', () => handle.signal.aborted);
         await handle.release();
         for (const subscription of subscriptions) subscription.unsubscribe();

@@ -128,7 +128,7 @@ export class Process {
       heldBack: ignore,
       pollNow: ignore,
       reconnected: ignore,
-      degraded: ignore,
+      locksLocally: ignore,
       warn: ignore,
     };
     this.session = openQuorum(members, client, this.acquires);

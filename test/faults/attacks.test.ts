@@ -168,7 +168,7 @@ describe('B51: a listener runs outside of every scope', () => {
     job.signal.addEventListener('abort', audit.listener);
     await audit.own(async () => {
       await rejectionOf(app.locks.acquire(held, { waitTime: 100 }));
-      await other.locks.forceRelease(broken);
+      await other.admin.forceRelease(broken);
     });
     expectExcluded(audit);
   });
@@ -258,7 +258,7 @@ describe.each([0, 40])('a waiter that receives no notifications, %d ms away', (d
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
     deaf.do('acquire', { key, options: { waitTime: 30_000 } }).catch(() => undefined);
-    await until('it is queued', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    await until('it is queued', async () => (await holder.admin.inspect(key))?.waiting === 1);
     const secondWaits = second.locks.acquire(key, { waitTime: 15_000 });
     await queuedIn(second, key);
     await handle.release();
@@ -289,7 +289,7 @@ describe.each([0, 40])('a waiter that receives no notifications, %d ms away', (d
     expect(failed).toBeInstanceOf(LockTimeoutError);
     expect(proxy.connectionsAccepted).toBeGreaterThan(1);
     const waiting = app.locks.acquire(key, { waitTime: 10_000 });
-    await until('it is queued', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    await until('it is queued', async () => (await holder.admin.inspect(key))?.waiting === 1);
     await handle.release();
     await (await within(2_000, 'the lock', waiting)).release();
     await scene.nothingLeft();
@@ -317,7 +317,7 @@ describe.each([0, 10])('state after a grant, %d ms away', (delay) => {
     await handle.release();
     const inDoubt = await waiting;
     const reported = next(app.locks.events, (event) => event.type === 'lost' && event.key === key);
-    await breaker.locks.forceRelease(key);
+    await breaker.admin.forceRelease(key);
     await reported;
     expect(await inDoubt.release()).toBe('expired');
     // This reply comes after all requests that the loss caused.

@@ -68,8 +68,8 @@ describe.each([0, 10])('batched requests, %d ms away', (delay) => {
       const questions = (): Promise<unknown>[] => [
         ...handles.slice(0, 4).map((handle) => handle.extend(20_000)),
         ...handles.slice(4).map((handle) => handle.release()),
-        ...keysOf(4).map((key) => app.locks.inspect(key)),
-        ...keysOf(4).map((key) => app.locks.forceRelease(key)),
+        ...keysOf(4).map((key) => app.admin.inspect(key)),
+        ...keysOf(4).map((key) => app.admin.forceRelease(key)),
         ...keysOf(4).map((key) => app.locks.withLock(key, () => undefined)),
       ];
       // The releases at the end of withLock are a tick of their own.
@@ -214,7 +214,7 @@ describe.each([0, 10])('batched requests, %d ms away', (delay) => {
         ...held.slice(0, 10).map(async (handle) => expect(await handle.release()).toBe('released')),
         ...held.slice(10).map((handle) => handle.extend(20_000)),
         ...held.slice(10).map(async ({ key, token }) => {
-          expect(await app.locks.inspect(key)).toMatchObject({ token });
+          expect(await app.admin.inspect(key)).toMatchObject({ token });
         }),
       ]);
       // Waiters may poll meanwhile; their key is not counted.

@@ -64,7 +64,7 @@ describe('faults of a Redis Cluster', () => {
     await scene.servers.migrateSlot(slotOf(key), await otherThan(slotOf(key)));
     await throughout(2_500, 'held', () => held.isHeld);
     expect(holder.events('lost')).toEqual([]);
-    expect(await holder.locks.inspect(key)).toMatchObject({ token: held.token, waiting: 1 });
+    expect(await holder.admin.inspect(key)).toMatchObject({ token: held.token, waiting: 1 });
     expect(await held.release()).toBe('released');
     const next = await within(5_000, 'the waiter', waiting);
     expect(next.token).toBeGreaterThan(held.token);
@@ -113,7 +113,7 @@ describe('faults of a Redis Cluster', () => {
     await (await within(1_000, 'a lock of another server', other.locks.acquire(elsewhere))).release();
     await promoted;
     await until('the hold is renewed', () =>
-      holder.locks.inspect(key).then(
+      holder.admin.inspect(key).then(
         (info) => info?.token === held.token,
         () => false,
       ),
@@ -329,7 +329,7 @@ describe('a Redis Cluster without sharded pub/sub', () => {
       await held.release();
       const got = await within(500, 'the pushed grant', waiting);
       // Although the sender could not tell whether anyone received it.
-      expect((await holder.locks.inspect(key))?.token).toBe(got.token);
+      expect((await holder.admin.inspect(key))?.token).toBe(got.token);
       await got.release();
     }
     await scene.nothingLeft();

@@ -12,7 +12,7 @@ describe('load on the server', () => {
     const handle = await app.locks.acquire(key, { label: 'import', leaseTime: 5_000 });
     const { token, label, ...rest } = await scene.client.hgetall(`lock:${key}`);
     expect({ token, label }).toEqual({ token: String(handle.token), label: 'import' });
-    const owner = (await app.locks.inspect(key))?.owner ?? '';
+    const owner = (await app.admin.inspect(key))?.owner ?? '';
     expect(rest).toMatchObject({ [owner]: '1' });
     expect(await scene.client.pttl(`lock:${key}`)).toBeGreaterThan(4_000);
     await handle.release();

@@ -44,7 +44,7 @@ whereThereIsEtcd('faults of etcd', () => {
         'distributed-lock/l0',
         'z',
       ]) {
-        const error = await rejectionOf(app.locks.list({ cursor }));
+        const error = await rejectionOf(app.admin.list({ cursor }));
         expect(error).toBeInstanceOf(LockOptionsError);
         expect(String(error)).not.toContain(secret);
       }

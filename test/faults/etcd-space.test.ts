@@ -65,7 +65,7 @@ whereThereIsEtcd('etcd without disk space', () => {
       expect(await other.locks.tryAcquire('one').catch(() => null)).toBeNull();
       expect(await handles[0]?.release()).toBe('released');
       expect(await other.locks.isLocked('one')).toBe(false);
-      expect(await other.locks.forceRelease('two')).toBe(true);
+      expect(await other.admin.forceRelease('two')).toBe(true);
       await next(holder.locks.events, ({ type }) => type === 'lost');
       expect(handles[2]?.isHeld).toBe(true);
     });

@@ -35,7 +35,7 @@ whereThereIsEtcd('batches in etcd', () => {
       const tokens = readers.map(({ token }) => token).sort((one, other) => one - other);
       expect(new Set(tokens).size).toBe(CROWD);
       expect(tokens[0]).toBeGreaterThan(writer);
-      expect((await app.locks.inspect(key))?.holders).toHaveLength(CROWD);
+      expect((await app.admin.inspect(key))?.holders).toHaveLength(CROWD);
       await Promise.all(readers.map((reader) => reader.release()));
       expect((await revision()) - begun).toBeLessThan(CROWD / 10);
       const last = await app.locks.withLock(key, ({ token }) => token);
@@ -53,7 +53,7 @@ whereThereIsEtcd('batches in etcd', () => {
       const permits = tries.filter((one) => one !== null);
       expect(permits).toHaveLength(39);
       expect(new Set([first, ...permits].map(({ token }) => token)).size).toBe(40);
-      const known = (await other.locks.inspect(key))?.holders.map(({ token }) => token);
+      const known = (await other.admin.inspect(key))?.holders.map(({ token }) => token);
       expect(known?.sort()).toEqual([first, ...permits].map(({ token }) => token).sort());
       await Promise.all([first, ...permits].map((permit) => permit.release()));
       await scene.nothingLeft();

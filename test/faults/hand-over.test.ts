@@ -245,7 +245,7 @@ describe.each([0, 40])('waiters behind a hold of their own process, %d ms away',
     await queuedIn(app, key);
     expect(await Promise.all(waits)).toEqual([null, null, null, null]);
     expect(performance.now() - start).toBeGreaterThanOrEqual(149);
-    await until('no caller waits', async () => (await other.locks.inspect(key))?.waiting === 0);
+    await until('no caller waits', async () => (await other.admin.inspect(key))?.waiting === 0);
     expect(held.isHeld).toBe(true);
     const freed = next(app.locks.events, ({ type }) => type === 'released');
     await held.release();

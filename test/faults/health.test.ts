@@ -12,8 +12,8 @@ import { rejectionOf, until } from '../support/until.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 
 /** With no tolerance for unreachable stores. */
-const healthOf = async ({ locks }: LockApp): Promise<LockHealth<'up' | 'down'>> =>
-  (await new LockHealthIndicator(locks).isHealthy('locks', { unreachableFor: 0, probeTimeout: 5_000 })).locks;
+const healthOf = async ({ admin }: LockApp): Promise<LockHealth<'up' | 'down'>> =>
+  (await new LockHealthIndicator(admin).isHealthy('locks', { unreachableFor: 0, probeTimeout: 5_000 })).locks;
 
 const isUp = async (app: LockApp): Promise<void> => {
   await until('it is up', async () => (await healthOf(app)).status === 'up', { deadline: 10_000 });
@@ -258,14 +258,14 @@ describe('F57: health is down while a store serves reads but grants nothing', ()
       reachable: true,
       reasons: [expect.stringMatching(/has granted no lock for .* s: its base is gone/)],
     });
-    expect(app.locks.status().store).toMatchObject({ reachable: true, failingSince: expect.any(Number) });
+    expect(app.admin.status().store).toMatchObject({ reachable: true, failingSince: expect.any(Number) });
     // Without a call of the application: a process that is down receives none.
     fails = undefined;
     expect(await healthOf(app)).toMatchObject({ status: 'up', reasons: [] });
     const before = asked;
     expect(await healthOf(app)).toMatchObject({ status: 'up' });
     expect(asked).toBe(before);
-    expect(await app.locks.inspect('nestjs-distributed-lock:probe')).toBeNull();
+    expect(await app.admin.inspect('nestjs-distributed-lock:probe')).toBeNull();
   });
 
   it('but not after failures of single keys, nor for locks held elsewhere', async () => {
@@ -284,7 +284,7 @@ describe('F57: health is down while a store serves reads but grants nothing', ()
     const app = endings.app(await LockApp.start({ store: store() }));
     fails = () => true;
     await rejectionOf(app.locks.acquire('key'));
-    const { locks } = await new LockHealthIndicator(app.locks).isHealthy('locks', {
+    const { locks } = await new LockHealthIndicator(app.admin).isHealthy('locks', {
       unreachableFor: 60_000,
       degradedStatus: 'degraded',
     });

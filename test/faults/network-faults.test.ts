@@ -57,7 +57,7 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     const waiting = app.locks.acquire(key, { waitTime: 15_000 });
     await lost;
     await queuedIn(app, key);
-    expect((await holder.locks.inspect(key))?.waiting).toBe(1);
+    expect((await holder.admin.inspect(key))?.waiting).toBe(1);
     await handle.release();
     await (await within(2_000, 'the lock', waiting)).release();
     await scene.nothingLeft();

@@ -63,7 +63,7 @@ describe('F6: a Redis that is out of memory', () => {
       await scene.outOfMemory(async () => {
         expect(await outcome(app.locks.tryAcquire(key, options))).toBe('refused');
         expect(await outcome(app.locks.tryAcquire(key, { ...options, label: 'report' }))).toBe('refused');
-        expect((await app.locks.inspect(key))?.holders).toHaveLength(1);
+        expect((await app.admin.inspect(key))?.holders).toHaveLength(1);
       });
       expect(await outcome(app.locks.tryAcquire(key, options))).toBe('granted');
     },

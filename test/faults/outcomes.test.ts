@@ -118,7 +118,7 @@ describe.each([0, 10])('F6: a server that is out of memory, %d ms away', (delay)
       stop.abort();
       await waiting;
       // Silent waiters are forgotten only after three polls.
-      await until('no caller waits', async () => (await holder.locks.inspect(key))?.waiting === 0, {
+      await until('no caller waits', async () => (await holder.admin.inspect(key))?.waiting === 0, {
         deadline: 2_000,
       });
       await handle.release();

@@ -27,7 +27,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       const key = scene.key();
       const handle = await app.locks.acquire(key);
       const waiting = other.locks.acquire(key, patient);
-      await until('it waits', async () => (await app.locks.inspect(key))?.waiting === 1);
+      await until('it waits', async () => (await app.admin.inspect(key))?.waiting === 1);
       for (let round = 0; round < 5; round++) {
         const renewed = next(app.locks.events, (event) => event.type === 'renewed', 30_000);
         expect(await terminate(client)).toBeGreaterThan(0);

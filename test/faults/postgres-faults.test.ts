@@ -41,7 +41,7 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       };
       const key = scene.key();
       const stale = await app.locks.acquire(key);
-      await app.locks.forceRelease(key);
+      await app.admin.forceRelease(key);
       const fresh = await app.locks.acquire(key);
       expect(await write(fresh.token)).toBe(1);
       expect(await write(stale.token)).toBe(0);

@@ -54,11 +54,11 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
         GRANT ALL ON ALL TABLES IN SCHEMA distributed_lock TO ${user}; GRANT ALL ON ALL SEQUENCES IN SCHEMA distributed_lock TO ${user}`);
 
     /** The notifications that this client receives from now on. */
-    const notificationsTo = async ({ locks }: LockApp): Promise<readonly string[]> => {
+    const notificationsTo = async (app: LockApp): Promise<readonly string[]> => {
       const received: string[] = [];
       const client = await server.client();
       client.on('notification', ({ payload }) => received.push(payload));
-      await client.query(`LISTEN "lock_${locks.status().clientId.slice(0, 22)}"`);
+      await client.query(`LISTEN "lock_${app.admin.status().clientId.slice(0, 22)}"`);
       return received;
     };
 
@@ -123,7 +123,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       const [name, held] = [key(), await one.locks.acquire(key())];
       const first = await one.locks.acquire(name);
       const waiting = other.locks.acquire(name, { waitTime: 15_000 });
-      await until('it waits', async () => (await one.locks.inspect(name))?.waiting === 1);
+      await until('it waits', async () => (await one.admin.inspect(name))?.waiting === 1);
       await first.release();
       const second = await waiting;
 
@@ -131,7 +131,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       expect(await held.release()).toBe('released');
       const notifications = await notificationsTo(one);
       const third = one.locks.acquire(name, { waitTime: 15_000 });
-      await until('it waits', async () => (await other.locks.inspect(name))?.waiting === 1);
+      await until('it waits', async () => (await other.admin.inspect(name))?.waiting === 1);
       await second.release();
       expect((await third).token).toBeGreaterThan(second.token);
       await until('the grant was pushed', () =>
@@ -151,10 +151,10 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
         const name = key();
         const held = await one.locks.acquire(name);
         const waiting = other.locks.acquire(name, { waitTime: 15_000 });
-        await until('it waits', async () => (await one.locks.inspect(name))?.waiting === 1);
+        await until('it waits', async () => (await one.admin.inspect(name))?.waiting === 1);
         expect(await held.release()).toBe('released');
         const next = await waiting;
-        expect(await one.locks.forceRelease(name)).toBe(true);
+        expect(await one.admin.forceRelease(name)).toBe(true);
         await until('its holder is notified', () => !next.isHeld);
       } finally {
         await admin.query('GRANT EXECUTE ON FUNCTION pg_catalog.md5(text), pg_catalog.md5(bytea) TO PUBLIC');

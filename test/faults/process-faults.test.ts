@@ -41,7 +41,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     await Promise.all(dying.map((process) => process.do('queueAs', { key, sessions: 5, options })));
     const waiting = last.locks.acquire(key, { waitTime: 30_000 });
     await queuedIn(last, key);
-    expect((await holder.locks.inspect(key))?.waiting).toBe(11);
+    expect((await holder.admin.inspect(key))?.waiting).toBe(11);
     await Promise.all(dying.map((process) => process.kill()));
     await handle.release();
     const took = stopwatch();

@@ -173,24 +173,20 @@ describe('a quorum of five servers', () => {
       // With two servers down there still is a majority.
       await Promise.all(others.map((server) => server.kill()));
       const still = await a.locks.acquire(key());
-      expect([still.degraded, a.events('degraded')]).toEqual([false, []]);
+      expect([still.local, a.events('local')]).toEqual([false, []]);
       if (how === 'stopped' && second) stop(second);
       else await second?.kill();
       const local = await within(12_000, 'a lock of this process', a.locks.acquire(key(), patient));
-      expect([local.degraded, kept.degraded, still.degraded]).toEqual([true, false, false]);
+      expect([local.local, kept.local, still.local]).toEqual([true, false, false]);
       expect(await a.locks.tryAcquire(kept.key)).toBeNull();
-      const back = next(a.locks.events, (event) => event.type === 'degraded' && !event.local);
+      const back = next(a.locks.events, (event) => event.type === 'local' && !event.local);
       resume();
       await Promise.all((how === 'killed' ? three : others).map((server) => server.restart()));
       await back;
       const stored = await a.locks.acquire(key(), patient);
-      expect([stored.degraded, local.isHeld, await a.locks.isLocked(stored.key)]).toEqual([
-        false,
-        true,
-        true,
-      ]);
+      expect([stored.local, local.isHeld, await a.locks.isLocked(stored.key)]).toEqual([false, true, true]);
       for (const handle of [kept, still, local, stored]) await handle.release();
-      expect(a.events('degraded').map((event) => event.local)).toEqual([true, false]);
+      expect(a.events('local').map((event) => event.local)).toEqual([true, false]);
       await nothingLeft(servers);
     },
     40_000,
@@ -201,11 +197,11 @@ describe('a quorum of five servers', () => {
     await Promise.all(three.map((server) => server.kill()));
     const a = await app({ onUnavailable: 'local' });
     const handle = await a.locks.acquire(key(), { waitTime: 0 });
-    expect(handle.degraded).toBe(true);
-    const back = next(a.locks.events, (event) => event.type === 'degraded' && !event.local);
+    expect(handle.local).toBe(true);
+    const back = next(a.locks.events, (event) => event.type === 'local' && !event.local);
     await Promise.all(three.map((server) => server.restart()));
     await back;
-    expect((await a.locks.acquire(key(), patient)).degraded).toBe(false);
+    expect((await a.locks.acquire(key(), patient)).local).toBe(false);
   });
 
   it('P42: a server that restarts empty during a hold does not let another caller acquire the lock', async () => {

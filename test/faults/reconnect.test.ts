@@ -157,7 +157,7 @@ describe.each([0, 40])('holds after the connection to Redis was lost, %d ms away
     await within(
       SOON,
       'an outage',
-      app.locks.withLock(scene.key(), (lock) => expect(lock.degraded).toBe(true)),
+      app.locks.withLock(scene.key(), (lock) => expect(lock.local).toBe(true)),
     );
     await scene.server.restart();
     await lost;

@@ -18,7 +18,7 @@ describe.each([0, 40])('releases, %d ms away', (delay) => {
     expect(await within(1_000, 'the value', work)).toBe('value');
     // The server runs the commands of one connection in order.
     const next = app.locks.tryAcquire(key);
-    const looked = app.locks.inspect(scene.key());
+    const looked = app.admin.inspect(scene.key());
     expect(await stateOf(next)).toBe('pending');
     deliver();
     expect((await next)?.isHeld).toBe(true);

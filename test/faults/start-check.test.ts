@@ -20,11 +20,11 @@ async function exercise(one: LockApp, two: LockApp, key: string): Promise<void> 
   const waiting = two.locks.acquire(key, { waitTime: 10_000 });
   await queuedIn(two, key);
   await held.extend(60_000);
-  expect(await two.locks.inspect(key)).toMatchObject({ token: held.token });
+  expect(await two.admin.inspect(key)).toMatchObject({ token: held.token });
   expect(await held.release()).toBe('released');
   // A pushed grant shows that the channel works.
   const next = await within(500, 'the pushed grant', waiting);
-  expect(await one.locks.forceRelease(key)).toBe(true);
+  expect(await one.admin.forceRelease(key)).toBe(true);
   await next.release();
   await Promise.all(Array.from({ length: 50 }, () => one.locks.withLock(key, () => undefined)));
 }
@@ -55,7 +55,7 @@ describe('the check at start', () => {
       expect(app.log.matching('Locks are kept')).toEqual([]);
       await proxy.accept();
       await until('locks are taken in Redis', () =>
-        app.locks.withLock(scene.key(), { waitTime: 10_000 }, ({ degraded }) => !degraded),
+        app.locks.withLock(scene.key(), { waitTime: 10_000 }, ({ local }) => !local),
       );
       const [line, ...more] = app.log.matching('Locks are kept');
       expect(line).toMatch(/^Locks are kept in Redis at .*, as client [\w-]{22}@[\w.-]+\/\d+\.$/);

@@ -14,13 +14,13 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     scene.app({ onUnavailable: 'local', ...settings });
 
   async function back(app: LockApp): Promise<void> {
-    if (app.events('degraded').some(({ local }) => !local)) return;
-    await next(app.locks.events, (event) => event.type === 'degraded' && !event.local);
+    if (app.events('local').some(({ local }) => !local)) return;
+    await next(app.locks.events, (event) => event.type === 'local' && !event.local);
   }
 
   /** Each change was reported once, and nothing else about the store was. */
   function expectOneChange(app: LockApp, events = [true, false]): void {
-    expect(app.events('degraded').map(({ local }) => local)).toEqual(events);
+    expect(app.events('local').map(({ local }) => local)).toEqual(events);
     const lines = app.log.lines.filter(
       ({ message }) => /Locks (are|can)/.test(message) && !message.includes('kept in'),
     );
@@ -30,9 +30,9 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     ]);
   }
 
-  async function degraded(app: LockApp, key = scene.key()): Promise<LockHandle> {
+  async function localHold(app: LockApp, key = scene.key()): Promise<LockHandle> {
     const handle = await within(5_000, 'a lock of this process', app.locks.acquire(key, patient));
-    expect(handle.degraded).toBe(true);
+    expect(handle.local).toBe(true);
     return handle;
   }
 
@@ -40,19 +40,19 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     const app = await start();
     await (await app.locks.acquire(scene.key())).release();
     await scene.server.kill();
-    const [first, second] = [await degraded(app), await app.locks.tryAcquire(scene.key())];
-    expect(second?.degraded).toBe(true);
+    const [first, second] = [await localHold(app), await app.locks.tryAcquire(scene.key())];
+    expect(second?.local).toBe(true);
     await scene.server.restart();
     await back(app);
     const third = await app.locks.acquire(first.key + '-other');
-    expect([third.degraded, await scene.client.exists(`lock:${third.key}`)]).toEqual([false, 1]);
-    expect([first.isHeld, first.degraded]).toEqual([true, true]);
+    expect([third.local, await scene.client.exists(`lock:${third.key}`)]).toEqual([false, 1]);
+    expect([first.isHeld, first.local]).toEqual([true, true]);
     for (const handle of [first, second, third]) expect(await handle?.release()).toBe('released');
     expectOneChange(app);
     await scene.nothingLeft();
   });
 
-  it('B65, F2: a hold of a stopped Redis is lost at its deadline, blocks local locks until then, and is never degraded', async () => {
+  it('B65, F2: a hold of a stopped Redis is lost at its deadline, blocks local locks until then, and is never local', async () => {
     const app = await start({ watchdogTimeout: 1_800 });
     const key = scene.key();
     const held = await app.locks.acquire(key);
@@ -60,7 +60,7 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     try {
       const lateness = latenessOfAbort(held);
       const deadline = performance.now() + held.remaining;
-      await (await degraded(app)).release();
+      await (await localHold(app)).release();
       expect(performance.now()).toBeLessThan(deadline);
       expect(await app.locks.tryAcquire(key)).toBeNull();
       expect(await app.locks.isLocked(key)).toBe(true);
@@ -70,7 +70,7 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
       expect(late).toBeLessThanOrEqual(50);
       const { handle, at } = await within(500, 'the lock after the loss', waiting);
       expect(at).toBeGreaterThanOrEqual(deadline - 20);
-      expect([held.degraded, handle.degraded]).toEqual([false, true]);
+      expect([held.local, handle.local]).toEqual([false, true]);
       expect(held.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'unreachable' });
       expect(handle.token).toBeGreaterThan(held.token);
       await handle.release();
@@ -88,14 +88,14 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     scene.server.stop();
     let handles: (LockHandle | null)[];
     try {
-      handles = await Promise.all([degraded(app, key), app.locks.tryAcquire(tried)]);
+      handles = await Promise.all([localHold(app, key), app.locks.tryAcquire(tried)]);
     } finally {
       scene.server.resume();
     }
     await back(app);
     await scene.nothingLeft();
     for (const handle of handles) {
-      expect([handle?.isHeld, handle?.degraded]).toEqual([true, true]);
+      expect([handle?.isHeld, handle?.local]).toEqual([true, true]);
       expect(await handle?.release()).toBe('released');
     }
     expectOneChange(app);
@@ -107,7 +107,7 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     const key = scene.key();
     const lost = proxy.loseReply((request) => request.includes(key));
     await proxy.refuse();
-    const handle = await degraded(app, key);
+    const handle = await localHold(app, key);
     await lost;
     expect(await scene.client.exists(`lock:${key}`)).toBe(1);
     await proxy.accept();
@@ -123,7 +123,7 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     // A busy machine may take too long to reconnect.
     for (let calm = 0, rounds = 0; calm < 3; rounds++) {
       expect(rounds).toBeLessThan(50);
-      const before = app.events('degraded').length;
+      const before = app.events('local').length;
       const cutAt = performance.now();
       proxy.cut();
       const handles = await Promise.all([
@@ -131,10 +131,10 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
         app.locks.tryAcquire(scene.key()),
         app.locks.acquire(scene.key(), patient),
       ]);
-      const wasAway = app.events('degraded').length > before || handles.some((handle) => handle?.degraded);
+      const wasAway = app.events('local').length > before || handles.some((handle) => handle?.local);
       if (wasAway) {
         expect(performance.now() - cutAt).toBeGreaterThan(100);
-        await until('Redis is in use again', () => app.events('degraded').at(-1)?.local === false);
+        await until('Redis is in use again', () => app.events('local').at(-1)?.local === false);
       } else calm += 1;
       for (const handle of handles) {
         expect(handle).not.toBeNull();
@@ -150,7 +150,7 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     const key = scene.key();
     await proxy.refuse();
     proxy.cut();
-    const local = await degraded(app, key);
+    const local = await localHold(app, key);
     const waiting = app.locks.acquire(key, patient);
     await queuedIn(app, key);
     // The documented trade-off: another process has the lock as well.
@@ -160,10 +160,10 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
     expect(await app.locks.tryAcquire(key)).toBeNull();
     await local.release();
-    await until('it is in the queue of Redis', async () => (await other.locks.inspect(key))?.waiting === 1);
+    await until('it is in the queue of Redis', async () => (await other.admin.inspect(key))?.waiting === 1);
     await theirs.release();
     const second = await within(1_000, 'the lock in Redis', waiting);
-    expect(second.degraded).toBe(false);
+    expect(second.local).toBe(false);
     await second.release();
     expectOneChange(app);
     await scene.nothingLeft();
@@ -174,20 +174,20 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     await proxy.refuse();
     const app = await start({ redis: proxy.url });
     const handle = await app.locks.acquire(scene.key(), { waitTime: 0 });
-    expect(handle.degraded).toBe(true);
+    expect(handle.local).toBe(true);
     await proxy.accept();
     await back(app);
     // Tests can subscribe to events only after the start.
     expectOneChange(app, [false]);
-    expect((await app.locks.acquire(scene.key())).degraded).toBe(false);
+    expect((await app.locks.acquire(scene.key())).local).toBe(false);
   });
 
   it('B65, B14: an application closes in time while Redis is unreachable', async () => {
     const app = await start();
     await scene.server.kill();
     try {
-      await (await degraded(app)).release();
-      const waiter = rejectionOf(degraded(app).then((held) => app.locks.acquire(held.key, patient)));
+      await (await localHold(app)).release();
+      const waiter = rejectionOf(localHold(app).then((held) => app.locks.acquire(held.key, patient)));
       await until('it waits', () => app.events('queued').length > 0);
       await within(2_000, 'the end', app.close());
       expect(await waiter).toMatchObject({ code: 'LOCK_CLOSED' });
@@ -204,18 +204,18 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     const error = await rejectionOf(refused.locks.acquire(scene.key(), { waitTime: 400 }));
     expect(error).toBeInstanceOf(LockUnavailableError);
     expect(inspect(error, { depth: 12 })).toContain('WRONGPASS');
-    expect(refused.events('degraded')).toEqual([]);
+    expect(refused.events('local')).toEqual([]);
 
     const app = await start({ redis: urlWith('s3cret') });
     await (await app.locks.acquire(scene.key())).release();
     await proxy.refuse();
     proxy.cut();
-    await degraded(app);
+    await localHold(app);
     await proxy.accept();
     await back(app);
     expectOneChange(app);
     const shown = inspect([error, app.seen, refused.seen, app.log.lines, refused.log.lines], { depth: 12 });
-    expect(shown).toContain('degraded');
+    expect(shown).toContain('local');
     expect(shown).not.toMatch(/s3cret|hunter2/);
     await scene.client.acl('DELUSER', 'someone');
   });

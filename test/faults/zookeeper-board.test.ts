@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { boardOf } from '../../lib/api/lock.service.js';
+import { sourcesOf } from '../../lib/api/lock-admin.js';
 import type { LockBoard } from '../../lib/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { LockApp } from '../support/lock-app.js';
@@ -35,7 +35,7 @@ whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', (
     const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, sessionTimeout });
     const app = await LockApp.start({ store, shutdownTimeout });
     apps.push(app);
-    const board = boardOf(app.locks);
+    const { board } = sourcesOf(app.admin);
     if (board === undefined) throw new Error('the session has no board');
     return [app, board];
   };
@@ -105,7 +105,7 @@ whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', (
 
   it('O20: a report that is too long for ZooKeeper is rejected, and locks are unaffected', async () => {
     const [app, board] = await start();
-    const before = app.locks.status().store.connections;
+    const before = app.admin.status().store.connections;
     await expect(board.publish('long', 'x'.repeat(1_100_000), 60_000)).rejects.toMatchObject({
       retryable: false,
       inDoubt: false,
@@ -114,7 +114,7 @@ whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', (
     await board.publish('long', 'x'.repeat(999_000), 60_000);
     expect(await board.read()).toHaveLength(1);
     expect(await app.locks.withLock(randomUUID(), () => 'value')).toBe('value');
-    expect(app.locks.status().store).toMatchObject({ reachable: true, connections: before });
+    expect(app.admin.status().store).toMatchObject({ reachable: true, connections: before });
   });
 
   it('O20: checking for an open dashboard writes nothing', async () => {

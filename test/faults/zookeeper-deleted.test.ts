@@ -81,7 +81,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
         // Each process is notified when others affect its holds, and all use the same token base.
         await holder.locks.acquire(key);
         const broken = next(holder.locks.events, (event) => event.type === 'lost', 2_000);
-        expect(await idle.locks.forceRelease(key)).toBe(true);
+        expect(await idle.admin.forceRelease(key)).toBe(true);
         await broken;
         expect(await baseIsThere()).toBe(true);
       },
@@ -150,7 +150,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
           ),
         );
       }
-      expect(app.locks.status().store.reachable).toBe(true);
+      expect(app.admin.status().store.reachable).toBe(true);
     });
 
     it('B16: connected processes use a token base that an operator has raised', async () => {

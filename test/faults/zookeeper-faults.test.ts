@@ -19,7 +19,7 @@ whereThereIsZooKeeper('faults of ZooKeeper', () => {
       expect(proxy.cut()).toBeGreaterThan(0);
       await renewed;
       expect(scene.session.id).toBe(id);
-      expect((await app.locks.inspect(key))?.token).toBe(handle.token);
+      expect((await app.admin.inspect(key))?.token).toBe(handle.token);
       expect(await handle.release()).toBe('released');
       await scene.nothingLeft();
     });

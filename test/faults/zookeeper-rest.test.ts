@@ -67,7 +67,7 @@ whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {
           broken: nothing,
           pollNow: nothing,
           reconnected: nothing,
-          degraded: nothing,
+          locksLocally: nothing,
           warn: nothing,
         });
         await session.start();

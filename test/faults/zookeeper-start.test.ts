@@ -106,7 +106,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       const stranger = endings.app(await start(zookeeperStore({ hosts, tls: { ca, ...other } })));
       for (const call of [
         () => stranger.locks.acquire('free', { waitTime: 500 }),
-        () => stranger.locks.forceRelease('key'),
+        () => stranger.admin.forceRelease('key'),
       ]) {
         const error = await rejectionOf(call());
         expect(error).toBeInstanceOf(LockUnavailableError);
@@ -128,7 +128,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
     it('logs where it is connected, without a warning where none applies', async () => {
       const { address } = await server();
       const one = await app(address);
-      expect(one.locks.status().store.connections).toEqual([{ name: address, isOpen: true }]);
+      expect(one.admin.status().store.connections).toEqual([{ name: address, isOpen: true }]);
       expect(one.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
     });
 

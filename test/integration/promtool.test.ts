@@ -78,7 +78,7 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
   it.each([
     [
       'LockLost',
-      'distributed_lock_losses_total{job="shop", name="checkout", reason="taken"}',
+      'distributed_lock_losses_total{job="shop", operation="checkout", reason="taken"}',
       '0x8 1x8',
       '0x16',
     ],
@@ -88,7 +88,7 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
       '0+1x16',
       '5x16',
     ],
-    ['LocksAreLocal', 'distributed_lock_degraded{job="shop"}', '1x16', '0x16'],
+    ['LocksAreLocal', 'distributed_lock_local{job="shop"}', '1x16', '0x16'],
     ['LockWaitsLong', 'distributed_lock_wait_oldest_seconds{job="shop", instance="a"}', '0+15x16', '0x16'],
   ])('%s is raised when it should be, and not otherwise', async (alert, series, bad, good) => {
     expect(await alertsOf(alert, '4m', { [series]: bad })).toContain('job="shop"');
@@ -111,22 +111,22 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
       'LockTimeouts',
       '25m',
       {
-        [`${CALLS}{job="shop", name="checkout", outcome="timeout"}`]: '0+1x120',
-        [`${CALLS}{job="shop", name="checkout", outcome="granted"}`]: '0+9x120',
+        [`${CALLS}{job="shop", operation="checkout", outcome="timeout"}`]: '0+1x120',
+        [`${CALLS}{job="shop", operation="checkout", outcome="granted"}`]: '0+9x120',
       },
       {
-        [`${CALLS}{job="shop", name="checkout", outcome="timeout"}`]: '0+1x120',
-        [`${CALLS}{job="shop", name="checkout", outcome="granted"}`]: '0+99x120',
+        [`${CALLS}{job="shop", operation="checkout", outcome="timeout"}`]: '0+1x120',
+        [`${CALLS}{job="shop", operation="checkout", outcome="granted"}`]: '0+99x120',
       },
     ],
     [
       'LockQueueGrows',
       '12m',
       {
-        'distributed_lock_waiting{job="shop", name="checkout", instance="a"}': '60x60',
-        'distributed_lock_waiting{job="shop", name="checkout", instance="b"}': '60x60',
+        'distributed_lock_waiting{job="shop", operation="checkout", instance="a"}': '60x60',
+        'distributed_lock_waiting{job="shop", operation="checkout", instance="b"}': '60x60',
       },
-      { 'distributed_lock_waiting{job="shop", name="checkout", instance="a"}': '60x60' },
+      { 'distributed_lock_waiting{job="shop", operation="checkout", instance="a"}': '60x60' },
     ],
     [
       'LockStoreSlow',

@@ -169,9 +169,9 @@ describe('sample app', () => {
     ]);
     const scrape = await (await fetch(new URL('/metrics', plain.url))).text();
     expect(scrape).toMatch(
-      /^distributed_lock_hold_duration_seconds_count\{.*name="OrdersController\.create".*\} \d+$/m,
+      /^distributed_lock_hold_duration_seconds_count\{.*operation="OrdersController\.create".*\} \d+$/m,
     );
-    expect(scrape).toContain('distributed_lock_degraded 0');
+    expect(scrape).toContain('distributed_lock_local 0');
     expect(scrape).not.toContain('quince');
   });
 

@@ -33,7 +33,7 @@ describe('one process with both builds', () => {
   it('has every class, and everything else with state or identity, once', () => {
     expect(found.loaded).toBe(Object.keys(exported).length);
     // Stateless functions that import Nest's decorators exist in each build.
-    expect(found.different).toEqual(['InjectLockService', 'Locked']);
+    expect(found.different).toEqual(['InjectLockAdmin', 'InjectLockService', 'Locked']);
   });
 
   it('has the testing entry point once, with the classes of the package', () => {

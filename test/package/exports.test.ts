@@ -26,8 +26,10 @@ describe('exports', () => {
   it('are exactly these values', async () => {
     const values = [
       'DistributedLockModule',
+      'InjectLockAdmin',
       'InjectLockService',
       'InvalidCursorError',
+      'LockAdmin',
       'LockClosedError',
       'LockError',
       'LockLostError',
@@ -42,6 +44,7 @@ describe('exports', () => {
       'Locked',
       'MemoryLockStore',
       'backoff',
+      'getLockAdminToken',
       'getLockServiceToken',
     ];
     expect((await declaredExports()).values).toEqual(values);
@@ -79,7 +82,6 @@ describe('exports', () => {
       'LockBrokenEvent',
       'LockClock',
       'LockClosedEvent',
-      'LockDegradedEvent',
       'LockErrorCode',
       'LockEvent',
       'LockEventMessage',
@@ -91,6 +93,7 @@ describe('exports', () => {
       'LockKey',
       'LockList',
       'LockListOptions',
+      'LockLocalEvent',
       'LockLostEvent',
       'LockLostReason',
       'LockOptions',
@@ -138,7 +141,7 @@ describe('exports', () => {
       'StoreAvailableEvent',
       'StoreConnection',
       'StoreModuleOptions',
-      'StoreOperation',
+      'StoreRequestKind',
       'StoreRequestMessage',
       'StoreStatus',
       'StoreUnavailableEvent',

@@ -40,9 +40,9 @@ export class Scene {
     writeSync(this.#file, `${JSON.stringify({ t: monotonic(), ...event })}\n`);
   };
 
-  /** A separate lock service that breaks locks. */
+  /** A client of its own that breaks locks. */
   async operator() {
-    const { DistributedLockModule, LockService } = await import(pathToFileURL(this.build.entry).href);
+    const { DistributedLockModule, LockAdmin } = await import(pathToFileURL(this.build.entry).href);
     // As for the processes: the port changes when the primary does.
     this.#operatorProxy = new LateProxy(() => this.server.port);
     await this.#operatorProxy.open();
@@ -51,7 +51,7 @@ export class Scene {
       DistributedLockModule.forRoot(await moduleOptions(this.store, url, this.build.entry)),
       { logger: false },
     );
-    return this.#operator.get(LockService);
+    return this.#operator.get(LockAdmin);
   }
 
   /** Closes everything; the logs stay if they are still of use. */

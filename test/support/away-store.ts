@@ -61,8 +61,8 @@ export class AwayStore implements LockStore {
   }
 
   /** Like a store with a fallback of its own. */
-  tellDegraded(isLocal: boolean, cause?: LockStoreError): void {
-    for (const client of this.clients) client.degraded(isLocal, cause);
+  tellLocal(isLocal: boolean, cause?: LockStoreError): void {
+    for (const client of this.clients) client.locksLocally(isLocal, cause);
   }
 
   /** The next `count` acquire requests fail; everything else works. */

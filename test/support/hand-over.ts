@@ -72,5 +72,5 @@ export async function handOver(
 
 /** Whether the lock in the store still is the one granted for this hold. */
 export async function isOnLeaseOf(hold: LockHandle, other: LockApp): Promise<boolean> {
-  return (await other.locks.inspect(hold.key))?.token === hold.token;
+  return (await other.admin.inspect(hold.key))?.token === hold.token;
 }

@@ -3,6 +3,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import type { Subscription } from 'rxjs';
 import {
   DistributedLockModule,
+  LockAdmin,
   LockService,
   type DistributedLockOptions,
   type LockEvent,
@@ -54,6 +55,7 @@ export class LockApp {
   private constructor(
     readonly module: TestingModule,
     readonly locks: LockService,
+    readonly admin: LockAdmin,
     readonly log: LogRecorder,
   ) {
     this.subscription = locks.events.subscribe((event) => this.seen.push(event));
@@ -65,7 +67,7 @@ export class LockApp {
       .setLogger(log)
       .compile();
     await module.init();
-    return new LockApp(module, module.get(LockService), log);
+    return new LockApp(module, module.get(LockService), module.get(LockAdmin), log);
   }
 
   /** Events of one type in order, for one key if given. */

@@ -5,16 +5,16 @@ import 'reflect-metadata';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import { DistributedLockModule, LockService } from '../../dist/esm/index.js';
+import { DistributedLockModule, LockAdmin, LockService } from '../../dist/esm/index.js';
 
 const options = JSON.parse(process.argv[2]);
 const start = async () => {
   const module = DistributedLockModule.forRoot({ ...options, shutdownTimeout: 0 });
   const app = await NestFactory.createApplicationContext(module, { logger: false });
-  return { app, locks: app.get(LockService) };
+  return { app, locks: app.get(LockService), admin: app.get(LockAdmin) };
 };
 const [one, other] = [await start(), await start()];
-const { locks } = one;
+const { locks, admin } = one;
 const requests = new AsyncLocalStorage();
 const stores = new Map();
 
@@ -46,7 +46,7 @@ await request('tries again', async () => {
   await locks.acquire('taken', { waitTime: 40, retry: { maxAttempts: 3 } }).catch(() => undefined);
 });
 await request('holds locks and releases them', () => locks.withLock(['a', 'b'], () => undefined));
-await request('looks', () => locks.inspect('taken'));
+await request('looks', () => admin.inspect('taken'));
 
 const left = () => [...stores].filter(([, store]) => store.deref() !== undefined).map(([name]) => name);
 const end = performance.now() + 8_000;

@@ -64,8 +64,8 @@ describe.each(['breakHold', 'forceRelease'] as const)('a lease that its own proc
     await queuedIn(app, 'key');
     const breakIt = () =>
       how === 'forceRelease'
-        ? app.locks.forceRelease('key')
-        : app.locks.forceRelease('key', { token: held.token });
+        ? app.admin.forceRelease('key')
+        : app.admin.breakHold('key', { token: held.token });
     return { store, app, other, held, waiting, breakIt };
   }
 

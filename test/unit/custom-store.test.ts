@@ -94,10 +94,10 @@ describe('a user-defined store', () => {
     });
     const first = await app.locks.acquire('key', { leaseTime: 60_000 });
     await first.release();
-    expect(await app.locks.breakHold('key', { token: first.token })).toBe('free');
+    expect(await app.admin.breakHold('key', { token: first.token })).toBe('free');
     const second = await app.locks.acquire('key', { leaseTime: 60_000 });
-    expect(await app.locks.breakHold('key', { token: first.token })).toBe('held-by-others');
-    expect(await app.locks.breakHold('key', { token: second.token })).toBe('broken');
+    expect(await app.admin.breakHold('key', { token: first.token })).toBe('held-by-others');
+    expect(await app.admin.breakHold('key', { token: second.token })).toBe('broken');
     expect(await second.release()).toBe('expired');
   });
 
@@ -171,7 +171,7 @@ describe('a user-defined store', () => {
       const hold = await app.locks.acquire('key');
       const failed = await next(app.locks.events, ({ type }) => type === 'renewal-failed');
       expect(failed).toMatchObject({ key: 'key', error: { retryable: true } });
-      expect(app.locks.status()).toMatchObject({ renewalsFailing: 1, store: { reachable: false } });
+      expect(app.admin.status()).toMatchObject({ renewalsFailing: 1, store: { reachable: false } });
       await next(app.locks.events, ({ type }) => type === 'lost');
       expect(hold.signal.reason).toMatchObject({ reason: 'unreachable' });
     });

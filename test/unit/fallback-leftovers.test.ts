@@ -74,7 +74,7 @@ describe('what the session with a fallback keeps of former owners', () => {
   async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
     store.goAway();
     const owner = client.newOwner();
-    expect(await client.acquire('anything', owner)).toMatchObject({ degraded: true });
+    expect(await client.acquire('anything', owner)).toMatchObject({ local: true });
     await client.release('anything', owner);
   }
 
@@ -174,7 +174,7 @@ describe('a local hold that the process outlived', () => {
       await engine.start();
       away.goAway();
       const handle = await locks.acquire('key');
-      expect(handle.degraded).toBe(true);
+      expect(handle.local).toBe(true);
       // What the queue of the key does when the lock is granted again before the timer fires.
       engine.leases.superseded((handle as Hold).lease);
       expect(handle.isHeld).toBe(false);
@@ -261,6 +261,6 @@ const anybody: LockStoreClient = {
   resumes: () => true,
   pollNow: () => undefined,
   reconnected: () => undefined,
-  degraded: () => undefined,
+  locksLocally: () => undefined,
   warn: () => undefined,
 };

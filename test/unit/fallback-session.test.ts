@@ -23,7 +23,7 @@ describe('the session with a fallback', () => {
 
   async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
     store.goAway();
-    expect(await client.acquire('anything', client.newOwner())).toMatchObject({ degraded: true });
+    expect(await client.acquire('anything', client.newOwner())).toMatchObject({ local: true });
   }
 
   async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
@@ -40,7 +40,7 @@ describe('the session with a fallback', () => {
     const client = await open(store);
     await goLocal(client, store);
     const [holder, queued] = [client.newOwner(), client.newOwner()];
-    expect(await client.acquire('key', holder)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', holder)).toMatchObject({ outcome: 'granted', local: true });
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await comeBack(client, store);
     expect(await client.acquire('key', client.newOwner(), waiting)).toMatchObject({ outcome: 'queued' });
@@ -62,7 +62,7 @@ describe('the session with a fallback', () => {
     store.gate = undefined;
     await goLocal(client, store);
     const holder = client.newOwner();
-    expect(await client.acquire('key', holder)).toMatchObject({ degraded: true });
+    expect(await client.acquire('key', holder)).toMatchObject({ local: true });
     expect(await stateOf(answer)).toBe('pending');
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     resume();
@@ -82,7 +82,7 @@ describe('the session with a fallback', () => {
     await goLocal(client, store);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({
       outcome: 'granted',
-      degraded: true,
+      local: true,
     });
     // Only the probe of the store fails from now on.
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
@@ -101,7 +101,7 @@ describe('the session with a fallback', () => {
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await goLocal(client, store);
-    expect(await client.acquire('key', local)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', local)).toMatchObject({ outcome: 'granted', local: true });
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     await other.release('key', holder);
     expect((await other.inspect('key'))?.owner).toBe(queued);
@@ -118,7 +118,7 @@ describe('the session with a fallback', () => {
     await client.acquire('key', holder);
     await client.acquire('key', queued, waiting);
     await client.release('key', holder);
-    expect(await client.granted(queued)).toMatchObject({ degraded: true });
+    expect(await client.granted(queued)).toMatchObject({ local: true });
     await comeBack(client, store);
     expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
   });
@@ -155,7 +155,7 @@ describe('the session with a fallback', () => {
     // For example pushed too late to be used, and requested again.
     expect(await client.acquire('unused', queued, waiting)).toMatchObject({
       outcome: 'granted',
-      degraded: true,
+      local: true,
     });
     await client.release('unused', queued);
     expect(await client.acquire('unused', client.newOwner())).toMatchObject({ outcome: 'granted' });
@@ -178,7 +178,7 @@ describe('the session with a fallback', () => {
     await elapse(500);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({
       outcome: 'granted',
-      degraded: true,
+      local: true,
     });
   });
 
@@ -191,7 +191,7 @@ describe('the session with a fallback', () => {
     await goLocal(client, store);
     expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
     const reply = await client.acquire('key', joining, { ...shared, label: 'from here' });
-    expect(reply).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(reply).toMatchObject({ outcome: 'granted', local: true });
     expect(await client.lockOf('key')).toMatchObject({
       limit: Infinity,
       holders: [
@@ -206,7 +206,7 @@ describe('the session with a fallback', () => {
     await client.release('key', joining);
     expect(client.grants).toEqual([]);
     await rejectionOf(client.release('key', known));
-    expect(await client.granted(writer)).toMatchObject({ degraded: true });
+    expect(await client.granted(writer)).toMatchObject({ local: true });
   });
 
   it('B65: permits that the process holds in the store count locally, including pushed ones', async () => {
@@ -225,7 +225,7 @@ describe('the session with a fallback', () => {
     await goLocal(client, store);
     expect(await client.acquire('key', third, two)).toMatchObject({ outcome: 'busy' });
     await rejectionOf(client.release('key', first));
-    expect(await client.acquire('key', third, two)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', third, two)).toMatchObject({ outcome: 'granted', local: true });
     expect(await client.acquire('key', client.newOwner(), two)).toMatchObject({ outcome: 'busy' });
   });
 
@@ -235,12 +235,12 @@ describe('the session with a fallback', () => {
     const shared = { limit: Infinity };
     await goLocal(client, store);
     const holder = client.newOwner();
-    expect(await client.acquire('key', holder, shared)).toMatchObject({ degraded: true });
+    expect(await client.acquire('key', holder, shared)).toMatchObject({ local: true });
     await comeBack(client, store);
     const beside = client.newOwner();
     const reply = await client.acquire('key', beside, shared);
     expect(reply).toMatchObject({ outcome: 'granted' });
-    expect(reply).not.toHaveProperty('degraded', true);
+    expect(reply).not.toHaveProperty('local', true);
     expect(await client.acquire('other', client.newOwner(), { limit: 2 })).toMatchObject({
       outcome: 'granted',
     });
@@ -361,7 +361,7 @@ describe('the session with a fallback', () => {
     expect(await rejectionOf(client.acquire('key', owner, waiting))).toMatchObject({ unreachable: true });
     await elapse(120);
     expect(await client.renewAll({ key: 'other', owner, lease: 5_000 })).toEqual([away]);
-    expect(await client.acquire('key', owner, waiting)).toMatchObject({ outcome: 'granted', degraded: true });
+    expect(await client.acquire('key', owner, waiting)).toMatchObject({ outcome: 'granted', local: true });
   });
 
   it('B65: one reply for each renewal, in order, even if the store is unreachable', async () => {

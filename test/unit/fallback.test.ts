@@ -35,10 +35,10 @@ describe('local locks while the store is unreachable', () => {
 
   /** Resolves when the application acquires locks in the process, or in the store again. */
   function change(app: LockApp, local: boolean): Promise<unknown> {
-    const isReported = app.events('degraded').some((event) => event.local === local);
+    const isReported = app.events('local').some((event) => event.local === local);
     return isReported
       ? Promise.resolve()
-      : next(app.locks.events, (event) => event.type === 'degraded' && event.local === local);
+      : next(app.locks.events, (event) => event.type === 'local' && event.local === local);
   }
 
   async function goLocal(app: LockApp, store: AwayStore): Promise<void> {
@@ -59,13 +59,13 @@ describe('local locks while the store is unreachable', () => {
     const store = new AwayStore();
     const app = await start(store);
     const before = await app.locks.acquire('before');
-    expect(before.degraded).toBe(false);
+    expect(before.local).toBe(false);
     await before.release();
     store.goAway();
     const handles = await Promise.all(['a', 'b', 'c'].map((key) => app.locks.acquire(key, patient)));
-    expect(handles.map(({ degraded }) => degraded)).toEqual([true, true, true]);
-    expect(app.events('degraded')).toEqual([
-      { type: 'degraded', at: expect.any(Number), local: true, error: expect.any(LockStoreError) },
+    expect(handles.map(({ local }) => local)).toEqual([true, true, true]);
+    expect(app.events('local')).toEqual([
+      { type: 'local', at: expect.any(Number), local: true, error: expect.any(LockStoreError) },
     ]);
     expect(warnings(app)).toEqual([
       'Locks are taken in this process only: nobody is there. Other processes are not kept out until a store that goes away can be reached again.',
@@ -73,19 +73,19 @@ describe('local locks while the store is unreachable', () => {
     await Promise.all(handles.map((handle) => handle.release()));
     const asked = store.asked.acquire;
     await app.locks.withLock('d', (lock) =>
-      app.locks.withLock('d', (inner) => expect([lock.degraded, inner.degraded]).toEqual([true, true])),
+      app.locks.withLock('d', (inner) => expect([lock.local, inner.local]).toEqual([true, true])),
     );
     expect(store.asked.acquire).toBe(asked);
 
     await comeBack(app, store);
-    expect(app.events('degraded').slice(1)).toEqual([
-      { type: 'degraded', at: expect.any(Number), local: false, error: undefined },
+    expect(app.events('local').slice(1)).toEqual([
+      { type: 'local', at: expect.any(Number), local: false, error: undefined },
     ]);
     expect(app.log.matching('Locks are taken in')).toHaveLength(2);
     expect(app.log.matching('Locks are taken in a store that goes away again.')).toHaveLength(1);
     expect(app.log.matching('be taken')).toEqual([]);
     expect(warnings(app)).toHaveLength(1);
-    await app.locks.withLock('e', (lock) => expect(lock.degraded).toBe(false));
+    await app.locks.withLock('e', (lock) => expect(lock.local).toBe(false));
   });
 
   it.each(['not sent', 'no answer'] as const)(
@@ -97,8 +97,8 @@ describe('local locks while the store is unreachable', () => {
       const waited = await app.locks.acquire('waited', patient);
       store.failNextAsks(1, fault);
       const tried = await app.locks.tryAcquire('tried');
-      expect([waited.degraded, tried?.degraded]).toEqual([false, false]);
-      expect(app.events('degraded')).toEqual([]);
+      expect([waited.local, tried?.local]).toEqual([false, false]);
+      expect(app.events('local')).toEqual([]);
       await waited.release();
       await tried?.release();
       expect(await app.locks.isLocked('waited')).toBe(false);
@@ -118,8 +118,8 @@ describe('local locks while the store is unreachable', () => {
     store.failNextAsks(20, 'no answer');
     store.gate = undefined;
     open();
-    for (const handle of await Promise.all(waits)) expect(handle.degraded).toBe(false);
-    expect(app.events('degraded')).toEqual([]);
+    for (const handle of await Promise.all(waits)) expect(handle.local).toBe(false);
+    expect(app.events('local')).toEqual([]);
   });
 
   it('B65: a single attempt acquires the lock in this process if the store stays unreachable', async () => {
@@ -127,7 +127,7 @@ describe('local locks while the store is unreachable', () => {
     const app = await start(store);
     store.goAway();
     const handle = await app.locks.tryAcquire('key');
-    expect(handle?.degraded).toBe(true);
+    expect(handle?.local).toBe(true);
     expect(await app.locks.tryAcquire('key')).toBeNull();
     expect(await rejectionOf(app.locks.acquire('key', { waitTime: 50 }))).toBeInstanceOf(LockTimeoutError);
     expect(store.asked.acquire).toBe(2);
@@ -148,23 +148,23 @@ describe('local locks while the store is unreachable', () => {
       );
       expect(await rejectionOf(app.locks.tryAcquire('key'))).toBeInstanceOf(LockUnavailableError);
     }
-    expect(app.events('degraded')).toEqual([]);
+    expect(app.events('local')).toEqual([]);
   });
 
   it('B65: a store that is unreachable at the start is reported once, and locks can be acquired', async () => {
     const store = new AwayStore();
     store.goAway();
     const app = await start(store);
-    expect((await app.locks.acquire('key', { waitTime: 0 })).degraded).toBe(true);
+    expect((await app.locks.acquire('key', { waitTime: 0 })).local).toBe(true);
     expect(warnings(app)).toEqual([expect.stringContaining('Locks are taken in this process only')]);
     // Only the probe detects it.
     const back = change(app, false);
     store.comeBack(false);
     await within(3_000, 'the return', back);
-    expect((await app.locks.acquire('other')).degraded).toBe(false);
+    expect((await app.locks.acquire('other')).local).toBe(false);
   });
 
-  it('B65: a hold of the store excludes local callers until its end, is lost in time, and is never degraded', async () => {
+  it('B65: a hold of the store excludes local callers until its end, is lost in time, and is never local', async () => {
     const store = new AwayStore();
     const app = await start(store, 1_000);
     const events: string[] = [];
@@ -173,7 +173,7 @@ describe('local locks while the store is unreachable', () => {
     await goLocal(app, store);
     expect(await app.locks.tryAcquire('key')).toBeNull();
     expect(await app.locks.isLocked('key')).toBe(true);
-    expect((await app.locks.inspect('key'))?.token).toBe(held.token);
+    expect((await app.admin.inspect('key'))?.token).toBe(held.token);
     held.signal.addEventListener('abort', () => events.push('lost'));
     const local = await app.locks.acquire('key', patient).then((handle) => {
       events.push('granted');
@@ -181,7 +181,7 @@ describe('local locks while the store is unreachable', () => {
     });
     expect(events).toEqual(['lost', 'granted']);
     expect(performance.now() - sentBefore).toBeGreaterThan(500);
-    expect([held.degraded, local.degraded]).toEqual([false, true]);
+    expect([held.local, local.local]).toEqual([false, true]);
     expect(held.signal.reason).toMatchObject({ reason: 'unreachable' });
     expect(() => held.assertHeld()).toThrow(LockLostError);
     expect(local.token).toBeGreaterThan(held.token);
@@ -201,7 +201,7 @@ describe('local locks while the store is unreachable', () => {
     expect(warnings(app)).toHaveLength(1);
     const releasing = held.release();
     const local = await within(1_000, 'the lock', waiting);
-    expect(local.degraded).toBe(true);
+    expect(local.local).toBe(true);
     await local.release();
     await comeBack(app, store);
     await releasing;
@@ -220,7 +220,7 @@ describe('local locks while the store is unreachable', () => {
     expect([stored.isHeld, local.isHeld]).toEqual([true, true]);
     await local.extend(5_000);
     expect(local.remaining).toBeGreaterThan(4_000);
-    expect([stored.degraded, local.degraded]).toEqual([false, true]);
+    expect([stored.local, local.local]).toEqual([false, true]);
     expect([await stored.release(), await local.release()]).toEqual(['released', 'released']);
     expect(app.events('renewal-failed', 'local')).toEqual([]);
   });
@@ -233,7 +233,7 @@ describe('local locks while the store is unreachable', () => {
       app.locks.acquire('waited', patient),
       app.locks.tryAcquire('tried'),
     ]);
-    expect([waited.degraded, tried?.degraded]).toEqual([true, true]);
+    expect([waited.local, tried?.local]).toEqual([true, true]);
     const other = await neighbour(store);
     // The requests were carried out: ghosts.
     expect([await other.locks.isLocked('waited'), await other.locks.isLocked('tried')]).toEqual([true, true]);
@@ -269,11 +269,11 @@ describe('local locks while the store is unreachable', () => {
     expect(store.asked.acquire).toBe(asked);
     expect(await local.release()).toBe('released');
     const second = await within(500, 'the first waiter', early);
-    expect(second.degraded).toBe(false);
+    expect(second.local).toBe(false);
     expect(await (await neighbour(store)).locks.isLocked('key')).toBe(true);
     await second.release();
     const third = await within(500, 'the second waiter', late);
-    expect(third.degraded).toBe(false);
+    expect(third.local).toBe(false);
     await third.release();
     expect(await (await neighbour(store)).locks.isLocked('key')).toBe(false);
   });
@@ -287,15 +287,15 @@ describe('local locks while the store is unreachable', () => {
     await comeBack(app, store);
     // At once: within the time budget of local hand-overs.
     await local.release();
-    expect((await waiting).degraded).toBe(false);
+    expect((await waiting).local).toBe(false);
   });
 
   it('B65: a store that reports twice counts once', async () => {
     const store = new AwayStore();
     const app = await start(store);
     const error = new LockStoreError('away', { inDoubt: false, retryable: true, unreachable: true });
-    for (const local of [true, true, false, false]) store.tellDegraded(local, local ? error : undefined);
-    expect(app.events('degraded').map(({ local }) => local)).toEqual([true, false]);
+    for (const local of [true, true, false, false]) store.tellLocal(local, local ? error : undefined);
+    expect(app.events('local').map(({ local }) => local)).toEqual([true, false]);
     expect(warnings(app)).toHaveLength(1);
   });
 
@@ -308,7 +308,7 @@ describe('local locks while the store is unreachable', () => {
     await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
         app.locks.withLock('key', patient, async (lock) => {
-          expect([lock.degraded, ++inside]).toEqual([true, 1]);
+          expect([lock.local, ++inside]).toEqual([true, 1]);
           await elapse(1);
           order.push(index);
           inside -= 1;
@@ -327,11 +327,11 @@ describe('local locks while the store is unreachable', () => {
     await queuedIn(app, 'key');
     await goLocal(app, store);
     const local = await within(500, 'the lock of this process', waiting);
-    expect(local.degraded).toBe(true);
+    expect(local.local).toBe(true);
     await comeBack(app, store);
     await until(
       'the queue position in the store is gone',
-      async () => (await other.locks.inspect('key'))?.waiting === 0,
+      async () => (await other.admin.inspect('key'))?.waiting === 0,
     );
     expect(held.isHeld).toBe(true);
     expect(local.isHeld).toBe(true);
@@ -345,9 +345,9 @@ describe('local locks while the store is unreachable', () => {
     const local = await app.locks.acquire('local', patient);
     for (const handle of [stored, local] as LockHandle[]) {
       const lost = next(app.locks.events, (event) => event.type === 'lost' && event.key === handle.key);
-      expect(await app.locks.forceRelease(handle.key)).toBe(true);
+      expect(await app.admin.forceRelease(handle.key)).toBe(true);
       expect(await lost).toMatchObject({ reason: 'taken' });
-      expect(await app.locks.forceRelease(handle.key)).toBe(false);
+      expect(await app.admin.forceRelease(handle.key)).toBe(false);
       expect(await app.locks.isLocked(handle.key)).toBe(false);
     }
   });
@@ -358,9 +358,9 @@ describe('local locks while the store is unreachable', () => {
     await goLocal(app, store);
     const local = await app.locks.acquire('key', patient);
     await comeBack(app, store);
-    expect(await app.locks.forceRelease('key')).toBe(true);
+    expect(await app.admin.forceRelease('key')).toBe(true);
     await until('it is lost', () => !local.isHeld);
-    expect(await app.locks.forceRelease('key')).toBe(false);
+    expect(await app.admin.forceRelease('key')).toBe(false);
   });
 
   it('B65, B14: no request is sent after the application has ended', async () => {
@@ -386,7 +386,7 @@ describe('local locks while the store is unreachable', () => {
         },
       });
       const client = { id: 'id', watchdogTimeout: 300, now: () => 0 as never };
-      const deaf = { granted: () => undefined, broken: () => undefined, degraded: () => undefined };
+      const deaf = { granted: () => undefined, broken: () => undefined, locksLocally: () => undefined };
       const quiet = { pollNow: () => undefined, reconnected: () => undefined, warn: () => undefined };
       const more = { heldByOthers: () => undefined, heldBack: () => undefined, resumes: () => true };
       return fallback.open({ ...client, ...deaf, ...quiet, ...more }).reserve !== undefined;

@@ -7,7 +7,7 @@ const NOW = 1_000_000;
 /** A hold that began `ago` ms ago. */
 const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownHold => ({
   key: 'invoices',
-  name: 'default',
+  operation: 'default',
   mode: 'exclusive',
   limit: 1,
   label: null,
@@ -16,7 +16,7 @@ const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownH
   heldFor: ago,
   remaining: 20_000,
   renewalError: null,
-  degraded: false,
+  local: false,
   ...more,
 });
 
@@ -58,8 +58,8 @@ describe('O20: the table of held locks', () => {
     expect(shown([4_000, hold(1, 5_000, shared)], [0, hold(2, 20)])).toEqual([2]);
   });
 
-  it('shows degraded holds in addition to holds in the store', () => {
-    const local = { degraded: true };
+  it('shows local holds in addition to holds in the store', () => {
+    const local = { local: true };
     expect(shown([4_000, hold(1, 5_000, local)], [0, hold(2, 20)])).toEqual([1, 2]);
     expect(shown([4_000, hold(1, 5_000)], [0, hold(2, 20, local)])).toEqual([1, 2]);
   });
@@ -119,9 +119,9 @@ describe('O20: the table of held locks after listing the store', () => {
     expect(tokens(overviewOf({ held: [hold(2, 20, shared)] }), listed)).toEqual([2, 1]);
   });
 
-  it('shows the holder in the store in addition to a degraded hold, with any token', () => {
+  it('shows the holder in the store in addition to a local hold, with any token', () => {
     const listed = listing(0, {}, { token: 1 });
-    const rows = heldRows(overviewOf({ held: [hold(1, 20, { degraded: true })] }), [], listed);
+    const rows = heldRows(overviewOf({ held: [hold(1, 20, { local: true })] }), [], listed);
     expect(rows.map(({ holder }) => holder)).toEqual(['web / 0', 'other software']);
   });
 
@@ -169,9 +169,7 @@ describe('O20: the table of held locks after listing the store', () => {
     const listed = listing(4_000, shared, { token: 1 }, { token: 2 });
     expect(tokens(overviewOf({}), listed, broken)).toEqual([2]);
     expect(tokens(overviewOf({ held: [hold(1, 9_000)] }), new Map(), broken)).toEqual([]);
-    expect(tokens(overviewOf({ held: [hold(1, 9_000, { degraded: true })] }), new Map(), broken)).toEqual([
-      1,
-    ]);
+    expect(tokens(overviewOf({ held: [hold(1, 9_000, { local: true })] }), new Map(), broken)).toEqual([1]);
     // A process that reports it much later holds it.
     const longAgo = new Map([...broken.keys()].map((id) => [id, NOW - 60_000]));
     expect(tokens(overviewOf({ held: [hold(1, 9_000)] }), new Map(), longAgo)).toEqual([1]);

@@ -99,7 +99,7 @@ const client: LockStoreClient = {
   broken: nothing,
   pollNow: nothing,
   reconnected: nothing,
-  degraded: nothing,
+  locksLocally: nothing,
   warn: nothing,
 };
 

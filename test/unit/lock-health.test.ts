@@ -1,24 +1,25 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { LockHealthIndicator, type LockHealthThresholds } from '../../lib/health/index.js';
 import { LockOptionsError } from '../../lib/index.js';
-import { FakeLockService } from '../../lib/testing/index.js';
+import { FakeLeaderElection, FakeLockService } from '../../lib/testing/index.js';
 import { rejectionOf, until } from '../support/until.js';
 
 /** O15, with time that the test controls. */
 describe('O15: LockHealthIndicator', () => {
   const sceneOf = () => {
     const locks = new FakeLockService({ frozen: true });
-    const indicator = new LockHealthIndicator(locks);
+    const { admin } = locks;
+    const indicator = new LockHealthIndicator(admin);
     const healthOf = async (thresholds: LockHealthThresholds = {}) =>
       (await indicator.isHealthy('locks', thresholds)).locks;
-    return { locks, indicator, healthOf };
+    return { locks, admin, indicator, healthOf };
   };
 
   it('up: reports the store and the numbers of holds and waiters', async () => {
-    const { locks, indicator } = sceneOf();
+    const { locks, admin, indicator } = sceneOf();
     const handle = await locks.acquire('order:secret');
     const waiting = locks.acquire('order:secret');
-    await until('it waits', () => locks.status().waiters === 1);
+    await until('it waits', () => admin.status().waiters === 1);
     expect(await indicator.isHealthy('locks')).toEqual({
       locks: {
         status: 'up',
@@ -59,11 +60,11 @@ describe('O15: LockHealthIndicator', () => {
   });
 
   it('degraded when a renewal has failed for half of a lease, and not before', async () => {
-    const { locks, healthOf } = sceneOf();
+    const { locks, admin, healthOf } = sceneOf();
     const handle = await locks.acquire('order:secret');
     locks.setUnavailable('order:secret');
     await locks.store.advance(14_000);
-    expect(locks.held()).toMatchObject([{ renewalError: expect.any(Error) }]);
+    expect(admin.held()).toMatchObject([{ renewalError: expect.any(Error) }]);
     expect(await healthOf()).toMatchObject({ status: 'up', reasons: [] });
     await locks.store.advance(2_000);
     expect(await healthOf({ degradedStatus: 'degraded' })).toMatchObject({
@@ -88,10 +89,10 @@ describe('O15: LockHealthIndicator', () => {
   });
 
   it('degraded by a hold and a wait beyond the thresholds', async () => {
-    const { locks, healthOf } = sceneOf();
+    const { locks, admin, healthOf } = sceneOf();
     const handle = await locks.acquire('order:secret');
     const waiting = locks.acquire('order:secret', { waitTime: Infinity });
-    await until('it waits', () => locks.status().waiters === 1);
+    await until('it waits', () => admin.status().waiters === 1);
     await locks.store.advance(2_000);
     expect(await healthOf({ longestHold: 2_000, longestWait: 2_000 })).toMatchObject({
       status: 'up',
@@ -106,17 +107,17 @@ describe('O15: LockHealthIndicator', () => {
   });
 
   it('treats a store that does not reply as unreachable', async () => {
-    const { locks, indicator } = sceneOf();
+    const { admin, indicator } = sceneOf();
     // Neither a reply nor a failure.
-    locks.probe = () => new Promise(() => undefined);
+    admin.probe = () => new Promise(() => undefined);
     const { locks: health } = await indicator.isHealthy('locks', { probeTimeout: 10, unreachableFor: 0 });
     expect(health).toMatchObject({ status: 'down', reachable: false });
     expect(health.reasons).toEqual([expect.stringMatching(/: it is silent$/)]);
   });
 
   it('down after unreachableFor without a reply, although each check waits for less', async () => {
-    const { locks, healthOf } = sceneOf();
-    locks.probe = () => new Promise(() => undefined);
+    const { admin, healthOf } = sceneOf();
+    admin.probe = () => new Promise(() => undefined);
     const thresholds = { probeTimeout: 10, unreachableFor: 100 };
     const first = await healthOf(thresholds);
     expect(first).toMatchObject({ status: 'up', reachable: false });
@@ -126,9 +127,9 @@ describe('O15: LockHealthIndicator', () => {
   });
 
   it('down by default at a check five seconds after the first unanswered one', async () => {
-    const { locks, healthOf } = sceneOf();
-    const { probe } = locks;
-    locks.probe = () => new Promise(() => undefined);
+    const { admin, healthOf } = sceneOf();
+    const { probe } = admin;
+    admin.probe = () => new Promise(() => undefined);
     jest.useFakeTimers();
     try {
       const statuses = [];
@@ -138,9 +139,9 @@ describe('O15: LockHealthIndicator', () => {
         statuses.push((await health).status);
       }
       expect(statuses).toEqual(['up', 'up', 'up', 'up', 'down', 'down', 'down']);
-      locks.probe = probe;
+      admin.probe = probe;
       expect(await healthOf()).toMatchObject({ status: 'up', reachable: true, reasons: [] });
-      locks.probe = () => new Promise(() => undefined);
+      admin.probe = () => new Promise(() => undefined);
       const again = healthOf();
       await jest.advanceTimersByTimeAsync(1_000);
       expect(await again).toMatchObject({ status: 'up', reachable: false });
@@ -150,13 +151,13 @@ describe('O15: LockHealthIndicator', () => {
   });
 
   it('does not treat a store with late replies as unreachable', async () => {
-    const { locks, healthOf } = sceneOf();
-    const { probe } = locks;
+    const { admin, healthOf } = sceneOf();
+    const { probe } = admin;
     jest.useFakeTimers();
     try {
       for (let check = 0; check < 10; check += 1) {
-        locks.probe = () =>
-          new Promise((resolve) => setTimeout(() => void probe.call(locks).then(resolve), 1_500));
+        admin.probe = () =>
+          new Promise((resolve) => setTimeout(() => void probe.call(admin).then(resolve), 1_500));
         const health = healthOf();
         await jest.advanceTimersByTimeAsync(2_000);
         expect(await health).toMatchObject({ status: 'up', reachable: false });
@@ -173,12 +174,26 @@ describe('O15: LockHealthIndicator', () => {
     [{ longestHold: '5s' }, 'longestHold must be a number of milliseconds'],
     [{ longestWait: NaN }, 'longestWait must be a number of milliseconds'],
     [{ degradedStatus: 'down' }, "degradedStatus must be 'up' or 'degraded'; got 'down'"],
+    [{ elections: 'poller' }, 'elections must be an array of LeaderElection'],
+    [{ elections: [null] }, 'elections must be an array of LeaderElection'],
     [{ unreachable: 5 }, 'unknown option "unreachable"'],
     [[], 'options must be an object'],
   ])('rejects %j', async (thresholds, message) => {
     const error = await rejectionOf(sceneOf().healthOf(thresholds as LockHealthThresholds));
     expect(error).toBeInstanceOf(LockOptionsError);
     expect((error as Error).message).toContain(`LockHealthIndicator.isHealthy(): ${message}`);
+  });
+
+  it('reports which of the given elections this process leads', async () => {
+    const [led, other] = [new FakeLeaderElection('mail-poller'), new FakeLeaderElection('reports')];
+    await led.elect();
+    const { healthOf } = sceneOf();
+    expect(await healthOf({ elections: [led, other] })).toMatchObject({
+      status: 'up',
+      leads: ['mail-poller'],
+    });
+    await led.revoke();
+    expect(await healthOf({ elections: [led, other] })).toMatchObject({ status: 'up', leads: [] });
   });
 
   it('rejects a result without a name', async () => {

@@ -31,20 +31,20 @@ describe('warnHeldAfter', () => {
     apps.push(app);
     return app;
   };
-  const reasonsOf = async ({ locks }: LockApp): Promise<readonly string[]> => {
-    const { locks: health } = await new LockHealthIndicator(locks).isHealthy('locks');
+  const reasonsOf = async ({ admin }: LockApp): Promise<readonly string[]> => {
+    const { locks: health } = await new LockHealthIndicator(admin).isHealthy('locks');
     return health.reasons;
   };
 
   it('logs a hold longer than ten minutes once, with its label, its name and the call site of acquire()', async () => {
     const app = await start();
     async function forgetful(): Promise<void> {
-      await app.locks.acquire('order:1', { label: 'import', name: 'orders' });
+      await app.locks.acquire('order:1', { label: 'import', operation: 'orders' });
     }
     await forgetful();
     await elapse(9.9 * MINUTE);
     expect(app.log.matching(warning)).toEqual([]);
-    expect(app.locks.status().longHolds).toBe(0);
+    expect(app.admin.status().longHolds).toBe(0);
     expect(await reasonsOf(app)).toEqual([]);
     await elapse(30 * MINUTE);
     const [line = '', ...others] = app.log.matching(warning);
@@ -55,8 +55,8 @@ describe('warnHeldAfter', () => {
     expect(line).toMatch(
       /release\(\) may be missing.*acquire\(\) was called\n\s+at .*long-holds\.test\.ts:\d+:\d+/s,
     );
-    expect(app.locks.status().longHolds).toBe(1);
-    expect(app.locks.held()[0]?.callSite).toMatch(/^at .*long-holds\.test\.ts:\d+/);
+    expect(app.admin.status().longHolds).toBe(1);
+    expect(app.admin.held()[0]?.callSite).toMatch(/^at .*long-holds\.test\.ts:\d+/);
     const [reason = ''] = await reasonsOf(app);
     expect(reason).toMatch(
       /^1 hold longer than warnHeldAfter, the oldest for \d+\.\d s, label "import", acquired at .*long-holds\.test\.ts:\d+/,
@@ -96,7 +96,7 @@ describe('warnHeldAfter', () => {
       expect.stringMatching(/held for 1\.0 s.* Its work may hang\./),
     ]);
     expect(app.log.matching('was called')).toEqual([]);
-    expect(app.locks.status().longHolds).toBe(0);
+    expect(app.admin.status().longHolds).toBe(0);
   });
 
   it('does not report call sites in production', async () => {
@@ -105,7 +105,7 @@ describe('warnHeldAfter', () => {
     await app.locks.acquire('key', { label: 'import' });
     await elapse(2_000);
     expect(app.log.matching(warning)).toEqual([expect.stringMatching(/label "import".*set it to false\.$/)]);
-    expect(app.locks.held()[0]?.callSite).toBeUndefined();
+    expect(app.admin.held()[0]?.callSite).toBeUndefined();
     expect(await reasonsOf(app)).toEqual([expect.stringMatching(/label "import"$/)]);
   });
 
@@ -114,14 +114,14 @@ describe('warnHeldAfter', () => {
     await app.locks.acquire('key');
     await elapse(120 * MINUTE);
     expect(app.log.matching(warning)).toEqual([]);
-    expect(app.locks.status().longHolds).toBe(0);
-    expect(app.locks.held()[0]?.callSite).toBeUndefined();
+    expect(app.admin.status().longHolds).toBe(0);
+    expect(app.admin.held()[0]?.callSite).toBeUndefined();
   });
 
   it('captures at most a thousand call sites a second', async () => {
     const app = await start();
     await Promise.all(Array.from({ length: 3_000 }, (_, index) => app.locks.acquire(`key-${index}`)));
-    const captured = (): number => app.locks.held().filter(({ callSite }) => callSite !== undefined).length;
+    const captured = (): number => app.admin.held().filter(({ callSite }) => callSite !== undefined).length;
     expect(captured()).toBeLessThanOrEqual(2_000);
     expect(captured()).toBeGreaterThanOrEqual(1_000);
     await elapse(1_100);

@@ -33,7 +33,7 @@ function scene(): {
       resumes: () => true,
       pollNow: () => undefined,
       reconnected: () => undefined,
-      degraded: () => undefined,
+      locksLocally: () => undefined,
       warn: () => undefined,
     });
   const pass = (ms: number): void => {

@@ -9,7 +9,9 @@ import {
 import {
   DistributedLockModule,
   backoff,
+  getLockAdminToken,
   getLockServiceToken,
+  LockAdmin,
   LockOptionsError,
   LockService,
   MemoryLockStore,
@@ -441,11 +443,16 @@ describe('names of module instances', () => {
     expect(getLockServiceToken()).toBe(LockService);
     expect(getLockServiceToken('a')).toBe(getLockServiceToken('a'));
     expect(getLockServiceToken('a')).not.toBe(getLockServiceToken('b'));
+    expect(getLockAdminToken()).toBe(LockAdmin);
+    expect(getLockAdminToken('a')).toBe(getLockAdminToken('a'));
+    expect(getLockAdminToken('a')).not.toBe(getLockServiceToken('a'));
   });
 
   it('B3: an invalid name is rejected at once', () => {
     for (const name of ['', 7, null, {}] as unknown as string[]) {
-      expect(() => getLockServiceToken(name)).toThrow(/name of a lock module must be a non-empty string/);
+      for (const tokenOf of [getLockServiceToken, getLockAdminToken]) {
+        expect(() => tokenOf(name)).toThrow(/name of a lock module must be a non-empty string/);
+      }
       expect(() => DistributedLockModule.forRoot({ name, store: 'memory' })).toThrow(LockOptionsError);
     }
   });

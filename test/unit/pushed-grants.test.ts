@@ -23,7 +23,7 @@ function pushedTo(now: number, prepare: (grants: PushedGrants) => void, message:
     resumes: () => true,
     pollNow: () => undefined,
     reconnected: () => undefined,
-    degraded: () => undefined,
+    locksLocally: () => undefined,
     warn: () => undefined,
   };
   const grants = new PushedGrants(client);

@@ -171,7 +171,7 @@ describe('a lease between two holds', () => {
 
   it('P20: is reported by inspect with the token of its grant', async () => {
     const { store, app, other, key, tokens, all } = await resting();
-    const [here, there] = [await app.locks.inspect(key), await other.locks.inspect(key)];
+    const [here, there] = [await app.admin.inspect(key), await other.admin.inspect(key)];
     expect(here?.token).toBe(there?.token);
     expect(here?.token).toBe(tokens[0]);
     store.answer();
@@ -269,7 +269,7 @@ describe('a lease between two holds', () => {
   it('B23: is lost without an event when it is broken by force, since it has no hold', async () => {
     const { store, app, other, key, tokens, all } = await resting();
     const before = tokens.length;
-    expect(await other.locks.forceRelease(key)).toBe(true);
+    expect(await other.admin.forceRelease(key)).toBe(true);
     store.answer();
     expect(await within(2_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
     expect(app.events('lost')).toEqual([]);

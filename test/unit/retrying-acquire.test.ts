@@ -77,7 +77,7 @@ describe('the pauses of a call with retry', () => {
       limit: 1,
       holdAtLeast: 0,
       label: undefined,
-      name: 'default',
+      operation: 'default',
       skips: false,
     });
     got.catch((error: unknown) => (outcome.ended = String(error)));

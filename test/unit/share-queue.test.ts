@@ -220,14 +220,14 @@ describe('read locks and permits of one process', () => {
       Array.from({ length: 100 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
     );
     expect(new Set([first, ...readers].map(({ token }) => token)).size).toBe(101);
-    expect((await other.locks.inspect('key'))?.holders).toHaveLength(1);
+    expect((await other.admin.inspect('key'))?.holders).toHaveLength(1);
     expect(store.asked.length + store.reservations).toBeLessThan(10);
     const writer = other.locks.acquire('key', patient);
     await queuedIn(other, 'key');
     await first.release();
     for (const reader of readers.slice(1)) expect(await reader.release()).toBe('released');
     expect(readers[0]?.isHeld).toBe(true);
-    expect((await other.locks.inspect('key'))?.mode).toBe('shared');
+    expect((await other.admin.inspect('key'))?.mode).toBe('shared');
     await readers[0]?.release();
     const held = await within(10_000, 'the writer', writer);
     expect(held.token).toBeGreaterThan(Math.max(...readers.map(({ token }) => token)));
@@ -239,7 +239,7 @@ describe('read locks and permits of one process', () => {
     const { app, other } = await scene();
     const readers = [await app.locks.acquire('key', { mode: 'shared' })];
     for (let n = 0; n < 3; n++) readers.push(await app.locks.acquire('key', { mode: 'shared', ...patient }));
-    expect(await other.locks.forceRelease('key')).toBe(true);
+    expect(await other.admin.forceRelease('key')).toBe(true);
     await until('the losses are known', () => app.events('lost', 'key').length === 4);
     for (const reader of readers) {
       expect(reader.isHeld).toBe(false);
@@ -340,7 +340,7 @@ describe('read locks and permits of one process', () => {
       const reads = [1, 2, 3].map(() =>
         app.locks.withLock('key', { mode: 'shared', ...patient }, () => ended),
       );
-      await until('they read', () => app.locks.held().length === 3);
+      await until('they read', () => app.admin.held().length === 3);
       const write = app.locks.withLock('key', patient, () => undefined);
       await queuedIn(app, 'key');
       end();
@@ -355,7 +355,7 @@ describe('read locks and permits of one process', () => {
     const { app } = await scene();
     const tried = new Promise<LockHandle | null>((resolve) => {
       const events = app.locks.events.subscribe(({ type }) => {
-        if (type !== 'released' || app.locks.held().length > 0) return;
+        if (type !== 'released' || app.admin.held().length > 0) return;
         events.unsubscribe();
         void Promise.resolve().then(async () => {
           resolve(await app.locks.tryAcquire('key'));
@@ -382,7 +382,7 @@ describe('read locks and permits of one process', () => {
       const reads = [1, 2, 3].map(() =>
         app.locks.withLock('key', { mode: 'shared', ...patient }, () => ended),
       );
-      await until('they read', () => app.locks.held().length === 3);
+      await until('they read', () => app.admin.held().length === 3);
       store.failure = REFUSED;
       const second = await app.locks.acquire('key', { mode: 'shared', fair: true, ...patient });
       store.failure = undefined;
@@ -390,7 +390,7 @@ describe('read locks and permits of one process', () => {
       store.twist = () => elapse(30);
       let fair: Promise<LockHandle> | undefined;
       const events = app.locks.events.subscribe(({ type }) => {
-        if (type !== 'released' || app.locks.held().length !== 1) return;
+        if (type !== 'released' || app.admin.held().length !== 1) return;
         fair ??= Promise.resolve().then(() =>
           app.locks.acquire('key', { mode: 'shared', fair: true, ...patient }),
         );
@@ -400,7 +400,7 @@ describe('read locks and permits of one process', () => {
       events.unsubscribe();
       await (await within(10_000, 'the fair reader', fair ?? Promise.reject(new Error('none')))).release();
       await elapse(200);
-      expect((await other.locks.inspect('key'))?.holders).toHaveLength(1);
+      expect((await other.admin.inspect('key'))?.holders).toHaveLength(1);
       await second.release();
       expect(await other.locks.isLocked('key')).toBe(false);
     } finally {
@@ -442,7 +442,7 @@ describe('read locks and permits of one process', () => {
       'after',
       async ({ app, store }: Changing) => {
         store.breakFailure = new LockStoreError('no answer', { inDoubt: true, retryable: true });
-        expect(await rejectionOf(app.locks.forceRelease('key', { by: 'me' }))).toBeInstanceOf(
+        expect(await rejectionOf(app.admin.forceRelease('key', { by: 'me' }))).toBeInstanceOf(
           LockUnavailableError,
         );
       },
@@ -550,9 +550,9 @@ describe('read locks and permits of one process', () => {
     const { app, other } = await scene();
     const kept = await app.locks.acquire('key', { mode: 'shared' });
     const short = await app.locks.acquire('key', { mode: 'shared', leaseTime: 60_000, ...patient });
-    expect((await other.locks.inspect('key'))?.holders).toHaveLength(2);
+    expect((await other.admin.inspect('key'))?.holders).toHaveLength(2);
     await short.release();
-    expect((await other.locks.inspect('key'))?.holders).toHaveLength(1);
+    expect((await other.admin.inspect('key'))?.holders).toHaveLength(1);
     await kept.release();
   });
 });

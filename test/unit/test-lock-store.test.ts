@@ -6,6 +6,7 @@ import {
   DistributedLockModule,
   Locked,
   LockLostError,
+  LockAdmin,
   LockService,
   LockTimeoutError,
   LockUnavailableError,
@@ -108,7 +109,8 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
 
   it('renews as often as the skipped time requires', async () => {
     const store = new TestLockStore({ frozen });
-    const locks = (await start(store)).get(LockService);
+    const module = await start(store);
+    const locks = module.get(LockService);
     const events: LockEvent[] = [];
     locks.events.subscribe((event) => events.push(event));
     const lock = await locks.acquire('k');
@@ -116,7 +118,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await store.advance(600_000);
     expect(lock.isHeld).toBe(true);
     expect(events.filter(({ type }) => type === 'renewed').length).toBeGreaterThanOrEqual(55);
-    const info = await locks.inspect('k');
+    const info = await module.get(LockAdmin).inspect('k');
     expect(info?.acquiredAt).toBe(since);
     expect(info?.remaining).toBeGreaterThan(0);
     expect((info?.expiresAt ?? 0) - since).toBeGreaterThan(600_000);
@@ -125,11 +127,12 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
 
   it('keeps the lock of another process until the test releases it', async () => {
     const store = new TestLockStore({ frozen });
-    const locks = (await start(store)).get(LockService);
+    const module = await start(store);
+    const locks = module.get(LockService);
     const other = await store.hold(['a', 'b'], { label: 'a test' });
     await store.advance(600_000);
     expect(await locks.tryAcquire('b')).toBeNull();
-    expect((await locks.inspect('a'))?.label).toBe('a test');
+    expect((await module.get(LockAdmin).inspect('a'))?.label).toBe('a test');
     await other.release();
     expect(await locks.isLocked('a')).toBe(false);
   });
@@ -170,10 +173,11 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
 
   it('is unavailable for one key only', async () => {
     const store = new TestLockStore({ frozen });
-    const locks = (await start(store)).get(LockService);
+    const module = await start(store);
+    const locks = module.get(LockService);
     store.setUnavailable('a');
     await expect(locks.acquire(['a', 'b'])).rejects.toBeInstanceOf(LockUnavailableError);
-    await expect(locks.inspect('a')).rejects.toBeInstanceOf(LockUnavailableError);
+    await expect(module.get(LockAdmin).inspect('a')).rejects.toBeInstanceOf(LockUnavailableError);
     await (await locks.acquire('b')).release();
     store.setAvailable('a');
     await (await locks.acquire('a')).release();
@@ -252,7 +256,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     const locks = module.get(LockService);
     store.setUnavailable();
     const lock = await locks.acquire('k', { leaseTime: 10_000 });
-    expect(lock.degraded).toBe(true);
+    expect(lock.local).toBe(true);
     await store.advance(10_000);
     expect(lock.isHeld).toBe(false);
     store.setAvailable();

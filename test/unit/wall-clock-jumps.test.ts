@@ -71,7 +71,7 @@ const options = {
   limit: 1,
   holdAtLeast: 0,
   label: undefined,
-  name: 'default',
+  operation: 'default',
   skips: false,
 } as const;
 

@@ -43,10 +43,10 @@ interface Order {
   readonly asks: boolean;
 }
 
-async function breakIt(context: CommandContext, { locks }: OpenLocks, order: Order): Promise<number> {
+async function breakIt(context: CommandContext, { admin }: OpenLocks, order: Order): Promise<number> {
   const { key, token, asks } = order;
   const shown = printable(key);
-  const lock = await locks.inspect(key);
+  const lock = await admin.inspect(key);
   if (lock === null) return refused(context, 'free', `${shown} is free; there is nothing to break.`, null);
   const holder = lock.holders.find((one) => String(one.token ?? NO_TOKEN) === token);
   if (holder === undefined) return notHeldUnder(context, order, lock);
@@ -56,11 +56,11 @@ async function breakIt(context: CommandContext, { locks }: OpenLocks, order: Ord
     if (!(await confirmed(question))) return refused(context, 'declined', 'Nothing was broken.', lock);
   }
   // The confirmation took time: the store compares the hold again, in the step that breaks it.
-  const outcome = await locks.breakHold(key, { owner: holder.owner, token: holder.token });
+  const outcome = await admin.breakHold(key, holder);
   if (outcome === 'free') {
     return refused(context, 'free', `${shown} was given back just now; there was nothing to break.`, null);
   }
-  if (outcome === 'held-by-others') return notHeldUnder(context, order, await locks.inspect(key));
+  if (outcome === 'held-by-others') return notHeldUnder(context, order, await admin.inspect(key));
   const { output } = context;
   if (output.json) output.document({ broken: true, lock: lockDocument(broken, Date.now()) });
   else {

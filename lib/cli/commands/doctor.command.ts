@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as elapse } from 'node:timers/promises';
+import type { LockAdmin } from '../../api/lock-admin.js';
 import type { LockService } from '../../api/lock.service.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import type { StoreConnection } from '../../model/lock-status.js';
@@ -100,11 +101,11 @@ export async function examineLocks(
   try {
     const { handle, finding } = await tryLock(holder.locks, key);
     findings.push(finding);
-    const { name } = holder.locks.status().store;
+    const { name } = holder.admin.status().store;
     if (!isExamined) findings.unshift(...(await storeFindings(holder, key)));
-    const grants = await grantsFinding(holder.locks);
+    const grants = await grantsFinding(holder.admin);
     if (grants !== undefined && !finding.text.includes(grants.text)) findings.push(grants);
-    if (handle !== undefined) findings.push(await wakeUpFinding(holder.locks, waiter.locks, handle));
+    if (handle !== undefined) findings.push(await wakeUpFinding(holder, waiter, handle));
     return { server: `Locks in ${name}`, findings };
   } finally {
     await Promise.all([holder.close(), waiter.close()]);
@@ -131,16 +132,19 @@ async function tryLock(
 }
 
 /** Why the store grants no locks: a missing right or table, or too few replicas. The trial may have got one regardless. */
-async function grantsFinding(locks: LockService): Promise<Finding | undefined> {
-  const { store } = await locks.probe();
+async function grantsFinding(admin: LockAdmin): Promise<Finding | undefined> {
+  const { store } = await admin.probe();
   if (store.failingSince === undefined) return undefined;
   const { error, remedy } = store;
   return problem('grants', [error?.message ?? 'it does not answer', remedy].filter(Boolean).join('. '));
 }
 
 /** The warnings of the store's own start check, and its latency. */
-async function storeFindings({ locks, warnings }: OpenLocks, key: string): Promise<readonly Finding[]> {
-  const { description, reachable } = locks.status().store;
+async function storeFindings(
+  { locks, admin, warnings }: OpenLocks,
+  key: string,
+): Promise<readonly Finding[]> {
+  const { description, reachable } = admin.status().store;
   const warned = warnings
     .filter((one) => !one.startsWith("Locks can't be taken"))
     .map((one) => warning('store', one));
@@ -162,12 +166,12 @@ async function storeFindings({ locks, warnings }: OpenLocks, key: string): Promi
 }
 
 /** Whether a waiter is notified when the lock is released. Releases it. */
-async function wakeUpFinding(holder: LockService, waiter: LockService, held: LockHandle): Promise<Finding> {
-  const waiting = waiter.acquire(held.key, { waitTime: WAKE_UP_WAIT, label: 'doctor' });
+async function wakeUpFinding(holder: OpenLocks, waiter: OpenLocks, held: LockHandle): Promise<Finding> {
+  const waiting = waiter.locks.acquire(held.key, { waitTime: WAKE_UP_WAIT, label: 'doctor' });
   // Its rejection is handled below.
   waiting.catch(() => undefined);
   try {
-    await untilQueued(holder, held.key);
+    await untilQueued(holder.admin, held.key);
     const releasedAt = performance.now();
     await held.release();
     const next = await waiting;
@@ -175,7 +179,7 @@ async function wakeUpFinding(holder: LockService, waiter: LockService, held: Loc
     await next.release();
     const after = `${took.toFixed(1)} ms after its release`;
     if (took < SLOWEST_MESSAGE) return ok('pub/sub', `the waiter had the lock ${after}`);
-    const { name, connections = [] } = waiter.status().store;
+    const { name, connections = [] } = waiter.admin.status().store;
     const text = `the waiter had the lock ${after}, and not by a message. ${SLOWLY}`;
     if (hasListeningOff(name, connections)) {
       return warning('pub/sub', `${text} So it was chosen with postgresStore({ listen: false }).`);
@@ -195,7 +199,7 @@ function hasListeningOff(name: string, connections: readonly StoreConnection[]):
 }
 
 /** A lock released before the waiter is queued would be free, and nobody would be notified. */
-async function untilQueued(locks: LockService, key: string): Promise<void> {
+async function untilQueued(admin: LockAdmin, key: string): Promise<void> {
   const end = performance.now() + WAKE_UP_WAIT / 2;
-  while (((await locks.inspect(key))?.waiting ?? 0) === 0 && performance.now() < end) await elapse(10);
+  while (((await admin.inspect(key))?.waiting ?? 0) === 0 && performance.now() < end) await elapse(10);
 }

@@ -26,7 +26,7 @@ Exit codes: 0, also when no lock is held; 64 usage; 69 the store can't be asked.
     const match = args.text('match') ?? '*';
     const { locks, total, where } = await withLocks(context, async (open) => {
       const oldest = new OldestLocks(limit);
-      for await (const lock of heldLocks(open.locks, match)) oldest.add(lock);
+      for await (const lock of heldLocks(open.admin, match)) oldest.add(lock);
       return { locks: oldest.all, total: oldest.total, where: open.where };
     });
     const now = Date.now();

@@ -121,12 +121,12 @@ async function underLock(
 
 /** The exit code if a signal ended the wait. */
 async function acquireOrExitCode(
-  { locks }: OpenLocks,
+  { locks, admin }: OpenLocks,
   signals: ForwardedSignals,
   { key, options }: Order,
 ): Promise<LockHandle | number> {
   // Connects first: the time for that is not part of the wait, and a signal must not wait for it.
-  await Promise.race([locks.probe(), signals.interrupted]);
+  await Promise.race([admin.probe(), signals.interrupted]);
   try {
     const handle = await locks.acquire(key, { ...options, signal: signals.ended });
     if (signals.exitCode === undefined) return handle;
@@ -135,7 +135,7 @@ async function acquireOrExitCode(
   } catch (error) {
     if (signals.exitCode !== undefined) return signals.exitCode;
     if (error instanceof LockTimeoutError) {
-      const info = await locks.inspect(key).catch(() => null);
+      const info = await admin.inspect(key).catch(() => null);
       const now = Date.now();
       const holders = info?.holders.map((holder) => holderText(holder, now)).join('; ');
       if (holders !== undefined) error.message += ` Held by ${holders}.`;

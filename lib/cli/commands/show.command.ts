@@ -17,7 +17,7 @@ Exit codes: 0 held; 1 free; 64 usage; 69 the store can't be asked.`,
   async run(context) {
     const { args, output } = context;
     const key = args.key();
-    const lock = await withLocks(context, ({ locks }) => locks.inspect(key));
+    const lock = await withLocks(context, ({ admin }) => admin.inspect(key));
     const now = Date.now();
     if (output.json) output.document(lockDocument(lock, now));
     else if (lock === null) output.lines(`${printable(key)} is free`);

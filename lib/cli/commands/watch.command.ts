@@ -61,13 +61,13 @@ async function watchFor(output: Output, changes: LockChanges, look: Look, interv
   }
 }
 
-async function lookAt({ locks }: OpenLocks, key: string | undefined, match: string): ReturnType<Look> {
+async function lookAt({ admin }: OpenLocks, key: string | undefined, match: string): ReturnType<Look> {
   if (key !== undefined) {
-    const lock = await locks.inspect(key);
+    const lock = await admin.inspect(key);
     return lock === null ? [] : [lock];
   }
   const found = [];
-  for await (const lock of heldLocks(locks, match)) found.push(lock);
+  for await (const lock of heldLocks(admin, match)) found.push(lock);
   return found;
 }
 

@@ -17,7 +17,7 @@ export interface HeldRow extends LockAddress {
   readonly id: string;
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number | null;
-  readonly name: string;
+  readonly operation: string;
   readonly label: string;
   readonly token: number | null;
   readonly holder: string;
@@ -98,18 +98,18 @@ export function heldRows(
   const rows: HeldRow[] = [];
   for (const { client, instance, host, pid, at, age, held } of overview.processes) {
     for (const hold of held) {
-      const { key, mode, limit, name, label, token, heldFor, remaining, renewalError, degraded } = hold;
+      const { key, mode, limit, operation, label, token, heldFor, remaining, renewalError, local } = hold;
       const address = addressId({ key, instance });
-      // Degraded holds are not in the store, where later holds exclude them.
-      if (!degraded && isFollowedBy(hold, at, reported.get(address)?.latest)) continue;
-      if (!degraded && isBroken({ key, instance }, token, at)) continue;
+      // Local holds are not in the store, where later holds exclude them.
+      if (!local && isFollowedBy(hold, at, reported.get(address)?.latest)) continue;
+      if (!local && isBroken({ key, instance }, token, at)) continue;
       rows.push({
         id: `${client} ${String(token)} ${key}`,
         key,
         instance,
         mode,
         limit,
-        name,
+        operation,
         label: label ?? '',
         token,
         holder: hostAndPid({ host, pid }),
@@ -117,7 +117,7 @@ export function heldRows(
         left: Math.max(0, remaining - age),
         leftIsBound: false,
         waiting: waiting.get(address) ?? 0,
-        trouble: degraded
+        trouble: local
           ? 'held in that process only'
           : renewalError === null
             ? ''
@@ -128,7 +128,7 @@ export function heldRows(
   return [...rows, ...listedRows(overview, listed, reported, isBroken)];
 }
 
-/** The holds of one lock that processes report. Without degraded holds, which the store does not have. */
+/** The holds of one lock that processes report. Without local holds, which the store does not have. */
 interface ReportedHolds {
   readonly latest: ShownHold;
   /** Tokens by client. */
@@ -139,7 +139,7 @@ function reportedHolds(processes: readonly Process[]): ReadonlyMap<string, Repor
   const reported = new Map<string, ReportedHolds>();
   for (const { client, instance, held } of processes) {
     for (const hold of held) {
-      if (hold.degraded) continue;
+      if (hold.local) continue;
       const address = addressId({ key: hold.key, instance });
       const { latest, tokens } = reported.get(address) ?? {
         latest: hold,
@@ -193,7 +193,7 @@ function listedRows(
         instance,
         mode,
         limit,
-        name: '',
+        operation: '',
         label: label ?? '',
         token,
         holder: hostAndPid(process),
@@ -249,7 +249,8 @@ export function filtered<R extends HeldRow | WaitRow>(rows: readonly R[], text: 
   if (words.length === 0) return rows;
   return rows.filter((row) => {
     const texts: unknown[] = [row.key, row.instance];
-    if ('holder' in row) texts.push(row.holder, row.label, row.name, row.token, sharing(row.mode, row.limit));
+    if ('holder' in row)
+      texts.push(row.holder, row.label, row.operation, row.token, sharing(row.mode, row.limit));
     // `join` leaves out null.
     const all = texts.join('\n').toLowerCase();
     return words.every((word) => all.includes(word));

@@ -72,7 +72,7 @@ export const heldColumns: readonly Column<HeldRow>[] = [
   lockColumn,
   { id: 'mode', title: 'mode', cell: ({ mode, limit }) => sharing(mode, limit), by: ({ mode }) => mode },
   { id: 'holder', title: 'host / pid', by: ({ holder }) => holder },
-  { id: 'label', title: 'label', by: ({ label, name }) => label || name },
+  { id: 'label', title: 'label', by: ({ label, operation }) => label || operation },
   numberColumn('token', 'token', String),
   numberColumn('heldFor', 'held for', duration, 'since'),
   {
@@ -178,7 +178,7 @@ function troublesOf({ health, age }: Process): readonly string[] {
   const troubles: string[] = [];
   if (age > 10_000) troubles.push('has not been heard lately');
   if (health.closing) troubles.push('shuts down');
-  if (health.degraded) troubles.push('takes locks in itself only');
+  if (health.local) troubles.push('takes locks in itself only');
   else if (health.reachable === false)
     troubles.push(`store out of reach${health.error === null ? '' : `: ${health.error}`}`);
   if (health.renewalsFailing > 0) troubles.push(`${count(health.renewalsFailing, 'lease')} not renewed`);

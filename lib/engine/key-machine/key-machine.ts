@@ -115,7 +115,7 @@ export interface LeaseGrant {
   /** Whether the grant was pushed and has to be claimed. */
   readonly unclaimed: boolean;
   /** Whether the grant holds in this process only (B65). */
-  readonly degraded: boolean;
+  readonly local: boolean;
   /** How many tokens came with it, that of the first hold included; 1 if left out. */
   readonly tokens?: number | undefined;
   /** Whether other processes are known to wait. */

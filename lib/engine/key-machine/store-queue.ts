@@ -446,7 +446,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private deliver(
     entry: QueueEntry<C>,
     caller: C,
-    { token, since, degraded = false, tokens, othersWait }: Grant,
+    { token, since, local = false, tokens, othersWait }: Grant,
     turnFrom: MonotonicMs | undefined,
     startedAt: MonotonicMs,
     lease: number,
@@ -455,7 +455,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   ): void {
     this.remove(entry);
     const deadline = this.effects.leases.deadlineOf(startedAt, lease);
-    const grant = { token, since, startedAt, deadline, unclaimed, degraded, tokens, othersWait, turnFrom };
+    const grant = { token, since, startedAt, deadline, unclaimed, local, tokens, othersWait, turnFrom };
     this.machine.granted(entry, caller, grant, now);
   }
 

@@ -7,7 +7,7 @@ import {
   type DecoratedCall,
   type LockOptions,
 } from '../../model/lock.options.js';
-import { DEFAULT_NAME } from '../../model/lock-kind.js';
+import { DEFAULT_OPERATION } from '../../model/lock-kind.js';
 import { check, checkNames, checkObject, checkOneOf } from '../../model/option-checks.js';
 
 /** The type of `onBusy`, for decorators of your own. {@link LockedDecorator} checks that it fits the method. */
@@ -122,7 +122,7 @@ export function resolveLockedOptions<
 >(
   where: string,
   given: string | LockedOptions<Args, This, Busy>,
-  name = DEFAULT_NAME,
+  operation = DEFAULT_OPERATION,
 ): ResolvedLockedOptions {
   const options = typeof given === 'string' ? { key: given } : given;
   checkNames(where, checkObject(where, options), KNOWN);
@@ -138,6 +138,6 @@ export function resolveLockedOptions<
     onBusy: onBusy as 'throw' | 'skip' | UnknownFunction,
     instance,
     returns,
-    lock: { ...lock, [DECORATED]: { name, skips: onBusy !== 'throw' } },
+    lock: { ...lock, [DECORATED]: { operation, skips: onBusy !== 'throw' } },
   };
 }

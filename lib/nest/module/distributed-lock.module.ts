@@ -14,6 +14,7 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { LockAdmin } from '../../api/lock-admin.js';
 import { LockService } from '../../api/lock.service.js';
 import { LockEngine } from '../../engine/lock-engine.js';
 import { answerErrorsOf, LockOptionsError } from '../../model/lock.errors.js';
@@ -27,6 +28,7 @@ import {
 } from './distributed-lock.options.js';
 import { LockLifecycle, LockLifecycleModule } from './lock-lifecycle.js';
 import {
+  getLockAdminToken,
   getLockOptionsToken,
   getLockServiceToken,
   serveGivenObjects,
@@ -37,8 +39,8 @@ import { onePerProcess } from './one-per-process.js';
 /** Options that are given where the module is imported, not by a factory. */
 export interface DistributedLockModuleExtras {
   /**
-   * Registers the `LockService` under a name, for `@InjectLockService(name)` and `@Locked({ instance: name })`, so that
-   * one application can import several modules.
+   * Registers the `LockService` and `LockAdmin` under a name, for `@InjectLockService(name)`, `@InjectLockAdmin(name)` and
+   * `@Locked({ instance: name })`, so that one application can import several modules.
    */
   readonly name?: string | undefined;
   /**
@@ -67,11 +69,15 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
       global: extras.isGlobal ?? true,
       imports: [...(definition.imports ?? []), LockLifecycleModule],
       providers: [...(definition.providers ?? []), ...providersOf(extras.name)],
-      exports: [getLockServiceToken(extras.name), getLockOptionsToken(extras.name)],
+      exports: [
+        getLockServiceToken(extras.name),
+        getLockAdminToken(extras.name),
+        getLockOptionsToken(extras.name),
+      ],
     }))
     .build();
 
-/** Provides `LockService` and makes `@Locked` work on handlers. Import it once, into the root module. */
+/** Provides `LockService` and `LockAdmin`, and makes `@Locked` work on handlers. Import it once, into the root module. */
 @onePerProcess('DistributedLockModule')
 @Module({})
 export class DistributedLockModule
@@ -115,6 +121,7 @@ export class DistributedLockModule
 
 function providersOf(name: string | undefined): Provider[] {
   const service = getLockServiceToken(name);
+  const admin = getLockAdminToken(name);
   return [
     { provide: getLockOptionsToken(name), useExisting: MODULE_OPTIONS_TOKEN },
     {
@@ -136,6 +143,7 @@ function providersOf(name: string | undefined): Provider[] {
         new LockService(engine, options.waitTime, options.maxWaiting),
       inject: [ENGINE, RESOLVED_OPTIONS],
     },
+    { provide: admin, useFactory: (engine: LockEngine) => new LockAdmin(engine), inject: [ENGINE] },
     {
       provide: APP_INTERCEPTOR,
       useFactory: (lifecycle: LockLifecycle) => new LockInterceptor(() => lifecycle.defaultOrigin),
@@ -148,17 +156,18 @@ function providersOf(name: string | undefined): Provider[] {
         { http, rpc }: ResolvedModuleOptions,
         engine: LockEngine,
         locks: LockService,
+        lockAdmin: LockAdmin,
         lifecycle: LockLifecycle,
         adapterHost: HttpAdapterHost,
       ): ExceptionFilter => {
-        answerErrorsOf([engine, locks], {
+        answerErrorsOf([engine, locks, lockAdmin], {
           http: http && { ...http, busyReason: STATUS_CODES[http.busyStatus] ?? 'Error' },
           rpc,
         });
         if (http !== false) filterGateways(modules);
         return lastGlobalFilter(modules, () => lifecycle.defaultOrigin, adapterHost);
       },
-      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service, LockLifecycle, HttpAdapterHost],
+      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service, admin, LockLifecycle, HttpAdapterHost],
     },
   ];
 }

@@ -89,7 +89,7 @@ interface CommonOptions {
   /**
    * What happens to calls for a lock while the store is unreachable, that is, without a connection or a reply. With `'throw'`
    * they fail with a `LockUnavailableError`. With `'local'` locks are acquired in this process only until the store is back:
-   * **other processes are not kept out meanwhile**. `handle.degraded` marks each such hold; a `degraded` event and a log line
+   * **other processes are not kept out meanwhile**. `handle.local` marks each such hold; a `local` event and a log line
    * report each change. It does not affect holds that the store granted before: they are lost if they can't be renewed in
    * time. A store that replies with a refusal is not unreachable. A custom store sets `unreachable` of its `LockStoreError`.
    *

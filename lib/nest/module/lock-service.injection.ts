@@ -1,19 +1,28 @@
 import 'reflect-metadata';
 import type { InjectionToken } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
+import { LockAdmin } from '../../api/lock-admin.js';
 import { LockService } from '../../api/lock.service.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import { shown } from '../../model/option-checks.js';
 
 /** The injection token of a `LockService`: the class itself, or a string for a module instance with a `name`. */
 export function getLockServiceToken(name?: string): typeof LockService | string {
-  if (name === undefined) return LockService;
+  return name === undefined ? LockService : named('LockService', name);
+}
+
+/** The injection token of a `LockAdmin`: the class itself, or a string for a module instance with a `name`. */
+export function getLockAdminToken(name?: string): typeof LockAdmin | string {
+  return name === undefined ? LockAdmin : named('LockAdmin', name);
+}
+
+function named(provided: string, name: string): string {
   if (typeof name !== 'string' || name === '') {
     throw new LockOptionsError(
       `The name of a lock module must be a non-empty string, or be left out; got ${shown(name)}.`,
     );
   }
-  return `LockService of DistributedLockModule.forRoot({ name: '${name}' })`;
+  return `${provided} of DistributedLockModule.forRoot({ name: '${name}' })`;
 }
 
 /** The injection token of the options of a module instance, for modules of this package that open sessions of their own. */

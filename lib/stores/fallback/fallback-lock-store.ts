@@ -83,8 +83,7 @@ class FallbackSession implements LockStoreSession {
   ) {
     this.timers = new SessionTimers(client);
     this.local = new LocalLocks(client, (owner, grant) => {
-      if (this.breaker.isOpen && this.local.onGrant(owner))
-        client.granted(owner, { ...grant, degraded: true });
+      if (this.breaker.isOpen && this.local.onGrant(owner)) client.granted(owner, { ...grant, local: true });
     });
     const opened = store.open({
       ...client,
@@ -104,7 +103,7 @@ class FallbackSession implements LockStoreSession {
       () => client.now(),
       this.timers.retry,
       (cause) => {
-        client.degraded(true, cause);
+        client.locksLocally(true, cause);
         this.pollSoon();
       },
       () => {
@@ -324,7 +323,7 @@ class FallbackSession implements LockStoreSession {
     // Before any caller asks the store for the same locks.
     this.sendCancels();
     this.local.endWaits();
-    this.client.degraded(false);
+    this.client.locksLocally(false);
     this.client.reconnected();
   }
 

@@ -75,7 +75,7 @@ export class LocalLocks {
     // The engine cancels a waiter that can't wait.
     const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
     if (isOver) this.forget(request.owner);
-    return reply.outcome === 'granted' ? { ...reply, degraded: true } : reply;
+    return reply.outcome === 'granted' ? { ...reply, local: true } : reply;
   }
 
   /** Notes that the owner receives a grant; false if it no longer waits. */

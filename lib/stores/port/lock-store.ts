@@ -75,7 +75,7 @@ export interface LockStoreClient {
    * Reports that from now on locks are acquired in this process only, and why; or, with `false`, that they are acquired in
    * the store again. For stores with a fallback.
    */
-  degraded(isLocal: boolean, cause?: LockStoreError): void;
+  locksLocally(isLocal: boolean, cause?: LockStoreError): void;
   /** Writes a line to the operator's log. */
   warn(message: string): void;
 }
@@ -278,7 +278,7 @@ export interface Grant {
   /** Whether waiters of other sessions are known; not if left out. */
   readonly othersWait?: boolean;
   /** Whether the grant holds in this process only; not if left out. */
-  readonly degraded?: boolean;
+  readonly local?: boolean;
 }
 
 export type AcquireReply =
@@ -299,9 +299,14 @@ export interface PushedGrant extends Grant {
   readonly turnFrom?: MonotonicMs;
 }
 
-/** Identifies a hold by what `inspect` returned. Everything that is given has to match; at least one field is given. */
+/**
+ * Identifies a hold by its owner, its token, or both, as `inspect` returns them. Everything that is given has to match; at
+ * least one field is given.
+ */
 export interface NamedHold {
+  /** An owner is used for one acquisition, so a later hold of the same process has another one. */
   readonly owner?: string | undefined;
+  /** As `inspect` or the handle returns it. */
   readonly token?: number | undefined;
 }
 

@@ -90,7 +90,7 @@ export function openQuorum(
         client.reconnected(concerns);
       },
       // A single member's fallback is not that of the quorum.
-      degraded: () => undefined,
+      locksLocally: () => undefined,
       warn: (message) => client.warn(`${memberName}: ${message}`),
     };
   }

@@ -65,7 +65,7 @@ export function connectionRules(scene: StoreScene): void {
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
     const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-    await until('it waits', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    await until('it waits', async () => (await holder.admin.inspect(key))?.waiting === 1);
     const deliver = proxy.hold('replies', scene.brings);
     await handle.release();
     expect(proxy.cut(scene.brings)).toBeGreaterThan(0);
@@ -83,7 +83,7 @@ export function connectionRules(scene: StoreScene): void {
     const key = scene.key();
     const handle = await holder.locks.acquire(key);
     const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-    await until('it waits', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    await until('it waits', async () => (await holder.admin.inspect(key))?.waiting === 1);
     const accepted = proxy.connectionsAccepted;
     for (const connection of mute) connection.swallow('replies');
     await handle.release();
@@ -161,14 +161,14 @@ export function connectionRules(scene: StoreScene): void {
     const app = await scene.app({ port: proxy.port, onUnavailable: 'local' });
     await proxy.refuse();
     proxy.cut();
-    const degraded = await app.locks.acquire(scene.key(), { waitTime: 10_000 });
-    expect(degraded.degraded).toBe(true);
-    await degraded.release();
-    const back = next(app.locks.events, (event) => event.type === 'degraded' && !event.local, 15_000);
+    const localHold = await app.locks.acquire(scene.key(), { waitTime: 10_000 });
+    expect(localHold.local).toBe(true);
+    await localHold.release();
+    const back = next(app.locks.events, (event) => event.type === 'local' && !event.local, 15_000);
     await proxy.accept();
     await back;
     const handle = await app.locks.acquire(scene.key());
-    expect(handle.degraded).toBe(false);
+    expect(handle.local).toBe(false);
     await handle.release();
     await scene.nothingLeft();
   });

@@ -124,7 +124,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await extended(handle, 35_000);
     const other = await app({ ports: [port] });
     expect(await reached(() => other.locks.tryAcquire(held))).toBeNull();
-    expect((await other.locks.inspect(held))?.token).toBe(handle.token);
+    expect((await other.admin.inspect(held))?.token).toBe(handle.token);
     expect(await handle.release()).toBe('released');
     const second = await other.locks.acquire(held, patient);
     expect(second.token).toBeGreaterThan(handle.token);
@@ -165,7 +165,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     // The servers keep the positions of silent clients for 8 to 20 s.
     await until(
       'the silent waiters are removed',
-      async () => (await holder.locks.inspect(held))?.waiting === 1,
+      async () => (await holder.admin.inspect(held))?.waiting === 1,
       {
         deadline: 30_000,
         every: 100,

@@ -22,7 +22,7 @@ export function lostMessageRules(scene: StoreScene): void {
       const lost = proxy.loseReply(about(key));
       const handle = await within(10_000, 'the lock', app.locks.acquire(key, { waitTime: 10_000 }));
       await lost;
-      const info = await other.locks.inspect(key);
+      const info = await other.admin.inspect(key);
       expect(info?.holders).toHaveLength(1);
       expect(info?.waiting).toBe(0);
       expect(info?.token).toBe(handle.token);
@@ -55,7 +55,7 @@ export function lostMessageRules(scene: StoreScene): void {
     const lost = proxy.loseReply(scene.queues(key));
     const waiting = app.locks.acquire(key, { waitTime: 30_000 });
     await lost;
-    await until('it waits', async () => (await holder.locks.inspect(key))?.waiting === 1);
+    await until('it waits', async () => (await holder.admin.inspect(key))?.waiting === 1);
     await handle.release();
     await (await within(10_000, 'the lock', waiting)).release();
     await scene.nothingLeft();

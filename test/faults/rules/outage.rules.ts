@@ -26,13 +26,13 @@ export function outageRules(scene: OutageScene): void {
     const mend = await cutOff(proxy);
     try {
       expect(await reported).toMatchObject({ error: { name: 'LockUnavailableError', keys: [] } });
-      expect(app.locks.status().store).toMatchObject({ reachable: false, error: expect.any(Error) });
+      expect(app.admin.status().store).toMatchObject({ reachable: false, error: expect.any(Error) });
       expect(app.log.matching("Locks can't be taken: ")).toHaveLength(1);
     } finally {
       await mend();
     }
     await until('it is back', () => app.events('available').length > 0, { deadline: 15_000 });
-    expect(app.locks.status().store).toMatchObject({ reachable: true, error: undefined });
+    expect(app.admin.status().store).toMatchObject({ reachable: true, error: undefined });
     await held.release();
     await (await waiting).release();
     expect(app.log.matching("Locks can't be taken: ")).toHaveLength(1);
@@ -62,11 +62,11 @@ export function outageRules(scene: OutageScene): void {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port });
     await (await app.locks.acquire(scene.key())).release();
-    expect(app.locks.status().store.reachable).toBe(true);
+    expect(app.admin.status().store.reachable).toBe(true);
     await proxy.refuse();
     proxy.cut();
-    await until('the status says so', () => app.locks.status().store.reachable === false);
+    await until('the status says so', () => app.admin.status().store.reachable === false);
     await proxy.accept();
-    await until('it is back', () => app.locks.status().store.reachable === true, { deadline: 15_000 });
+    await until('it is back', () => app.admin.status().store.reachable === true, { deadline: 15_000 });
   });
 }

@@ -41,7 +41,7 @@ export function releaseRules(scene: StoreScene): void {
     for (let round = 0; round < 20; round++) {
       const key = scene.key();
       await app.locks.withLock(key, () => undefined);
-      const [seen, listed] = await Promise.all([app.locks.inspect(key), app.locks.list({ match: key })]);
+      const [seen, listed] = await Promise.all([app.admin.inspect(key), app.admin.list({ match: key })]);
       expect([seen, listed.locks]).toEqual([null, []]);
     }
     await scene.nothingLeft();

@@ -57,7 +57,7 @@ describe('O25: nestjs-distributed-lock list', () => {
     const other = await scene.app();
     other.locks.acquire(first, { waitTime: 60_000 }).catch(() => undefined);
     await queuedIn(other, first);
-    await until('it waits in Redis', async () => (await app.locks.inspect(first))?.waiting === 1);
+    await until('it waits in Redis', async () => (await app.admin.inspect(first))?.waiting === 1);
 
     const ended = await runHere(['list', '--redis', scene.url]);
     expect(ended).toMatchObject({
@@ -169,7 +169,7 @@ describe('O25: nestjs-distributed-lock show', () => {
     const held = await app.locks.acquire(key, { label: 'import', leaseTime: 600_000 });
     const other = await scene.app();
     other.locks.acquire(key, { waitTime: 60_000, label: 'next' }).catch(() => undefined);
-    await until('it waits in Redis', async () => (await app.locks.inspect(key))?.waiting === 1);
+    await until('it waits in Redis', async () => (await app.admin.inspect(key))?.waiting === 1);
     const { code, stdout, stderr } = await runHere(['show', key, '--redis', scene.url]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');

@@ -15,7 +15,7 @@ describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', 
     const key = scene.key();
     const running = lock([key, ...(await shortLease(scene)), ...node(SIGNALS)]);
     await running.wrote(/ready/);
-    expect(await app.locks.forceRelease(key)).toBe(true);
+    expect(await app.admin.forceRelease(key)).toBe(true);
     const ended = await running.ended();
     expect(ended).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
     expect(ended.stderr).toContain('the lock is lost, so the command is told to end (TERM)');
@@ -31,7 +31,7 @@ describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', 
       "process.on('SIGTERM', () => console.log('heard')); console.log('ready'); setTimeout(() => process.exit(99), 120_000);";
     const running = lock([key, ...(await shortLease(scene)), '--kill-after', '3s', ...node(deaf)]);
     await running.wrote(/ready/);
-    await app.locks.forceRelease(key);
+    await app.admin.forceRelease(key);
     const ended = await running.ended();
     expect(ended).toMatchObject({ code: 74, stdout: 'ready\nheard\n' });
     expect(ended.stderr).toContain('it is killed (KILL)');
@@ -88,7 +88,7 @@ describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', 
     let remaining = Infinity;
     await until('it is renewed again', async () => {
       const before = remaining;
-      remaining = (await app.locks.inspect(key))?.remaining ?? 0;
+      remaining = (await app.admin.inspect(key))?.remaining ?? 0;
       return remaining > before;
     });
     await running.kill('SIGTERM');

@@ -65,7 +65,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     const key = scene.key();
     const running = lock([key, ...node(UNTIL_ENDED)]);
     const [, pid = ''] = await running.wrote(/pid (\d+)/);
-    const info = await app.locks.inspect(key);
+    const info = await app.admin.inspect(key);
     expect(info).toMatchObject({ label: 'node', mode: 'exclusive', process: { pid: running.pid } });
     process.kill(Number(pid), 'SIGKILL');
     // A command ended by a signal, as shells report it.
@@ -88,7 +88,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     }
     const ended = await lock([key, '--json', '--wait=0', ...node('')]).ended();
     expect(JSON.parse(ended.stderr)).toMatchObject({ error: { code: 'LOCK_TIMEOUT', exitCode: 75 } });
-    expect((await app.locks.inspect(key))?.waiters).toEqual([]);
+    expect((await app.admin.inspect(key))?.waiters).toEqual([]);
   });
 
   it('waits for the lock and then runs the command', async () => {
@@ -96,7 +96,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     const key = scene.key();
     const held = await app.locks.acquire(key);
     const waiting = lock([key, '--wait', 'forever', ...node("console.log('ran')")]);
-    await until('it waits', async () => (await app.locks.inspect(key))?.waiting === 1);
+    await until('it waits', async () => (await app.admin.inspect(key))?.waiting === 1);
     await held.release();
     expect(await waiting.ended()).toEqual({ code: 0, signal: null, stdout: 'ran\n', stderr: '' });
     await scene.nothingLeft();
@@ -129,11 +129,11 @@ describe('O26: nestjs-distributed-lock lock', () => {
     const key = scene.key();
     const held = await app.locks.acquire(key);
     const waiting = lock([key, '--wait', 'forever', ...node("console.log('ran')")]);
-    await until('it waits', async () => (await app.locks.inspect(key))?.waiting === 1);
+    await until('it waits', async () => (await app.admin.inspect(key))?.waiting === 1);
     await waiting.kill('SIGUSR2');
     await waiting.kill(signal);
     expect(await waiting.ended()).toEqual({ code, signal: null, stdout: '', stderr: '' });
-    expect((await app.locks.inspect(key))?.waiting).toBe(0);
+    expect((await app.admin.inspect(key))?.waiting).toBe(0);
     await held.release();
     await scene.nothingLeft();
   });
@@ -171,7 +171,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     for (const one of two) expect(await one.ended()).toMatchObject({ code: 143 });
     const readers = [1, 2].map(() => lock([key, '--shared', ...node(UNTIL_ENDED)]));
     for (const one of readers) await one.wrote(/pid/);
-    expect(await app.locks.inspect(key)).toMatchObject({ mode: 'shared', limit: Infinity });
+    expect(await app.admin.inspect(key)).toMatchObject({ mode: 'shared', limit: Infinity });
     for (const one of readers) await one.kill('SIGTERM');
     for (const one of readers) await one.ended();
   });
@@ -180,7 +180,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
     const app = await scene.app();
     const key = scene.key();
     expect(await lock([key, '--hold-at-least', '10m', ...node('')]).ended()).toMatchObject({ code: 0 });
-    expect((await app.locks.inspect(key))?.remaining).toBeGreaterThan(300_000);
+    expect((await app.admin.inspect(key))?.remaining).toBeGreaterThan(300_000);
     expect(await lock([key, '--wait=0', ...node('')]).ended()).toMatchObject({ code: 75 });
   });
 

@@ -36,7 +36,7 @@ describe('O25: a lock held by a stopped process', () => {
 
     const { stdout: shown } = await command('show', name, ...place);
     const [, host, pid] = /held by {2}(\S+) pid (\d+)/.exec(shown) ?? [];
-    const info = await app.locks.inspect(key);
+    const info = await app.admin.inspect(key);
     expect({ host, pid: Number(pid) }).toEqual(info?.process);
     const [, advice = ''] = /^to break it: npx nestjs-distributed-lock (.*)$/m.exec(shown) ?? [];
     expect(advice).toBe(`break ${key} --token ${String(token)} ${place.join(' ')}`);
@@ -50,6 +50,6 @@ describe('O25: a lock held by a stopped process', () => {
     // The stopped process continues, and does not disturb the next holder.
     stuck.resume();
     expect(await stuck.do('release', { as: key })).toBe('expired');
-    expect(await app.locks.inspect(key)).toMatchObject({ token: next.token });
+    expect(await app.admin.inspect(key)).toMatchObject({ token: next.token });
   });
 });

@@ -81,6 +81,7 @@ describe('@Locked on queue processors', () => {
     };
     return {
       locks: app.locks,
+      admin: app.admin,
       stock: app.nest.get(Stock, { strict: false }),
       take: async (buyer) => (await run('take', buyer)) as Receipt,
       hurry: (buyer) => run('hurry', buyer),

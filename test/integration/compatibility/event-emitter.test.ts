@@ -59,6 +59,7 @@ describe('@Locked on event listeners', () => {
     };
     return {
       locks: app.locks,
+      admin: app.admin,
       stock: app.nest.get(Stock, { strict: false }),
       take: async (buyer) => (await emit('take', buyer)) as Receipt,
       hurry: (buyer) => emit('hurry', buyer).catch((error: unknown) => error),

@@ -58,7 +58,7 @@ describe('clients of locked handlers on Fastify', () => {
       const client = new Visitor(app.url(`/${path}`));
       await within(5_000, 'the wait', queued);
       await client.leave();
-      await until('no request waits', async () => (await app.locks.inspect(KEY))?.waiting === 0);
+      await until('no request waits', async () => (await app.admin.inspect(KEY))?.waiting === 0);
       await holder.release();
       await app.locks.withLock(KEY, { waitTime: 2_000 }, () => undefined);
       expect(runs).toBe(0);

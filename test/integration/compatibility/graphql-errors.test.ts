@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import { GraphQLModule, Query, Resolver } from '@nestjs/graphql';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { DistributedLockModule, Locked, LockError, LockService } from '../../../lib/index.js';
+import { DistributedLockModule, LockAdmin, Locked, LockError, LockService } from '../../../lib/index.js';
 import { HttpApps, type HttpApp } from '../nest/http-app.js';
 
 const KEY = 'customer:ann@example.com';
@@ -26,7 +26,10 @@ class LockingGuard implements CanActivate {
 
 @Resolver()
 class Things {
-  constructor(private readonly locks: LockService) {}
+  constructor(
+    private readonly locks: LockService,
+    private readonly admin: LockAdmin,
+  ) {}
 
   @Query(() => String)
   @Locked({ key: KEY, waitTime: 0 })
@@ -49,7 +52,7 @@ class Things {
   @Query(() => String)
   async lost(): Promise<string> {
     return this.locks.withLock(KEY, async (lock) => {
-      await this.locks.forceRelease(KEY);
+      await this.admin.forceRelease(KEY);
       lock.assertHeld();
       return 'served';
     });

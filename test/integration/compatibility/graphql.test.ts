@@ -135,6 +135,7 @@ describe('@Locked on GraphQL resolvers', () => {
     };
     return {
       locks: app.locks,
+      admin: app.admin,
       stock: app.nest.get(Stock, { strict: false }),
       take: async (buyer) => (await call(`mutation { take(buyer: "${buyer}") ${FIELDS} }`)) as Receipt,
       hurry: (buyer) => call(`mutation { hurry(buyer: "${buyer}") ${FIELDS} }`),

@@ -82,6 +82,7 @@ describe.each([
     };
     return {
       locks: app.locks,
+      admin: app.admin,
       stock: app.nest.get(Stock, { strict: false }),
       take: async (buyer) => (await get(`/take/${buyer}`)).body as Receipt,
       hurry: (buyer) => get(`/hurry/${buyer}`),

@@ -12,7 +12,13 @@ import {
 import { Test } from '@nestjs/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { defer, lastValueFrom, Subject, toArray, type Observable } from 'rxjs';
-import { DistributedLockModule, Locked, LockService, type RedisModuleOptions } from '../../../lib/index.js';
+import {
+  DistributedLockModule,
+  LockAdmin,
+  Locked,
+  LockService,
+  type RedisModuleOptions,
+} from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { within } from '../../support/until.js';
@@ -129,6 +135,7 @@ describe('@Locked on message handlers over TCP', () => {
       service,
       client,
       locks: module.get(LockService),
+      admin: module.get(LockAdmin),
       close: async () => {
         client.close();
         await service.close();
@@ -137,9 +144,10 @@ describe('@Locked on message handlers over TCP', () => {
   };
 
   const start = async (): Promise<PipelineClient> => {
-    const { service, client, locks, close } = await startService(Orders, { rpc: { showKeys: false } });
+    const { service, client, locks, admin, close } = await startService(Orders, { rpc: { showKeys: false } });
     return {
       locks,
+      admin,
       stock: service.get(Stock, { strict: false }),
       take: (buyer) => lastValueFrom(client.send<Receipt>('take', buyer)),
       hurry: (buyer) => replyTo(client, 'hurry', buyer),

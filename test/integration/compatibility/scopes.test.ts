@@ -122,6 +122,7 @@ describe('@Locked outside of the default scope', () => {
       const get = async (path: string): Promise<unknown> => (await app.get(path)).body;
       return {
         locks: app.locks,
+        admin: app.admin,
         stock: app.nest.get(Stock, { strict: false }),
         take: async (buyer) => (await get(`/take/${buyer}`)) as Receipt,
         hurry: (buyer) => get(`/hurry/${buyer}`),

@@ -7,6 +7,7 @@ import {
   DistributedLockModule,
   Locked,
   LockLostError,
+  LockAdmin,
   LockService,
   LockTimeoutError,
   LockUnavailableError,
@@ -87,10 +88,10 @@ describe('tests of an application with locks', () => {
       providers: [Bank, Payments],
     }).compile();
     const payments = module.get(Payments);
-    const locks = module.get(LockService);
+    const admin = module.get(LockAdmin);
 
     module.get(Bank).confirm = async () => {
-      await locks.forceRelease('payment:7');
+      await admin.forceRelease('payment:7');
       return 'confirmed too late';
     };
     await expect(payments.refund('7')).rejects.toBeInstanceOf(LockLostError);

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { LockService } from '../../../lib/index.js';
+import type { LockAdmin, LockService } from '../../../lib/index.js';
 import { until } from '../../support/until.js';
 import { KEY, type Receipt, type Stock } from './stock.js';
 
 /** A client of an application with locked handlers. */
 export interface Client {
   readonly locks: LockService;
+  readonly admin: LockAdmin;
   readonly stock: Stock;
   /** Waits for the lock and buys. */
   take(buyer: string): Promise<Receipt>;
@@ -68,7 +69,7 @@ export function transportRules(start: () => Promise<Client>, answers: Answers): 
     await using holder = await client.locks.acquire(KEY);
     expect(await client.hurry('ann')).toEqual(answers.busy);
     expect(client.stock.left).toBe(10);
-    expect(await client.locks.inspect(KEY)).toMatchObject({ waiting: 0 });
+    expect(await client.admin.inspect(KEY)).toMatchObject({ waiting: 0 });
     await holder.release();
     expect(await client.hurry('bob')).toEqual(answers.sold);
     expect(client.stock.left).toBe(9);

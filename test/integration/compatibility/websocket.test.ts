@@ -136,6 +136,7 @@ describe('@Locked on a gateway', () => {
     });
     return {
       locks: app.locks,
+      admin: app.admin,
       stock: app.nest.get(Stock, { strict: false }),
       take: async (buyer) => (await send(app, 'take', buyer)) as Receipt,
       hurry: (buyer) => send(app, 'hurry', buyer),
@@ -199,7 +200,7 @@ describe('@Locked on a gateway', () => {
         socket.emit('take', 'ann');
         await within(5_000, 'the wait', queued);
         socket.disconnect();
-        await until('no request waits', async () => (await app.locks.inspect(KEY))?.waiting === 0);
+        await until('no request waits', async () => (await app.admin.inspect(KEY))?.waiting === 0);
       });
       await app.locks.withLock(KEY, { waitTime: 2_000 }, () => undefined);
       expect(app.nest.get(Stock, { strict: false }).left).toBe(10);

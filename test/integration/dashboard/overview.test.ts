@@ -3,11 +3,12 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { LockDashboardModule } from '../../../lib/dashboard/index.js';
 import {
   DistributedLockModule,
+  LockAdmin,
   LockService,
   MemoryLockStore,
   type DistributedLockOptions,
 } from '../../../lib/index.js';
-import { boardOf } from '../../../lib/api/lock.service.js';
+import { sourcesOf } from '../../../lib/api/lock-admin.js';
 import { CommandMonitor } from '../../support/command-monitor.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { RedisServer } from '../../support/redis-server.js';
@@ -44,7 +45,9 @@ describe('O20: the overview of the lock dashboard', () => {
   const redis = (): DistributedLockOptions => ({ redis: server.url, shutdownTimeout: 0 });
 
   /** A process without a page. */
-  const worker = async (options = redis()): Promise<LockService> => {
+  const worker = async (
+    options = redis(),
+  ): Promise<{ readonly locks: LockService; readonly admin: LockAdmin }> => {
     const module = await Test.createTestingModule({
       imports: [DistributedLockModule.forRoot(options), LockDashboardModule.forWorker()],
     })
@@ -52,19 +55,19 @@ describe('O20: the overview of the lock dashboard', () => {
       .compile();
     workers.push(module);
     await module.init();
-    return module.get(LockService);
+    return { locks: module.get(LockService), admin: module.get(LockAdmin) };
   };
 
   it('shows every process with the module: its holds, waiters and health', async () => {
     const page = await pages.start({ locks: redis() });
     await page.overview(); // the first visit
     const [seller, buyer] = [await worker(), await worker()];
-    const hold = await seller.acquire('stock:pear', { label: 'order 7', name: 'checkout' });
-    const readers = await seller.acquire('prices', { mode: 'shared', leaseTime: 60_000 });
-    const queued = next(buyer.events, ({ type }) => type === 'queued');
-    const waiting = buyer.acquire('stock:pear', { waitTime: 60_000, label: 'order 8' });
+    const hold = await seller.locks.acquire('stock:pear', { label: 'order 7', operation: 'checkout' });
+    const readers = await seller.locks.acquire('prices', { mode: 'shared', leaseTime: 60_000 });
+    const queued = next(buyer.locks.events, ({ type }) => type === 'queued');
+    const waiting = buyer.locks.acquire('stock:pear', { waitTime: 60_000, label: 'order 8' });
     await queued;
-    const client = seller.status().clientId;
+    const client = seller.admin.status().clientId;
     const { processes, notes, series } = await until(
       'all is published',
       async () => {
@@ -83,7 +86,7 @@ describe('O20: the overview of the lock dashboard', () => {
         {
           key: 'stock:pear',
           label: 'order 7',
-          name: 'checkout',
+          operation: 'checkout',
           mode: 'exclusive',
           limit: 1,
           token: hold.token,
@@ -91,9 +94,9 @@ describe('O20: the overview of the lock dashboard', () => {
         { key: 'prices', mode: 'shared', limit: null, token: readers.token },
       ],
       busiest: [],
-      health: { reachable: true, holds: 2, waiters: 0, recentLosses: 0, degraded: false },
+      health: { reachable: true, holds: 2, waiters: 0, recentLosses: 0, local: false },
     });
-    const other = processes.find((each) => each.client === buyer.status().clientId);
+    const other = processes.find((each) => each.client === buyer.admin.status().clientId);
     expect(other?.busiest).toMatchObject([{ key: 'stock:pear', callers: 1 }]);
     expect(series.at(-1)?.slice(1)).toEqual([2, 1]);
     for (const { age } of processes) expect(age).toBeLessThanOrEqual(15_000);
@@ -114,13 +117,13 @@ describe('O20: the overview of the lock dashboard', () => {
 
   it('shows events since the first visit: grants, releases, losses', async () => {
     const page = await pages.start();
-    const { locks } = page.app;
+    const { locks, admin } = page.app;
     await page.overview();
     const hold = await locks.acquire('a', { label: 'x' });
     await hold.release();
     const lost = await locks.acquire('b');
     const loss = page.app.next('lost', 'b');
-    await locks.forceRelease('b', { by: 'the test' });
+    await admin.forceRelease('b', { by: 'the test' });
     await loss;
     const { processes } = await until(
       'it is published',
@@ -235,9 +238,9 @@ describe('O20: the overview of the lock dashboard', () => {
     const page = await pages.start({ locks: redis() });
     await page.overview(); // the first visit
     const ended = await worker();
-    const { clientId } = ended.status();
+    const { clientId } = ended.admin.status();
     const observer = await worker();
-    const board = boardOf(observer);
+    const { board } = sourcesOf(observer.admin);
     const isPublished = async (): Promise<boolean> =>
       (await board?.read())?.some((text) => text.includes(clientId)) === true;
     await until('it is published', isPublished);
@@ -246,9 +249,9 @@ describe('O20: the overview of the lock dashboard', () => {
   });
 
   it('stops its requests when the application shuts down', async () => {
-    const locks = await worker();
+    const { admin } = await worker();
     await workers.pop()?.close();
-    await expect(boardOf(locks)?.isWatched()).rejects.toThrow();
+    await expect(sourcesOf(admin).board?.isWatched()).rejects.toThrow();
   });
 });
 

@@ -90,16 +90,16 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     expect((await page.break({ key: 'a', instance: null, token: hold.token })).status).toBe(200);
     expect(await hold.release()).toBe('expired');
     for (const { app } of [page, other]) expect(app.log.matching(/can't be taken|may not/)).toEqual([]);
-    expect(page.app.locks.status()).toMatchObject({ recentLosses: 0, store: { reachable: true } });
+    expect(page.app.admin.status()).toMatchObject({ recentLosses: 0, store: { reachable: true } });
     expect([...new Set(await refused())].sort()).toEqual(['mget', 'scan']);
   });
 
   it('rejects a listing with an error about the right, without an unavailable event', async () => {
     const [page] = await start(aclRules('lock:', used));
-    const { locks } = page.app;
+    const { locks, admin } = page.app;
     const events: string[] = [];
     locks.events.subscribe(({ type }) => events.push(type));
-    const error = await rejectionOf(locks.list());
+    const error = await rejectionOf(admin.list());
     expect(error).toMatchObject({
       code: 'LOCK_UNAVAILABLE',
       keys: [],

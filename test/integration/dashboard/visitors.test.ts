@@ -90,7 +90,7 @@ describe('F56: visitors of the page', () => {
     expect(store.before.renewals.length).toBeGreaterThanOrEqual(2);
     expect(store.before.asks).toHaveLength(1);
     expect(statuses).toEqual(new Set(['200,', '429,1']));
-    expect(page.app.locks.status()).toMatchObject({ holds: 201, recentLosses: 0 });
+    expect(page.app.admin.status()).toMatchObject({ holds: 201, recentLosses: 0 });
   });
 
   it('share the response to the same request', async () => {

@@ -60,7 +60,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       const key = `invoices:${randomUUID()}`;
       const held = await holder.locks.acquire(key, { label: 'import' });
       waiter.locks.acquire(key, { waitTime: 120_000, label: 'next' }).catch(() => undefined);
-      await until('it waits there', async () => (await holder.locks.inspect(key))?.waiting === 1);
+      await until('it waits there', async () => (await holder.admin.inspect(key))?.waiting === 1);
       const [list, table, show, document, free] = await Promise.all([
         run('list', '--json', '--match', 'invoices:*'),
         run('list', '--match', 'invoices:*'),
@@ -147,7 +147,7 @@ export function commandLineRules(store: () => OperatedStore): void {
       const key = `stuck:${randomUUID()}`;
       const held = await stuck.locks.acquire(key);
       const waiting = other.locks.acquire(key, { waitTime: 120_000 });
-      await until('it waits there', async () => (await stuck.locks.inspect(key))?.waiting === 1);
+      await until('it waits there', async () => (await stuck.admin.inspect(key))?.waiting === 1);
       const command = [key, '--token', String(held.token), '--yes'];
       const broken = await run('break', ...command);
       expect(broken).toMatchObject({ code: 0, stderr: '' });
@@ -165,8 +165,8 @@ export function commandLineRules(store: () => OperatedStore): void {
       const key = `job:${randomUUID()}`;
       const first = start('lock', key, ...node(UNTIL_ENDED));
       await first.wrote(/pid/);
-      const locks = (await app()).locks;
-      const token = (await locks.inspect(key))?.token;
+      const { locks, admin } = await app();
+      const token = (await admin.inspect(key))?.token;
       const second = await run('lock', key, '--wait', '0', ...node(''));
       expect(second.code).toBe(75);
       expect(second.stderr).toMatch(
@@ -181,7 +181,7 @@ export function commandLineRules(store: () => OperatedStore): void {
         '2m',
         ...node('console.log(process.env.LOCK_KEY, process.env.LOCK_TOKEN)'),
       );
-      await until('it waits there', async () => (await locks.inspect(key))?.waiting === 1, {
+      await until('it waits there', async () => (await admin.inspect(key))?.waiting === 1, {
         deadline: 60_000,
       });
       await first.kill('SIGTERM');

@@ -33,7 +33,7 @@ export function healthRules(store: () => OperatedStore): void {
       const app = await start();
       await isUp(app);
       const { store: name } = (await ready.ask(app)).locks;
-      expect(name).toBe(app.locks.status().store.name);
+      expect(name).toBe(app.admin.status().store.name);
       await store().stop();
       try {
         await isDown(app);

@@ -73,7 +73,7 @@ describe('the lock of a handler whose client has disconnected', () => {
     const queued = app.next('queued', 'k');
     const client = new Visitor(app.url('/'));
     await queued;
-    const waiting = async (): Promise<number | undefined> => (await app.locks.inspect('k'))?.waiting;
+    const waiting = async (): Promise<number | undefined> => (await app.admin.inspect('k'))?.waiting;
     expect(await waiting()).toBe(1);
     await client.leave();
     await until('no request waits', async () => (await waiting()) === 0);
@@ -200,7 +200,7 @@ describe('the lock of a handler whose client has disconnected', () => {
       response.writableFinished = true;
       response.emit('close');
       expect(things.stopped).toBe(0);
-      await app.locks.forceRelease('k');
+      await app.admin.forceRelease('k');
     });
   });
 });

@@ -11,18 +11,23 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   DistributedLockModule,
   getLockServiceToken,
+  InjectLockAdmin,
   InjectLockService,
   Locked,
   LockTimeoutError,
   LockUnavailableError,
   type LockHttpOptions,
+  type LockAdmin,
   type LockService,
 } from '../../../lib/index.js';
 import { HttpApps, type Answer, type HttpApp } from './http-app.js';
 
 @Controller()
 class Things {
-  constructor(@InjectLockService('billing') private readonly billing: LockService) {}
+  constructor(
+    @InjectLockService('billing') private readonly billing: LockService,
+    @InjectLockAdmin('billing') private readonly admin: LockAdmin,
+  ) {}
 
   @Get('plain')
   @Locked({ key: 'k', waitTime: 0 })
@@ -45,7 +50,7 @@ class Things {
   @Get('lost')
   async lost(): Promise<string> {
     return this.billing.withLock('lost', async (lock) => {
-      await this.billing.forceRelease('lost');
+      await this.admin.forceRelease('lost');
       lock.assertHeld();
       return 'served';
     });
@@ -54,6 +59,11 @@ class Things {
   @Get('bad')
   async bad(): Promise<string> {
     return this.billing.withLock('', () => 'served');
+  }
+
+  @Get('bad-look')
+  async badLook(): Promise<unknown> {
+    return this.admin.inspect('');
   }
 
   @Get('bad-key')
@@ -106,7 +116,7 @@ describe('lock errors of several module instances over HTTP', () => {
   it('http: false of one instance leaves only its own errors to the application', async () => {
     const app = await start({}, false);
     expect((await whileHeld(app, '/plain')).status).toBe(423);
-    for (const path of ['/billing', '/nested', '/lost', '/bad', '/bad-key']) {
+    for (const path of ['/billing', '/nested', '/lost', '/bad', '/bad-look', '/bad-key']) {
       const answer = await whileHeld(app, path);
       expect([path, answer.body]).toEqual([path, { statusCode: 500, message: 'Internal server error' }]);
       expect(answer.headers.has('retry-after')).toBe(false);

@@ -30,6 +30,7 @@ import {
   DistributedLockModule,
   Locked,
   LockError,
+  LockAdmin,
   LockService,
   LockTimeoutError,
   LockUnavailableError,
@@ -93,6 +94,7 @@ class Things {
   constructor(
     private readonly service: LockingService,
     private readonly locks: LockService,
+    private readonly admin: LockAdmin,
   ) {}
 
   @Get('handler')
@@ -132,7 +134,7 @@ class Things {
   @Get('lost')
   async lost(): Promise<void> {
     await this.locks.withLock('other', async (lock) => {
-      await this.locks.forceRelease('other');
+      await this.admin.forceRelease('other');
       lock.assertHeld();
     });
   }

@@ -230,7 +230,7 @@ describe('a locked stream of a handler', () => {
     const client = new Visitor(app.url('/'));
     await queued;
     await client.leave();
-    await until('no request waits', async () => (await app.locks.inspect('k'))?.waiting === 0);
+    await until('no request waits', async () => (await app.admin.inspect('k'))?.waiting === 0);
     await holder.release();
     expect(runs).toBe(0);
   });

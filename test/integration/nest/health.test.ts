@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockHealthIndicator } from '../../../lib/health/index.js';
 import {
   DistributedLockModule,
-  getLockServiceToken,
-  LockService,
+  getLockAdminToken,
+  type LockAdmin,
   type DistributedLockOptions,
 } from '../../../lib/index.js';
 import { RedisServer } from '../../support/redis-server.js';
@@ -108,7 +108,7 @@ describe('O15: readiness over HTTP', () => {
     // Not down, even with the strict check.
     expect(await ask(app)).toMatchObject({ status: 200, locks: { status: 'degraded' } });
     const handle = await app.locks.acquire('order:secret');
-    expect(handle.degraded).toBe(true);
+    expect(handle.local).toBe(true);
     await handle.release();
     expect(await ask(app)).toMatchObject({ status: 200, locks: { status: 'degraded', reachable: false } });
     await proxy.accept();
@@ -121,7 +121,7 @@ describe('O15: readiness over HTTP', () => {
     // A client without a subscription detects it at the next renewal.
     const app = await start({ redis: proxy.url, watchdogTimeout: 3_000 });
     const handle = await app.locks.acquire('order:secret');
-    await app.locks.forceRelease('order:secret');
+    await app.admin.forceRelease('order:secret');
     await until('it is lost', () => !handle.isHeld, { deadline: 30_000 });
     await until(
       'it reports the loss, and nothing else',
@@ -137,7 +137,7 @@ describe('O15: readiness over HTTP', () => {
 
   it('503 when the application shuts down', async () => {
     const app = await start();
-    const indicator = new LockHealthIndicator(app.nest.get(LockService));
+    const indicator = new LockHealthIndicator(app.admin);
     expect(await indicator.isHealthy('locks')).toMatchObject({ locks: { status: 'up' } });
     await app.close();
     expect(await indicator.isHealthy('locks')).toMatchObject({
@@ -152,8 +152,8 @@ describe('O15: readiness over HTTP', () => {
       providers: [
         {
           provide: LockHealthIndicator,
-          inject: [getLockServiceToken('billing')],
-          useFactory: (service: LockService) => new LockHealthIndicator(service),
+          inject: [getLockAdminToken('billing')],
+          useFactory: (admin: LockAdmin) => new LockHealthIndicator(admin),
         },
       ],
     });

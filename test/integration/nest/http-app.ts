@@ -2,7 +2,7 @@ import type { AddressInfo, Server } from 'node:net';
 import type { INestApplication, ModuleMetadata } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import { LockService, type LockEvent } from '../../../lib/index.js';
+import { LockAdmin, LockService, type LockEvent } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
 
 export interface Answer {
@@ -37,6 +37,10 @@ export class HttpApp {
     await nest.listen(0, '127.0.0.1');
     const { port } = (nest.getHttpServer() as Server).address() as AddressInfo;
     return new HttpApp(nest, log, `http://127.0.0.1:${port}`);
+  }
+
+  get admin(): LockAdmin {
+    return this.nest.get(LockAdmin, { strict: false });
   }
 
   get locks(): LockService {

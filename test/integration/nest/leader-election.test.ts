@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { DistributedLockModule, LockService } from '../../../lib/index.js';
+import { DistributedLockModule, LockAdmin, LockService } from '../../../lib/index.js';
 import {
   InjectLeaderElection,
   LeaderElection,
@@ -54,9 +54,9 @@ describe('LeaderElectionModule', () => {
     const module = await start(testing([memory, LeaderElectionModule.forFeature('poller')]));
     const { election, calls } = module.get(Poller);
     await until('it is the leader', () => election.isLeader);
-    const locks = module.get(LockService);
+    const admin = module.get(LockAdmin);
     const token = election.leadership?.token;
-    expect(locks.held()).toMatchObject([{ key: 'leader:poller', token, name: 'leader election' }]);
+    expect(admin.held()).toMatchObject([{ key: 'leader:poller', token, operation: 'leader election' }]);
     expect(calls).toEqual([`elected ${String(token)}`]);
   });
 
@@ -69,7 +69,7 @@ describe('LeaderElectionModule', () => {
     await locks.acquire('forgotten');
     await until('the forgotten hold is reported', () => log.matching('forgotten').length > 0);
     expect(log.matching('leader:poller')).toEqual([]);
-    expect(locks.status().longHolds).toBe(1);
+    expect(module.get(LockAdmin).status().longHolds).toBe(1);
   });
 
   it('elects nobody by locks that hold in one process only', async () => {
@@ -84,7 +84,7 @@ describe('LeaderElectionModule', () => {
       ]),
     );
     const locks = module.get(LockService);
-    await until('locks are local', async () => (await locks.acquire('key')).degraded, { deadline: 20_000 });
+    await until('locks are local', async () => (await locks.acquire('key')).local, { deadline: 20_000 });
     expect(module.get(Poller).election.isLeader).toBe(false);
   });
 

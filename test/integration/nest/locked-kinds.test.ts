@@ -5,7 +5,7 @@ import {
   DistributedLockModule,
   Locked,
   LockOptionsError,
-  LockService,
+  LockAdmin,
   LockUpgradeError,
 } from '../../../lib/index.js';
 import { ExclusionWitness } from '../../support/exclusion-witness.js';
@@ -75,7 +75,7 @@ describe('@Locked with read locks and semaphores', () => {
   afterAll(() => server.close());
 
   /** Two processes with one workshop. */
-  async function start(): Promise<[Maps, Maps, LockService]> {
+  async function start(): Promise<[Maps, Maps, LockAdmin]> {
     const workshop = new Workshop();
     const imports = [DistributedLockModule.forRoot({ redis: server.url, shutdownTimeout: 100 })];
     apps = await Promise.all(
@@ -90,19 +90,19 @@ describe('@Locked with read locks and semaphores', () => {
       }),
     );
     const [first, second] = maps;
-    const locks = apps[0]?.get(LockService);
-    if (first === undefined || second === undefined || locks === undefined)
+    const admin = apps[0]?.get(LockAdmin);
+    if (first === undefined || second === undefined || admin === undefined)
       throw new Error('no applications');
-    return [first, second, locks];
+    return [first, second, admin];
   }
 
   it('B38, P25: readers of several processes run together, and a writer runs alone', async () => {
-    const [first, second, locks] = await start();
+    const [first, second, admin] = await start();
     const readers = [first, second, first].map((maps) => maps.render('north'));
     await until('all readers are inside', () => first.workshop.witness.most === 3);
     const writer = second.update('north');
-    await until('the writer waits', async () => (await locks.inspect('map:north'))?.waiting === 1);
-    expect(await locks.inspect('map:north')).toMatchObject({
+    await until('the writer waits', async () => (await admin.inspect('map:north'))?.waiting === 1);
+    expect(await admin.inspect('map:north')).toMatchObject({
       mode: 'shared',
       limit: Infinity,
       // One read lock for each process, which its readers use together.

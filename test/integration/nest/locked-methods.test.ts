@@ -184,7 +184,7 @@ describe('a locked method', () => {
     const reason = new Error('no longer needed');
     stop.abort(reason);
     expect(await waiting).toBe(reason);
-    await until('no call waits', async () => (await app.locks.inspect('busy'))?.waiting === 0);
+    await until('no call waits', async () => (await app.admin.inspect('busy'))?.waiting === 0);
     await holder.release();
   });
 

@@ -77,7 +77,7 @@ describe('@Locked with maxWaiting', () => {
     const app = await start();
     const holder = await app.locks.acquire(KEY);
     const waiting = app.get('/one');
-    await until('a request waits', async () => (await app.locks.inspect(KEY))?.waiting === 1);
+    await until('a request waits', async () => (await app.admin.inspect(KEY))?.waiting === 1);
     for (const path of ['/one', '/skip', '/instead']) {
       const answer = await app.get(path);
       expect(answer.status).toBe(429);
@@ -98,7 +98,7 @@ describe('@Locked with maxWaiting', () => {
     const holder = await app.locks.acquire(KEY);
     expect((await app.get('/module')).status).toBe(429);
     const waiting = app.get('/one');
-    await until('a request waits', async () => (await app.locks.inspect(KEY))?.waiting === 1);
+    await until('a request waits', async () => (await app.admin.inspect(KEY))?.waiting === 1);
     expect((await app.get('/module')).status).toBe(429);
     await holder.release();
     expect((await waiting).text).toBe('served');

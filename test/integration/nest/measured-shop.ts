@@ -2,8 +2,10 @@ import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import {
   DistributedLockModule,
+  getLockAdminToken,
   getLockServiceToken,
   LockUpgradeError,
+  type LockAdmin,
   type LockService,
 } from '../../../lib/index.js';
 import { LockPrometheusModule } from '../../../lib/prometheus/index.js';
@@ -63,23 +65,24 @@ export class MeasuredShop {
   /** Causes every event that has a metric: calls of every outcome, waits, losses, failing renewals. */
   async causeEveryEvent(): Promise<void> {
     const { locks, redis } = this;
+    const { admin } = this.app;
     await this.billing.withLock('invoice:secret', () => undefined);
-    await this.billing.acquire('invoice:secret', { name: 'invoice' });
-    const name = 'checkout';
-    await locks.withLock('order:secret', { name, label: 'of secret' }, () => undefined);
-    await locks.withLock('catalog:secret', { name: 'catalog', mode: 'shared' }, async () => {
-      const refused = await rejectionOf(locks.acquire('catalog:secret', { name: 'catalog' }));
+    await this.billing.acquire('invoice:secret', { operation: 'invoice' });
+    const operation = 'checkout';
+    await locks.withLock('order:secret', { operation, label: 'of secret' }, () => undefined);
+    await locks.withLock('catalog:secret', { operation: 'catalog', mode: 'shared' }, async () => {
+      const refused = await rejectionOf(locks.acquire('catalog:secret', { operation: 'catalog' }));
       if (!(refused instanceof LockUpgradeError)) throw refused;
     });
-    const holder = await locks.acquire('order:secret', { name });
-    const waiting = locks.acquire('order:secret', { name, waitTime: Infinity });
-    await until('it waits', () => locks.waiting().length === 1);
-    await rejectionOf(locks.acquire('order:secret', { name, waitTime: 0 }));
-    await rejectionOf(locks.acquire('order:secret', { name, maxWaiting: 0 }));
-    await locks.tryAcquire('order:secret', { name });
+    const holder = await locks.acquire('order:secret', { operation });
+    const waiting = locks.acquire('order:secret', { operation, waitTime: Infinity });
+    await until('it waits', () => admin.waiting().length === 1);
+    await rejectionOf(locks.acquire('order:secret', { operation, waitTime: 0 }));
+    await rejectionOf(locks.acquire('order:secret', { operation, maxWaiting: 0 }));
+    await locks.tryAcquire('order:secret', { operation });
     const abort = new AbortController();
-    const aborted = rejectionOf(locks.acquire('order:secret', { name, signal: abort.signal }));
-    await until('it waits, too', () => locks.waiting().length === 2);
+    const aborted = rejectionOf(locks.acquire('order:secret', { operation, signal: abort.signal }));
+    await until('it waits, too', () => admin.waiting().length === 2);
     // Abort reasons are arbitrary, and must not become series.
     abort.abort(Object.assign(new Error('of a secret'), { name: 'secret' }));
     await aborted;
@@ -88,15 +91,15 @@ export class MeasuredShop {
     const [lost, taken] = [this.locks, this.billing].map((each) =>
       next(each.events, ({ type }) => type === 'lost'),
     );
-    await locks.forceRelease('order:secret');
-    await this.billing.acquire('invoice:broken', { name: 'invoice' });
-    await this.billing.forceRelease('invoice:broken');
+    await admin.forceRelease('order:secret');
+    await this.billing.acquire('invoice:broken', { operation: 'invoice' });
+    await this.app.nest.get<LockAdmin>(getLockAdminToken('billing')).forceRelease('invoice:broken');
     await Promise.all([lost, taken]);
-    await locks.acquire('order:held', { name });
+    await locks.acquire('order:held', { operation });
     const failed = next(locks.events, ({ type }) => type === 'renewal-failed');
     await redis.kill();
     await failed;
-    await rejectionOf(locks.acquire('order:other', { name, waitTime: 50 }));
+    await rejectionOf(locks.acquire('order:other', { operation, waitTime: 50 }));
   }
 
   async close(): Promise<void> {

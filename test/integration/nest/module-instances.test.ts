@@ -4,8 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Redis } from 'ioredis';
 import {
   DistributedLockModule,
+  getLockAdminToken,
   getLockServiceToken,
+  InjectLockAdmin,
   InjectLockService,
+  LockAdmin,
   Locked,
   LockService,
   type DistributedLockOptions,
@@ -86,6 +89,8 @@ describe('instances of DistributedLockModule', () => {
       constructor(
         readonly plain: LockService,
         @InjectLockService('billing') readonly billing: LockService,
+        readonly plainAdmin: LockAdmin,
+        @InjectLockAdmin('billing') readonly billingAdmin: LockAdmin,
       ) {}
 
       @Locked({ key: 'k', waitTime: 0 })
@@ -123,6 +128,8 @@ describe('instances of DistributedLockModule', () => {
     expect(both.billing).toBe(app.nest.get(getLockServiceToken('billing'), { strict: false }));
     expect(both.billing).toBeInstanceOf(LockService);
     expect(both.billing).not.toBe(both.plain);
+    expect(both.billingAdmin).toBe(app.nest.get(getLockAdminToken('billing'), { strict: false }));
+    expect(both.billingAdmin).toBeInstanceOf(LockAdmin);
     expect(await both.inPlain()).toEqual([true, false]);
     expect(await both.inBilling()).toEqual([false, true]);
     expect(await both.inBoth()).toEqual([true, true]);
@@ -132,6 +139,11 @@ describe('instances of DistributedLockModule', () => {
     await holder.release();
     const biller = await both.billing.acquire('k');
     expect(await witness.exists('billing:k')).toBe(1);
+    expect([both.plainAdmin.held(), both.billingAdmin.held()]).toMatchObject([[], [{ key: 'k' }]]);
+    expect([await both.plainAdmin.inspect('k'), await both.billingAdmin.inspect('k')]).toMatchObject([
+      null,
+      { token: biller.token },
+    ]);
     expect((await app.get('/')).status).toBe(423);
     await biller.release();
   });

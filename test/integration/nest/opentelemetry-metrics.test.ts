@@ -7,6 +7,7 @@ import {
   DistributedLockModule,
   getLockServiceToken,
   LockOptionsError,
+  LockAdmin,
   LockService,
 } from '../../../lib/index.js';
 import { LockOpenTelemetryModule, type LockOpenTelemetryOptions } from '../../../lib/opentelemetry/index.js';
@@ -26,7 +27,7 @@ const TABLE: Readonly<Record<string, readonly [InstrumentType, string]>> = {
   'distributed_lock.waiting': [OBSERVABLE_UP_DOWN_COUNTER, '{call}'],
   'distributed_lock.wait.oldest': [OBSERVABLE_GAUGE, 's'],
   'distributed_lock.lease.margin.min': [OBSERVABLE_GAUGE, 's'],
-  'distributed_lock.degraded': [OBSERVABLE_GAUGE, '1'],
+  'distributed_lock.local': [OBSERVABLE_GAUGE, '1'],
 };
 
 describe('O10: metrics of OpenTelemetry', () => {
@@ -71,8 +72,8 @@ describe('O10: metrics of OpenTelemetry', () => {
     const app = await compile({});
     await app.init();
     const locks = app.get(LockService);
-    const handle = await locks.acquire('order:secret', { name: 'checkout' });
-    await locks.withLock('order:other', { name: 'checkout' }, () => undefined);
+    const handle = await locks.acquire('order:secret', { operation: 'checkout' });
+    await locks.withLock('order:other', { operation: 'checkout' }, () => undefined);
     const all = await telemetry.metrics();
     expect(
       Object.fromEntries(
@@ -97,18 +98,19 @@ describe('O10: metrics of OpenTelemetry', () => {
     const app = await compile({});
     await app.init();
     const [plain, billing] = [app.get(LockService), app.get<LockService>(getLockServiceToken('billing'))];
-    const handle = await plain.acquire('k', { name: 'checkout' });
+    const admin = app.get(LockAdmin);
+    const handle = await plain.acquire('k', { operation: 'checkout' });
     const inBilling = await billing.acquire('k', { mode: 'shared' });
-    const waiting = plain.acquire('k', { name: 'checkout' });
-    await until('it waits', () => plain.waiting().length === 1);
+    const waiting = plain.acquire('k', { operation: 'checkout' });
+    await until('it waits', () => admin.waiting().length === 1);
     const meanwhile = (await telemetry.metrics())['distributed_lock.waiting'];
-    await rejectionOf(plain.acquire('k', { waitTime: 0, name: 'checkout' }));
-    expect(await plain.tryAcquire('k', { name: 'checkout' })).toBeNull();
-    await plain.forceRelease('k');
+    await rejectionOf(plain.acquire('k', { waitTime: 0, operation: 'checkout' }));
+    expect(await plain.tryAcquire('k', { operation: 'checkout' })).toBeNull();
+    await admin.forceRelease('k');
     await until('it is lost', () => !handle.isHeld);
     const next = await waiting;
     const all = await telemetry.metrics();
-    const lock = { 'distributed_lock.name': 'checkout', 'distributed_lock.mode': 'exclusive' };
+    const lock = { 'distributed_lock.operation': 'checkout', 'distributed_lock.mode': 'exclusive' };
     const acquire = all['distributed_lock.acquire.duration'];
     const outcome = (value: string, error?: string) => ({
       ...lock,
@@ -127,18 +129,18 @@ describe('O10: metrics of OpenTelemetry', () => {
     expect(valueOf(all['distributed_lock.active'], lock)).toBe(1);
     expect(valueOf(meanwhile, lock)).toBe(1);
     expect(valueOf(all['distributed_lock.waiting'], lock)).toBe(0);
-    const module = { 'distributed_lock.module': 'billing' };
+    const module = { 'distributed_lock.instance': 'billing' };
     expect(
       valueOf(all['distributed_lock.active'], {
         ...module,
-        'distributed_lock.name': 'default',
+        'distributed_lock.operation': 'default',
         'distributed_lock.mode': 'shared',
       }),
     ).toBe(1);
-    expect(valueOf(all['distributed_lock.degraded'], {})).toBe(0);
-    expect(valueOf(all['distributed_lock.degraded'], module)).toBe(0);
+    expect(valueOf(all['distributed_lock.local'], {})).toBe(0);
+    expect(valueOf(all['distributed_lock.local'], module)).toBe(0);
     expect(valueOf(all['distributed_lock.lease.margin.min'], module)).toBeGreaterThan(0);
-    const asked = { 'distributed_lock.operation': 'acquire' };
+    const asked = { 'distributed_lock.request': 'acquire' };
     expect(valueOf(all['distributed_lock.store.request.duration'], asked)).toBeGreaterThan(0);
     await next.release();
     await inBilling.release();

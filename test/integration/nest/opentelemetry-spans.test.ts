@@ -6,8 +6,10 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { lastValueFrom, Observable } from 'rxjs';
 import {
   DistributedLockModule,
+  getLockAdminToken,
   getLockServiceToken,
   Locked,
+  LockAdmin,
   LockService,
   type HoldTrace,
   type LockHandle,
@@ -33,13 +35,13 @@ class Stock {
   async take(sku: string): Promise<string> {
     await new Promise((resolve) => setImmediate(resolve));
     this.seen.push(around());
-    return await this.locks.withLock(`shelf:${sku}`, { name: 'shelf' }, () => {
+    return await this.locks.withLock(`shelf:${sku}`, { operation: 'shelf' }, () => {
       this.seen.push(around());
       return sku;
     });
   }
 
-  @Locked({ key: (sku: string) => `stock:${sku}`, name: 'stream' })
+  @Locked({ key: (sku: string) => `stock:${sku}`, operation: 'stream' })
   levels(sku: string): Observable<string> {
     return new Observable((subscriber) => {
       setImmediate(() => {
@@ -112,7 +114,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(app.nest.get(Stock).seen).toEqual([idOf(order), idOf(stock), idOf(shelf)]);
     expect(new Set([request, order, stock, shelf].map((span) => span.spanContext().traceId)).size).toBe(1);
     expect(order.attributes).toEqual({
-      'distributed_lock.name': 'Orders.order',
+      'distributed_lock.operation': 'Orders.order',
       'distributed_lock.mode': 'exclusive',
     });
     expect(order.status.code).toBe(SpanStatusCode.UNSET);
@@ -122,7 +124,7 @@ describe('O11: spans of OpenTelemetry', () => {
     await start();
     const holder = await store.hold('stock:secret');
     const taking = telemetry.inSpan('job', () => app.nest.get(Stock).take('secret'));
-    await until('it waits', () => locks.waiting().length === 1);
+    await until('it waits', () => app.admin.waiting().length === 1);
     await holder.release();
     await taking;
     const [acquire, hold, job] = ['lock acquire Stock.take', 'lock hold Stock.take', 'job'].map((name) =>
@@ -131,7 +133,7 @@ describe('O11: spans of OpenTelemetry', () => {
     expect([parentOf(acquire), parentOf(hold)]).toEqual([idOf(job), idOf(job)]);
     expect(acquire.events.map(({ name }) => name)).toEqual(['queued']);
     expect(acquire.attributes).toMatchObject({
-      'distributed_lock.name': 'Stock.take',
+      'distributed_lock.operation': 'Stock.take',
       'distributed_lock.mode': 'exclusive',
       'distributed_lock.outcome': 'granted',
       'distributed_lock.wait_time': 5,
@@ -144,9 +146,9 @@ describe('O11: spans of OpenTelemetry', () => {
     await start();
     const holder = await store.hold('k');
     const taking = telemetry.inSpan('job', () =>
-      locks.withLock('k', { retry: {}, name: 'poll' }, () => undefined),
+      locks.withLock('k', { retry: {}, operation: 'poll' }, () => undefined),
     );
-    await until('it waits', () => locks.waiting().length === 1);
+    await until('it waits', () => app.admin.waiting().length === 1);
     await holder.release();
     await taking;
     expect(telemetry.span('lock acquire poll').events.map(({ name }) => name)).toEqual(['queued']);
@@ -155,9 +157,9 @@ describe('O11: spans of OpenTelemetry', () => {
   it('among simultaneous calls only those that wait have a span', async () => {
     await start();
     const holder = await store.hold('busy');
-    const waiting = locks.acquire(['a', 'busy'], { name: 'several' });
-    await until('it waits', () => locks.waiting().length === 1);
-    await locks.withLock('free', { name: 'free' }, () => undefined);
+    const waiting = locks.acquire(['a', 'busy'], { operation: 'several' });
+    await until('it waits', () => app.admin.waiting().length === 1);
+    await locks.withLock('free', { operation: 'free' }, () => undefined);
     await holder.release();
     await (await waiting).release();
     expect(telemetry.spans.map(({ name }) => name)).toEqual(['lock hold free', 'lock acquire several']);
@@ -166,10 +168,10 @@ describe('O11: spans of OpenTelemetry', () => {
   it('a skip is no error, and has a span only if it waited', async () => {
     await start();
     const holder = await store.hold('k');
-    expect(await locks.tryAcquire('k', { name: 'cron' })).toBeNull();
+    expect(await locks.tryAcquire('k', { operation: 'cron' })).toBeNull();
     expect(telemetry.spans).toEqual([]);
-    const trying = locks.tryAcquire('k', { name: 'cron', waitTime: 60_000 });
-    await until('it waits', () => locks.waiting().length === 1);
+    const trying = locks.tryAcquire('k', { operation: 'cron', waitTime: 60_000 });
+    await until('it waits', () => app.admin.waiting().length === 1);
     await store.advance(60_000);
     expect(await trying).toBeNull();
     const span = telemetry.span('lock acquire cron');
@@ -248,8 +250,8 @@ describe('O11: spans of OpenTelemetry', () => {
   it('a failed renewal and the loss are events of the span of the work, and of re-entering work inside it', async () => {
     await start();
     const told: string[] = [];
-    await locks.withLock('k', { name: 'outer' }, async (outer) => {
-      await locks.withLock('k', { name: 'inner' }, async () => {
+    await locks.withLock('k', { operation: 'outer' }, async (outer) => {
+      await locks.withLock('k', { operation: 'inner' }, async () => {
         store.setUnavailable();
         const failed = next(locks.events, ({ type }) => type === 'renewal-failed');
         await store.advance(10_000);
@@ -279,19 +281,19 @@ describe('O11: spans of OpenTelemetry', () => {
   it('with several module instances each span names its own, and has no events of others', async () => {
     await start();
     const billing = app.nest.get<LockService>(getLockServiceToken('billing'));
-    await billing.withLock('k', { name: 'invoice' }, async (inner) => {
-      await locks.withLock('k', { name: 'order' }, async (own) => {
+    await billing.withLock('k', { operation: 'invoice' }, async (inner) => {
+      await locks.withLock('k', { operation: 'order' }, async (own) => {
         const lost = next(billing.events, ({ type }) => type === 'lost');
-        await billing.forceRelease('k');
+        await app.nest.get<LockAdmin>(getLockAdminToken('billing')).forceRelease('k');
         await lost;
         expect([inner.isHeld, own.isHeld]).toEqual([false, true]);
       });
     });
     const [order, invoice] = [telemetry.span('lock hold order'), telemetry.span('lock hold invoice')];
     expect(order.events).toEqual([]);
-    expect(order.attributes).not.toHaveProperty('distributed_lock.module');
+    expect(order.attributes).not.toHaveProperty('distributed_lock.instance');
     expect(invoice.events.map(({ name }) => name)).toEqual(['lost']);
-    expect(invoice.attributes['distributed_lock.module']).toBe('billing');
+    expect(invoice.attributes['distributed_lock.instance']).toBe('billing');
   });
 
   it('the span of a stream of a service lasts until its end, and covers its creation', async () => {

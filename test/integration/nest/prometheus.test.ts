@@ -3,13 +3,13 @@ import { Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { register as defaultRegister, Registry, type OpenMetricsContentType } from 'prom-client';
-import { DistributedLockModule, LockOptionsError, LockService } from '../../../lib/index.js';
+import { DistributedLockModule, LockAdmin, LockOptionsError, LockService } from '../../../lib/index.js';
 import { LockPrometheusModule, type LockPrometheusOptions } from '../../../lib/prometheus/index.js';
 import { Scrape } from '../../support/scrape.js';
 import { rejectionOf, until } from '../../support/until.js';
 import { MeasuredShop } from './measured-shop.js';
 
-const OF_KINDS = ['mode', 'module', 'name'];
+const OF_KINDS = ['lock_instance', 'mode', 'operation'];
 
 /** O10, O12: the type of each metric, and the labels of its series. */
 const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
@@ -17,12 +17,12 @@ const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   distributed_lock_hold_duration_seconds: ['histogram', [...OF_KINDS, 'outcome']],
   distributed_lock_losses_total: ['counter', [...OF_KINDS, 'reason']],
   distributed_lock_renewal_failures_total: ['counter', OF_KINDS],
-  distributed_lock_store_request_duration_seconds: ['histogram', ['error_type', 'module', 'operation']],
+  distributed_lock_store_request_duration_seconds: ['histogram', ['error_type', 'lock_instance', 'request']],
   distributed_lock_active: ['gauge', OF_KINDS],
   distributed_lock_waiting: ['gauge', OF_KINDS],
-  distributed_lock_wait_oldest_seconds: ['gauge', ['module']],
-  distributed_lock_lease_margin_min_seconds: ['gauge', ['module']],
-  distributed_lock_degraded: ['gauge', ['module']],
+  distributed_lock_wait_oldest_seconds: ['gauge', ['lock_instance']],
+  distributed_lock_lease_margin_min_seconds: ['gauge', ['lock_instance']],
+  distributed_lock_local: ['gauge', ['lock_instance']],
 };
 
 describe('O10, O12: metrics for Prometheus', () => {
@@ -48,7 +48,7 @@ describe('O10, O12: metrics for Prometheus', () => {
     it('count the calls by outcome, with the class of the error', () => {
       const calls = (outcome: string, error?: string): number | undefined =>
         scrape.value('distributed_lock_acquire_duration_seconds_count', {
-          name: 'checkout',
+          operation: 'checkout',
           mode: 'exclusive',
           outcome,
           ...(error !== undefined && { error_type: error }),
@@ -61,7 +61,7 @@ describe('O10, O12: metrics for Prometheus', () => {
       expect(calls('unavailable', 'LockUnavailableError')).toBe(1);
       expect(
         scrape.value('distributed_lock_acquire_duration_seconds_count', {
-          name: 'catalog',
+          operation: 'catalog',
           outcome: 'refused',
           error_type: 'LockUpgradeError',
         }),
@@ -69,13 +69,13 @@ describe('O10, O12: metrics for Prometheus', () => {
     });
 
     it('have buckets from 1 ms to a minute', () => {
-      const of = { name: 'checkout', outcome: 'granted' };
+      const of = { operation: 'checkout', outcome: 'granted' };
       const bounds = scrape.samples
         .filter(
           ({ name, labels }) =>
             name === 'distributed_lock_acquire_duration_seconds_bucket' &&
             labels['outcome'] === of.outcome &&
-            labels['name'] === of.name,
+            labels['operation'] === of.operation,
         )
         .map(({ labels }) => labels['le']);
       expect(bounds).toEqual([
@@ -96,49 +96,53 @@ describe('O10, O12: metrics for Prometheus', () => {
 
     it('count holds, losses with their reason, and renewals that failed', () => {
       const holds = 'distributed_lock_hold_duration_seconds_count';
-      expect(scrape.value(holds, { name: 'checkout', outcome: 'released' })).toBe(2);
-      expect(scrape.value(holds, { name: 'checkout', outcome: 'lost' })).toBeGreaterThanOrEqual(1);
-      expect(scrape.value(holds, { name: 'catalog', mode: 'shared', outcome: 'released' })).toBe(1);
+      expect(scrape.value(holds, { operation: 'checkout', outcome: 'released' })).toBe(2);
+      expect(scrape.value(holds, { operation: 'checkout', outcome: 'lost' })).toBeGreaterThanOrEqual(1);
+      expect(scrape.value(holds, { operation: 'catalog', mode: 'shared', outcome: 'released' })).toBe(1);
       const losses = 'distributed_lock_losses_total';
-      expect(scrape.value(losses, { name: 'invoice', reason: 'taken' })).toBe(1);
+      expect(scrape.value(losses, { operation: 'invoice', reason: 'taken' })).toBe(1);
       // The counter exists from the first hold on, so that an increase is visible.
-      expect(scrape.value(losses, { name: 'invoice', reason: 'expired' })).toBe(0);
-      expect(scrape.value('distributed_lock_renewal_failures_total', { name: 'checkout' })).toBeGreaterThan(
-        0,
-      );
-      expect(scrape.value('distributed_lock_renewal_failures_total', { name: 'catalog' })).toBe(0);
+      expect(scrape.value(losses, { operation: 'invoice', reason: 'expired' })).toBe(0);
+      expect(
+        scrape.value('distributed_lock_renewal_failures_total', { operation: 'checkout' }),
+      ).toBeGreaterThan(0);
+      expect(scrape.value('distributed_lock_renewal_failures_total', { operation: 'catalog' })).toBe(0);
     });
 
     it('report holds and waiters', () => {
-      expect(scrape.value('distributed_lock_active', { name: 'invoice', module: 'billing' })).toBe(1);
-      expect(scrape.value('distributed_lock_waiting', { name: 'default', module: 'billing' })).toBe(0);
+      expect(
+        scrape.value('distributed_lock_active', { operation: 'invoice', lock_instance: 'billing' }),
+      ).toBe(1);
+      expect(
+        scrape.value('distributed_lock_waiting', { operation: 'default', lock_instance: 'billing' }),
+      ).toBe(0);
     });
 
     it('report the health of module instances, the default one without a label', () => {
       const plain = scrape.samples.filter(
-        ({ name, labels }) => name === 'distributed_lock_degraded' && !('module' in labels),
+        ({ name, labels }) => name === 'distributed_lock_local' && !('lock_instance' in labels),
       );
       expect(plain.map(({ value }) => value)).toEqual([0]);
-      expect(scrape.value('distributed_lock_degraded', { module: 'billing' })).toBe(0);
-      const margin = scrape.value('distributed_lock_lease_margin_min_seconds', { module: 'billing' });
+      expect(scrape.value('distributed_lock_local', { lock_instance: 'billing' })).toBe(0);
+      const margin = scrape.value('distributed_lock_lease_margin_min_seconds', { lock_instance: 'billing' });
       expect(margin).toBeGreaterThan(0);
       expect(margin).toBeLessThanOrEqual(30);
     });
 
     it('measure the requests to the store, including those without a reply', () => {
       const requests = 'distributed_lock_store_request_duration_seconds_count';
-      const ofRedis = (operation: string, error?: string): number =>
+      const ofRedis = (request: string, error?: string): number =>
         scrape.samples
           .filter(
             ({ name, labels }) =>
               name === requests &&
-              labels['operation'] === operation &&
+              labels['request'] === request &&
               labels['error_type'] === error &&
-              !('module' in labels),
+              !('lock_instance' in labels),
           )
           .reduce((sum, { value }) => sum + value, 0);
-      for (const operation of ['acquire', 'release', 'force-release']) {
-        expect([operation, ofRedis(operation) > 0]).toEqual([operation, true]);
+      for (const request of ['acquire', 'release', 'force-release']) {
+        expect([request, ofRedis(request) > 0]).toEqual([request, true]);
       }
       expect(ofRedis('renew', 'LockStoreError') + ofRedis('acquire', 'LockStoreError')).toBeGreaterThan(0);
     });
@@ -158,24 +162,24 @@ describe('O10, O12: metrics for Prometheus', () => {
     class App {}
     const app = await Test.createTestingModule({ imports: [App] }).compile();
     await app.init();
-    return { app, locks: app.get(LockService) };
+    return { app, locks: app.get(LockService), admin: app.get(LockAdmin) };
   };
   const scrapeOf = async (register: Registry): Promise<Scrape> => new Scrape(await register.metrics());
 
   it('keep ended series with the value 0', async () => {
     const register = new Registry();
-    const { app, locks } = await start({ register });
-    const holder = await locks.acquire('k', { name: 'import' });
-    const waiting = locks.acquire('k', { name: 'import' });
-    await until('it waits', () => locks.waiting().length === 1);
+    const { app, locks, admin } = await start({ register });
+    const holder = await locks.acquire('k', { operation: 'import' });
+    const waiting = locks.acquire('k', { operation: 'import' });
+    await until('it waits', () => admin.waiting().length === 1);
     const during = await scrapeOf(register);
-    expect(during.value('distributed_lock_active', { name: 'import' })).toBe(1);
-    expect(during.value('distributed_lock_waiting', { name: 'import' })).toBe(1);
+    expect(during.value('distributed_lock_active', { operation: 'import' })).toBe(1);
+    expect(during.value('distributed_lock_waiting', { operation: 'import' })).toBe(1);
     await holder.release();
     await (await waiting).release();
     const after = await scrapeOf(register);
-    expect(after.value('distributed_lock_active', { name: 'import' })).toBe(0);
-    expect(after.value('distributed_lock_waiting', { name: 'import' })).toBe(0);
+    expect(after.value('distributed_lock_active', { operation: 'import' })).toBe(0);
+    expect(after.value('distributed_lock_waiting', { operation: 'import' })).toBe(0);
     expect(after.value('distributed_lock_wait_oldest_seconds')).toBe(0);
     expect(after.value('distributed_lock_lease_margin_min_seconds')).toBeUndefined();
     await app.close();
@@ -194,7 +198,7 @@ describe('O10, O12: metrics for Prometheus', () => {
     const register = new Registry();
     for (const time of [1, 2]) {
       const { app, locks } = await start({ register });
-      await locks.withLock('k', { name: `time-${time}` }, () => undefined);
+      await locks.withLock('k', { operation: `time-${time}` }, () => undefined);
       const scrape = await scrapeOf(register);
       expect(scrape.value('distributed_lock_hold_duration_seconds_count')).toBe(1);
       await app.close();

@@ -187,7 +187,7 @@ describe('a locked stream of a service', () => {
     const subscription = feeds.follow('a').subscribe();
     await within(5_000, 'it to wait', queued);
     subscription.unsubscribe();
-    await until('no subscription waits', async () => (await app.locks.inspect('feed:a'))?.waiting === 0);
+    await until('no subscription waits', async () => (await app.admin.inspect('feed:a'))?.waiting === 0);
     await holder.release();
     expect(sources).toHaveLength(0);
   });

@@ -9,7 +9,7 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { DistributedLockModule, LockService } from 'nestjs-distributed-lock';
+import { DistributedLockModule, LockAdmin, LockService } from 'nestjs-distributed-lock';
 import { LockHealthIndicator } from 'nestjs-distributed-lock/health';
 import { LockOpenTelemetryModule } from 'nestjs-distributed-lock/opentelemetry';
 import { LockPrometheusModule } from 'nestjs-distributed-lock/prometheus';
@@ -72,9 +72,9 @@ async function main(): Promise<void> {
       resolve();
     });
   });
-  await locks.forceRelease('lost');
+  await app.get(LockAdmin).forceRelease('lost');
   await lost;
-  await locks.withLock('k', { name: 'checkout' }, () => undefined);
+  await locks.withLock('k', { operation: 'checkout' }, () => undefined);
   const degraded = JSON.parse((await get('/ready')).text) as { status: string; info: object };
   const redis = Number(process.env['REDIS_PID']);
   process.kill(redis, 'SIGSTOP');
@@ -90,7 +90,9 @@ async function main(): Promise<void> {
     JSON.stringify({
       degraded,
       metrics: text.match(/^# TYPE distributed_lock\w+/gm)?.length,
-      counted: /^distributed_lock_hold_duration_seconds_count\{.*name="checkout".*\} (\d+)$/m.exec(text)?.[1],
+      counted: /^distributed_lock_hold_duration_seconds_count\{.*operation="checkout".*\} (\d+)$/m.exec(
+        text,
+      )?.[1],
       spans: spans.getFinishedSpans().map(({ name }) => name),
     }),
   );

@@ -1,0 +1,117 @@
+import type { Observable } from 'rxjs';
+import type { LockEngine } from '../engine/lock-engine.js';
+import {
+  checkBreakOptions,
+  checkNamedHold,
+  resolveListOptions,
+  type LockBreakOptions,
+  type LockBreakOutcome,
+} from '../model/inspect.options.js';
+import { originate } from '../model/lock.errors.js';
+import type { LockEvent } from '../model/lock.events.js';
+import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
+import { checkKey } from '../model/lock-key.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
+import type { LockBoard, NamedHold } from '../stores/port/lock-store.js';
+
+/**
+ * Inspects and breaks locks, for operators: health checks, pages, scripts. Inject it; `DistributedLockModule` provides one for
+ * each `LockService`.
+ *
+ * `inspect`, `list`, `forceRelease` and `breakHold` use the store. They throw a {@link LockOptionsError} for an invalid key or
+ * option before anything is sent, a `LockUnavailableError` when the store is unreachable, and a `LockClosedError` once the
+ * application has shut down what uses locks. The others return what this process knows.
+ */
+export class LockAdmin {
+  constructor(private readonly engine: LockEngine) {}
+
+  /** The holders and waiters of the lock; null if it is free. */
+  async inspect(key: string): Promise<LockInfo | null> {
+    return await this.request(() => this.engine.inspector.inspect(checkKey('inspect()', key)));
+  }
+
+  /**
+   * A page of the held locks, and a cursor for the next page. Locks that are acquired or released meanwhile may be missing or
+   * appear twice. The store scans everything under the prefix of the locks, so call this for people, not in a request's path.
+   *
+   * @throws LockOptionsError for invalid options, and if the store cannot list its locks; LockUnavailableError if the store
+   * is unreachable or refuses to list them
+   */
+  async list(options: LockListOptions = {}): Promise<LockList> {
+    const resolved = resolveListOptions(options);
+    return await this.request(() => this.engine.inspector.list(resolved));
+  }
+
+  /** The locks that this process holds through this module instance, the oldest hold first. Sends no request. */
+  held(): readonly HeldLock[] {
+    return this.engine.overview.held();
+  }
+
+  /** The calls of this process that wait for a lock of this module instance, the longest wait first. Sends no request. */
+  waiting(): readonly WaitingCall[] {
+    return this.engine.overview.waiting();
+  }
+
+  /**
+   * The holds of this process that were lost in the last five minutes, at most 100, the newest first. Sends no request.
+   */
+  lost(): readonly LostLock[] {
+    return this.engine.overview.lost();
+  }
+
+  /** The state of the store and of the locks of this process, as far as this process knows. Sends no request; see {@link probe}. */
+  status(): LockStatus {
+    return this.engine.overview.status();
+  }
+
+  /**
+   * Sends a request to the store and returns the {@link status} after it. Never throws; takes as long as a request may take.
+   */
+  async probe(): Promise<LockStatus> {
+    await this.engine.overview.probe();
+    return this.engine.overview.status();
+  }
+
+  /**
+   * Breaks the lock for all its holders: all readers, or all permits of a semaphore. The next waiter gets it. The holder's work
+   * goes on; its handle reports the loss, but only fencing tokens keep it from writing. Returns whether the lock was held;
+   * then there is a `broken` event and, with `by`, a log line. To break one hold, use {@link breakHold}.
+   */
+  async forceRelease(key: string, options: LockBreakOptions = {}): Promise<boolean> {
+    const by = checkBreakOptions('forceRelease()', options);
+    return await this.request(() => this.engine.inspector.forceRelease(checkKey('forceRelease()', key), by));
+  }
+
+  /**
+   * Breaks only one hold: the one with this `owner`, this `token`, or both, such as a holder that {@link inspect} returned. A
+   * hold that began since then stays, and so do other readers, or permits of a semaphore. The store compares and breaks in one
+   * step.
+   *
+   * The holder's work goes on, as with {@link forceRelease}.
+   *
+   * @throws LockOptionsError for invalid options, or without an owner and a token
+   */
+  async breakHold(key: string, hold: NamedHold, options: LockBreakOptions = {}): Promise<LockBreakOutcome> {
+    const named = checkNamedHold('breakHold()', hold);
+    const by = checkBreakOptions('breakHold()', options);
+    return await this.request(() => this.engine.inspector.breakHold(checkKey('breakHold()', key), named, by));
+  }
+
+  private async request<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      throw originate(error, this);
+    }
+  }
+}
+
+/** The events of this process, and the place where processes publish their state, which is undefined if the store has none. */
+export function sourcesOf(admin: LockAdmin): {
+  readonly events: Observable<LockEvent>;
+  readonly board: LockBoard | undefined;
+} {
+  // Only the rest of the library may use the engine.
+  const { engine } = admin as unknown as { readonly engine: LockEngine };
+  return { events: engine.hub.events, board: engine.board };
+}
