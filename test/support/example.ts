@@ -81,3 +81,14 @@ export async function send(
     body: text === '' ? undefined : JSON.parse(text),
   };
 }
+
+/** The number of scripts that a Redis has run: one for each request of a lock. */
+export async function scriptsOf(redis: RedisServer): Promise<number> {
+  const client = redis.client();
+  const statistics = await client.info('commandstats');
+  client.disconnect();
+  return [...statistics.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
+    (sum, [, calls]) => sum + Number(calls),
+    0,
+  );
+}

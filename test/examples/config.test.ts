@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Instance } from '../../.scripts/demo/application.mjs';
+import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { RedisServer } from '../support/redis-server.js';
+import { scriptsOf } from '../support/example.js';
+
+describe('examples/config', () => {
+  let example: Example;
+  let billing: RedisServer;
+  let app: Instance;
+
+  beforeAll(async () => {
+    example = await Example.prepare('config');
+    billing = await RedisServer.start();
+    app = await example.start({ BILLING_REDIS_URL: billing.url, LOCK_WAIT_TIME: '100' });
+  }, EXAMPLES_SET_UP_MS);
+
+  afterAll(async () => {
+    await example.end();
+    await billing.close();
+  });
+
+  it('takes the waitTime and the Redis of the first instance from its namespace', async () => {
+    expect((await send(app, 'POST', '/invoices/1/reminders')).status).toBe(201);
+    await using _held = await example.locks.acquire('invoice:1');
+    expect((await send(app, 'POST', '/invoices/1/reminders')).status).toBe(423);
+  });
+
+  it('locks invoices in the Redis of the instance "billing", with its prefix', async () => {
+    await using _other = await example.locks.acquire('invoice:2');
+    const before = await scriptsOf(billing);
+    expect((await send(app, 'POST', '/invoices/2/payments')).body).toEqual({
+      invoice: '2',
+      lockedInBilling: true,
+    });
+    expect(await scriptsOf(billing)).toBeGreaterThan(before);
+    expect(await billing.client().keys('*')).toEqual([expect.stringMatching(/^billing:/)]);
+  });
+
+  it('does not start with a variable that is missing or wrong, and says which', async () => {
+    await expect(example.start({ REDIS_URL: example.redis.url })).rejects.toThrow(/BILLING_REDIS_URL/);
+    await expect(example.start({ BILLING_REDIS_URL: billing.url, LOCK_WAIT_TIME: 'soon' })).rejects.toThrow(
+      /waitTime must be/,
+    );
+  });
+});
