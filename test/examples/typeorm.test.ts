@@ -47,6 +47,30 @@ describe('examples/typeorm', () => {
     expect(await withdraw(apps[0]!, 'nobody', 10)).toMatchObject({ status: 404 });
   });
 
+  it('holds the lock until the transaction has been committed', async () => {
+    await open('cid', 50);
+    // A commit waits for this advisory lock, which the test has.
+    await database.query(`
+      CREATE FUNCTION wait_to_commit() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER wait_to_commit AFTER INSERT ON withdrawals
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_to_commit();
+      SELECT pg_advisory_lock(1);
+    `);
+    const first = withdraw(apps[0]!, 'cid', 50);
+    await until('the commit has begun', async () => {
+      const waiting = await database.query(
+        "SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND NOT granted",
+      );
+      return waiting.rows.length > 0;
+    });
+    const second = withdraw(apps[1]!, 'cid', 50);
+    const held = await database.query("SELECT FROM distributed_lock.holds WHERE key = 'account:cid'");
+    await database.query('SELECT pg_advisory_unlock(1); DROP FUNCTION wait_to_commit CASCADE');
+    expect(held.rows).toHaveLength(1);
+    expect([(await first).status, (await second).status]).toEqual([201, 409]);
+  });
+
   it('lets the database reject the write of a process that stood still until another one had the lock', async () => {
     await open('bob', 50);
     const slow = await example.start({ FRAUD_CHECK_MS: '500' });
