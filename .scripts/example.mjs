@@ -1,6 +1,7 @@
 /**
  * `npm run example NAME [PROCESSES]`: installs and builds what an application of `examples/` needs, starts a private Redis
- * (or uses `REDIS_URL`) and, if it needs one, a private PostgreSQL (or uses `DATABASE_URL`), and runs that many processes of the application, by default one, on ports from 3000, until Ctrl-C.
+ * (or uses `REDIS_URL`) and, if it needs one, a private PostgreSQL (or uses `DATABASE_URL`), and runs that many processes of
+ * the application, by default one, on ports from `PORT` (3000), until Ctrl-C.
  */
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -18,7 +19,7 @@ import { prepareLockStore } from './demo/lock-store.mjs';
 import { startPrivatePostgres } from './demo/private-postgres.mjs';
 import { SetupError } from './setup.mjs';
 
-const FIRST_PORT = 3_000;
+const FIRST_PORT = Number(process.env['PORT'] ?? 3_000);
 const MAX_PROCESSES = 9;
 const print = (text) => process.stdout.write(`${text}\n`);
 

@@ -74,7 +74,7 @@ export function tableRow(lock: LockInfo, now: number): string[] {
 export function lockLines(lock: LockInfo, now: number): string[] {
   const { key, holders, waiters, waiting } = lock;
   return [
-    `${printable(key)} is held (${sharing(lock)}); ${waiting === 0 ? 'nobody waits' : `${waiting} waiting`}`,
+    `${printable(key)} is held (${sharing(lock)}); ${waiting === 0 ? 'no waiters' : `${waiting} waiting`}`,
     ...holderLines(holders, now),
     ...waiters.map((waiter) => `  waits    ${waiterText(waiter)}`),
   ];

@@ -98,7 +98,7 @@ function withoutCommand(name: string, output: Output): number {
   const what = /^[\w-]+$/.test(name)
     ? `There is no command ${name}`
     : 'The first argument has to be a command';
-  throw new UsageError(`${what}. Commands are ${[...COMMANDS.keys()].join(', ')}; --help tells more.`);
+  throw new UsageError(`${what}. Commands are ${[...COMMANDS.keys()].join(', ')}; see --help.`);
 }
 
 function overview(): string {
@@ -110,7 +110,7 @@ function overview(): string {
     '',
     ...lines,
     '',
-    'nestjs-distributed-lock COMMAND --help tells the options and exit codes of each; --version the version.',
+    'nestjs-distributed-lock COMMAND --help lists the options and exit codes of each; --version prints the version.',
     '',
     COMMON_HELP,
   ].join('\n');

@@ -101,9 +101,7 @@ class LockDashboardController {
     );
     if (outcome === 'free') throw new ConflictException('The lock is free already.');
     if (outcome === 'held-by-others') {
-      throw new ConflictException(
-        'Somebody else holds the lock by now. Look at it again before you break it.',
-      );
+      throw new ConflictException('The lock has another holder now. Look at it again before you break it.');
     }
     this.sendJson(response, { broken: true });
   }

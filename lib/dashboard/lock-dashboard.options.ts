@@ -53,7 +53,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockDashboardOptions>([
 const WHERE = 'LockDashboardModule.forRoot()';
 const HOW =
   "Write forRoot({ guards: [OpsGuard] }) with guards of yours that let operators pass, or forRoot({ access: 'open' }) if " +
-  'whoever reaches the application may see it.';
+  'everybody who can reach the application may see it.';
 
 /** @throws LockOptionsError for invalid options */
 export function resolveDashboardOptions(options: LockDashboardOptions | undefined): ResolvedDashboardOptions {
@@ -100,7 +100,7 @@ export type ResolvedDashboardOptions = Pick<LockDashboardOptions, 'hosts' | 'use
 
 function unguarded(): LockOptionsError {
   return new LockOptionsError(
-    `${WHERE}: nobody has said who may see the page, which shows keys, labels and hosts. ${HOW}`,
+    `${WHERE}: it is not set who may see the page, which shows keys, labels and hosts. ${HOW}`,
   );
 }
 

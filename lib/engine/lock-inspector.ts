@@ -52,7 +52,7 @@ export class LockInspector {
     });
     if (listed !== undefined) return listed;
     throw new LockOptionsError(
-      'list(): this store does not tell which locks it has. Ask for one by its key (inspect(), or show KEY of the command line), or see held() for those of this process.',
+      'list(): this store cannot list its locks. Inspect one by its key (inspect(), or show KEY of the command line), or use held() for the locks of this process.',
     );
   }
 
@@ -197,7 +197,7 @@ function refusedToList(failure: LockStoreError, cursor: string | undefined): nev
   if (failure instanceof InvalidCursorError) refuse('list()', CURSOR_RULE, cursor);
   const { unreachable, inDoubt, retryable, message } = failure;
   if (unreachable || inDoubt || retryable) throw failure;
-  throw new LockUnavailableError(`list(): the store does not tell which locks it has: ${message}.`, {
+  throw new LockUnavailableError(`list(): the store refused to list its locks: ${message}.`, {
     keys: [],
     cause: failure,
   });

@@ -97,9 +97,9 @@ async function tryForLock(
       }
       if (caller.isSettled) return undefined;
       if (tries > 1) {
-        // Says nothing about who holds the lock (B11).
+        // Not reported as held: the reply does not say who holds the lock (B11).
         const details = { inDoubt: false, retryable: true };
-        return { because: 'unavailable', failure: new LockStoreError('it took the request back', details) };
+        return { because: 'unavailable', failure: new LockStoreError('it cancelled the request', details) };
       }
     }
   } catch (error) {

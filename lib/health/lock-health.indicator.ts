@@ -205,7 +205,7 @@ function reasonsToBeDown(
   { unreachableFor }: Limits,
   now: number,
 ): readonly string[] {
-  if (closing) return ['the application shuts down, and takes no locks any more'];
+  if (closing) return ['the application is shutting down and acquires no more locks'];
   // Locks are granted locally.
   if (local) return [];
   const { reachable, failingSince } = store;

@@ -60,7 +60,7 @@ const LARGEST_COUNT = 1_000;
 const LONGEST_CURSOR = 8_192;
 
 /** The rule for a cursor, as an error states it. */
-export const CURSOR_RULE = 'cursor must be that of the answer before, or be left out to begin anew';
+export const CURSOR_RULE = 'cursor must be the one of the previous page, or be left out to start again';
 
 export function resolveListOptions(options: LockListOptions): ListKeysRequest {
   const where = 'list()';

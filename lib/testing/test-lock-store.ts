@@ -105,7 +105,7 @@ export class TestLockStore implements LockStore {
    */
   async lose(key: string): Promise<void> {
     const broken = await new LockAdmin(this.engineOfOtherProcess()).forceRelease(key);
-    if (!broken) throw new Error(`lose(): nobody holds the lock "${key}", so it can't be lost.`);
+    if (!broken) throw new Error(`lose(): the lock "${key}" is not held, so it can't be lost.`);
     await this.clock.advance(0);
   }
 

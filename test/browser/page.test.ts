@@ -241,7 +241,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       await hold.release();
       const next = await ops.app.locks.acquire('quick');
       await page.getByRole('button', { name: `Break the hold with token ${hold.token}` }).click();
-      await page.getByRole('status').getByText('Somebody else holds the lock by now').waitFor();
+      await page.getByRole('status').getByText('The lock has another holder now').waitFor();
       expect(next.isHeld).toBe(true);
       await next.release();
       // The browser logs every unsuccessful response itself.

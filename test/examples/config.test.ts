@@ -23,7 +23,10 @@ describe('examples/config', () => {
   it('takes the waitTime and the Redis of the first instance from its namespace', async () => {
     expect((await send(app, 'POST', '/invoices/1/reminders')).status).toBe(201);
     await using _held = await example.locks.acquire('invoice:1');
+    const asked = performance.now();
     expect((await send(app, 'POST', '/invoices/1/reminders')).status).toBe(423);
+    // The default is 5 s.
+    expect(performance.now() - asked).toBeLessThan(4_500);
   });
 
   it('locks invoices in the Redis of the instance "billing", with its prefix', async () => {

@@ -87,7 +87,7 @@ export const QUORUM_PLANTS = {
     from: 'startedAt >= this.sentAt && ',
     to: '',
   },
-  'failed try not given back': {
+  'failed try not released': {
     about: 'members keep what they have granted to a try that failed',
     scenario: 'single tries',
     file: 'stores/quorum/quorum-acquire.js',

@@ -16,6 +16,7 @@ export interface HistoryRules {
   readonly turn: number;
   readonly turnSlack: number;
   readonly aftermath: number;
+  readonly afterCrash: number;
   readonly longestLease: number;
   readonly expectedFailures: readonly string[];
 }

@@ -23,6 +23,8 @@ export const STRICT_RULES = {
   turnSlack: 1,
   /** How long the effects of a fault may last. */
   aftermath: 0,
+  /** How long a lock outlives its process at most (B20). A new leader of etcd or ZooKeeper starts that time again. */
+  afterCrash: 0,
   longestLease: 5_000,
   expectedFailures: ['LOCK_TIMEOUT', 'LOCK_CLOSED', 'aborted'],
 };
@@ -37,6 +39,7 @@ export const RULES_WITH_FAULTS = {
   closing: 8_000,
   exiting: 3_000,
   aftermath: 4_000,
+  afterCrash: 3_000,
   expectedFailures: [...STRICT_RULES.expectedFailures, 'LOCK_UNAVAILABLE', 'LOCK_LOST'],
 };
 
@@ -48,7 +51,7 @@ export const RULES_WITH_FAULTS = {
  */
 export function checkHistory(events, rules) {
   const findings = new Findings();
-  const stalls = new Stalls();
+  const stalls = new Stalls(rules);
   const book = new HoldBook(findings);
   const answers = new Answers(findings, rules);
   const turns = new Turns(findings, rules);

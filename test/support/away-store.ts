@@ -80,13 +80,13 @@ export class AwayStore implements LockStore {
     this.asked[kind] = (this.asked[kind] ?? 0) + 1;
     const fault = this.fault(kind);
     if (fault instanceof Error) throw fault;
-    if (fault === 'not sent') throw outOfReach('nobody is there', false);
+    if (fault === 'not sent') throw outOfReach('no connection', false);
     const { gate } = this;
     const reply = await request();
     await gate;
     // A reply that was held back may get lost, too.
     if (fault === 'no answer' || (gate !== undefined && this.fault(kind) !== undefined)) {
-      throw outOfReach('nobody answers', true);
+      throw outOfReach('no reply', true);
     }
     return reply;
   }

@@ -68,7 +68,7 @@ describe('local locks while the store is unreachable', () => {
       { type: 'local', at: expect.any(Number), local: true, error: expect.any(LockStoreError) },
     ]);
     expect(warnings(app)).toEqual([
-      'Locks are taken in this process only: nobody is there. Other processes are not kept out until a store that goes away can be reached again.',
+      'Locks are taken in this process only: no connection. Other processes are not kept out until a store that goes away can be reached again.',
     ]);
     await Promise.all(handles.map((handle) => handle.release()));
     const asked = store.asked.acquire;

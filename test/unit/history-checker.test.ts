@@ -234,6 +234,27 @@ describe('history checker: outcomes and waits', () => {
     expect(overlapping.add('stall', 3_000, { p: 'b', from: 200 }).kinds()).toEqual(['left-lying']);
   });
 
+  it('does not count the time that dead processes had left when a new leader started it again', () => {
+    const freedAt = (t: number, ...outages: readonly [from: number, to: number][]): History => {
+      const waiting = history()
+        .hold('a', 1, 10, 100, 110)
+        .add('invoke', 101, { p: 'b', i: 1, w: -1, l: 0 })
+        .add('queued', 102, { p: 'b' })
+        .add('ok', t, { p: 'b', i: 1, tok: 11, held: true, r: 50 })
+        .add('abandon', t, { p: 'b', i: 1 });
+      for (const [from, to] of outages) waiting.add('away', to, { from });
+      return waiting;
+    };
+    const { afterCrash, idleness } = RULES_WITH_FAULTS;
+    expect(freedAt(15_000).kinds(RULES_WITH_FAULTS)).toEqual(['left-lying']);
+    const elections = [2_900, 5_800, 8_700, 11_600].map((from): [number, number] => [from, from + 100]);
+    expect(freedAt(15_000, ...elections).kinds(RULES_WITH_FAULTS)).toEqual([]);
+    // After the last election it has to be freed in time, and an election explains no more than the lease before it.
+    expect(freedAt(11_700 + idleness + 1, ...elections).kinds(RULES_WITH_FAULTS)).toEqual(['left-lying']);
+    const late: [number, number] = [idleness + afterCrash + 200, idleness + afterCrash + 201];
+    expect(freedAt(late[1], late).kinds(RULES_WITH_FAULTS)).toEqual(['left-lying']);
+  });
+
   it('finds a waiter that times out on a free lock', () => {
     const inVain = history()
       .hold('a', 1, 10, 100, 110)

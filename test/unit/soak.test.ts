@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { LateProxy } from '../soak/late-proxy.mjs';
 import { readOptions } from '../soak/options.mjs';
 import { PushedEvents } from '../soak/pushed-events.mjs';
+import { Members, type Member } from '../soak/servers/members.mjs';
 import { elapse } from '../support/until.js';
 
 describe('the soak: selected faults', () => {
@@ -17,6 +18,46 @@ describe('the soak: selected faults', () => {
 
   it.each([['--no-faults'], ['--plant', 'all'], ['--cycles']])('can’t be combined with %s', (...others) => {
     expect(() => readOptions(['--only', 'process killed', ...others])).toThrow('--only says which faults');
+  });
+});
+
+describe('the soak: outages of a cluster', () => {
+  const members = ['one', 'two', 'three'].map((name): Member => ({ name }));
+
+  /** The first member leads. */
+  class Cluster extends Members {
+    constructor(private readonly serving: readonly string[]) {
+      super();
+      this.members = members;
+    }
+
+    leader(): Promise<Member | undefined> {
+      return Promise.resolve(members[0]);
+    }
+
+    served(): Promise<void> {
+      return Promise.resolve();
+    }
+
+    areServing(asked: readonly Member[]): Promise<boolean> {
+      return Promise.resolve(asked.every(({ name }) => this.serving.includes(name)));
+    }
+  }
+
+  const all = ['one', 'two', 'three'];
+
+  it.each([
+    { failed: ['two'], serving: all, isOutage: false },
+    { failed: ['one'], serving: all, isOutage: true },
+    { failed: ['two', 'three'], serving: all, isOutage: true },
+    { failed: ['two'], serving: ['one', 'two'], isOutage: true },
+  ])('$failed of $serving fail: $isOutage', async ({ failed, serving, isOutage }) => {
+    const recorded: string[] = [];
+    const ones = members.filter(({ name }) => failed.includes(name));
+    const untilServed = await new Cluster(serving).outageWithout(ones, ({ e }) => recorded.push(e));
+    untilServed();
+    await elapse(0);
+    expect(recorded).toEqual(isOutage ? ['away'] : []);
   });
 });
 

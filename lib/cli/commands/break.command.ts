@@ -10,7 +10,7 @@ import { printable } from '../output.js';
 const NO_TOKEN = 'none';
 
 export const breakLock: Command = {
-  summary: 'free a lock that is stuck, whoever holds it',
+  summary: 'break a stuck lock, whichever process holds it',
   help: `Usage: nestjs-distributed-lock break KEY --token T [--yes]
 
 Frees a lock although it is held; whoever waits gets it. It does not stop the work of the holder, who is told
@@ -58,14 +58,19 @@ async function breakIt(context: CommandContext, { admin }: OpenLocks, order: Ord
   // The confirmation took time: the store compares the hold again, in the step that breaks it.
   const outcome = await admin.breakHold(key, holder);
   if (outcome === 'free') {
-    return refused(context, 'free', `${shown} was given back just now; there was nothing to break.`, null);
+    return refused(
+      context,
+      'free',
+      `${shown} was released in the meantime; there was nothing to break.`,
+      null,
+    );
   }
   if (outcome === 'held-by-others') return notHeldUnder(context, order, await admin.inspect(key));
   const { output } = context;
   if (output.json) output.document({ broken: true, lock: lockDocument(broken, Date.now()) });
   else {
     const others = lock.holders.length - 1;
-    const rest = `  ${others === 1 ? '1 other holds' : `${others} others hold`} it still`;
+    const rest = `  ${others} other ${others === 1 ? 'holder keeps' : 'holders keep'} it`;
     output.lines(`${shown} was broken.`, heldBy(broken), ...(others === 0 ? [] : [rest]));
   }
   return EXIT.ok;
@@ -94,7 +99,7 @@ function heldBy({ holders }: { readonly holders: readonly LockHolder[] }): strin
 
 function tokenOf(text: string | undefined): string {
   if (text !== undefined && (text === NO_TOKEN || /^\d{1,16}$/.test(text))) return text;
-  throw new UsageError('Give --token T, the token of the hold to break, as show and list tell it.');
+  throw new UsageError('Give --token T, the token of the hold to break, as show and list print it.');
 }
 
 /** Asks on stderr, since stdout is for results. Anything but y or yes, and the end of the input, means no. */

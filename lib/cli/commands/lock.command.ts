@@ -160,7 +160,7 @@ function exitCode(
     return EXIT.lost;
   }
   if (released === 'unknown') {
-    const why = 'the store does not answer, so that the lock could not be given back: it ends with its lease';
+    const why = 'the store does not answer, so the lock could not be released: it expires with its lease';
     output.notice(`nestjs-distributed-lock: ${why}`);
   }
   return code;
@@ -227,7 +227,7 @@ async function runCommand(
   signals.receiver = (signal) => child.kill(signal);
   let timer: NodeJS.Timeout | undefined;
   const terminate = (): void => {
-    notice('the lock is lost, so the command is told to end (TERM)');
+    notice('the lock is lost, so the command receives SIGTERM');
     child.kill('SIGTERM');
     timer = setTimeout(() => {
       notice('the command has not ended, so it is killed (KILL)');

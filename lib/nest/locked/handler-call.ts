@@ -76,7 +76,7 @@ export class HandlerCall extends HandlerScope {
    * stopped and keeps its lock.
    */
   clientGone(): boolean {
-    this.aborter.abort(new Error('The client went away before the lock was got.'));
+    this.aborter.abort(new Error('The client disconnected before the lock was acquired.'));
     return this.work === undefined || this.streams;
   }
 

@@ -147,8 +147,8 @@ export class EtcdSession extends OrderedSession<Entry> implements LockStoreSessi
     // An unhealthy process gets no requests that would create it.
     base.create().catch(() => undefined);
     const message =
-      `etcd has no key ${JSON.stringify(base.range.key)}, from which tokens are counted: somebody has deleted keys of ` +
-      'locks. It is being created again';
+      `etcd has no key ${JSON.stringify(base.range.key)}, from which tokens are counted: keys of locks were ` +
+      'deleted. It is being created again';
     throw new LockStoreError(message, { inDoubt: false, retryable: true });
   }
 

@@ -59,7 +59,7 @@ export function redisBoard(link: ServerConnection, set: string): LockBoard {
     read: async () => {
       const names = await link.do((redis) => redis.zrange(set, '0', '-1'));
       if (names.length === 0) return [];
-      const consequence = 'nobody sees what other processes tell';
+      const consequence = 'nothing is shown of other processes';
       const texts = await withExtraRight(link, 'mget', consequence, (redis) =>
         redis.mget(names.map(textName)),
       );

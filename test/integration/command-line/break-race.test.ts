@@ -90,7 +90,7 @@ describe('O21, O25: break, when the hold ends after the first inspection', () =>
   it('reports that the lock was released', async () => {
     const { code, stdout, stderr } = await breakIt('free');
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'held under none\n' });
-    expect(stdout).toBe('k was given back just now; there was nothing to break.\n');
+    expect(stdout).toBe('k was released in the meantime; there was nothing to break.\n');
   });
 });
 
@@ -113,7 +113,7 @@ describe('O21, O25: break, one of several holds', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(
       new RegExp(
-        `^${key} was broken\\.\\n  held by  \\S+ pid \\d+ \\("two"\\), token ${two.token}, .*\\n  1 other holds it still\\n$`,
+        `^${key} was broken\\.\\n  held by  \\S+ pid \\d+ \\("two"\\), token ${two.token}, .*\\n  1 other holder keeps it\\n$`,
       ),
     );
     expect(await two.release()).toBe('expired');

@@ -18,7 +18,7 @@ describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', 
     expect(await app.admin.forceRelease(key)).toBe(true);
     const ended = await running.ended();
     expect(ended).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
-    expect(ended.stderr).toContain('the lock is lost, so the command is told to end (TERM)');
+    expect(ended.stderr).toContain('the lock is lost, so the command receives SIGTERM');
     expect(ended.stderr).toContain(
       `The lock "${key}" was lost before the command had ended, with exit code 3.`,
     );

@@ -30,7 +30,7 @@ describe('O25: the command line with a store without optional abilities', () => 
     const ended = await CommandLine.run([command, '--config', config]);
     expect(ended).toMatchObject({ code: 64, stdout: '' });
     expect(ended.stderr).toMatch(
-      /^nestjs-distributed-lock: .*this store does not tell which locks it has\. Ask for one by its key/,
+      /^nestjs-distributed-lock: .*this store cannot list its locks\. Inspect one by its key/,
     );
   });
 

@@ -114,13 +114,13 @@ describe('O21: breaking locks on the page', () => {
     const later = await locks.acquire('a');
     const other = await page.break({ key: 'a', instance: null, token: shown.token });
     expect(other.status).toBe(409);
-    expect(other.text).toContain('Somebody else holds the lock by now');
+    expect(other.text).toContain('The lock has another holder now');
     expect(later.isHeld).toBe(true);
     expect((await page.break({ key: 'a', instance: null, token: null })).status).toBe(409);
   });
 
   it.each([
-    ['another caller', 'Somebody else holds the lock by now'],
+    ['another caller', 'The lock has another holder now'],
     ['no caller', 'The lock is free already'],
   ])('does not break a lock that %s holds by then', async (who, message) => {
     const inner = new MemoryLockStore();

@@ -204,7 +204,7 @@ describe('O20: the overview of the lock dashboard', () => {
     ]);
     const { status, text } = await page.get('?data=list');
     expect(status).toBe(400);
-    expect(text).toContain('this store does not tell which locks it has');
+    expect(text).toContain('this store cannot list its locks');
   });
 
   it('continues while the store is unreachable, with a note', async () => {

@@ -71,7 +71,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     );
     const where = `the user "few" of Redis at 127.0.0.1:${redis.port}`;
     expect(notes).toEqual([
-      `What other processes tell can't be read: ${where} may not use MGET, so that nobody sees what other processes tell; ` +
+      `What other processes tell can't be read: ${where} may not use MGET, so that nothing is shown of other processes; ` +
         'locks do not need it. To allow it: ACL SETUSER few +mget. What is shown is that of this process.',
     ]);
     expect(processes).toMatchObject([{ held: [{ key: 'mine' }], health: { reachable: true } }]);
@@ -80,7 +80,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     expect(status).toBe(503);
     expect(body).toMatchObject({
       message:
-        `list(): the store does not tell which locks it has: ${where} may not use SCAN, so that held locks can not be ` +
+        `list(): the store refused to list its locks: ${where} may not use SCAN, so that held locks can not be ` +
         'listed; locks do not need it. To allow it: ACL SETUSER few +scan.',
     });
 

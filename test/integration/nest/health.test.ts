@@ -141,7 +141,7 @@ describe('O15: readiness over HTTP', () => {
     expect(await indicator.isHealthy('locks')).toMatchObject({ locks: { status: 'up' } });
     await app.close();
     expect(await indicator.isHealthy('locks')).toMatchObject({
-      locks: { status: 'down', reasons: ['the application shuts down, and takes no locks any more'] },
+      locks: { status: 'down', reasons: ['the application is shutting down and acquires no more locks'] },
     });
   });
 

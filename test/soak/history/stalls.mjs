@@ -4,8 +4,13 @@ export class Stalls {
   /** Few, and they may overlap. */
   #away = [];
 
+  constructor(rules) {
+    this.rules = rules;
+  }
+
   see({ e, p, from, t }) {
-    if (e === 'away') this.#away.push({ from, to: t });
+    // A new leader starts the leases of dead processes again, so the time that had passed of them does not count.
+    if (e === 'away') this.#away.push({ from: from - this.rules.afterCrash, to: t });
     if (e !== 'stall') return;
     let stalls = this.#byProcess.get(p);
     if (stalls === undefined) this.#byProcess.set(p, (stalls = []));

@@ -88,6 +88,11 @@ export class EtcdUnderTest extends Members {
     await withRetries(() => Promise.any(this.members.map((member) => this.#askAt(member, ...this.#latest))));
   }
 
+  async areServing(members) {
+    const replies = members.map((member) => this.#askAt(member, ...this.#latest));
+    return (await Promise.allSettled(replies)).every(({ status }) => status === 'fulfilled');
+  }
+
   /** Resolves when each of these members serves up-to-date reads. */
   async #serving(members) {
     for (const member of members) await withRetries(() => this.#askAt(member, ...this.#latest));

@@ -8,6 +8,7 @@ import { monotonic } from '../monotonic.mjs';
  * - `launch(member)`: starts its `process`;
  * - `leader()`: the leader, or any member if there is none;
  * - `served()`: resolves when the cluster is available;
+ * - `areServing(members)`: whether these members serve requests now;
  * - `empty(means, name, member)`: the fault that a member loses its data.
  */
 export class Members {
@@ -74,11 +75,13 @@ export class Members {
   }
 
   /**
-   * The returned function is called when these members have failed. It records how long the cluster is unavailable, if the
-   * leader or a majority has failed, without waiting for the end.
+   * The returned function is called when these members have failed. It records how long the cluster is unavailable, without
+   * waiting for the end, unless a leader and a majority are left: a member that has just been started may not serve yet.
    */
   async outageWithout(members, record) {
-    const staysAvailable = members.length === 1 && members[0] !== (await this.leader());
+    const others = this.members.filter((member) => !members.includes(member));
+    const staysAvailable =
+      others.includes(await this.leader()) && (await this.areServing(others)) && others.length > 1;
     const from = monotonic();
     return () => {
       if (staysAvailable) return;

@@ -12,8 +12,7 @@ const OPTIONS = {
   },
   zookeeper: async (hosts, build) => {
     const { zookeeperStore } = await load(build, 'stores/zookeeper/index.js');
-    // So short that leftovers of a killed process have expired at the end of a run.
-    return { store: zookeeperStore({ hosts, sessionTimeout: 8_000 }) };
+    return { store: zookeeperStore({ hosts }) };
   },
 };
 

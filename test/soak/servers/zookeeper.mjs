@@ -107,7 +107,7 @@ export class ZooKeeperUnderTest extends Members {
     await end(member.process);
     untilServed();
     // Otherwise two of three members may lack agreed data.
-    if (await this.#isServedWithout(member)) {
+    if (await this.areServing(this.members.filter((other) => other !== member))) {
       rmSync(join(this.#folderOf(member), 'data'), { recursive: true, force: true });
     }
     await elapse(random.between(0, 1_500));
@@ -125,9 +125,8 @@ export class ZooKeeperUnderTest extends Members {
     }
   }
 
-  async #isServedWithout(member) {
-    const modes = await Promise.all(this.members.filter((other) => other !== member).map(modeOf));
-    return !modes.includes(undefined);
+  async areServing(members) {
+    return !(await Promise.all(members.map(modeOf))).includes(undefined);
   }
 
   async leader() {

@@ -25,7 +25,7 @@ export function memberWarnings({ version, errors }: StatusReply): string[] {
   } else if (isBefore(version, WITHOUT_KNOWN_FAULTS)) {
     warnings.push(
       `etcd ${version} has faults that concern locks and are mended in 3.5.18: it may end leases that are kept alive, by ` +
-        'which locks are lost before their time (their holders are told), and it may leave out changes that are watched, ' +
+        'which locks are lost before their time (their holders are notified), and it may leave out changes that are watched, ' +
         'so that waiters find out up to a second later. Upgrade it.',
     );
   }

@@ -151,7 +151,7 @@ async function persistenceFinding(redis: Redis, info: Info): Promise<Finding> {
       return ok(check, 'appendonly yes, appendfsync always: a restart keeps every lock');
     }
     if (fsync === undefined) {
-      return ok(check, 'appendonly yes; how often it is written to disk is not told (CONFIG is not allowed)');
+      return ok(check, 'appendonly yes; how often it is written to disk is unknown (CONFIG is not allowed)');
     }
     const lost =
       fsync === 'everysec' ? 'up to a second of locks' : 'locks that the system has not written yet';

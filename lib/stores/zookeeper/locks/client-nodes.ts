@@ -60,7 +60,7 @@ export class ClientNodes {
       return token;
     }
     throw new LockStoreError(
-      'ZooKeeper has elected leaders so often that its transactions have no tokens left; start it anew with empty data',
+      'ZooKeeper has elected leaders so often that its transactions have no tokens left; start it again with empty data',
       { inDoubt: false, retryable: false },
     );
   }
@@ -146,7 +146,7 @@ export class ClientNodes {
         }),
       ),
     );
-    if (ownFence?.stat.version !== this.fenceVersion) throw this.gone(fence, 'was written by somebody else');
+    if (ownFence?.stat.version !== this.fenceVersion) throw this.gone(fence, 'was written by another client');
     if (base === undefined || readBase(paths.base, base.data) !== this.base) {
       throw this.gone(paths.base, 'was changed');
     }

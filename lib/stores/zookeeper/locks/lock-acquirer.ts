@@ -35,7 +35,7 @@ export class LockAcquirer {
     } catch (error) {
       throw this.own.failed(error, [request]);
     }
-    throw new LockStoreError('ZooKeeper lost the place of a waiter again and again', {
+    throw new LockStoreError('ZooKeeper lost the queue entry of a waiter several times in a row', {
       inDoubt: false,
       retryable: true,
     });

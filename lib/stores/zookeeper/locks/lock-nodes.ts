@@ -273,7 +273,7 @@ export class LockNodes {
     // Fails as long as the queue has other entries.
     await Promise.all(full.map(({ path }) => this.request(remove(containerOf(path))).catch(() => undefined)));
     throw new LockStoreError(
-      'the numbers of a line in ZooKeeper are used up; it begins anew when it is empty',
+      'the sequence numbers of a queue in ZooKeeper are used up; they start again when the queue is empty',
       { inDoubt: false, retryable: true },
     );
   }
