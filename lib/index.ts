@@ -51,6 +51,7 @@ export { InjectLockAdmin, InjectLockService, Locked } from './nest/decorators.js
 export type { LockedDecorator, LockedOptions, OnBusy } from './nest/locked/locked.options.js';
 export {
   LockClosedError,
+  LockConflictError,
   LockError,
   LockLostError,
   LockNotHeldError,
@@ -59,6 +60,7 @@ export {
   LockTimeoutError,
   type LockTimeoutHolder,
   LockUnavailableError,
+  LockUnsupportedError,
   LockUpgradeError,
   type LockErrorCode,
   type LockLostReason,

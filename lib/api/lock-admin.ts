@@ -34,8 +34,8 @@ export class LockAdmin {
    * A page of the held locks, and a cursor for the next page. Locks that are acquired or released meanwhile may be missing or
    * appear twice. The store scans everything under the prefix of the locks, so call this for people, not in a request's path.
    *
-   * @throws LockOptionsError for invalid options, and if the store cannot list its locks; LockUnavailableError if the store
-   * is unreachable or refuses to list them
+   * @throws LockOptionsError for invalid options; LockUnsupportedError if the store cannot list its locks;
+   * LockUnavailableError if the store is unreachable or refuses to list them
    */
   async list(options: LockListOptions = {}): Promise<LockList> {
     const resolved = resolveListOptions(options);

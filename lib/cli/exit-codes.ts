@@ -1,9 +1,11 @@
 import {
   LockClosedError,
+  LockConflictError,
   LockOptionsError,
   LockQueueFullError,
   LockTimeoutError,
   LockUnavailableError,
+  LockUnsupportedError,
 } from '../model/lock.errors.js';
 
 /** An invalid command line or configuration. The message says what to write instead. */
@@ -35,8 +37,10 @@ export const EXIT = {
   signalled: 128,
 } as const;
 
+const USAGE_ERRORS = [UsageError, LockOptionsError, LockConflictError, LockUnsupportedError];
+
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof UsageError || error instanceof LockOptionsError) return EXIT.usage;
+  if (USAGE_ERRORS.some((usage) => error instanceof usage)) return EXIT.usage;
   if (error instanceof LockUnavailableError || error instanceof LockClosedError) return EXIT.unavailable;
   if (error instanceof LockTimeoutError || error instanceof LockQueueFullError) return EXIT.notObtained;
   return EXIT.internal;

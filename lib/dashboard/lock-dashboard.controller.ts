@@ -11,6 +11,7 @@ import {
   HttpStatus,
   Inject,
   NotFoundException,
+  NotImplementedException,
   Post,
   Query,
   Req,
@@ -25,7 +26,7 @@ import type { LockAdmin } from '../api/lock-admin.js';
 import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockListOptions } from '../model/lock-info.js';
 import { checkKey } from '../model/lock-key.js';
-import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
+import { LockOptionsError, LockUnavailableError, LockUnsupportedError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
 import type { ResolvedDashboardOptions } from './lock-dashboard.options.js';
 import { pageFile, SECURITY_HEADERS } from './page-files.js';
@@ -211,6 +212,7 @@ async function shownList(
   } catch (error) {
     // These messages help the visitor and contain no keys.
     if (error instanceof LockOptionsError) throw new BadRequestException(error.message);
+    if (error instanceof LockUnsupportedError) throw new NotImplementedException(error.message);
     if (error instanceof LockUnavailableError && error.keys.length === 0) {
       throw new ServiceUnavailableException(error.message);
     }

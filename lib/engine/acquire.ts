@@ -1,5 +1,5 @@
 import { inMs } from '../common/durations.js';
-import { LockOptionsError } from '../model/lock.errors.js';
+import { LockUnsupportedError } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import type { LockStoreSession, MonotonicMs } from '../stores/port/lock-store.js';
 import type { LockEngine } from './lock-engine.js';
@@ -88,10 +88,10 @@ export async function whenStarted(
   await wait.promise;
 }
 
-/** @throws LockOptionsError if the store can't keep a lock for that long after its process has ended; sends nothing */
+/** @throws LockUnsupportedError if the store can't keep a lock for that long after its process has ended; sends nothing */
 export function checkMinimumHold(session: LockStoreSession, holdAtLeast: number): void {
   const why = holdAtLeast > 0 ? session.whyTooLong?.(holdAtLeast) : undefined;
   if (why !== undefined) {
-    throw new LockOptionsError(`holdAtLeast (${inMs(holdAtLeast)}) is too long: ${why}.`);
+    throw new LockUnsupportedError(`holdAtLeast (${inMs(holdAtLeast)}) is too long: ${why}.`);
   }
 }

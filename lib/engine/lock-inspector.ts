@@ -1,7 +1,7 @@
 import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockWaiter } from '../model/lock-info.js';
 import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
-import { LockOptionsError, LockUnavailableError } from '../model/lock.errors.js';
+import { LockError, LockUnsupportedError, LockUnavailableError } from '../model/lock.errors.js';
 import { refuse } from '../model/option-checks.js';
 import { CURSOR_RULE } from '../model/inspect.options.js';
 import { breakHold } from '../stores/port/forwarding-session.js';
@@ -51,7 +51,7 @@ export class LockInspector {
       return { locks: stored.filter((lock) => lock !== null), cursor: next };
     });
     if (listed !== undefined) return listed;
-    throw new LockOptionsError(
+    throw new LockUnsupportedError(
       'list(): this store cannot list its locks. Inspect one by its key (inspect(), or show KEY of the command line), or use held() for the locks of this process.',
     );
   }
@@ -185,7 +185,7 @@ export class LockInspector {
     try {
       return await send();
     } catch (error) {
-      if (error instanceof LockUnavailableError || error instanceof LockOptionsError) throw error;
+      if (error instanceof LockError) throw error;
       const subject = { key, operation: DEFAULT_OPERATION, limit: 1, label: undefined };
       throw engine.reporter.reported(engine.reporter.unavailable(subject, storeFailure(error)));
     }

@@ -5,7 +5,7 @@ import type { LostLock } from '../model/lock-status.js';
 import {
   LockClosedError,
   type LockLostError,
-  LockOptionsError,
+  LockConflictError,
   LockQueueFullError,
   LockTimeoutError,
   type LockTimeoutHolder,
@@ -213,11 +213,11 @@ export class LockReporter {
   disagreement(
     { key, limit }: { readonly key: string; readonly limit: number },
     others: number,
-  ): LockOptionsError {
-    return new LockOptionsError(
+  ): LockConflictError {
+    return new LockConflictError(
       `The lock "${key}" was asked for with ${sharingText(limit)}, but is held or waited for with ${sharingText(others)}. ` +
         'Say the same in all calls of a key, or use another key.',
-      { keys: [key] },
+      { keys: [key], limit, othersLimit: others },
     );
   }
 

@@ -11,13 +11,17 @@ import { type EventSubject, kindOf } from '../model/lock-kind.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import {
   LockClosedError,
+  LockConflictError,
   LockOptionsError,
   LockQueueFullError,
   LockTimeoutError,
   LockUnavailableError,
+  LockUnsupportedError,
   LockUpgradeError,
 } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
+
+const REFUSALS = [LockOptionsError, LockUnsupportedError, LockConflictError, LockUpgradeError];
 
 /** How a failed call ended. Any other error is the reason of its signal. */
 export function outcomeOf(error: unknown, { skips }: Pick<ResolvedLockOptions, 'skips'>): AcquireOutcome {
@@ -25,7 +29,7 @@ export function outcomeOf(error: unknown, { skips }: Pick<ResolvedLockOptions, '
   if (error instanceof LockQueueFullError) return 'queue-full';
   if (error instanceof LockUnavailableError) return 'unavailable';
   if (error instanceof LockClosedError) return 'closed';
-  return error instanceof LockOptionsError || error instanceof LockUpgradeError ? 'refused' : 'aborted';
+  return REFUSALS.some((refusal) => error instanceof refusal) ? 'refused' : 'aborted';
 }
 
 /** Acquires locks and publishes a trace of it. Check before whether anybody subscribes. */

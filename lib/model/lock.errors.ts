@@ -9,6 +9,8 @@ export type LockErrorCode =
   | 'LOCK_LOST'
   | 'LOCK_NOT_HELD'
   | 'LOCK_UPGRADE'
+  | 'LOCK_CONFLICT'
+  | 'LOCK_UNSUPPORTED'
   | 'LOCK_CLOSED';
 
 /** How an error is answered over HTTP (B41). */
@@ -52,9 +54,12 @@ export const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
   },
   LOCK_UNAVAILABLE: UNAVAILABLE,
   LOCK_CLOSED: UNAVAILABLE,
+  // During a rolling deployment the retry may reach a process that agrees with the others.
+  LOCK_CONFLICT: UNAVAILABLE,
   LOCK_LOST: FAULT,
   LOCK_NOT_HELD: FAULT,
   LOCK_UPGRADE: FAULT,
+  LOCK_UNSUPPORTED: FAULT,
   LOCK_OPTIONS: FAULT,
 };
 
@@ -106,7 +111,7 @@ export abstract class LockError extends Error {
 
   /**
    * The HTTP status: 423 for a timeout (or `http.busyStatus` of its module), 429 for a full queue, 503 for an unavailable
-   * store or an application that has shut down, else 500. 500 for all errors of a module with `http: false`.
+   * store, an application that has shut down or a conflict, else 500. 500 for all errors of a module with `http: false`.
    */
   getStatus(): number {
     return this.getResponse().statusCode;
@@ -163,7 +168,7 @@ export function settingsOf(error: LockError): AnswerSettings {
   return (origin && settings.get(origin)) ?? DEFAULTS;
 }
 
-/** An invalid option or key, reported before anything is sent; or a `limit` or `mode` other than that of the other callers of the key. */
+/** An invalid option or key, reported before anything is sent. */
 export class LockOptionsError extends LockError {
   readonly code = 'LOCK_OPTIONS';
 }
@@ -261,6 +266,32 @@ export class LockNotHeldError extends LockError {
 /** An exclusive lock was requested inside a shared hold of the same key: it would wait for that hold, and so for itself. */
 export class LockUpgradeError extends LockError {
   readonly code = 'LOCK_UPGRADE';
+}
+
+/**
+ * The call used another `limit` or `mode` than those who hold the lock or wait for it, such as processes of another version
+ * during a rolling deployment. Only this call fails.
+ */
+export class LockConflictError extends LockError {
+  readonly code = 'LOCK_CONFLICT';
+  /** The limit of the call: 1 for an exclusive lock, `Infinity` for readers. */
+  readonly limit: number;
+  /** The limit of those who hold the lock or wait for it. */
+  readonly othersLimit: number;
+
+  constructor(
+    message: string,
+    details: LockErrorDetails & { readonly limit: number; readonly othersLimit: number },
+  ) {
+    super(message, details);
+    this.limit = details.limit;
+    this.othersLimit = details.othersLimit;
+  }
+}
+
+/** The store cannot do this, whatever its state. */
+export class LockUnsupportedError extends LockError {
+  readonly code = 'LOCK_UNSUPPORTED';
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   LockClosedError,
   LockLostError,
   LockNotHeldError,
+  LockConflictError,
   LockOptionsError,
   LockTimeoutError,
   LockUpgradeError,
@@ -546,7 +547,7 @@ export function keyArrayRules(context: ContractContext): void {
       const one = await other.locks.acquire(b, { limit: 2 });
       const waiting = other.locks.acquire([a, b], { limit: 2, ...patient });
       await queuedIn(other, b);
-      expect(await rejectionOf(other.locks.acquire([b, c]))).toBeInstanceOf(LockOptionsError);
+      expect(await rejectionOf(other.locks.acquire([b, c]))).toBeInstanceOf(LockConflictError);
       expect(await other.locks.isLocked(c)).toBe(false);
       await one.release();
       const second = await waiting;

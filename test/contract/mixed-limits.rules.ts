@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockOptionsError, type LockHandle, type LockOptions } from '../../lib/index.js';
+import { LockConflictError, type LockHandle, type LockOptions } from '../../lib/index.js';
 import type { LockApp } from '../support/lock-app.js';
 import { queuedIn } from '../support/lock-app.js';
 import { SharingWitness } from '../support/sharing-witness.js';
@@ -54,7 +54,7 @@ export function mixedLimitRules(context: ContractContext): void {
           const calls = limits.map((each) => work(app, key, each, witness));
           const outcomes = await within(30_000, 'all outcomes', Promise.all(calls));
           expect(witness.findings).toEqual([]);
-          expect(outcomes.splice(position, 1)).toEqual([expect.any(LockOptionsError)]);
+          expect(outcomes.splice(position, 1)).toEqual([expect.any(LockConflictError)]);
           expect(outcomes).toEqual(Array(19).fill('served'));
           await held.release();
           await context.nothingLeft();
@@ -79,7 +79,7 @@ export function mixedLimitRules(context: ContractContext): void {
       expect(await aborted).toEqual(new Error('enough'));
       for (const { limit, outcome } of others) {
         if (limit !== 3)
-          expect(await within(10_000, 'the refusal', outcome)).toBeInstanceOf(LockOptionsError);
+          expect(await within(10_000, 'the refusal', outcome)).toBeInstanceOf(LockConflictError);
       }
       for (const held of holders) await held.release();
       for (const { limit, outcome } of others) {
@@ -102,7 +102,7 @@ export function mixedLimitRules(context: ContractContext): void {
         const options = { limit: 5, waitTime: 3_000 };
         const others = [1, 2, 3].map(() => rejectionOf(app.locks.acquire(key, options)));
         expect(await first).toEqual(new Error('enough'));
-        for (const other of others) expect(await other).toBeInstanceOf(LockOptionsError);
+        for (const other of others) expect(await other).toBeInstanceOf(LockConflictError);
         await held.release();
         await context.nothingLeft();
       }

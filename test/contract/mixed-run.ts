@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { LockOptionsError, type LockOptions } from '../../lib/index.js';
+import { LockConflictError, type LockOptions } from '../../lib/index.js';
 import { Random } from '../soak/random.mjs';
 import type { LockApp } from '../support/lock-app.js';
 import { agree, SharingWitness } from '../support/sharing-witness.js';
@@ -81,7 +81,7 @@ export class MixedRun {
   }
 
   private get refused(): readonly Call[] {
-    return this.calls.filter(({ outcome }) => outcome instanceof LockOptionsError);
+    return this.calls.filter(({ outcome }) => outcome instanceof LockConflictError);
   }
 
   private async call(limit: number): Promise<void> {

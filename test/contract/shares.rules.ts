@@ -3,7 +3,7 @@ import {
   backoff,
   LockClosedError,
   LockLostError,
-  LockOptionsError,
+  LockConflictError,
   LockTimeoutError,
   LockUpgradeError,
   type LockHandle,
@@ -207,6 +207,8 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    const limitOf = ({ mode, limit = mode === 'shared' ? Infinity : 1 }: LockOptions): number => limit;
+
     it.each<[string, LockOptions, LockOptions]>([
       ['limit 3', { limit: 3 }, { limit: 5 }],
       ['limit 3', { limit: 3 }, {}],
@@ -220,15 +222,15 @@ export function sharesRules(context: ContractContext): void {
       for (const app of [a, b]) {
         for (const waitTime of [0, 5_000]) {
           const error = await rejectionOf(app.locks.acquire(key, { ...second, waitTime }));
-          expect(error).toBeInstanceOf(LockOptionsError);
-          const { message, keys } = error as LockOptionsError;
-          expect(keys).toEqual([key]);
+          expect(error).toBeInstanceOf(LockConflictError);
+          const { message, keys, limit, othersLimit } = error as LockConflictError;
+          expect([keys, limit, othersLimit]).toEqual([[key], limitOf(second), limitOf(first)]);
           const [, ...asked] =
             /asked for with (.*), but is held or waited for with (.*)\. Say/.exec(message) ?? [];
           expect(asked[1]).toContain(held);
           expect(asked[0]).not.toBe(asked[1]);
         }
-        expect(await rejectionOf(app.locks.tryAcquire(key, second))).toBeInstanceOf(LockOptionsError);
+        expect(await rejectionOf(app.locks.tryAcquire(key, second))).toBeInstanceOf(LockConflictError);
       }
       expect(handle.isHeld).toBe(true);
       await handle.release();
@@ -301,14 +303,14 @@ export function sharesRules(context: ContractContext): void {
         await app.locks.withLock(key, { mode: 'shared' }, (inner) => {
           expect(inner.token).toBe(outer.token);
         });
-        expect(await rejectionOf(app.locks.acquire(key, { limit: 3 }))).toBeInstanceOf(LockOptionsError);
+        expect(await rejectionOf(app.locks.acquire(key, { limit: 3 }))).toBeInstanceOf(LockConflictError);
       });
       await app.locks.withLock(key, { limit: 3 }, async (outer) => {
         await app.locks.withLock(key, { limit: 3 }, (inner) => {
           expect(inner.token).toBe(outer.token);
         });
         for (const other of [{}, { mode: 'shared' }, { limit: 2 }] as LockOptions[]) {
-          expect(await rejectionOf(app.locks.acquire(key, other))).toBeInstanceOf(LockOptionsError);
+          expect(await rejectionOf(app.locks.acquire(key, other))).toBeInstanceOf(LockConflictError);
         }
       });
       await context.nothingLeft();

@@ -47,7 +47,7 @@ function nameOf(limit: number): string {
  * limit, and the message names that limit.
  */
 function isReasonFor(other: Call, { limit, message, askedAt, endedAt }: Call): boolean {
-  if (other.failure === 'LOCK_OPTIONS' || agree(other.limit, limit)) return false;
+  if (other.failure === 'LOCK_CONFLICT' || agree(other.limit, limit)) return false;
   if (other.askedAt > endedAt || other.endedAt < askedAt) return false;
   return (
     message?.includes(
@@ -60,7 +60,7 @@ function isReasonFor(other: Call, { limit, message, askedAt, endedAt }: Call): b
 function unfounded(calls: readonly Call[]): readonly Call[] {
   return calls.filter((call) => {
     if (call.failure === undefined) return false;
-    if (call.failure === 'LOCK_OPTIONS') return !calls.some((other) => isReasonFor(other, call));
+    if (call.failure === 'LOCK_CONFLICT') return !calls.some((other) => isReasonFor(other, call));
     // A caller with a short waitTime may time out before Redis replies.
     const isGivingUp = ['LOCK_TIMEOUT', 'LOCK_UNAVAILABLE'].includes(call.failure);
     return !isGivingUp || call.waitTime === LONG;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LockOptionsError, LockUnavailableError, type LockStore } from '../../lib/index.js';
+import { LockUnsupportedError, LockUnavailableError, type LockStore } from '../../lib/index.js';
 import { versionOf } from '../../lib/stores/zookeeper/connection/start-check.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { Endings } from '../support/endings.js';
@@ -175,7 +175,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
         () => hold.run(() => one.locks.acquire('held', { holdAtLeast: 40_000 })),
       ]) {
         const error = await rejectionOf(call());
-        expect(error).toBeInstanceOf(LockOptionsError);
+        expect(error).toBeInstanceOf(LockUnsupportedError);
         expect((error as Error).message).toMatch(
           /holdAtLeast \(40000 ms\) is too long: ZooKeeper ends the session 33101 ms after .*taken for 30000 ms without it, not 40000 ms\. Shorten holdAtLeast, or set sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to 44101 or more; locks of a process that died/,
         );

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockOptionsError, LockStoreError, LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
+import { LockConflictError, LockStoreError, LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';
@@ -40,7 +40,7 @@ describe('a ticket whose caller gave up', () => {
     expect(await first).toEqual(new Error('enough'));
     await until('the request of the conflicting caller has failed', () => store.asked.length === 2);
     answer();
-    expect(await odd).toBeInstanceOf(LockOptionsError);
+    expect(await odd).toBeInstanceOf(LockConflictError);
     await held.release();
     await (await within(10_000, 'the last', last)).release();
     expect(await other.locks.isLocked('key')).toBe(false);

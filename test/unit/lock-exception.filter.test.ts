@@ -4,12 +4,14 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { EMPTY, lastValueFrom } from 'rxjs';
 import {
   LockClosedError,
+  LockConflictError,
   LockLostError,
   LockNotHeldError,
   LockOptionsError,
   LockQueueFullError,
   LockTimeoutError,
   LockUnavailableError,
+  LockUnsupportedError,
   LockUpgradeError,
 } from '../../lib/index.js';
 
@@ -103,6 +105,8 @@ describe('B40: a lock error is an HttpException', () => {
     [500, new LockNotHeldError('The lock "k" is not held', details)],
     [500, new LockUpgradeError('The lock "k" is shared', details)],
     [500, new LockOptionsError('The key "k" is too long', details)],
+    [500, new LockUnsupportedError('The store has no "k"', details)],
+    [503, new LockConflictError('The lock "k" has limit 3', { ...details, limit: 2, othersLimit: 3 })],
   ])('%i: %s', (status, lockError) => {
     expect(lockError).toBeInstanceOf(HttpException);
     expect(lockError.getStatus()).toBe(status);

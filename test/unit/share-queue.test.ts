@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   LockLostError,
-  LockOptionsError,
+  LockConflictError,
   LockStoreError,
   LockTimeoutError,
   LockUnavailableError,
@@ -121,7 +121,7 @@ describe('read locks and permits of one process', () => {
     const again = await other.locks.acquire('key', { limit: 5 });
     const both = [1, 2].map(() => rejectionOf(app.locks.acquire('key', { ...options, ...patient })));
     for (const error of await within(10_000, 'both', Promise.all(both))) {
-      expect(error).toBeInstanceOf(LockOptionsError);
+      expect(error).toBeInstanceOf(LockConflictError);
     }
     await again.release();
   });

@@ -2,7 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { throwError, type Observable } from 'rxjs';
-import { ANSWERS, LockError, originate, originOf, settingsOf } from '../../model/lock.errors.js';
+import {
+  ANSWERS,
+  LockConflictError,
+  LockError,
+  originate,
+  originOf,
+  settingsOf,
+} from '../../model/lock.errors.js';
 
 // The errors themselves are defined without Nest, which the command line and tests can do without.
 if (!(LockError.prototype instanceof HttpException)) {
@@ -152,7 +159,8 @@ export function withoutKey(error: LockError, host: ArgumentsHost): LockError {
   if (http === false || copies.has(error) || !hasClient) return error;
 
   const { status, retryAfter } = ANSWERS[error.code];
-  if (status === 500) logOnce(error);
+  // Nothing else logs a conflict, which is a fault unless a deployment is under way.
+  if (status === 500 || error instanceof LockConflictError) logOnce(error);
   if (response?.headersSent === false && retryAfter !== undefined) {
     response.setHeader('Retry-After', String(retryAfter));
   }

@@ -203,7 +203,7 @@ describe('O20: the overview of the lock dashboard', () => {
       expect.stringContaining('a store of mine does not let processes tell each other'),
     ]);
     const { status, text } = await page.get('?data=list');
-    expect(status).toBe(400);
+    expect(status).toBe(501);
     expect(text).toContain('this store cannot list its locks');
   });
 

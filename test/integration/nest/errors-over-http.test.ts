@@ -50,6 +50,12 @@ class Things {
     return Promise.resolve('served');
   }
 
+  @Get('other-limit')
+  @Locked({ key: KEY, limit: 2 })
+  async otherLimit(): Promise<string> {
+    return Promise.resolve('served');
+  }
+
   @Get('own')
   @UseFilters(Own)
   @Locked({ key: KEY, waitTime: 0 })
@@ -166,6 +172,21 @@ describe('lock errors over HTTP', () => {
       code: 'LOCK_QUEUE_FULL',
     });
     expect(keepsKey(answer)).toBe(true);
+  });
+
+  it('B41: another limit than that of the others is a 503 with Retry-After, without the key, and is logged', async () => {
+    const app = await start();
+    const answer = await whileHeld(app, '/other-limit');
+    expect(answer.headers.get('retry-after')).toBe('5');
+    expect(answer.body).toEqual({
+      statusCode: 503,
+      message: 'The service can not do this at the moment. Try again later.',
+      error: 'Service Unavailable',
+      code: 'LOCK_CONFLICT',
+    });
+    expect(keepsKey(answer)).toBe(true);
+    const errors = app.log.lines.filter(({ level }) => level === 'error');
+    expect(errors).toMatchObject([{ message: expect.stringContaining('was asked for with limit 2') }]);
   });
 
   it('B41: an unreachable store is a 503 with Retry-After, without the key', async () => {

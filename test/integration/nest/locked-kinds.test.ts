@@ -4,7 +4,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import {
   DistributedLockModule,
   Locked,
-  LockOptionsError,
+  LockConflictError,
   LockAdmin,
   LockUpgradeError,
 } from '../../../lib/index.js';
@@ -120,7 +120,7 @@ describe('@Locked with read locks and semaphores', () => {
     await until('both are inside', () => first.workshop.witness.most === 2);
     expect(await first.book()).toBe('all lines are busy');
     const error = await rejectionOf(second.bookOtherwise());
-    expect(error).toBeInstanceOf(LockOptionsError);
+    expect(error).toBeInstanceOf(LockConflictError);
     expect((error as Error).message).toMatch(
       /asked for with limit 3, but is held or waited for with limit 2/,
     );
