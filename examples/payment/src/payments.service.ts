@@ -23,6 +23,8 @@ export class PaymentsService implements OnModuleInit, OnApplicationShutdown {
     connectionString: process.env.DATABASE_URL ?? 'postgres://postgres@localhost:5432/postgres',
   });
 
+  // Processes that start at the same moment can't create the table at once.
+  @Locked('payments:table')
   async onModuleInit(): Promise<void> {
     await this.db.query(
       'CREATE TABLE IF NOT EXISTS payments (key text PRIMARY KEY, request jsonb NOT NULL, charge text)',
