@@ -6,14 +6,19 @@
 const ROOMS = {
   'index\\.ts$': ['nest', 'api', 'model', 'stores'],
   // What applications import beside the package, to see how their locks are.
-  'health/': ['health', 'api', 'model', 'nest/module/one-per-process'],
-  'prometheus/': ['prometheus', 'instruments', 'model', 'nest/module/one-per-process'],
-  'opentelemetry/': ['opentelemetry', 'instruments', 'model', 'nest/module/one-per-process'],
+  'health/': [
+    'health',
+    'api',
+    'model',
+    'nest/module/(async-options|lock-service\\.injection|one-per-process)',
+  ],
+  'prometheus/': ['prometheus', 'instruments', 'model', 'nest/module/(async-options|one-per-process)'],
+  'opentelemetry/': ['opentelemetry', 'instruments', 'model', 'nest/module/(async-options|one-per-process)'],
   'leader/': [
     'leader',
     'api',
     'engine/(lock-engine|event-hub|long-holds)',
-    'nest/module/(distributed-lock\\.options|lock-lifecycle|lock-service\\.injection|one-per-process)',
+    'nest/module/(async-options|distributed-lock\\.options|lock-lifecycle|lock-service\\.injection|one-per-process)',
     'model',
     'common',
   ],
@@ -43,6 +48,7 @@ const ROOMS = {
     'instruments/sources',
     'api',
     'engine/client-id',
+    'nest/module/async-options',
     'stores/port',
     'model',
   ],
@@ -90,12 +96,12 @@ function rooms() {
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
 const ENTRIES =
-  '^lib/(((testing|dashboard|health|leader|prometheus|opentelemetry|stores/(etcd|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
+  '^lib/(((testing|dashboard|health|leader|prometheus|opentelemetry|stores/(etcd|port|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
 const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|dashboard/|health/|(leader|prometheus|opentelemetry)/(index|[a-z-]+\\.(module|decorators))\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|zookeeper)/|redis/doctor/examine-redis|port/at-exit)';
+  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|zookeeper)/|redis/doctor/examine-redis|port/(at-exit|index))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

@@ -56,6 +56,8 @@ export default defineConfig(
   {
     files: ['lib/**/*.ts'],
     rules: {
+      // Optional peers are loaded when their store is used.
+      '@typescript-eslint/no-require-imports': ['error', { allow: ['^(ioredis|pg|@grpc/grpc-js)$'] }],
       'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
       'no-restricted-imports': [
         'error',

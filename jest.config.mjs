@@ -2,6 +2,7 @@
 export default {
   rootDir: import.meta.dirname,
   testEnvironment: '<rootDir>/.scripts/test-environment.mjs',
+  setupFiles: ['<rootDir>/.scripts/require-in-tests.mjs'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   // Imports are written as they will run ('./thing.js'); here the same file may still be TypeScript.

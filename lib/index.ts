@@ -1,5 +1,6 @@
 export {
   DistributedLockModule,
+  type DistributedLockAsyncOptions,
   type DistributedLockModuleExtras,
 } from './nest/module/distributed-lock.module.js';
 export type {
@@ -10,6 +11,7 @@ export type {
   RedisModuleOptions,
   StoreModuleOptions,
 } from './nest/module/distributed-lock.options.js';
+export { currentLock } from './api/current-lock.js';
 export { LockAdmin } from './api/lock-admin.js';
 export { LockService, type LockedWork } from './api/lock.service.js';
 export { getLockAdminToken, getLockServiceToken } from './nest/module/lock-service.injection.js';
@@ -40,6 +42,7 @@ export type {
   StoreRequestMessage,
 } from './model/lock-channels.js';
 export type { LockKey } from './model/lock-key.js';
+export type { LockKind } from './model/lock-kind.js';
 export type { LockOptions } from './model/lock.options.js';
 export {
   backoff,
@@ -84,36 +87,6 @@ export type {
   StoreAvailableEvent,
   StoreUnavailableEvent,
 } from './model/lock.events.js';
-export { InvalidCursorError, LockStoreError } from './stores/port/lock-store.js';
-export type {
-  AcquireReply,
-  AcquireRequest,
-  BreakReply,
-  Grant,
-  LockBoard,
-  LockClock,
-  LockStore,
-  LockStoreClient,
-  LockStoreSession,
-  ListedKeys,
-  ListKeysRequest,
-  LockTimers,
-  MonotonicMs,
-  NamedHold,
-  OwnerId,
-  OwnerRequest,
-  PushedGrant,
-  RaiseRequest,
-  ReleaseReply,
-  RenewReply,
-  RenewRequest,
-  ReserveReply,
-  ReserveRequest,
-  StoredHold,
-  StoredLock,
-  StoredWaiter,
-  WallClockMs,
-} from './stores/port/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export type {
   RedisClusterOptions,

@@ -1,2 +1,6 @@
 export { LockDashboardModule } from './lock-dashboard.module.js';
-export type { LockDashboardOptions } from './lock-dashboard.options.js';
+export type {
+  LockDashboardAsyncOptions,
+  LockDashboardFactoryOptions,
+  LockDashboardOptions,
+} from './lock-dashboard.options.js';

@@ -10,6 +10,7 @@ import {
   HttpException,
   HttpStatus,
   Inject,
+  Injectable,
   NotFoundException,
   NotImplementedException,
   Post,
@@ -19,9 +20,12 @@ import {
   ServiceUnavailableException,
   UnsupportedMediaTypeException,
   UseGuards,
+  type CanActivate,
+  type ExecutionContext,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { isObservable, lastValueFrom } from 'rxjs';
 import type { LockAdmin } from '../api/lock-admin.js';
 import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockListOptions } from '../model/lock-info.js';
@@ -170,10 +174,30 @@ class LockDashboardController {
 
 /** The controller class of one page, with its path and its guards. */
 export function controllerAt({ path, guards }: ResolvedDashboardOptions): Type {
-  class LockDashboardPage extends LockDashboardController {}
-  Controller(path)(LockDashboardPage);
+  const LockDashboardPage = controllerOf(path);
   if (guards.length > 0) UseGuards(...guards)(LockDashboardPage);
   return LockDashboardPage;
+}
+
+/** The controller class of one page. Its path may be set once more until Nest reads it, after it has created providers. */
+export function controllerOf(path = ''): Type {
+  class LockDashboardPage extends LockDashboardController {}
+  Controller(path)(LockDashboardPage);
+  return LockDashboardPage;
+}
+
+/** Stands for guards that a factory returns, when Nest has collected those of the controller. */
+@Injectable()
+export class FactoryGuards implements CanActivate {
+  constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    for (const guard of this.options.guards as readonly CanActivate[]) {
+      const passes = guard.canActivate(context);
+      if (!(isObservable(passes) ? await lastValueFrom(passes) : await passes)) return false;
+    }
+    return true;
+  }
 }
 
 /**

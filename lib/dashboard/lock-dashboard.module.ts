@@ -1,6 +1,8 @@
 import {
+  Controller,
   Inject,
   Module,
+  UseGuards,
   type DynamicModule,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
@@ -9,8 +11,22 @@ import { ModulesContainer } from '@nestjs/core';
 import { lockAdminsOf } from '../instruments/sources.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
-import { controllerAt, DASHBOARD_OPTIONS } from './lock-dashboard.controller.js';
-import { resolveDashboardOptions, type LockDashboardOptions } from './lock-dashboard.options.js';
+import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
+import { controllerAt, controllerOf, DASHBOARD_OPTIONS, FactoryGuards } from './lock-dashboard.controller.js';
+import {
+  resolveDashboardOptions,
+  resolveFactoryOptions,
+  type LockDashboardAsyncOptions,
+  type LockDashboardFactoryOptions,
+  type LockDashboardOptions,
+  type ResolvedDashboardOptions,
+} from './lock-dashboard.options.js';
+
+const DASHBOARD = {
+  provide: Dashboard,
+  useFactory: ({ allowBreak }: ResolvedDashboardOptions) => new Dashboard(allowBreak),
+  inject: [DASHBOARD_OPTIONS],
+};
 
 /**
  * A page that shows the locks of all processes that import this module. Import it into the root module, in addition to
@@ -24,7 +40,7 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
   ) {}
 
   /**
-   * Serves the page. The pages of other processes show the locks of this one, too.
+   * Serves the page, unless `page` is `false`. The pages of other processes show the locks of this one, too.
    *
    * @throws LockOptionsError for invalid options, and if neither `guards` nor `access` says who may see the page
    */
@@ -33,19 +49,33 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
     return {
       module: LockDashboardModule,
       imports: resolved.imports,
-      controllers: [controllerAt(resolved)],
-      providers: [
-        { provide: DASHBOARD_OPTIONS, useValue: resolved },
-        { provide: Dashboard, useFactory: () => new Dashboard(resolved.allowBreak) },
-      ],
+      controllers: resolved.page ? [controllerAt(resolved)] : [],
+      providers: [{ provide: DASHBOARD_OPTIONS, useValue: resolved }, DASHBOARD],
     };
   }
 
-  /** Serves no page, for processes without HTTP or out of reach. The pages of other processes show the locks of this one. */
-  static forWorker(): DynamicModule {
+  /**
+   * Serves the page with options, its path included, from a factory, a class (method `create`) or an existing provider. Guards
+   * are injected into the factory, which returns them.
+   */
+  static forRootAsync(options: LockDashboardAsyncOptions): DynamicModule {
+    checkAsyncOptions('LockDashboardModule.forRootAsync()', options);
+    const page = controllerOf();
+    UseGuards(FactoryGuards)(page);
+    const { imports, providers } = asyncOptions(
+      options,
+      DASHBOARD_OPTIONS,
+      (given: LockDashboardFactoryOptions) => {
+        const resolved = resolveFactoryOptions(given);
+        Controller(resolved.path)(page);
+        return resolved;
+      },
+    );
     return {
       module: LockDashboardModule,
-      providers: [{ provide: Dashboard, useFactory: () => new Dashboard(false) }],
+      imports,
+      controllers: [page],
+      providers: [...providers, DASHBOARD],
     };
   }
 

@@ -1,9 +1,16 @@
-import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
+import type { CanActivate, ConfigurableModuleAsyncOptions, ModuleMetadata, Type } from '@nestjs/common';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { check, checkNames, checkObject, shown } from '../model/option-checks.js';
 
-/** Options of `LockDashboardModule.forRoot`. Either `guards` or `access` is required. */
+/** Options of `LockDashboardModule.forRoot`. Either `guards` or `access` is required, but for `page: false`. */
 export interface LockDashboardOptions {
+  /**
+   * Whether this process serves the page. The pages of other processes show its locks in either case. `false` is for
+   * processes without HTTP or out of reach.
+   *
+   * @default true
+   */
+  readonly page?: boolean | undefined;
   /**
    * The path of the page, below the global prefix of the application.
    *
@@ -41,7 +48,20 @@ export interface LockDashboardOptions {
   readonly imports?: ModuleMetadata['imports'];
 }
 
+/** Options that a factory may return: guards are objects there, since Nest creates those of classes earlier. */
+export type LockDashboardFactoryOptions = Omit<LockDashboardOptions, 'page' | 'imports' | 'guards'> & {
+  /** Guards of the page, injected into the factory. A request must pass all of them. */
+  readonly guards?: readonly CanActivate[] | undefined;
+};
+
+/**
+ * Options of `LockDashboardModule.forRootAsync`. `page` and guards of classes can't come from a factory: import
+ * `forRoot({ page: false })` where there is no page, and inject a guard into the factory to return it.
+ */
+export type LockDashboardAsyncOptions = ConfigurableModuleAsyncOptions<LockDashboardFactoryOptions>;
+
 const KNOWN: ReadonlySet<string> = new Set<keyof LockDashboardOptions>([
+  'page',
   'path',
   'guards',
   'access',
@@ -61,7 +81,8 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   // Not every caller is checked by a compiler.
   const given: { readonly [Name in keyof LockDashboardOptions]: unknown } = options;
-  const { path = 'locks', guards = [], imports = [], user } = options;
+  const { page = true, path = 'locks', guards = [], imports = [], user } = options;
+  check(typeof page === 'boolean', WHERE, 'page must be true or false', page);
   const { access, allowBreak = false, hosts } = given;
   check(typeof path === 'string', WHERE, 'path must be a string such as "/locks"', path);
   check(Array.isArray(guards), WHERE, 'guards must be an array of guards, such as [OpsGuard]', guards);
@@ -69,7 +90,7 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
   if (access !== undefined && access !== 'open') {
     throw new LockOptionsError(`${WHERE}: access must be 'open' or left out; got ${shown(access)}. ${HOW}`);
   }
-  if (guards.length === 0 && access === undefined) throw unguarded();
+  if (page && guards.length === 0 && access === undefined) throw unguarded();
   check(
     guards.length === 0 || access === undefined,
     WHERE,
@@ -90,13 +111,44 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
     );
   }
   check(user === undefined || typeof user === 'function', WHERE, 'user must be a function', user);
-  return { path, guards, hosts: options.hosts?.map((host) => host.toLowerCase()), allowBreak, user, imports };
+  return {
+    page,
+    path,
+    guards,
+    hosts: options.hosts?.map((host) => host.toLowerCase()),
+    allowBreak,
+    user,
+    imports,
+  };
 }
 
 /** Hosts are in lower case. */
 export type ResolvedDashboardOptions = Pick<LockDashboardOptions, 'hosts' | 'user'> & {
-  readonly [Name in 'path' | 'guards' | 'allowBreak' | 'imports']-?: NonNullable<LockDashboardOptions[Name]>;
+  readonly [Name in 'page' | 'path' | 'guards' | 'allowBreak' | 'imports']-?: NonNullable<
+    LockDashboardOptions[Name]
+  >;
 };
+
+/** @throws LockOptionsError for invalid options */
+export function resolveFactoryOptions(options: LockDashboardFactoryOptions): ResolvedDashboardOptions {
+  const misplaced = ['page', 'imports'].find((name) => name in checkObject(WHERE, options));
+  if (misplaced !== undefined) {
+    throw new LockOptionsError(
+      `${WHERE}: a factory can't return ${misplaced}. ` +
+        (misplaced === 'page'
+          ? 'Import forRoot({ page: false }) where there is no page.'
+          : 'imports goes beside useFactory (useClass, useExisting).'),
+    );
+  }
+  const resolved = resolveDashboardOptions(options);
+  if (resolved.guards.some((guard) => typeof guard === 'function')) {
+    throw new LockOptionsError(
+      `${WHERE}: a factory can't return the class of a guard. Inject the guard and return it: ` +
+        'forRootAsync({ imports: [OpsModule], inject: [OpsGuard], useFactory: (guard) => ({ guards: [guard] }) }).',
+    );
+  }
+  return resolved;
+}
 
 function unguarded(): LockOptionsError {
   return new LockOptionsError(

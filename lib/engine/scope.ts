@@ -61,8 +61,15 @@ export async function runInScope<T, O extends ScopeOwner>(
   }
 }
 
-/** The innermost hold of a key that the calling code owns; with `evenIfOver` also one that ended before its scope did. */
-export function innermostHold(engine: object, key: string, evenIfOver = false): ScopeOwner | undefined {
+/**
+ * The innermost hold of a key that the calling code owns, of this engine or of any; with `evenIfOver` also one that ended
+ * before its scope did.
+ */
+export function innermostHold(
+  engine: object | undefined,
+  key: string,
+  evenIfOver = false,
+): ScopeOwner | undefined {
   const scope = scopes.getStore();
   if (scope === undefined) return undefined;
   for (const owner of ownersIn(scope, engine)) {
@@ -72,17 +79,19 @@ export function innermostHold(engine: object, key: string, evenIfOver = false): 
   return undefined;
 }
 
-/** The innermost hold that the calling code owns, of any key. */
-export function innermostOwner(engine: object): ScopeOwner | undefined {
+/** The innermost hold that the calling code owns, of any key, of this engine or of any. */
+export function innermostOwner(engine?: object): ScopeOwner | undefined {
   for (const owner of ownersIn(scopes.getStore(), engine)) if (!owner.isOver) return owner;
   return undefined;
 }
 
-/** Owners of this engine in the open scopes from `scope` outwards, innermost first. */
-function* ownersIn(scope: Scope | undefined, engine: object): Generator<ScopeOwner> {
+/** Owners of this engine, or of any, in the open scopes from `scope` outwards, innermost first. */
+function* ownersIn(scope: Scope | undefined, engine: object | undefined): Generator<ScopeOwner> {
   for (let link = firstOpen(scope); link !== undefined; link = firstOpen(link.parent)) {
     const owners = link.handler === undefined ? [link.owner] : link.handler.owners;
-    for (const owner of owners) if (owner?.engine === engine) yield owner;
+    for (const owner of owners) {
+      if (owner !== undefined && (engine === undefined || owner.engine === engine)) yield owner;
+    }
   }
 }
 

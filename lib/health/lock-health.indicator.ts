@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { LockAdmin } from '../api/lock-admin.js';
 import type { HeldLock, LockStatus } from '../model/lock-status.js';
 import { check, checkNames, checkObject, checkOneOf, checkTime } from '../model/option-checks.js';
@@ -47,6 +47,12 @@ export interface LockHealthThresholds {
   readonly elections?: readonly ReportedElection[] | undefined;
 }
 
+/**
+ * Thresholds for all calls of `isHealthy` that do not give their own. `degradedStatus` and `elections` go into the call, since
+ * the type of its result follows from them.
+ */
+export type LockHealthDefaults = Omit<LockHealthThresholds, 'degradedStatus' | 'elections'>;
+
 /** What the health check reads of a `LeaderElection`. */
 export interface ReportedElection {
   readonly name: string;
@@ -74,12 +80,13 @@ export interface LockHealth<Status extends string = 'up' | 'degraded' | 'down'> 
 
 type Limits = { readonly [Name in keyof LockHealthThresholds]-?: NonNullable<LockHealthThresholds[Name]> };
 
+/** The injection token of the thresholds of `LockHealthModule`. */
+export const DEFAULTS = Symbol('thresholds of LockHealthModule');
+
 const WHERE = 'LockHealthIndicator.isHealthy()';
+const DEFAULTED = ['unreachableFor', 'probeTimeout', 'longestHold', 'longestWait'] as const;
 const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
-  'unreachableFor',
-  'probeTimeout',
-  'longestHold',
-  'longestWait',
+  ...DEFAULTED,
   'degradedStatus',
   'elections',
 ]);
@@ -88,8 +95,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
  * Reports the health of this process's locks to terminus or any other health check. Use it for readiness, never for
  * liveness: a restart does not repair the store, and it ends every hold of the process.
  *
- * Add it to the providers of the module that injects it. For a named module instance, use a factory:
- * `new LockHealthIndicator(admin)`.
+ * `LockHealthModule` provides it.
  */
 @onePerProcess('LockHealthIndicator')
 @Injectable()
@@ -97,7 +103,11 @@ export class LockHealthIndicator {
   /** When the first of the unanswered probes was sent, ms since the epoch; undefined after an answer. */
   private silentSince: number | undefined;
 
-  constructor(private readonly admin: LockAdmin) {}
+  /** @param defaults for calls of `isHealthy` without a threshold */
+  constructor(
+    private readonly admin: LockAdmin,
+    @Optional() @Inject(DEFAULTS) private readonly defaults: LockHealthDefaults = {},
+  ) {}
 
   /**
    * Sends one probe to the store. Reports `down` when the store has been unreachable for too long (for a quorum: when it
@@ -123,7 +133,7 @@ export class LockHealthIndicator {
   ): Promise<Record<Key, LockHealth>> {
     const isName = typeof key === 'string' && key !== '';
     check(isName, WHERE, 'key must be a non-empty string, such as "locks"', key);
-    const limits = resolveThresholds(thresholds);
+    const limits = resolveThresholds(WHERE, thresholds, this.defaults);
     const status = await this.probe(limits.probeTimeout);
     const down = reasonsToBeDown(status, limits, Date.now());
     const degraded = down.length > 0 ? [] : reasonsToBeDegraded(status, () => this.admin.held(), limits);
@@ -167,22 +177,34 @@ export class LockHealthIndicator {
   }
 }
 
-function resolveThresholds(thresholds: LockHealthThresholds): Limits {
-  checkNames(WHERE, checkObject(WHERE, thresholds), KNOWN);
-  const { unreachableFor = 5_000, probeTimeout = 1_000 } = thresholds;
+/** @throws LockOptionsError for invalid thresholds */
+export function checkHealthDefaults(where: string, defaults: LockHealthDefaults): LockHealthDefaults {
+  checkNames(where, checkObject(where, defaults), new Set(DEFAULTED));
+  resolveThresholds(where, defaults, {});
+  return defaults;
+}
+
+function resolveThresholds(
+  where: string,
+  thresholds: LockHealthThresholds,
+  defaults: LockHealthDefaults,
+): Limits {
+  checkNames(where, checkObject(where, thresholds), KNOWN);
   const {
-    longestHold = Infinity,
-    longestWait = Infinity,
+    unreachableFor = defaults.unreachableFor ?? 5_000,
+    probeTimeout = defaults.probeTimeout ?? 1_000,
+    longestHold = defaults.longestHold ?? Infinity,
+    longestWait = defaults.longestWait ?? Infinity,
     degradedStatus = 'up',
     elections = [],
   } = thresholds;
   const bounds = { min: 0, infinite: true };
   return {
-    unreachableFor: checkTime(WHERE, 'unreachableFor', unreachableFor, bounds),
-    probeTimeout: checkTime(WHERE, 'probeTimeout', probeTimeout, { min: 1 }),
-    longestHold: checkTime(WHERE, 'longestHold', longestHold, bounds),
-    longestWait: checkTime(WHERE, 'longestWait', longestWait, bounds),
-    degradedStatus: checkOneOf(WHERE, 'degradedStatus', degradedStatus, ['up', 'degraded']),
+    unreachableFor: checkTime(where, 'unreachableFor', unreachableFor, bounds),
+    probeTimeout: checkTime(where, 'probeTimeout', probeTimeout, { min: 1 }),
+    longestHold: checkTime(where, 'longestHold', longestHold, bounds),
+    longestWait: checkTime(where, 'longestWait', longestWait, bounds),
+    degradedStatus: checkOneOf(where, 'degradedStatus', degradedStatus, ['up', 'degraded']),
     elections: checkElections(elections),
   };
 }

@@ -1,5 +1,9 @@
 /** Leader election on any store: `nestjs-distributed-lock/leader`. */
-export { LeaderElectionModule, type LeaderElectionOptions } from './leader-election.module.js';
+export {
+  LeaderElectionModule,
+  type LeaderElectionAsyncOptions,
+  type LeaderElectionOptions,
+} from './leader-election.module.js';
 export {
   LeaderElection,
   type ElectedEvent,

@@ -3,6 +3,7 @@ import {
   Injectable,
   Logger,
   Module,
+  type ConfigurableModuleAsyncOptions,
   type DynamicModule,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
@@ -13,7 +14,8 @@ import { LockEngine } from '../engine/lock-engine.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { checkKey } from '../model/lock-key.js';
 import { resolveLockOptions } from '../model/lock.options.js';
-import { checkNames, checkObject, checkTime } from '../model/option-checks.js';
+import { check, checkNames, checkObject, checkTime } from '../model/option-checks.js';
+import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
@@ -52,6 +54,14 @@ export interface LeaderElectionOptions {
   readonly label?: string | undefined;
 }
 
+/** Options that a factory may return. `instance` goes beside it. */
+type LeaderElectionFactoryOptions = Omit<LeaderElectionOptions, 'instance'>;
+
+/** Options of `LeaderElectionModule.forFeatureAsync`. */
+export type LeaderElectionAsyncOptions = ConfigurableModuleAsyncOptions<LeaderElectionFactoryOptions> &
+  Pick<LeaderElectionOptions, 'instance'>;
+
+const OPTIONS = Symbol('options of LeaderElectionModule');
 const WHERE = 'LeaderElectionModule.forFeature()';
 const KNOWN: ReadonlySet<string> = new Set<keyof LeaderElectionOptions>([
   'instance',
@@ -170,25 +180,54 @@ export class LeaderElectionModule {
    * @throws LockOptionsError for an invalid name or option
    */
   static forFeature(name: string, options: LeaderElectionOptions = {}): DynamicModule {
-    const token = getLeaderElectionToken(name);
-    checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-    const { instance, watchdogTimeout, label = `leader of ${name}` } = options;
-    resolveLockOptions(WHERE, { label }, Infinity);
-    if (watchdogTimeout !== undefined) checkTime(WHERE, 'watchdogTimeout', watchdogTimeout, { min: 300 });
-    const election = {
-      provide: token,
-      useFactory: (
-        elections: LeaderElections,
-        service: LockService,
-        given: DistributedLockOptions,
-      ): LeaderElection => elections.open(name, options, service, given),
-      inject: [LeaderElections, getLockServiceToken(instance), getLockOptionsToken(instance)],
-    };
-    return {
-      module: LeaderElectionModule,
-      imports: [LeaderElectionCoreModule],
-      providers: [election],
-      exports: [election],
-    };
+    const useValue = checkOptions(WHERE, name, options);
+    return withElection(name, options.instance, { providers: [{ provide: OPTIONS, useValue }] });
   }
+
+  /** Takes the options from a factory, a class (method `create`) or an existing provider; `instance` goes beside it. */
+  static forFeatureAsync(name: string, options: LeaderElectionAsyncOptions): DynamicModule {
+    const where = 'LeaderElectionModule.forFeatureAsync()';
+    checkAsyncOptions(where, options, ['instance']);
+    const resolve = (given: LeaderElectionFactoryOptions): LeaderElectionOptions => {
+      check(
+        !('instance' in given),
+        where,
+        'instance goes beside useFactory (useClass, useExisting)',
+        'instance',
+      );
+      return checkOptions(where, name, given);
+    };
+    return withElection(name, options.instance, asyncOptions(options, OPTIONS, resolve));
+  }
+}
+
+function checkOptions(where: string, name: string, options: LeaderElectionOptions): LeaderElectionOptions {
+  checkNames(where, checkObject(where, options), KNOWN);
+  const { watchdogTimeout, label = `leader of ${name}` } = options;
+  resolveLockOptions(where, { label }, Infinity);
+  if (watchdogTimeout !== undefined) checkTime(where, 'watchdogTimeout', watchdogTimeout, { min: 300 });
+  return options;
+}
+
+function withElection(
+  name: string,
+  instance: string | undefined,
+  { imports = [], providers = [] }: Pick<DynamicModule, 'imports' | 'providers'>,
+): DynamicModule {
+  const election = {
+    provide: getLeaderElectionToken(name),
+    useFactory: (
+      elections: LeaderElections,
+      options: LeaderElectionOptions,
+      service: LockService,
+      given: DistributedLockOptions,
+    ): LeaderElection => elections.open(name, { ...options, instance }, service, given),
+    inject: [LeaderElections, OPTIONS, getLockServiceToken(instance), getLockOptionsToken(instance)],
+  };
+  return {
+    module: LeaderElectionModule,
+    imports: [...imports, LeaderElectionCoreModule],
+    providers: [...providers, election],
+    exports: [election],
+  };
 }

@@ -35,13 +35,25 @@ export function InjectLockAdmin(name?: string): PropertyDecorator & ParameterDec
  * Write it above the method, such as `@Locked({ key: (dto: DeductDto) => dto.sku, waitTime: 3_000 })` above
  * `async deduct(dto: DeductDto): Promise<Stock>`.
  *
- * @throws LockOptionsError when the class is defined, for invalid options; when the method is called, for an invalid key
+ * Without a key, as in `@Locked()`, the key is the name of the class and the method, such as `Reports.send`: for jobs, all of
+ * whose calls exclude each other. The arguments are no part of that key, and two classes of the same name share it.
+ *
+ * @throws LockOptionsError when the class is defined, for invalid options; when the method is called, for an invalid key or
+ * an invalid value that a function of the options returned
  */
 export function Locked<
   Args extends readonly unknown[] = [],
   This extends object = object,
   Busy extends OnBusy<This> = 'throw',
->(given: string | LockedOptions<Args, This, Busy>): LockedDecorator<Args, This, Busy> {
+  Label extends readonly unknown[] = [],
+  Wait extends readonly unknown[] = [],
+  Lease extends readonly unknown[] = [],
+  Hold extends readonly unknown[] = [],
+  Operation extends readonly unknown[] = [],
+>(
+  ...given:
+    readonly [] | readonly [string | LockedOptions<Args, This, Busy, Label, Wait, Lease, Hold, Operation>]
+): LockedDecorator<Args, This, Busy, Label | Wait | Lease | Hold | Operation> {
   return (target, name, descriptor) => {
     const fullName = `${target.constructor.name}.${String(name)}`;
     const where = `@Locked on ${fullName}`;

@@ -1,1 +1,6 @@
-export { LockOpenTelemetryModule, type LockOpenTelemetryOptions } from './lock-opentelemetry.module.js';
+export {
+  LockOpenTelemetryModule,
+  type LockOpenTelemetryAsyncOptions,
+  type LockOpenTelemetryOptions,
+} from './lock-opentelemetry.module.js';
+export type { WhichSpans } from './lock-spans.js';

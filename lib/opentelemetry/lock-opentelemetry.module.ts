@@ -1,6 +1,7 @@
 import {
   Inject,
   Module,
+  type ConfigurableModuleAsyncOptions,
   type DynamicModule,
   type OnApplicationShutdown,
   type OnModuleInit,
@@ -12,6 +13,7 @@ import { LockRecorder } from '../instruments/lock-recorder.js';
 import { lockAdminsOf } from '../instruments/sources.js';
 import { check, checkNames, checkObject, checkOneOf } from '../model/option-checks.js';
 import { LockOptionsError } from '../model/lock.errors.js';
+import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockMeters } from './lock-meters.js';
 import { LockSpans, type WhichSpans } from './lock-spans.js';
@@ -43,6 +45,9 @@ export interface LockOpenTelemetryOptions {
   readonly tracerProvider?: TracerProvider | undefined;
 }
 
+/** Options of `LockOpenTelemetryModule.forRootAsync`. */
+export type LockOpenTelemetryAsyncOptions = ConfigurableModuleAsyncOptions<LockOpenTelemetryOptions>;
+
 const WHERE = 'LockOpenTelemetryModule.forRoot()';
 const OPTIONS = Symbol('import LockOpenTelemetryModule.forRoot(), not the class itself');
 const KNOWN: ReadonlySet<string> = new Set<keyof LockOpenTelemetryOptions>([
@@ -64,14 +69,22 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
   private readonly stops: (() => void)[] = [];
 
   constructor(
-    @Inject(OPTIONS) private readonly options: ReturnType<typeof resolveOptions>,
+    @Inject(OPTIONS) private readonly options: ResolvedOptions,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}
 
   /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockOpenTelemetryOptions = {}): DynamicModule {
-    const resolved = resolveOptions(options);
-    return { module: LockOpenTelemetryModule, providers: [{ provide: OPTIONS, useValue: resolved }] };
+    const useValue = resolveOptions(WHERE, options);
+    return { module: LockOpenTelemetryModule, providers: [{ provide: OPTIONS, useValue }] };
+  }
+
+  /** Takes the options from a factory, a class (method `create`) or an existing provider. */
+  static forRootAsync(options: LockOpenTelemetryAsyncOptions): DynamicModule {
+    const where = 'LockOpenTelemetryModule.forRootAsync()';
+    checkAsyncOptions(where, options);
+    const resolve = (given: LockOpenTelemetryOptions): ResolvedOptions => resolveOptions(where, given);
+    return { module: LockOpenTelemetryModule, ...asyncOptions(options, OPTIONS, resolve) };
   }
 
   /** @throws LockOptionsError if the module is imported twice */
@@ -99,16 +112,18 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
   }
 }
 
-function resolveOptions(options: LockOpenTelemetryOptions) {
-  checkNames(WHERE, checkObject(WHERE, options), KNOWN);
+type ResolvedOptions = ReturnType<typeof resolveOptions>;
+
+function resolveOptions(where: string, options: LockOpenTelemetryOptions) {
+  checkNames(where, checkObject(where, options), KNOWN);
   const { spans = 'waits', recordKeys = false, metrics = true, meterProvider, tracerProvider } = options;
-  checkOneOf(WHERE, 'spans', spans, ['waits', 'all', 'none']);
-  check(typeof recordKeys === 'boolean', WHERE, 'recordKeys must be true or false', recordKeys);
-  check(typeof metrics === 'boolean', WHERE, 'metrics must be true or false', metrics);
+  checkOneOf(where, 'spans', spans, ['waits', 'all', 'none']);
+  check(typeof recordKeys === 'boolean', where, 'recordKeys must be true or false', recordKeys);
+  check(typeof metrics === 'boolean', where, 'metrics must be true or false', metrics);
   const hasMeters = meterProvider === undefined || has(meterProvider, 'getMeter');
-  check(hasMeters, WHERE, 'meterProvider must be a MeterProvider', meterProvider);
+  check(hasMeters, where, 'meterProvider must be a MeterProvider', meterProvider);
   const hasTracers = tracerProvider === undefined || has(tracerProvider, 'getTracer');
-  check(hasTracers, WHERE, 'tracerProvider must be a TracerProvider', tracerProvider);
+  check(hasTracers, where, 'tracerProvider must be a TracerProvider', tracerProvider);
   return { spans, recordKeys, metrics, meterProvider, tracerProvider };
 }
 

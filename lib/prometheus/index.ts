@@ -1,1 +1,6 @@
-export { LockPrometheusModule, type LockPrometheusOptions } from './lock-prometheus.module.js';
+export type { AnyRegistry } from './lock-collectors.js';
+export {
+  LockPrometheusModule,
+  type LockPrometheusAsyncOptions,
+  type LockPrometheusOptions,
+} from './lock-prometheus.module.js';

@@ -1,6 +1,7 @@
 import {
   Inject,
   Module,
+  type ConfigurableModuleAsyncOptions,
   type DynamicModule,
   type OnApplicationShutdown,
   type OnModuleInit,
@@ -10,6 +11,7 @@ import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
 import { lockAdminsOf } from '../instruments/sources.js';
 import { check, checkNames, checkObject } from '../model/option-checks.js';
+import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockCollectors, type AnyRegistry } from './lock-collectors.js';
 
@@ -21,6 +23,9 @@ export interface LockPrometheusOptions {
    */
   readonly register?: AnyRegistry | undefined;
 }
+
+/** Options of `LockPrometheusModule.forRootAsync`. */
+export type LockPrometheusAsyncOptions = ConfigurableModuleAsyncOptions<LockPrometheusOptions>;
 
 const WHERE = 'LockPrometheusModule.forRoot()';
 const OPTIONS = Symbol('import LockPrometheusModule.forRoot(), not the class itself');
@@ -45,11 +50,18 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
 
   /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockPrometheusOptions = {}): DynamicModule {
-    checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-    const { register } = options;
-    const isRegistry = register === undefined || isRegistryLike(register);
-    check(isRegistry, WHERE, 'register must be a Registry of prom-client', register);
-    return { module: LockPrometheusModule, providers: [{ provide: OPTIONS, useValue: options }] };
+    const useValue = checkOptions(WHERE, options);
+    return { module: LockPrometheusModule, providers: [{ provide: OPTIONS, useValue }] };
+  }
+
+  /** Takes the options from a factory, a class (method `create`) or an existing provider. */
+  static forRootAsync(options: LockPrometheusAsyncOptions): DynamicModule {
+    const where = 'LockPrometheusModule.forRootAsync()';
+    checkAsyncOptions(where, options);
+    const provided = asyncOptions(options, OPTIONS, (given: LockPrometheusOptions) =>
+      checkOptions(where, given),
+    );
+    return { module: LockPrometheusModule, ...provided };
   }
 
   /** @throws LockOptionsError if the registry already has these metrics */
@@ -63,6 +75,14 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
     this.stop();
     this.collectors.remove();
   }
+}
+
+function checkOptions(where: string, options: LockPrometheusOptions): LockPrometheusOptions {
+  checkNames(where, checkObject(where, options), KNOWN);
+  const { register } = options;
+  const isRegistry = register === undefined || isRegistryLike(register);
+  check(isRegistry, where, 'register must be a Registry of prom-client', register);
+  return options;
 }
 
 /** Checked by shape, since the application may have its own copy of prom-client. */

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it, describe } from '@jest/glob
 import type { Page } from 'playwright-core';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
-import type { LockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { OpsPages, type OpsPage } from '../integration/dashboard/ops-page.js';
 import { axeViolations, TestBrowser } from '../support/browser-page.js';
 import { LockApp } from '../support/lock-app.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { sourcesOf } from '../../lib/api/lock-admin.js';
-import type { LockBoard } from '../../lib/index.js';
+import type { LockBoard } from '../../lib/stores/port/index.js';
 import { until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 

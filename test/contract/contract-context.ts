@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { knownBy } from '../support/known-locks.js';
 import { LockApp } from '../support/lock-app.js';
 import { MortalStore } from '../support/mortal-store.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import ts from 'typescript';
-import type { LockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { samplesOf } from '../package/samples.js';
 import { lockStoreContract } from './lock-store.contract.js';
 import { stores } from './stores.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
-import type { LockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { RedisServer } from '../support/redis-server.js';

@@ -7,7 +7,7 @@ import {
   type ReleaseReply,
   type RenewReply,
   type StoredHold,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { PortClient, type AskSettings } from './port-client.js';

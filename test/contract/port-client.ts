@@ -13,7 +13,7 @@ import type {
   RenewRequest,
   StoredHold,
   StoredLock,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/port/lock-store.js';
 import { until } from '../support/until.js';
 import type { StoreUnderTest } from './store-under-test.js';

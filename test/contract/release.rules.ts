@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockLostError, LockStoreError, type LockOptions, type OwnerId } from '../../lib/index.js';
+import { LockLostError, type LockOptions } from '../../lib/index.js';
+import { LockStoreError, type OwnerId } from '../../lib/stores/port/index.js';
 import { HeldReleases } from '../support/held-releases.js';
 import { elapse, rejectionOf, stateOf, until, within } from '../support/until.js';
 import { withUncaughtCollected } from '../support/uncaught.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AcquireReply, WallClockMs } from '../../lib/index.js';
+import type { AcquireReply, WallClockMs } from '../../lib/stores/port/index.js';
 import { elapse } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { PortClient } from './port-client.js';

@@ -3,10 +3,10 @@ import {
   backoff,
   LockClosedError,
   LockOptionsError,
-  LockStoreError,
   LockTimeoutError,
   LockUnavailableError,
 } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { patient } from '../support/hand-over.js';
 import { bestLateness } from '../support/lateness.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';

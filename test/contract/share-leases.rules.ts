@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WallClockMs } from '../../lib/index.js';
+import type { WallClockMs } from '../../lib/stores/port/index.js';
 import { elapse, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { crowd, PortCaller, portClients, stand } from './port-callers.js';

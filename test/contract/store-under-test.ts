@@ -1,4 +1,5 @@
-import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 
 /** What the contract needs of a store. To add a store, write a factory of this and call `lockStoreContract` with it. */
 export interface StoreUnderTest {

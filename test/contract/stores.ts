@@ -1,4 +1,4 @@
-import type { LockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';

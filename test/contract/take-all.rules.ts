@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Grant, OwnerId } from '../../lib/index.js';
+import type { Grant, OwnerId } from '../../lib/stores/port/index.js';
 import type { ContractContext } from './contract-context.js';
 import { PortCaller, portClients, stand } from './port-callers.js';
 import type { AskSettings, PortClient } from './port-client.js';

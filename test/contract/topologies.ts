@@ -1,4 +1,5 @@
-import type { DistributedLockOptions, LockStore } from '../../lib/index.js';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { resolveReplicas } from '../../lib/stores/redis/replicated-session.js';
 import { leftoversOf } from '../support/leftovers.js';

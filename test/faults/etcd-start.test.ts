@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { examineLocks } from '../../lib/cli/commands/doctor.command.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { stateOf, until, within } from '../support/until.js';

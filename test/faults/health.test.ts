@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LockHealthIndicator, type LockHealth } from '../../lib/health/index.js';
-import { LockStoreError, type DistributedLockOptions, type LockStore } from '../../lib/index.js';
+import type { DistributedLockOptions } from '../../lib/index.js';
+import { LockStoreError, type LockStore } from '../../lib/stores/port/index.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { postgresMigration, postgresStore } from '../../lib/stores/postgres/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';

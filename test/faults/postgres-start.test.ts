@@ -5,7 +5,8 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { LockUnavailableError, type LockStore } from '../../lib/index.js';
+import { LockUnavailableError } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import {
   postgresMigration,
   postgresStore,

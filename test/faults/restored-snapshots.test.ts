@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
-import type { LockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { EtcdServer } from '../support/etcd-server.js';
 import { LockApp } from '../support/lock-app.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockLostError, LockStoreError, LockUnavailableError } from '../../lib/index.js';
+import { LockLostError, LockUnavailableError } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { latenessOfAbort } from '../support/lateness.js';

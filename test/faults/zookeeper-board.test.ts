@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { sourcesOf } from '../../lib/api/lock-admin.js';
-import type { LockBoard } from '../../lib/index.js';
+import type { LockBoard } from '../../lib/stores/port/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { LockApp } from '../support/lock-app.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';

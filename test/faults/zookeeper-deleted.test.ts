@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockStoreSession } from '../../lib/index.js';
+import type { LockStoreSession } from '../../lib/stores/port/index.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { next, rejectionOf, until } from '../support/until.js';

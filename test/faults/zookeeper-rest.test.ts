@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { LockStoreSession, MonotonicMs, OwnerId } from '../../lib/index.js';
+import type { LockStoreSession, MonotonicMs, OwnerId } from '../../lib/stores/port/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { Endings } from '../support/endings.js';
 import { LockApp } from '../support/lock-app.js';

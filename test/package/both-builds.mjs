@@ -64,6 +64,7 @@ console.log(
     different: names.filter((name) => esm[name] === undefined || esm[name] !== cjs[name]),
     // A test must fake the classes that the application uses.
     testing: Object.keys(esmTesting).filter((name) => esmTesting[name] === cjsTesting[name]),
+    store: await sameIn('store'),
     health: await sameIn('health'),
     leader: await sameIn('leader'),
     prometheus: await sameIn('prometheus'),

@@ -11,6 +11,7 @@ interface Found {
   readonly loaded: number;
   readonly different: string[];
   readonly testing: string[];
+  readonly store: string[];
   readonly health: string[];
   readonly leader: string[];
   readonly prometheus: string[];
@@ -41,8 +42,12 @@ describe('one process with both builds', () => {
     expect(found.fakeIsService).toBe(true);
   });
 
+  it('has the errors of stores once', () => {
+    expect(found.store).toEqual(['InvalidCursorError', 'LockStoreError']);
+  });
+
   it('has health checks and instruments once, so that nothing is measured twice', () => {
-    expect(found.health).toEqual(['LockHealthIndicator']);
+    expect(found.health).toEqual(['LockHealthIndicator', 'LockHealthModule']);
     // Its decorators are functions without state.
     expect(found.leader).toEqual(['LeaderElection', 'LeaderElectionModule']);
     expect(found.prometheus).toEqual(['LockPrometheusModule']);

@@ -64,6 +64,7 @@ describe('applications that have installed the tarball', () => {
     const first = Promise.all([install(['nest11-commonjs']), install(['nest12-esm'])]);
     void install(['nest11-jest', 'nest11-workers'], first);
     void install(['esbuild-bundle', 'nest12-vitest'], first);
+    void install(['without-clients'], first);
   });
 
   afterAll(async () => {
@@ -129,6 +130,34 @@ describe('applications that have installed the tarball', () => {
       numPassedTests: number;
     };
     expect(report.numPassedTests).toBe(6 + samples);
+  });
+
+  it('A11, Nest 11: without the client of any store it compiles and runs as CommonJS and ES module; a store names what to install', async () => {
+    const app = await installed('without-clients');
+    await app.tool('tsc', []);
+    // As on the first releases of Node 20, where CommonJS can't load ES modules.
+    const oldest = { NODE_OPTIONS: '--no-experimental-require-module' };
+    const install = (name: string): string =>
+      `the package ${name} is not installed. Install it: npm install ${name}`;
+    const redis = install('ioredis');
+    const expected = {
+      redis: `DistributedLockModule: locks in Redis: ${redis}`,
+      cluster: `DistributedLockModule: locks in Redis: ${redis}`,
+      quorum: `DistributedLockModule: quorum[0]: locks in Redis: ${redis}`,
+      postgres: `postgresStore: ${install('pg')}`,
+      etcd: `etcdStore: ${install('@grpc/grpc-js')}`,
+      zookeeper: 'ZooKeeper at localhost:2181',
+      locked: 'key',
+    };
+    expect(result(await app.node('dist/commonjs.js', oldest))).toEqual(expected);
+    expect(result(await app.node('dist/esm.mjs', oldest))).toEqual(expected);
+    const listed = app.tool(
+      'nestjs-distributed-lock',
+      ['list', '--redis', 'redis://localhost', '--json'],
+      oldest,
+    );
+    const { cause } = (await listed.catch((error: unknown) => error)) as { cause: { stderr: string } };
+    expect(JSON.parse(cause.stderr)).toMatchObject({ error: { message: `locks in Redis: ${redis}` } });
   });
 
   let workers: Promise<Consumer> | undefined;

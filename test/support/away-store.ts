@@ -1,12 +1,12 @@
+import { MemoryLockStore } from '../../lib/index.js';
 import {
   LockStoreError,
-  MemoryLockStore,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
   type OwnerId,
   type OwnerRequest,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 
 type Kind = 'acquire' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'forceRelease';
 /** The outcome of a request: it is not sent, its reply is lost, or it fails with this error. */

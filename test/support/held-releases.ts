@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/stores/port/index.js';
 
 /** A store that carries releases out immediately; a test can hold their replies back. */
 export class HeldReleases implements LockStore {

@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/stores/port/index.js';
 import { elapse } from './until.js';
 
 type LateRequest = 'acquire' | 'reserve' | 'acquireAll';

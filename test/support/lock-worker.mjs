@@ -19,7 +19,9 @@ const commands = {
   async start({ options, isOnPage = false }) {
     const imports = [DistributedLockModule.forRoot(await moduleOptionsOf(options))];
     if (isOnPage)
-      imports.push((await import('../../dist/esm/dashboard/index.js')).LockDashboardModule.forWorker());
+      imports.push(
+        (await import('../../dist/esm/dashboard/index.js')).LockDashboardModule.forRoot({ page: false }),
+      );
     class WorkerModule {}
     Module({ imports })(WorkerModule);
     app = await NestFactory.createApplicationContext(WorkerModule, { logger: false });

@@ -1,5 +1,11 @@
-import type { LockStore, LockStoreClient, LockStoreSession, WallClockMs } from '../../lib/index.js';
-import { LockStoreError, MemoryLockStore } from '../../lib/index.js';
+import type {
+  LockStore,
+  LockStoreClient,
+  LockStoreSession,
+  WallClockMs,
+} from '../../lib/stores/port/index.js';
+import { MemoryLockStore } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 
 /** A quorum member in memory; a test controls its faults and its clock. Records all requests. */
 export class MemberUnderControl implements LockStore {

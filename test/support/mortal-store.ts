@@ -3,7 +3,7 @@ import {
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 
 /** A store that is unreachable and silent once its process has died. */
 export class MortalStore implements LockStore {

@@ -1,4 +1,5 @@
-import { LockStoreError, LockUnavailableError } from '../../lib/index.js';
+import { LockUnavailableError } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { until } from './until.js';
 
 /** Retries until the store is reachable: servers may elect a leader, or be too busy to reply in time. */

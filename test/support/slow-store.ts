@@ -1,4 +1,5 @@
-import type { LockStore, LockStoreClient, LockStoreSession, MemoryLockStore } from '../../lib/index.js';
+import type { MemoryLockStore } from '../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/stores/port/index.js';
 import { elapse } from './until.js';
 
 /** A store in memory behind a slow network. */

@@ -5,7 +5,7 @@ import type {
   LockStoreClient,
   LockStoreError,
   LockStoreSession,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 
 /** What a test does with a request: nothing, fails it, or delays its reply. */
 export type Twist = LockStoreError | Promise<unknown> | undefined;

@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/stores/port/index.js';
 
 /** A store that knows its pending requests, including those that no caller awaits. */
 export class TracedStore implements LockStore {

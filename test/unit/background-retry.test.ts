@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
 import { later, systemClock } from '../../lib/common/clock.js';
 import { BackgroundRetry } from '../../lib/common/background-retry.js';
-import { LockStoreError } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 
 it('P33: a reconnect starts the next attempt early, and its caller still waits for the outcome', async () => {
   const timers = new TimerQueue(systemClock, true);

@@ -1,13 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService } from '../../lib/api/lock.service.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
-import {
-  LockUnavailableError,
-  MemoryLockStore,
-  type LockKey,
-  type LockOptions,
-  type LockStore,
-} from '../../lib/index.js';
+import { LockUnavailableError, MemoryLockStore, type LockKey, type LockOptions } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { rejectionOf, stateOf, within } from '../support/until.js';
 

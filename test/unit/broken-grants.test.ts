@@ -10,7 +10,7 @@ import {
   type OwnerId,
   type OwnerRequest,
   type WallClockMs,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp } from '../support/lock-app.js';

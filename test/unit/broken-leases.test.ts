@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockStoreError, MemoryLockStore, type LockStore } from '../../lib/index.js';
+import { MemoryLockStore } from '../../lib/index.js';
+import { LockStoreError, type LockStore } from '../../lib/stores/port/index.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { stateOf, until, within } from '../support/until.js';

@@ -1,14 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
-import {
-  LockService,
-  LockStoreError,
-  LockUnavailableError,
-  MemoryLockStore,
-  type LockHandle,
-  type LockStore,
-  type LockStoreSession,
-} from '../../lib/index.js';
+import { LockService, LockUnavailableError, MemoryLockStore, type LockHandle } from '../../lib/index.js';
+import { LockStoreError, type LockStore, type LockStoreSession } from '../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';

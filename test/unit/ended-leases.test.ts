@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockStoreError, LockTimeoutError, MemoryLockStore, type LockOptions } from '../../lib/index.js';
+import { LockTimeoutError, MemoryLockStore, type LockOptions } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
-import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
+import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/index.js';
 import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import { LockReader, LockState } from '../../lib/stores/etcd/locks/lock-reader.js';

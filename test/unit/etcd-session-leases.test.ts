@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { MonotonicMs } from '../../lib/index.js';
+import type { MonotonicMs } from '../../lib/stores/port/index.js';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Hold } from '../../lib/engine/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
+import { LockService } from '../../lib/index.js';
 import {
-  LockService,
   LockStoreError,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
   type MonotonicMs,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { CircuitBreaker } from '../../lib/stores/fallback/circuit-breaker.js';
 import { SessionTimers } from '../../lib/stores/port/times.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockStoreError } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
 import { AwayStore } from '../support/away-store.js';

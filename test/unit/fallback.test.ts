@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  LockLostError,
-  LockStoreError,
-  LockTimeoutError,
-  LockUnavailableError,
-  type LockHandle,
-} from '../../lib/index.js';
+import { LockLostError, LockTimeoutError, LockUnavailableError, type LockHandle } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { AwayStore } from '../support/away-store.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';

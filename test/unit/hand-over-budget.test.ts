@@ -10,14 +10,14 @@ import {
   tokensFor,
 } from '../../lib/engine/key-machine/hand-over-budget.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
+import { MemoryLockStore } from '../../lib/index.js';
 import {
   LockStoreError,
-  MemoryLockStore,
   type LockStore,
   type LockStoreSession,
   type MonotonicMs,
   type WallClockMs,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 
 const ms = (time: number): MonotonicMs => time as MonotonicMs;
 

@@ -2,19 +2,21 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import {
   LockClosedError,
-  LockStoreError,
   LockTimeoutError,
   LockUnavailableError,
   MemoryLockStore,
-  type Grant,
   type LockHandle,
   type LockOptions,
+} from '../../lib/index.js';
+import {
+  LockStoreError,
+  type Grant,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
   type MonotonicMs,
   type WallClockMs,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { resolveLockOptions } from '../../lib/model/lock.options.js';
 import { rejectionOf, stateOf } from '../support/until.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockStoreError } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { AwayStore, type Fault } from '../support/away-store.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp } from '../support/lock-app.js';

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockConflictError, LockStoreError, LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
+import { LockConflictError, LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { MemoryLockStore } from '../../lib/index.js';
 import {
   InvalidCursorError,
-  MemoryLockStore,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
   type MonotonicMs,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { postgresStore } from '../../lib/stores/postgres/index.js';

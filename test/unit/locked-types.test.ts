@@ -82,7 +82,7 @@ describe('types', () => {
     return found.map((error) => error.text).join('\n');
   };
 
-  it('B31, B34: key functions with the parameters of the method, and awaitable methods, compile', () => {
+  it('B39, B31, B34: functions with the parameters of the method, and awaitable methods, compile', () => {
     expect(errors.get(accepted)).toEqual([]);
   });
 
@@ -109,6 +109,12 @@ describe('types', () => {
     ["another type than the method's result", 'onBusy must give what the method resolves to'],
     ['another type than the values of the stream', 'onBusy must give what the method resolves to'],
     ['the class has no such property', "Property 'suffix' does not exist on type 'Refused'"],
+    ['no such property for a computed option', "Property 'suffix' does not exist on type 'Refused'"],
+    ['the label takes another type', 'functions that compute options must take the parameters of the method'],
+    [
+      'the method has no parameter for the wait time',
+      'functions that compute options must take the parameters of the method',
+    ],
     ['nor for onBusy', "Property 'suffix' does not exist on type 'Refused'"],
   ])('B31, B36: the message names the cause: %s', (comment, message) => {
     expect(messageBelow('refused', comment)).toContain(message);
@@ -116,8 +122,6 @@ describe('types', () => {
   });
 
   it.each([
-    ['the key is missing', "Property 'key' is missing in type '{ waitTime: number; }'"],
-    ['the key is missing beside a limit', "Property 'key' is missing in type '{ limit: number; }'"],
     ['no readers with a limit', 'limit goes without mode: leave one of them out'],
     ['no readers with a limit, by a call', 'limit goes without mode: leave one of them out'],
     ['no exclusive lock with a limit, by a call', 'limit goes without mode: leave one of them out'],

@@ -6,7 +6,7 @@ import type {
   MonotonicMs,
   OwnerId,
   PushedGrant,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { MemoryLockStore } from '../../lib/index.js';
 
 /** A clock, the sessions of two clients `a` and `b`, and the owners whose grants were pushed or broken. */

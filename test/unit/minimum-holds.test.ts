@@ -1,17 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
+import { MemoryLockStore, type ReleaseOutcome } from '../../lib/index.js';
 import {
   LockStoreError,
-  MemoryLockStore,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
   type MonotonicMs,
   type OwnerId,
-  type ReleaseOutcome,
   type RenewReply,
   type WallClockMs,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { resolveLockOptions } from '../../lib/model/lock.options.js';
 
 type Renew = Parameters<LockStoreSession['renew']>[0][number];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CallbackTimer, TimerQueue } from '../../lib/common/timer-queue.js';
-import type { MonotonicMs } from '../../lib/index.js';
+import type { MonotonicMs } from '../../lib/stores/port/index.js';
 import { ObservedLeases } from '../../lib/stores/ordered/observed-leases.js';
 
 /** Observed leases, whose timers fire as the time passes; and the records that were to be deleted. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockStoreClient, MonotonicMs, StoredHold } from '../../lib/index.js';
+import type { LockStoreClient, MonotonicMs, StoredHold } from '../../lib/stores/port/index.js';
 import { LockQueue, type OwnedEntry } from '../../lib/stores/ordered/lock-queue.js';
 import { OrderedSession } from '../../lib/stores/ordered/ordered-session.js';
 import { rejectionOf, until, within } from '../support/until.js';

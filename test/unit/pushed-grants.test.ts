@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockStoreClient, MonotonicMs, OwnerId, PushedGrant } from '../../lib/index.js';
+import type { LockStoreClient, MonotonicMs, OwnerId, PushedGrant } from '../../lib/stores/port/index.js';
 import { PushedGrants } from '../../lib/stores/port/pushed-grants.js';
 
 const owner = 'client:1' as OwnerId;

@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  MemoryLockStore,
-  type LockStore,
-  type LockStoreClient,
-  type MonotonicMs,
-  type PushedGrant,
-} from '../../lib/index.js';
+import { MemoryLockStore } from '../../lib/index.js';
+import type { LockStore, LockStoreClient, MonotonicMs, PushedGrant } from '../../lib/stores/port/index.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 
 const key = 'key';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { LockStore, OwnerId, OwnerRequest } from '../../lib/index.js';
+import type { LockStore, OwnerId, OwnerRequest } from '../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type LockStore, MemoryLockStore, type OwnerId } from '../../lib/index.js';
+import { MemoryLockStore } from '../../lib/index.js';
+import type { LockStore, OwnerId } from '../../lib/stores/port/index.js';
 import { votesNeeded } from '../../lib/stores/quorum/majority.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';

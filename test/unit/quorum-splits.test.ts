@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { OwnerId } from '../../lib/index.js';
+import type { OwnerId } from '../../lib/stores/port/index.js';
 import { votesNeeded } from '../../lib/stores/quorum/majority.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';

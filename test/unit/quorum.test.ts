@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AcquireReply } from '../../lib/index.js';
-import { LockStoreError } from '../../lib/index.js';
+import type { AcquireReply } from '../../lib/stores/port/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../contract/port-client.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';

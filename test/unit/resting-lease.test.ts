@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  LockClosedError,
-  LockStoreError,
-  MemoryLockStore,
-  type LockHandle,
-  type LockStore,
-} from '../../lib/index.js';
+import { LockClosedError, MemoryLockStore, type LockHandle } from '../../lib/index.js';
+import { LockStoreError, type LockStore } from '../../lib/stores/port/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';

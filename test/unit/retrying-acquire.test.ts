@@ -2,14 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { Clock } from '../../lib/common/clock.js';
 import type { Hold } from '../../lib/engine/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
-import {
-  backoff,
-  type Backoff,
-  MemoryLockStore,
-  type MonotonicMs,
-  type OwnerId,
-  type WallClockMs,
-} from '../../lib/index.js';
+import { backoff, type Backoff, MemoryLockStore } from '../../lib/index.js';
+import type { MonotonicMs, OwnerId, WallClockMs } from '../../lib/stores/port/index.js';
 import { SpiedStore } from '../support/spied-store.js';
 
 const clock: Clock = {

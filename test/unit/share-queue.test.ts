@@ -2,17 +2,19 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   LockLostError,
   LockConflictError,
-  LockStoreError,
   LockTimeoutError,
   LockUnavailableError,
   MemoryLockStore,
   type LockHandle,
   type LockOptions,
+} from '../../lib/index.js';
+import {
+  LockStoreError,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
   type ReleaseReply,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';
 import { blockEventLoop, elapse, rejectionOf, until, within } from '../support/until.js';

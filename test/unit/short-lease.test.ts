@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockUnavailableError, MemoryLockStore, type LockStore } from '../../lib/index.js';
+import { LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
+import type { LockStore } from '../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp } from '../support/lock-app.js';

@@ -6,9 +6,8 @@ import {
   LockUnavailableError,
   MemoryLockStore,
   type LockOptions,
-  type LockStore,
-  type LockStoreSession,
 } from '../../lib/index.js';
+import type { LockStore, LockStoreSession } from '../../lib/stores/port/index.js';
 import { resolveLockOptions } from '../../lib/model/lock.options.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { SlowStore } from '../support/slow-store.js';

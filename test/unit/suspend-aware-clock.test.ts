@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { SuspendAwareClock } from '../../lib/common/clock.js';
-import type { MonotonicMs, WallClockMs } from '../../lib/index.js';
+import type { MonotonicMs, WallClockMs } from '../../lib/stores/port/index.js';
 
 const HOUR = 3_600_000;
 const EPOCH = 1_800_000_000_000;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { CallbackTimer, TimerQueue } from '../../lib/common/timer-queue.js';
 import { later, type Clock } from '../../lib/common/clock.js';
-import type { MonotonicMs, WallClockMs } from '../../lib/index.js';
+import type { MonotonicMs, WallClockMs } from '../../lib/stores/port/index.js';
 
 const clock: Clock = {
   monotonic: () => performance.now() as MonotonicMs,

@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  LockUnavailableError,
-  MemoryLockStore,
-  type AcquireReply,
-  type LockStore,
-  type LockStoreSession,
-} from '../../lib/index.js';
+import { LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
+import type { AcquireReply, LockStore, LockStoreSession } from '../../lib/stores/port/index.js';
 import { LockApp } from '../support/lock-app.js';
 import { rejectionOf } from '../support/until.js';
 

@@ -3,18 +3,15 @@ import type { Clock } from '../../lib/common/clock.js';
 import type { Hold } from '../../lib/engine/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import { runInScope } from '../../lib/engine/scope.js';
+import { LockNotHeldError, LockUnavailableError, MemoryLockStore, type LockEvent } from '../../lib/index.js';
 import {
-  LockNotHeldError,
   LockStoreError,
-  LockUnavailableError,
-  MemoryLockStore,
-  type LockEvent,
   type LockStore,
   type LockStoreSession,
   type MonotonicMs,
   type RenewRequest,
   type WallClockMs,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 
 const HOUR = 3_600_000;
 

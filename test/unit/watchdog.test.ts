@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../lib/common/clock.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
+import { MemoryLockStore } from '../../lib/index.js';
 import {
   LockStoreError,
-  MemoryLockStore,
   type LockStore,
   type LockStoreSession,
   type MonotonicMs,
   type RenewRequest,
   type WallClockMs,
-} from '../../lib/index.js';
+} from '../../lib/stores/port/index.js';
 
 const clock: Clock = {
   monotonic: () => performance.now() as MonotonicMs,

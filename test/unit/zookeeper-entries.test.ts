@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/index.js';
+import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/index.js';
 import type { CallbackTimer, TimerQueue } from '../../lib/common/timer-queue.js';
 import { NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
 import { LockAcquirer } from '../../lib/stores/zookeeper/locks/lock-acquirer.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AcquireRequest, MonotonicMs } from '../../lib/index.js';
+import type { AcquireRequest, MonotonicMs } from '../../lib/stores/port/index.js';
 import { SessionTimers } from '../../lib/stores/port/times.js';
 import { NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
 import { LockAcquirer } from '../../lib/stores/zookeeper/locks/lock-acquirer.js';

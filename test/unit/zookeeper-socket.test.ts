@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { LockStoreError } from '../../lib/index.js';
+import { LockStoreError } from '../../lib/stores/port/index.js';
 import {
   exists,
   getChildren,

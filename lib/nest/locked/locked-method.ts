@@ -5,10 +5,10 @@ import { callsOf, type LockService } from '../../api/lock.service.js';
 import { LockLostError, LockOptionsError, LockTimeoutError, originate } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey } from '../../model/lock-key.js';
-import type { LockOptions } from '../../model/lock.options.js';
+import { resolveLockOptions } from '../../model/lock.options.js';
 import { importOf, serviceUnder } from '../module/lock-service.injection.js';
 import type { HandlerCall } from './handler-call.js';
-import type { ResolvedLockedOptions } from './locked.options.js';
+import type { DecoratedOptions, ResolvedLockedOptions } from './locked.options.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;
 
@@ -30,11 +30,12 @@ export class LockedMethod {
   async run(self: object, args: unknown[]): Promise<unknown> {
     const service = this.serviceOf(self);
     const key = this.keyOf(service, self, args);
+    const options = this.optionsOf(service, self, args);
     // The method may time out on another lock; onBusy applies only to this one.
     const method = { called: false };
-    const calls = this.countCall(service);
+    const calls = this.countCall(service, options);
     try {
-      return await service.withLock(key, this.options.lock, async () => {
+      return await service.withLock(key, options, async () => {
         method.called = true;
         const result = await this.original.apply(self, args);
         if (isObservable(result)) throw this.unexpectedStream();
@@ -70,9 +71,11 @@ export class LockedMethod {
         });
 
       const play = async (): Promise<void> => {
-        const calls = this.countCall(this.serviceOf(self));
+        const service = this.serviceOf(self);
+        const options = this.optionsOf(service, self, args);
+        const calls = this.countCall(service, options);
         try {
-          const handle = await this.acquire(self, args, stopped.signal);
+          const handle = await this.acquire(service, self, args, options, stopped.signal);
           if (!('release' in handle)) {
             await follow(streamOf(handle.instead));
             return;
@@ -107,8 +110,10 @@ export class LockedMethod {
 
   /** Holds the lock until the handler's response is ready; the call releases it. */
   async runInHandler(call: HandlerCall, self: object, args: unknown[]): Promise<unknown> {
-    call.counts(this.countCall(this.serviceOf(self)));
-    const handle = await this.acquire(self, args, call.signal);
+    const service = this.serviceOf(self);
+    const options = this.optionsOf(service, self, args);
+    call.counts(this.countCall(service, options));
+    const handle = await this.acquire(service, self, args, options, call.signal);
     if (!('release' in handle)) return handle.instead;
     // The call ended while the lock was granted, and will not release it.
     if (call.signal.aborted) await handle.release();
@@ -128,18 +133,14 @@ export class LockedMethod {
 
   /** Acquires the lock; if it is busy, returns the replacement for the method's result. */
   private async acquire(
+    service: LockService,
     self: object,
     args: unknown[],
-    stopped: AbortSignal,
+    options: DecoratedOptions,
+    signal: AbortSignal,
   ): Promise<LockHandle | { readonly instead: unknown }> {
-    const { signal } = this.options.lock;
-    const options: LockOptions = {
-      ...this.options.lock,
-      signal: signal === undefined ? stopped : AbortSignal.any([signal, stopped]),
-    };
     try {
-      const service = this.serviceOf(self);
-      return await service.acquire(this.keyOf(service, self, args), options);
+      return await service.acquire(this.keyOf(service, self, args), { ...options, signal });
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error;
       return { instead: await this.busy(error, self, args) };
@@ -150,8 +151,8 @@ export class LockedMethod {
    * Makes shutdown wait for the call, as Nest does not wait for scheduled jobs and messages (B60). A call that waits without
    * limit is not counted, since it may never end.
    */
-  private countCall(service: LockService): CallsInFlight | undefined {
-    const calls = this.options.lock.waitTime === Infinity ? undefined : callsOf(service);
+  private countCall(service: LockService, { waitTime }: DecoratedOptions): CallsInFlight | undefined {
+    const calls = waitTime === Infinity ? undefined : callsOf(service);
     calls?.begin();
     return calls;
   }
@@ -171,6 +172,21 @@ export class LockedMethod {
     } catch (error) {
       throw originate(error, service);
     }
+  }
+
+  /** The options of one call. */
+  private optionsOf(service: LockService, self: object, args: unknown[]): DecoratedOptions {
+    const { lock, computed } = this.options;
+    if (computed.length === 0) return lock;
+    const values = Object.fromEntries(computed.map(([name, compute]) => [name, compute.apply(self, args)]));
+    const options: DecoratedOptions = { ...lock, ...values };
+    try {
+      // Here, since an error of the service would not name the method. It checks the module's waitTime.
+      resolveLockOptions(this.where, options, Infinity);
+    } catch (error) {
+      throw originate(error, service);
+    }
+    return options;
   }
 
   private serviceOf(self: object): LockService {

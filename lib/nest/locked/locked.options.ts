@@ -7,27 +7,61 @@ import {
   type DecoratedCall,
   type LockOptions,
 } from '../../model/lock.options.js';
-import { DEFAULT_OPERATION } from '../../model/lock-kind.js';
 import { check, checkNames, checkObject, checkOneOf } from '../../model/option-checks.js';
 
 /** The type of `onBusy`, for decorators of your own. {@link LockedDecorator} checks that it fits the method. */
 export type OnBusy<This extends object> =
   'throw' | 'skip' | ((this: This, ...args: never) => unknown) | undefined;
 
+/** The options that may be functions of the method's arguments. */
+const COMPUTED = ['label', 'waitTime', 'leaseTime', 'holdAtLeast', 'operation'] as const;
+type Computed = (typeof COMPUTED)[number];
+
+/** A signal would be the same for all calls of the method. */
+type StaticOptions = DistributiveOmit<LockOptions, Computed | 'signal'>;
+type DistributiveOmit<Options, Names extends PropertyKey> = Options extends unknown
+  ? Omit<Options, Names>
+  : never;
+
 /**
- * Options of `@Locked`: those of `withLock`, the key, and what to do when the lock is busy. `This` is the class of the
- * method, `Busy` the type of `onBusy`.
+ * Options of `@Locked`: those of `withLock` apart from `signal`, the key, and what to do when the lock is busy. `This` is the class of the
+ * method, `Busy` the type of `onBusy`; the rest are the parameters of the functions that compute options.
  */
 export type LockedOptions<
   Args extends readonly unknown[],
   This extends object = object,
   Busy extends OnBusy<This> = 'throw',
-> = LockOptions & {
+  LabelArgs extends readonly unknown[] = Args,
+  WaitArgs extends readonly unknown[] = Args,
+  LeaseArgs extends readonly unknown[] = Args,
+  HoldArgs extends readonly unknown[] = Args,
+  OperationArgs extends readonly unknown[] = Args,
+> = StaticOptions & {
   /**
    * The key, several keys that are acquired together, or a function that returns either from the method's arguments. Unless
    * it is an arrow function, its `this` is the instance.
+   *
+   * @default the name of the class and the method, such as `'Reports.send'`
    */
-  readonly key: LockKey | ((this: This, ...args: Args) => LockKey);
+  readonly key?: LockKey | ((this: This, ...args: Args) => LockKey);
+  /** As in `withLock`, or a function of the method's arguments that returns it. */
+  readonly label?: LockOptions['label'] | ((this: This, ...args: LabelArgs) => LockOptions['label']);
+  /** As in `withLock`, or a function of the method's arguments that returns it. */
+  readonly waitTime?: LockOptions['waitTime'] | ((this: This, ...args: WaitArgs) => LockOptions['waitTime']);
+  /** As in `withLock`, or a function of the method's arguments that returns it. */
+  readonly leaseTime?:
+    LockOptions['leaseTime'] | ((this: This, ...args: LeaseArgs) => LockOptions['leaseTime']);
+  /** As in `withLock`, or a function of the method's arguments that returns it. */
+  readonly holdAtLeast?:
+    LockOptions['holdAtLeast'] | ((this: This, ...args: HoldArgs) => LockOptions['holdAtLeast']);
+  /**
+   * As in `withLock`, or a function of the method's arguments that returns it: one of a few fixed names, since metrics have a
+   * series for each.
+   *
+   * @default the name of the class and the method
+   */
+  readonly operation?:
+    LockOptions['operation'] | ((this: This, ...args: OperationArgs) => LockOptions['operation']);
   /**
    * What a call does if others held the lock until `waitTime` ended. `'throw'`: it fails with `LockTimeoutError`. `'skip'`:
    * the method is not called and the call resolves to `undefined`, which the method's type has to allow (`Promise<void>`,
@@ -66,6 +100,13 @@ type Takes<Given extends readonly unknown[], Args extends readonly unknown[]> = 
   ? true
   : false;
 
+/** Whether functions of each of these parameter lists can be called with `Args`. */
+type AllTake<Given extends readonly unknown[], Args extends readonly unknown[]> = false extends (
+  Given extends unknown ? Takes<Given, Args> : never
+)
+  ? false
+  : true;
+
 type BusyTakes<Busy, Args extends readonly unknown[]> =
   Extract<Busy, (...args: never) => unknown> extends (...args: infer Given) => unknown
     ? [Given] extends [never]
@@ -74,36 +115,49 @@ type BusyTakes<Busy, Args extends readonly unknown[]> =
     : true;
 
 /** If the options don't fit the method, a type with a property whose name says why, which the compiler shows. */
-type Fits<KeyArgs extends readonly unknown[], Busy, Method> = Method extends (
-  ...args: infer Args
-) => infer Result
+type Fits<
+  KeyArgs extends readonly unknown[],
+  Busy,
+  ValueArgs extends readonly unknown[],
+  Method,
+> = Method extends (...args: infer Args) => infer Result
   ? Takes<KeyArgs, Args> extends false
     ? { readonly 'the key function must take the parameters of the method': never }
-    : BusyTakes<Busy, Args> extends false
-      ? { readonly 'onBusy must take the parameters of the method': never }
-      : [BusyResult<Busy>] extends [InPlaceOf<Result>]
-        ? unknown
-        : 'skip' extends Busy
-          ? {
-              readonly "onBusy: 'skip' resolves to undefined, so the method must return Promise<void> or Promise<T | undefined>": never;
-            }
-          : { readonly 'onBusy must give what the method resolves to': never }
+    : AllTake<ValueArgs, Args> extends false
+      ? {
+          readonly 'functions that compute options must take the parameters of the method': never;
+        }
+      : BusyTakes<Busy, Args> extends false
+        ? { readonly 'onBusy must take the parameters of the method': never }
+        : [BusyResult<Busy>] extends [InPlaceOf<Result>]
+          ? unknown
+          : 'skip' extends Busy
+            ? {
+                readonly "onBusy: 'skip' resolves to undefined, so the method must return Promise<void> or Promise<T | undefined>": never;
+              }
+            : { readonly 'onBusy must give what the method resolves to': never }
   : never;
 
-/** Decorates methods that return a promise or an Observable, have the parameters of the key function, and fit `onBusy`. */
+/** Decorates methods that return a promise or an Observable, have the parameters of the options' functions, and fit `onBusy`. */
 export type LockedDecorator<
   KeyArgs extends readonly unknown[],
   This extends object = object,
   Busy extends OnBusy<This> = 'throw',
+  ValueArgs extends readonly unknown[] = [],
 > = <Method extends (...args: never) => Promise<unknown> | Observable<unknown>>(
   target: This,
   name: string | symbol,
-  descriptor: TypedPropertyDescriptor<Method> & Fits<KeyArgs, Busy, Method>,
+  descriptor: TypedPropertyDescriptor<Method> & Fits<KeyArgs, Busy, ValueArgs, Method>,
 ) => void;
 
-const KNOWN = new Set<string>([...LOCK_OPTION_NAMES, 'key', 'onBusy', 'instance', 'returns']);
+const KNOWN = new Set<string>(
+  [...LOCK_OPTION_NAMES, 'key', 'onBusy', 'instance', 'returns'].filter((name) => name !== 'signal'),
+);
 
 type UnknownFunction = (this: unknown, ...args: unknown[]) => unknown;
+
+/** The options of the lock, without those that are computed for each call. */
+export type DecoratedOptions = LockOptions & { readonly [DECORATED]: DecoratedCall };
 
 /** The options of `@Locked`, checked, apart from those of the lock. */
 export interface ResolvedLockedOptions {
@@ -111,33 +165,58 @@ export interface ResolvedLockedOptions {
   readonly onBusy: 'throw' | 'skip' | UnknownFunction;
   readonly instance: string | undefined;
   readonly returns: 'promise' | 'observable' | undefined;
-  readonly lock: LockOptions & { readonly [DECORATED]: DecoratedCall };
+  readonly lock: DecoratedOptions;
+  /** The options whose values depend on the call. */
+  readonly computed: readonly (readonly [Computed, UnknownFunction])[];
 }
 
-/** Checks what is known when the class is defined. */
-export function resolveLockedOptions<
-  Args extends readonly unknown[],
-  This extends object,
-  Busy extends OnBusy<This>,
->(
+/**
+ * Checks what is known when the class is defined.
+ *
+ * @param given the arguments of `@Locked`
+ * @param method the names of class and method: the default of `key` and `operation`
+ */
+export function resolveLockedOptions(
   where: string,
-  given: string | LockedOptions<Args, This, Busy>,
-  operation = DEFAULT_OPERATION,
+  given: readonly unknown[],
+  method: string,
 ): ResolvedLockedOptions {
-  const options = typeof given === 'string' ? { key: given } : given;
-  checkNames(where, checkObject(where, options), KNOWN);
-  const { key, onBusy = 'throw', instance, returns, ...lock }: LockedOptions<Args, This, Busy> = options;
+  // An argument that is undefined, such as a constant of a circular import, is a mistake.
+  const first = given.length === 0 ? {} : given[0];
+  const options = typeof first === 'string' ? { key: first } : checkObject(where, first);
+  const hint = 'signal would be the same for all calls; pass it to withLock() or acquire() instead';
+  check(!('signal' in options), where, hint, (options as { readonly signal?: unknown }).signal);
+  checkNames(where, options, KNOWN);
+  const { key = 'key' in options ? undefined : keyOf(where, method), ...others } = options as AnyOptions;
+  const { onBusy = 'throw', instance, returns, ...lock } = others;
   const isReaction = onBusy === 'throw' || onBusy === 'skip' || typeof onBusy === 'function';
   check(isReaction, where, "onBusy must be 'throw', 'skip' or a function", onBusy);
   if (returns !== undefined) checkOneOf(where, 'returns', returns, ['promise', 'observable']);
-  // The module's waitTime is not known yet; the call checks it again.
-  resolveLockOptions(where, lock, Infinity);
+  // The types have checked that functions take the arguments and the instance of the method.
+  const computed = COMPUTED.flatMap((name) => {
+    const value = lock[name];
+    return typeof value === 'function' ? [[name, value as UnknownFunction] as const] : [];
+  });
+  const fixed = {
+    ...lock,
+    ...Object.fromEntries(computed.map(([name]) => [name, undefined])),
+  } as LockOptions;
+  // The module's waitTime and what is computed are not known yet; the call checks them again.
+  resolveLockOptions(where, fixed, Infinity);
   return {
-    // Called only with the arguments and the instance of the method, which the types have checked.
-    key: typeof key === 'function' ? (key as unknown as UnknownFunction) : checkKeys(where, key),
+    key: typeof key === 'function' ? (key as UnknownFunction) : checkKeys(where, key),
     onBusy: onBusy as 'throw' | 'skip' | UnknownFunction,
     instance,
     returns,
-    lock: { ...lock, [DECORATED]: { operation, skips: onBusy !== 'throw' } },
+    lock: { ...fixed, [DECORATED]: { operation: method, skips: onBusy !== 'throw' } },
+    computed,
   };
+}
+
+type AnyOptions = LockedOptions<never, never, OnBusy<never>>;
+
+/** The key of a method without one. */
+function keyOf(where: string, method: string): string {
+  check(!method.startsWith('.'), where, 'give a key, since the class has no name', method);
+  return method;
 }

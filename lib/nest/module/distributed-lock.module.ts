@@ -21,6 +21,7 @@ import { answerErrorsOf, LockOptionsError } from '../../model/lock.errors.js';
 import { checkObject } from '../../model/option-checks.js';
 import { filterGateways, lastGlobalFilter } from '../requests/lock-exception.filter.js';
 import { LockInterceptor } from '../requests/lock.interceptor.js';
+import { checkAsyncOptions } from './async-options.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
@@ -56,6 +57,10 @@ type FactoryOptions = DistributedLockOptions & {
   readonly [Name in keyof DistributedLockModuleExtras]?:
     { readonly 'goes beside useFactory': never } | undefined;
 };
+
+/** Options of `DistributedLockModule.forRootAsync`. */
+export type DistributedLockAsyncOptions = ConfigurableModuleAsyncOptions<FactoryOptions> &
+  DistributedLockModuleExtras;
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
 /** Named so that Nest's own error says what to write when the class is imported without options. */
@@ -101,10 +106,8 @@ export class DistributedLockModule
   }
 
   /** Takes the options from a factory, a class (method `create`) or an existing provider; `name` and `isGlobal` go beside it. */
-  static override forRootAsync(
-    options: ConfigurableModuleAsyncOptions<FactoryOptions> & DistributedLockModuleExtras,
-  ): DynamicModule {
-    checkObject('DistributedLockModule.forRootAsync()', options);
+  static override forRootAsync(options: DistributedLockAsyncOptions): DynamicModule {
+    checkAsyncOptions('DistributedLockModule.forRootAsync()', options, ['name', 'isGlobal']);
     return super.forRootAsync(options);
   }
 

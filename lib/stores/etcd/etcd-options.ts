@@ -1,13 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { LockOptionsError } from '../../model/lock.errors.js';
-import { check, checkNames, checkObject, shown, shownWithoutText } from '../../model/option-checks.js';
+import { check, checkNames, checkObject, shownWithoutText } from '../../model/option-checks.js';
+import { addressOf, readHosts } from '../ordered/hosts.js';
 
 /** Options of {@link etcdStore}. */
 export interface EtcdStoreOptions {
   /**
-   * The members of the cluster, or some of them: `'host:port'`, `'http://host:port'` or `'https://host:port'`. The default
-   * port is 2379. List all members, so that locks keep working when one of them is lost.
+   * The members of the cluster, or some of them, such as `'etcd-1:2379,etcd-2:2379,etcd-3:2379'`, or a list of them. Each may
+   * start with `http://` or `https://`. The port defaults to 2379. Put IPv6 addresses in brackets. List all members, so that
+   * locks keep working when one of them is lost.
    */
   readonly hosts: string | readonly string[];
   /**
@@ -74,58 +76,31 @@ export interface ResolvedEtcdOptions {
 const WHERE = 'etcdStore';
 const KNOWN = new Set(['hosts', 'tls', 'username', 'password', 'keyPrefix']);
 const KNOWN_TLS = new Set(['ca', 'cert', 'key', 'serverName']);
-const DEFAULT_PORT = '2379';
 const LONGEST_PREFIX = 256;
 
 /** Checks the options and fills in the defaults. */
 export function resolveEtcdOptions(options: EtcdStoreOptions): ResolvedEtcdOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   const { hosts, tls, username, password, keyPrefix = 'distributed-lock/' } = options;
-  const { addresses, isSecure } = readHosts(hosts);
+  const { addresses, isSecure } = readMembers(hosts);
   checkPrefix(keyPrefix);
   const credentials = readCredentials(username, password);
   return { connection: { addresses, tls: readTls(tls, isSecure), credentials }, keyPrefix };
 }
 
-/** `isSecure` is undefined if no host is a URL. */
-function readHosts(hosts: unknown): { addresses: string[]; isSecure: boolean | undefined } {
-  if (hosts === undefined) {
-    throw new LockOptionsError(
-      `${WHERE}: hosts is undefined. If it comes from an environment variable, that one is not set: set it, or write a ` +
-        "value, such as etcdStore({ hosts: ['etcd-1:2379', 'etcd-2:2379', 'etcd-3:2379'] }).",
-    );
-  }
-  const all: readonly unknown[] = Array.isArray(hosts) ? hosts : [hosts];
-  if (all.length === 0) fail("hosts must name at least one member, such as 'localhost:2379'; got none.");
-  const read = all.map(readHost);
-  const schemes = new Set(read.flatMap(({ isSecure }) => isSecure ?? []));
+/** `isSecure` is undefined if no host has a scheme. */
+function readMembers(hosts: unknown): { addresses: string[]; isSecure: boolean | undefined } {
+  const read = readHosts(WHERE, hosts, {
+    defaultPort: 2_379,
+    example: "etcdStore({ hosts: 'etcd-1:2379,etcd-2:2379,etcd-3:2379' })",
+    schemes: ['http', 'https'],
+    credentials: 'username and password',
+  });
+  const schemes = new Set(read.flatMap(({ scheme }) => scheme ?? []));
   if (schemes.size > 1) fail('hosts must be all http:// or all https://; got both.');
-  return { addresses: [...new Set(read.map(({ address }) => address))], isSecure: [...schemes][0] };
-}
-
-function readHost(host: unknown): { address: string; isSecure: boolean | undefined } {
-  const refuse = (): never => {
-    // The text may be a URL with a password.
-    const given = typeof host === 'string' ? 'a text that is none of these' : shown(host);
-    fail(
-      `hosts must be 'host:port', 'http://host:port' or 'https://host:port', or an array of these; got ${given}.`,
-    );
-  };
-  if (typeof host !== 'string' || host === '') return refuse();
-  const [, scheme] = /^(https?):\/\//.exec(host) ?? [];
-  let url: URL;
-  try {
-    url = new URL(scheme === undefined ? `http://${host}` : host);
-  } catch {
-    return refuse();
-  }
-  if (url.username !== '' || url.password !== '')
-    fail('hosts: give username and password as options of their own, not within a URL.');
-  if (url.hostname === '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') return refuse();
-  // A URL drops the default port of its scheme.
-  const port = url.port === '' ? (/:(80|443)\/?$/.exec(host)?.[1] ?? DEFAULT_PORT) : url.port;
+  const [scheme] = schemes;
   return {
-    address: `${url.hostname}:${port}`,
+    addresses: [...new Set(read.map(addressOf))],
     isSecure: scheme === undefined ? undefined : scheme === 'https',
   };
 }

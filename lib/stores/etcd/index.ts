@@ -1,4 +1,5 @@
 import type { LockStore } from '../port/lock-store.js';
+import { grpc } from './connection/endpoint.js';
 import { resolveEtcdOptions, type EtcdStoreOptions } from './etcd-options.js';
 import { EtcdSession } from './etcd-session.js';
 
@@ -8,9 +9,10 @@ export type { EtcdStoreOptions, EtcdTlsOptions } from './etcd-options.js';
  * Creates a store that keeps locks in an etcd cluster (3.4 or newer), for
  * `DistributedLockModule.forRoot({ store: etcdStore({ … }) })`. It connects when the module starts.
  *
- * @throws LockOptionsError for invalid options
+ * @throws LockOptionsError for invalid options, and if `@grpc/grpc-js` is not installed
  */
 export function etcdStore(options: EtcdStoreOptions): LockStore {
+  grpc();
   const resolved = resolveEtcdOptions(options);
   return {
     name: `etcd at ${resolved.connection.addresses.join(', ')}`,

@@ -1,10 +1,10 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
-import pg from 'pg';
 import { inMs } from '../../common/durations.js';
 import { Deferred } from '../../common/deferred.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
+import { refuseMissingPeer } from '../../model/missing-peer.js';
 import { checkObject, shown } from '../../model/option-checks.js';
 import { LockStoreError } from '../port/lock-store.js';
 import { messageOf } from '../port/store-failure.js';
@@ -203,15 +203,16 @@ export interface PostgresConnector {
 /** The bound of a connection attempt, ms. */
 const CONNECT_TIMEOUT = 5_000;
 
-/** @throws LockOptionsError unless pg accepts the options, which is checked without connecting */
+/** @throws LockOptionsError unless pg is installed and accepts the options, which is checked without connecting */
 export function postgresConnector(where: string, connection: unknown): PostgresConnector {
+  const Client = loadPgClient();
   const config = configOf(where, connection);
-  const probe = probeOf(where, config);
+  const probe = probeOf(where, Client, config);
   const port = String(probe.port);
   const address = probe.host.startsWith('/') ? `${probe.host} port ${port}` : `${probe.host}:${port}`;
   return {
     address: `${address}/${probe.database ?? ''}`,
-    open: () => openClient(config),
+    open: () => openClient(Client, config),
   };
 }
 
@@ -241,9 +242,9 @@ function configOf(where: string, connection: unknown): PgClientOptions {
 }
 
 /** Lets pg read the options and its environment variables. Without the user's `stream`, which would connect. */
-function probeOf(where: string, config: PgClientOptions): PgClient {
+function probeOf(where: string, Client: PgClientClass, config: PgClientOptions): PgClient {
   try {
-    return newPgClient({ ...config, stream: () => new Socket() });
+    return new Client({ ...config, stream: () => new Socket() });
   } catch {
     // The message of pg may quote the URL.
     throw new LockOptionsError(
@@ -253,11 +254,11 @@ function probeOf(where: string, config: PgClientOptions): PgClient {
 }
 
 /** Throws what the user's `stream` throws, and what pg throws if the files of certificates are missing. */
-function openClient(config: PgClientOptions): OpenedClient {
+function openClient(Client: PgClientClass, config: PgClientOptions): OpenedClient {
   const { connectionTimeoutMillis = CONNECT_TIMEOUT, ...others } = config;
   const socket = config.stream?.() ?? new Socket();
   try {
-    const client = newPgClient({
+    const client = new Client({
       application_name: 'nestjs-distributed-lock',
       keepAlive: true,
       ...others,
@@ -328,7 +329,13 @@ export interface PgClient {
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
 }
 
-function newPgClient(options: PgClientOptions): PgClient {
-  const { Client } = pg as unknown as { readonly Client: new (options: PgClientOptions) => PgClient };
-  return new Client(options);
+type PgClientClass = new (options: PgClientOptions) => PgClient;
+
+function loadPgClient(): PgClientClass {
+  try {
+    const { Client } = require('pg') as { readonly Client: PgClientClass };
+    return Client;
+  } catch (error) {
+    return refuseMissingPeer('postgresStore', 'pg', error);
+  }
 }

@@ -1,5 +1,5 @@
 import type { LockStore } from '../port/lock-store.js';
-import { addressOf } from './connection/zookeeper-socket.js';
+import { addressOf } from '../ordered/hosts.js';
 import { resolveZooKeeperOptions, type ZooKeeperStoreOptions } from './zookeeper-options.js';
 import { ZooKeeperSession } from './zookeeper-session.js';
 

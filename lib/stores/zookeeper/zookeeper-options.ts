@@ -1,13 +1,7 @@
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { LockOptionsError } from '../../model/lock.errors.js';
-import {
-  check,
-  checkNames,
-  checkObject,
-  checkTime,
-  refuse,
-  shownWithoutText,
-} from '../../model/option-checks.js';
+import { checkNames, checkObject, checkTime, refuse, shownWithoutText } from '../../model/option-checks.js';
+import { readHosts } from '../ordered/hosts.js';
 import { messageOf } from '../port/store-failure.js';
 import { EVERYTHING, type Acl } from './connection/protocol.js';
 import type { SocketSettings, ZooKeeperHost } from './connection/zookeeper-socket.js';
@@ -64,7 +58,6 @@ export interface ResolvedZooKeeperOptions {
 const WHERE = 'zookeeperStore';
 const KNOWN = new Set(['hosts', 'path', 'sessionTimeout', 'auth', 'tls']);
 const DEFAULT_PATH = '/distributed-locks';
-const EXAMPLE = "zookeeperStore({ hosts: 'zk1:2181,zk2:2181,zk3:2181' })";
 
 /** Checks the options and fills in defaults. */
 export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): ResolvedZooKeeperOptions {
@@ -73,7 +66,13 @@ export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): Resolve
   const resolvedTls = tlsOf(tls);
   const isOpenToAll = auth === undefined && !hasCertificate(tls);
   return {
-    hosts: hostsOf(hosts, resolvedTls === undefined ? 2_181 : 2_281),
+    hosts: readHosts(WHERE, hosts, {
+      defaultPort: resolvedTls === undefined ? 2_181 : 2_281,
+      example: "zookeeperStore({ hosts: 'zk1:2181,zk2:2181,zk3:2181' })",
+      schemes: [],
+      credentials: 'auth',
+      path: 'The node below which locks are kept goes into path',
+    }),
     paths: new LockPaths(checkPath(path)),
     sessionTimeout:
       sessionTimeout === undefined
@@ -86,37 +85,6 @@ export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): Resolve
       ...(isOpenToAll ? { scheme: 'world', id: 'anyone' } : { scheme: 'auth', id: '' }),
     },
   };
-}
-
-function hostsOf(hosts: unknown, defaultPort: number): readonly ZooKeeperHost[] {
-  if (hosts === undefined) {
-    throw new LockOptionsError(
-      `${WHERE}: hosts is undefined. If it comes from an environment variable, that one is not set: set it, or write a ` +
-        `value, such as ${EXAMPLE}.`,
-    );
-  }
-  const list: unknown = typeof hosts === 'string' ? hosts.split(',') : hosts;
-  if (!Array.isArray(list) || list.length === 0) {
-    return refuse(WHERE, `hosts must name servers, as in ${EXAMPLE}`, hosts);
-  }
-  return list.map((host: unknown) => hostOf(host, defaultPort));
-}
-
-function hostOf(text: unknown, defaultPort: number): ZooKeeperHost {
-  const rule = `each of hosts must be a name or address, with a port if it is not ${defaultPort}, such as 'zk1:2181'`;
-  if (typeof text !== 'string') return refuse(WHERE, rule, text);
-  const [, inBrackets, plain, digits] =
-    /^(?:\[([\da-fA-F:.]+)\]|([^\s:/[\]@,]+))(?::(\d{1,5}))?$/.exec(text.trim()) ?? [];
-  const host = inBrackets ?? plain;
-  if (host === undefined) {
-    const path = text.includes('/') ? '. The node below which locks are kept goes into path' : '';
-    const auth = text.includes('@') ? '. User and password go into auth' : '';
-    // It may contain a password.
-    throw new LockOptionsError(`${WHERE}: ${rule}${path}${auth}; got ${shownWithoutText(text)}.`);
-  }
-  const port = Number(digits ?? defaultPort);
-  check(port >= 1 && port <= 65_535, WHERE, 'the port of a host must be from 1 to 65535', port);
-  return { host, port };
 }
 
 function checkPath(path: unknown): string {

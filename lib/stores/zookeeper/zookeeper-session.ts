@@ -1,5 +1,6 @@
 import { inMs } from '../../common/durations.js';
 import { Glob } from '../../common/glob.js';
+import { addressOf } from '../ordered/hosts.js';
 import { clientOf } from '../ordered/lock-queue.js';
 import { OrderedSession } from '../ordered/ordered-session.js';
 import type {
@@ -35,7 +36,7 @@ import {
   ZooKeeperConnection,
   type Request,
 } from './connection/zookeeper-connection.js';
-import { addressOf, type SessionIdentity, type WatchEvent } from './connection/zookeeper-socket.js';
+import type { SessionIdentity, WatchEvent } from './connection/zookeeper-socket.js';
 import { ClientNodes } from './locks/client-nodes.js';
 import { decoded, grantIn, isEncodedKey, type NodeQueue, type QueueEntry } from './locks/layout.js';
 import { LockAcquirer } from './locks/lock-acquirer.js';

@@ -1,14 +1,13 @@
 import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
-import { LockHealthIndicator } from 'nestjs-distributed-lock/health';
+import { LockHealthModule } from 'nestjs-distributed-lock/health';
 
 import { HealthController } from './health.controller.js';
 import { MetricsController } from './metrics.controller.js';
 
 /** Health and metrics for operators. */
 @Module({
-  imports: [TerminusModule],
+  imports: [TerminusModule, LockHealthModule.forRoot()],
   controllers: [HealthController, MetricsController],
-  providers: [LockHealthIndicator],
 })
 export class OperationsModule {}

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
-import { LockUnavailableError, type LockStore } from '../../../lib/index.js';
+import { LockUnavailableError } from '../../../lib/index.js';
+import type { LockStore } from '../../../lib/stores/port/index.js';
 import type { Endings } from '../../support/endings.js';
 import { freePort } from '../../support/free-port.js';
 import { LockApp } from '../../support/lock-app.js';

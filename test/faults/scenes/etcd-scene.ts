@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreSession } from '../../../lib/index.js';
+import type { LockStore, LockStoreSession } from '../../../lib/stores/port/index.js';
 import type { Endpoint } from '../../../lib/stores/etcd/connection/endpoint.js';
 import { etcdStore, type EtcdStoreOptions } from '../../../lib/stores/etcd/index.js';
 import { methods, type KeyValue } from '../../../lib/stores/etcd/protocol.js';

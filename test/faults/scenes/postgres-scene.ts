@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/stores/port/index.js';
 import { PushedGrants } from '../../../lib/stores/port/pushed-grants.js';
 import {
   postgresMigration,

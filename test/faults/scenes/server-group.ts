@@ -1,4 +1,4 @@
-import type { LockStore } from '../../../lib/index.js';
+import type { LockStore } from '../../../lib/stores/port/index.js';
 import { etcdStore } from '../../../lib/stores/etcd/index.js';
 import { postgresStore } from '../../../lib/stores/postgres/index.js';
 import { zookeeperStore } from '../../../lib/stores/zookeeper/index.js';

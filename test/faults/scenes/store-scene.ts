@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/stores/port/index.js';
 import { Endings } from '../../support/endings.js';
 import { LockApp } from '../../support/lock-app.js';
 import { TcpProxy, type ProxiedConnection } from '../../support/tcp-proxy.js';

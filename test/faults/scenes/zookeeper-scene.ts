@@ -1,4 +1,4 @@
-import type { LockStore, LockStoreSession } from '../../../lib/index.js';
+import type { LockStore, LockStoreSession } from '../../../lib/stores/port/index.js';
 import { endSession } from '../../../lib/stores/zookeeper/connection/protocol.js';
 import {
   ZooKeeperSocket,

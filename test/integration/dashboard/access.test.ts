@@ -167,7 +167,10 @@ describe('O20: access to the lock dashboard', () => {
 
   it('serves no page in workers, whose locks other pages show', async () => {
     const module = await Test.createTestingModule({
-      imports: [DistributedLockModule.forRoot({ store: 'memory' }), LockDashboardModule.forWorker()],
+      imports: [
+        DistributedLockModule.forRoot({ store: 'memory' }),
+        LockDashboardModule.forRoot({ page: false }),
+      ],
     }).compile();
     const nest: INestApplication = module.createNestApplication({ logger: false });
     await nest.listen(0, '127.0.0.1');

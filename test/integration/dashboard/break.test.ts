@@ -1,13 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import {
-  MemoryLockStore,
-  type LockEvent,
-  type LockHandle,
-  type LockOptions,
-  type LockStore,
-} from '../../../lib/index.js';
+import { MemoryLockStore, type LockEvent, type LockHandle, type LockOptions } from '../../../lib/index.js';
+import type { LockStore } from '../../../lib/stores/port/index.js';
 import { until } from '../../support/until.js';
 import type { LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { OpsPages } from './ops-page.js';

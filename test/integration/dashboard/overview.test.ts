@@ -49,7 +49,7 @@ describe('O20: the overview of the lock dashboard', () => {
     options = redis(),
   ): Promise<{ readonly locks: LockService; readonly admin: LockAdmin }> => {
     const module = await Test.createTestingModule({
-      imports: [DistributedLockModule.forRoot(options), LockDashboardModule.forWorker()],
+      imports: [DistributedLockModule.forRoot(options), LockDashboardModule.forRoot({ page: false })],
     })
       .setLogger(new LogRecorder())
       .compile();

@@ -1,10 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  MemoryLockStore,
-  type LockStore,
-  type LockStoreClient,
-  type LockStoreSession,
-} from '../../../lib/index.js';
+import { MemoryLockStore } from '../../../lib/index.js';
+import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/stores/port/index.js';
 import { until } from '../../support/until.js';
 import { OpsPages } from './ops-page.js';
 

@@ -1,10 +1,10 @@
-import {
-  MemoryLockStore,
-  type LockStore,
-  type LockStoreClient,
-  type LockStoreSession,
-  type OwnerId,
-} from '../../../lib/index.js';
+import { MemoryLockStore } from '../../../lib/index.js';
+import type {
+  LockStore,
+  LockStoreClient,
+  LockStoreSession,
+  OwnerId,
+} from '../../../lib/stores/port/index.js';
 import type { Gate } from './gate.js';
 
 /** A memory store whose requests and replies a test can delay. */

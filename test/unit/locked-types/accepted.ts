@@ -38,6 +38,35 @@ export class Accepted {
     return Promise.resolve();
   }
 
+  @Locked()
+  async noKey(order: Order): Promise<string> {
+    return Promise.resolve(order.sku);
+  }
+
+  @Locked({ waitTime: 0, limit: 3 })
+  async noKeyOfSemaphore(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({
+    key: (order: Order) => order.sku,
+    label: (order: Order, amount: number) => `${amount} of ${order.sku}`,
+    waitTime: (_order: Order, _amount: number, ms?: number) => ms,
+    leaseTime: () => 10_000,
+    holdAtLeast: 50,
+    operation(this: Accepted, order: PaidOrder | Order) {
+      return `${this.prefix} ${order.sku === '' ? 'none' : 'some'}`;
+    },
+  })
+  async computed(order: PaidOrder, amount: number, ms?: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount} ${ms ?? 0}`);
+  }
+
+  @Locked({ key: 'k', label: (order: Order) => order.sku, onBusy: (order: Order) => order.sku })
+  async computedBesideFixedKey(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
   @Locked({ key: 'k', maxWaiting: 20 })
   async fewWait(): Promise<string> {
     return Promise.resolve('a value, since only onBusy would have to fit');

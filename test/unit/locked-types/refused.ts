@@ -184,9 +184,40 @@ export class Refused {
     return Promise.resolve();
   }
 
-  // @ts-expect-error there is no key
-  @Locked({ waitTime: 0 })
-  async noKey(): Promise<void> {
+  // @ts-expect-error the label takes another type
+  @Locked({ key: 'k', label: (sku: string) => sku })
+  async otherLabel(order: Order): Promise<string> {
+    return Promise.resolve(order.sku);
+  }
+
+  // @ts-expect-error the method has no parameter for the wait time
+  @Locked({ key: (order: Order) => order.sku, waitTime: (order: Order, ms: number) => ms })
+  async noSecond(order: Order): Promise<string> {
+    return Promise.resolve(order.sku);
+  }
+
+  // @ts-expect-error a time is a number
+  @Locked({ key: 'k', leaseTime: (ms: number) => `${ms}` })
+  async textForTime(ms: number): Promise<number> {
+    return Promise.resolve(ms);
+  }
+
+  // prettier-ignore
+  // @ts-expect-error no such property for a computed option
+  @Locked({ key: 'k', operation(this: Refused) { return String(this.suffix); } })
+  async noSuchOperation(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error all calls would share the signal
+  @Locked({ key: 'k', signal: new AbortController().signal })
+  async withSignal(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  // @ts-expect-error no function for the mode
+  @Locked({ key: 'k', mode: () => 'shared' })
+  async computedMode(): Promise<void> {
     return Promise.resolve();
   }
 
@@ -241,18 +272,6 @@ export class Refused {
 }
 
 export class Slips {
-  // @ts-expect-error the key is missing
-  @Locked({ waitTime: 5 })
-  async keyMissing(): Promise<void> {
-    // never run
-  }
-
-  // @ts-expect-error the key is missing beside a limit
-  @Locked({ limit: 5 })
-  async keyMissingBesideLimit(): Promise<void> {
-    // never run
-  }
-
   // @ts-expect-error no readers with a limit
   @Locked({ key: 'k', mode: 'shared', limit: 3 })
   async readersWithLimit(): Promise<void> {

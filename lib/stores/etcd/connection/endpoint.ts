@@ -1,15 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import {
-  Client,
-  Metadata,
-  connectivityState,
-  credentials,
-  type ChannelCredentials,
-  type ClientUnaryCall,
-} from '@grpc/grpc-js';
+import type * as Grpc from '@grpc/grpc-js';
+import type { ChannelCredentials, Client, ClientUnaryCall, Metadata } from '@grpc/grpc-js';
 import { inMs } from '../../../common/durations.js';
+import { refuseMissingPeer } from '../../../model/missing-peer.js';
 import { ReplyTimeout } from '../../port/times.js';
 import type { EtcdTlsOptions } from '../etcd-options.js';
 import { methods, type Credentials, type Method } from '../protocol.js';
@@ -26,7 +21,21 @@ const CHANNEL = {
   'grpc.max_receive_message_length': -1,
 } as const;
 
+/**
+ * Loads gRPC, which applications with another store do not install.
+ *
+ * @throws LockOptionsError if it is not installed
+ */
+export function grpc(): typeof Grpc {
+  try {
+    return require('@grpc/grpc-js') as typeof Grpc;
+  } catch (error) {
+    return refuseMissingPeer('etcdStore', '@grpc/grpc-js', error);
+  }
+}
+
 export function channelCredentials(tls: EtcdTlsOptions | undefined): ChannelCredentials {
+  const { credentials } = grpc();
   if (tls === undefined) return credentials.createInsecure();
   const pem = (value: string | Uint8Array | undefined): Buffer | null =>
     value === undefined ? null : Buffer.from(value);
@@ -34,6 +43,7 @@ export function channelCredentials(tls: EtcdTlsOptions | undefined): ChannelCred
 }
 
 function metadataWith(token: string | undefined): Metadata {
+  const { Metadata } = grpc();
   const metadata = new Metadata();
   // Makes a member that has lost the majority refuse at once.
   metadata.set('hasleader', 'true');
@@ -60,6 +70,7 @@ export class Endpoint {
     serverName: string | undefined,
     private readonly requestTimeout: number,
   ) {
+    const { Client } = grpc();
     this.client = new Client(address, channel, {
       ...CHANNEL,
       ...(serverName !== undefined && {
@@ -70,6 +81,7 @@ export class Endpoint {
   }
 
   async open(timeout: number): Promise<void> {
+    const { connectivityState } = grpc();
     await new Promise<void>((resolve, reject) => {
       const settle = (): boolean => {
         clearTimeout(timer);

@@ -1,6 +1,7 @@
-import { Redis, type Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
+import type { Cluster, ClusterNode, ClusterOptions, Redis, RedisOptions } from 'ioredis';
 import { LockOptionsError } from '../../../model/lock.errors.js';
 import { check, checkNames, checkObject, refuse, shownWithoutText } from '../../../model/option-checks.js';
+import { ioredis } from './ioredis.js';
 import { patched, reconnectingForever, withGuardedNodes } from './ioredis-patches.js';
 import { discoverySettings, ownSettings, type DiscoverySettings, type OwnSettings } from './own-settings.js';
 
@@ -51,7 +52,9 @@ export interface ClusterConnector {
 
 export type RedisConnector = ServerConnector | ClusterConnector;
 
+/** @throws LockOptionsError for an invalid connection, or without ioredis */
 export function redisConnector(connection: RedisConnection): RedisConnector {
+  const { Redis } = ioredis();
   if (isCluster(connection)) {
     return clusterConnector(connection.options, addressesOf(connection), (overrides) =>
       connection.duplicate([], overrides),
@@ -136,7 +139,8 @@ function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
   const seeds = read.map(({ host = 'localhost', port = 6379 }) => ({ host, port }));
   return clusterConnector({ ...options, redisOptions }, seeds.map(addressOf), (overrides) => {
     const { redisOptions: own, ...rest } = overrides;
-    return new Redis.Cluster(seeds, { ...options, ...rest, redisOptions: { ...redisOptions, ...own } });
+    const { Cluster } = ioredis();
+    return new Cluster(seeds, { ...options, ...rest, redisOptions: { ...redisOptions, ...own } });
   });
 }
 
@@ -153,6 +157,7 @@ function optionsOf(url: string): RedisOptions {
       'DistributedLockModule: the redis URL could not be read. Percent-encode special characters of the password.',
     );
   }
+  const { Redis } = ioredis();
   const probe = new Redis(url, { lazyConnect: true });
   probe.disconnect();
   return probe.options;

@@ -1,5 +1,6 @@
-import { Command, Redis } from 'ioredis';
+import type { Command, Redis } from 'ioredis';
 import { Deferred } from '../../../common/deferred.js';
+import { ioredis } from '../connection/ioredis.js';
 import type { ScriptCall } from './scripts.js';
 
 /** Longer arguments are rare. */
@@ -25,66 +26,72 @@ type CommandWithoutPromise = new (name: string) => {
   initPromise(): void;
 };
 
-/**
- * A call that is already encoded. ioredis would go through the arguments of a call for many locks several times. The
- * listener gets the outcome, and no promise is made unless something traces the client's commands: with asynchronous
- * contexts in use, a promise costs as much as decoding the reply.
- */
-class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
-  declare promise: Deferred<unknown>;
+/** Makes what sends calls, with the classes of ioredis, which is loaded when a connection to Redis is wanted. */
+function encoderOf({ Command, Redis }: ReturnType<typeof ioredis>) {
+  /**
+   * A call that is already encoded. ioredis would go through the arguments of a call for many locks several times. The
+   * listener gets the outcome, and no promise is made unless something traces the client's commands: with asynchronous
+   * contexts in use, a promise costs as much as decoding the reply.
+   */
+  class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
+    declare promise: Deferred<unknown>;
 
-  constructor(
-    private readonly line: string,
-    private readonly listener: CallListener,
-  ) {
-    super('evalsha');
+    constructor(
+      private readonly line: string,
+      private readonly listener: CallListener,
+    ) {
+      super('evalsha');
+    }
+
+    /** Called by the constructor of ioredis, which would make a promise here. */
+    override initPromise(): void {
+      this.promise = new Deferred<unknown>();
+    }
+
+    resolve(reply: unknown): void {
+      if (!this.settle()) return;
+      const text = textOf(reply);
+      this.promise.resolve(text);
+      this.listener.replied(text);
+    }
+
+    /** Notifies the listener after ioredis has finished, which may be closing the connection. */
+    reject(error: unknown): void {
+      if (!this.settle()) return;
+      this.promise.reject(error);
+      void SOON.then(() => {
+        this.listener.failed(error);
+      });
+    }
+
+    /** The socket encodes a string without a `Buffer` for it. */
+    toWritable(): string {
+      return this.line;
+    }
+
+    /** False if the call was settled before. */
+    private settle(): boolean {
+      if (this.isSettled) return false;
+      this.isSettled = this.isResolved = true;
+      clearTimeout(this._commandTimeoutTimer);
+      return true;
+    }
   }
 
-  /** Called by the constructor of ioredis, which would make a promise here. */
-  override initPromise(): void {
-    this.promise = new Deferred<unknown>();
-  }
-
-  resolve(reply: unknown): void {
-    if (!this.settle()) return;
-    const text = textOf(reply);
-    this.promise.resolve(text);
-    this.listener.replied(text);
-  }
-
-  /** Notifies the listener after ioredis has finished, which may be closing the connection. */
-  reject(error: unknown): void {
-    if (!this.settle()) return;
-    this.promise.reject(error);
-    void SOON.then(() => {
-      this.listener.failed(error);
-    });
-  }
-
-  /** The socket encodes a string without a `Buffer` for it. */
-  toWritable(): string {
-    return this.line;
-  }
-
-  /** False if the call was settled before. */
-  private settle(): boolean {
-    if (this.isSettled) return false;
-    this.isSettled = this.isResolved = true;
-    clearTimeout(this._commandTimeoutTimer);
-    return true;
-  }
+  /** Whether this version of ioredis can send an `EncodedCall`. */
+  return { EncodedCall, Redis, canEncode: 'initPromise' in Command.prototype };
 }
 
-/** Whether this version of ioredis can send an {@link EncodedCall}. */
-const canEncode = 'initPromise' in Command.prototype;
+let encoder: ReturnType<typeof encoderOf> | undefined;
 
 /**
  * Sends a call. ioredis handles everything but the bytes and the outcome as for its own commands: the order of replies,
  * the failure when the connection closes. A client from another copy of ioredis gets plain arguments instead.
  */
 export function sendCall(redis: Redis, call: ScriptCall<unknown>, listener: CallListener): void {
-  if (canEncode && redis instanceof Redis) {
-    void redis.sendCommand(new EncodedCall(encode(call), listener) as unknown as Command);
+  encoder ??= encoderOf(ioredis());
+  if (encoder.canEncode && redis instanceof encoder.Redis) {
+    void redis.sendCommand(new encoder.EncodedCall(encode(call), listener) as unknown as Command);
     return;
   }
   const client = redis;

@@ -54,10 +54,6 @@ interface Pending {
   reject(error: Error): void;
 }
 
-export function addressOf({ host, port }: ZooKeeperHost): string {
-  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-}
-
 /** @param tls undefined for a connection without TLS */
 export function connectTo({ host, port }: ZooKeeperHost, tls: ConnectionOptions | undefined): Socket {
   const socket =

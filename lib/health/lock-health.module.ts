@@ -1,0 +1,65 @@
+import { Module, type ConfigurableModuleAsyncOptions, type DynamicModule } from '@nestjs/common';
+import type { LockAdmin } from '../api/lock-admin.js';
+import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
+import { getLockAdminToken } from '../nest/module/lock-service.injection.js';
+import { onePerProcess } from '../nest/module/one-per-process.js';
+import {
+  checkHealthDefaults,
+  DEFAULTS,
+  LockHealthIndicator,
+  type LockHealthDefaults,
+} from './lock-health.indicator.js';
+
+/** Options that are given where the module is imported, not by a factory. */
+export interface LockHealthModuleExtras {
+  /**
+   * The `name` of the `DistributedLockModule` to report.
+   *
+   * @default the module without a name
+   */
+  readonly instance?: string | undefined;
+}
+
+/** Options of `LockHealthModule.forRoot`. */
+export type LockHealthOptions = LockHealthDefaults & LockHealthModuleExtras;
+/** Options of `LockHealthModule.forRootAsync`. */
+export type LockHealthAsyncOptions = ConfigurableModuleAsyncOptions<LockHealthDefaults> &
+  LockHealthModuleExtras;
+
+/** Provides `LockHealthIndicator` to the module that imports it. */
+@onePerProcess('LockHealthModule')
+@Module({})
+export class LockHealthModule {
+  /** @throws LockOptionsError for invalid options */
+  static forRoot(options: LockHealthOptions = {}): DynamicModule {
+    const { instance, ...defaults } = options;
+    const where = 'LockHealthModule.forRoot()';
+    const useValue = checkHealthDefaults(where, defaults);
+    return withIndicator(instance, { providers: [{ provide: DEFAULTS, useValue }] });
+  }
+
+  /** Takes the thresholds from a factory, a class (method `create`) or an existing provider; `instance` goes beside it. */
+  static forRootAsync(options: LockHealthAsyncOptions): DynamicModule {
+    const where = 'LockHealthModule.forRootAsync()';
+    checkAsyncOptions(where, options, ['instance']);
+    const resolve = (given: LockHealthDefaults): LockHealthDefaults => checkHealthDefaults(where, given);
+    return withIndicator(options.instance, asyncOptions(options, DEFAULTS, resolve));
+  }
+}
+
+function withIndicator(
+  instance: string | undefined,
+  { imports = [], providers = [] }: Pick<DynamicModule, 'imports' | 'providers'>,
+): DynamicModule {
+  const indicator = {
+    provide: LockHealthIndicator,
+    useFactory: (admin: LockAdmin, defaults: LockHealthDefaults) => new LockHealthIndicator(admin, defaults),
+    inject: [getLockAdminToken(instance), DEFAULTS],
+  };
+  return {
+    module: LockHealthModule,
+    imports,
+    providers: [...providers, indicator],
+    exports: [LockHealthIndicator],
+  };
+}

@@ -1,0 +1,21 @@
+import { LockOptionsError } from './lock.errors.js';
+
+/**
+ * Throws why an optional peer could not be loaded, and how to install it.
+ *
+ * Load it with a literal `require('…')` in a `try` block, when it is first needed: bundlers then include the package, and
+ * only warn if it is not installed. A call of `import()` would need an asynchronous start.
+ *
+ * @param error what `require` has thrown
+ */
+export function refuseMissingPeer(where: string, name: string, error: unknown): never {
+  const [reason = ''] = (error as Error).message.split('\n');
+  // The package itself, not one that it needs. Yarn has a message of its own.
+  const isMissing =
+    (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND' &&
+    (reason.includes(`'${name}'`) || reason.includes(`access ${name} `));
+  if (!isMissing) throw error as Error;
+  throw new LockOptionsError(
+    `${where}: the package ${name} is not installed. Install it: npm install ${name}`,
+  );
+}
