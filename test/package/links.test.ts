@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { exampleNames } from '../../.scripts/demo/examples.mjs';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -70,6 +71,10 @@ describe('the pages of the package', () => {
       return !packed.has(file) && !files.some((name) => name.startsWith(`${file.replace(/\/$/, '')}/`));
     });
     expect(broken).toEqual([]);
+  });
+
+  it('come with the source of every example', () => {
+    expect(exampleNames().filter((name) => !packed.has(`examples/${name}/src/main.ts`))).toEqual([]);
   });
 
   it('name only existing files', () => {
