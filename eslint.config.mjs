@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 
 export default defineConfig(
   {
-    ignores: ['**/dist/', '**/node_modules/', 'coverage/', '**/*.generated.ts'],
+    ignores: ['**/dist/', '**/node_modules/', 'coverage/', '**/*.generated.ts', 'examples/*/generated/'],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,

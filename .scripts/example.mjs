@@ -1,12 +1,22 @@
 /**
  * `npm run example NAME [PROCESSES]`: installs and builds what an application of `examples/` needs, starts a private Redis
- * (or uses `REDIS_URL`), and runs that many processes of the application, by default one, on ports from `PORT` (3000), until Ctrl-C.
+ * (or uses `REDIS_URL`) and, if it needs one, a private PostgreSQL (or uses `DATABASE_URL`), and runs that many processes of
+ * the application, by default one, on ports from `PORT` (3000), until Ctrl-C.
  */
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
-import { examples, exampleNames, prepareExamples, programOf } from './demo/examples.mjs';
+import {
+  examples,
+  exampleNames,
+  needsDatabase,
+  prepareExamples,
+  programOf,
+  tablesOf,
+} from './demo/examples.mjs';
 import { Leftovers } from './demo/leftovers.mjs';
 import { prepareLockStore } from './demo/lock-store.mjs';
+import { startPrivatePostgres } from './demo/private-postgres.mjs';
 import { SetupError } from './setup.mjs';
 
 const FIRST_PORT = Number(process.env['PORT'] ?? 3_000);
@@ -24,6 +34,15 @@ function readArguments([name, processes = '1']) {
   return { name, count };
 }
 
+async function createTables(connectionString, sql) {
+  if (sql === undefined) return;
+  const { Client } = createRequire(`${examples}/package.json`)('pg');
+  const client = new Client({ connectionString });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}
+
 async function run({ name, count }, leftovers) {
   await prepareExamples({ leftovers, log: print });
   const folder = leftovers.folder('nestjs-distributed-lock-example-');
@@ -34,6 +53,10 @@ async function run({ name, count }, leftovers) {
     log: print,
   });
   if (single) throw new SetupError('The examples need Redis: install redis-server, or set REDIS_URL.');
+  if (needsDatabase(name) && !process.env['DATABASE_URL']) {
+    env.DATABASE_URL = (await startPrivatePostgres(folder, leftovers, print)).url;
+    await createTables(env.DATABASE_URL, tablesOf(name));
+  }
   print(`Locks in ${title}. Ctrl-C stops the example; examples/${name}/README.md shows what to try.`);
   const ends = Array.from({ length: count }, async (_, index) => {
     const { child } = leftovers.spawn(process.execPath, [programOf(name)], {

@@ -93,11 +93,16 @@ const REPORTERS = [
   join(root, '.scripts/rules-table.mjs'),
 ];
 
+function environmentOfPostgres() {
+  const { programs, libraries } = ensurePostgres();
+  return { POSTGRES_PROGRAMS: programs, ...(libraries && { POSTGRES_LIBRARIES: libraries }) };
+}
+
 function prepareStores() {
   ensureDependencies();
   const redis = ensureRedisServer();
   const chromium = ensureChromium();
-  const { programs, libraries } = ensurePostgres();
+  const postgres = environmentOfPostgres();
   const pooler = findOrFetchPooler();
   const zookeeper = ensureZooKeeper();
   // Some tests start processes that use the built package.
@@ -107,8 +112,7 @@ function prepareStores() {
   const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
   return {
     ...(promtool && { PROMTOOL: promtool }),
-    POSTGRES_PROGRAMS: programs,
-    ...(libraries && { POSTGRES_LIBRARIES: libraries }),
+    ...postgres,
     ...(pooler && { PGBOUNCER: pooler.program }),
     ...(pooler?.libraries && { PGBOUNCER_LIBRARIES: pooler.libraries }),
     ETCD_SERVER: ensureEtcd(),
@@ -191,7 +195,11 @@ const jestArgs = [
 ];
 try {
   const needsStores = isOfStores || isOfRules;
-  const env = args.includes('--no-setup') ? {} : needsStores ? prepareStores() : prepare(isQuick);
+  const env = args.includes('--no-setup')
+    ? {}
+    : needsStores
+      ? prepareStores()
+      : { ...prepare(isQuick), ...(isOfExamples && environmentOfPostgres()) };
   // Also without set-up: tests must never use outdated generated modules.
   generateLua();
   await generatePageIfPossible();

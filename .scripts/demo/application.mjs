@@ -37,9 +37,10 @@ function fingerprint(folder, paths) {
   return hash.digest('hex');
 }
 
-function run(cwd, command, args, what) {
+function run(cwd, command, args, what, env = {}) {
   const { status } = spawnSync(command, args, {
     cwd,
+    env: { ...process.env, ...env },
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32' && command === 'npm',
   });
@@ -56,10 +57,11 @@ function refreshLibrary({ folder, title, log }) {
   run(folder, 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], 'npm install');
 }
 
-function compile({ folder, title, sources, log }) {
+function compile({ folder, title, sources, buildEnv, log }) {
   const stamp = join(folder, 'dist/.built-from');
   const wanted = fingerprint(folder, [
     ...sources,
+    'package.json',
     'tsconfig.json',
     'package-lock.json',
     `${LIBRARY_COPY}/dist`,
@@ -67,12 +69,7 @@ function compile({ folder, title, sources, log }) {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   log(`Building ${title} …`);
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
-  run(
-    folder,
-    process.execPath,
-    ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.json'],
-    `Building ${title}`,
-  );
+  run(folder, 'npm', ['run', '--silent', 'build'], `Building ${title}`, buildEnv);
   writeFileSync(stamp, wanted);
 }
 
@@ -126,18 +123,19 @@ async function oneAtATime(file, leftovers, work) {
 /**
  * Installs and builds the library and an application that depends on it, if anything has changed.
  *
- * @param {{ folder: string, title: string, sources: string[], leftovers: import('./leftovers.mjs').Leftovers,
- *   log: import('../setup.mjs').Log }} options `title`: what messages call it; `sources`: what it is built from
+ * @param {{ folder: string, title: string, sources: string[], buildEnv?: Record<string, string>,
+ *   leftovers: import('./leftovers.mjs').Leftovers, log: import('../setup.mjs').Log }} options `title`: what messages call
+ *   it; `sources`: what it is built from
  * @returns {Promise<void>}
  */
-export function prepareApplication({ folder, title, sources, leftovers, log }) {
+export function prepareApplication({ folder, title, sources, buildEnv, leftovers, log }) {
   return oneAtATime(join(folder, '.preparing.pid'), leftovers, async () => {
     const steps = [
       () => ensureDependencies({ log }),
       () => ensureBuild({ log }),
       () => ensureDependencies({ cwd: folder, log: (line) => log(line.replace('npm', `npm of ${title}`)) }),
       () => refreshLibrary({ folder, title, log }),
-      () => compile({ folder, title, sources, log }),
+      () => compile({ folder, title, sources, buildEnv, log }),
     ];
     for (const step of steps) {
       step();
