@@ -189,10 +189,7 @@ describe('A10: options from a factory', () => {
     ['LockHealthModule', LockHealthModule.forRootAsync.bind(LockHealthModule)],
     ['LockOpenTelemetryModule', LockOpenTelemetryModule.forRootAsync.bind(LockOpenTelemetryModule)],
     ['LockPrometheusModule', LockPrometheusModule.forRootAsync.bind(LockPrometheusModule)],
-    [
-      'LeaderElectionModule',
-      LeaderElectionModule.forFeatureAsync.bind(LeaderElectionModule, 'reports'),
-    ],
+    ['LeaderElectionModule', LeaderElectionModule.forFeatureAsync.bind(LeaderElectionModule, 'reports')],
   ])('say what %s misses', (name, importIt) => {
     const messageOf = (options: unknown): string => {
       try {
