@@ -71,7 +71,7 @@ async function waitForTurn(
 
 /**
  * A reader may re-enter an exclusive hold. Exclusive inside shared would wait for itself (B55), as may permits beside those
- * of the hold (A14).
+ * of the hold (B58).
  */
 function checkSharing(
   engine: LockEngine,

@@ -8,7 +8,7 @@ import type { ContractContext } from './contract-context.js';
 import type { AskSettings, PortClient } from './port-client.js';
 import { PortCaller, portClients, stand } from './port-callers.js';
 
-/** A14: calls of a semaphore that take several permits at once. */
+/** B58: calls of a semaphore that take several permits at once. */
 export function permitRules(context: ContractContext): void {
   describe('the port, for several permits', () => {
     const open = portClients(context);
@@ -17,7 +17,7 @@ export function permitRules(context: ContractContext): void {
       (client: PortClient, permits: number, settings: AskSettings = {}): PortCaller =>
         new PortCaller(client, key, { limit, permits, ...settings });
 
-    it('A14: a hold takes all of its permits or none, and the holders together never more than the limit', async () => {
+    it('B58: a hold takes all of its permits or none, and the holders together never more than the limit', async () => {
       const [a, b] = await open(2);
       const key = context.key();
       const asking = of(5, key);
@@ -40,7 +40,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a request that does not fit is not overtaken by smaller ones, whether they wait or not', async () => {
+    it('B58: a request that does not fit is not overtaken by smaller ones, whether they wait or not', async () => {
       const [a, b, c] = await open(3);
       const key = context.key();
       const asking = of(4, key);
@@ -67,7 +67,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: free permits go to the waiters in order, up to the first for which they are too few', async () => {
+    it('B58: free permits go to the waiters in order, up to the first for which they are too few', async () => {
       const [a, b] = await open(2);
       const key = context.key();
       const asking = of(4, key);
@@ -89,7 +89,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a large waiter that leaves makes way for those behind it', async () => {
+    it('B58: a large waiter that leaves makes way for those behind it', async () => {
       const [a, b] = await open(2);
       const asking = of(3, context.key());
       const holder = asking(a, 1);
@@ -104,7 +104,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a lease that ends frees all permits of its hold', async () => {
+    it('B58: a lease that ends frees all permits of its hold', async () => {
       const [a, b] = await open(2);
       const asking = of(4, context.key());
       const [large, small] = [asking(a, 3), asking(a, 1)];
@@ -120,7 +120,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a reply tells when enough leases end for the permits of the request', async () => {
+    it('B58: a reply tells when enough leases end for the permits of the request', async () => {
       const [a, b] = await open(2);
       const asking = of(4, context.key());
       const holders = [
@@ -144,7 +144,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a hold keeps its permits when it is renewed, claimed, asked for again and reserved', async () => {
+    it('B58: a hold keeps its permits when it is renewed, claimed, asked for again and reserved', async () => {
       const [a, b] = await open(2);
       const key = context.key();
       const asking = of(5, key);
@@ -168,7 +168,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a pushed grant has its permits, and gives back as many', async () => {
+    it('B58: a pushed grant has its permits, and gives back as many', async () => {
       const [a, b] = await open(2);
       const key = context.key();
       const asking = of(4, key);
@@ -188,7 +188,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: breaking one hold frees all of its permits, and no others', async () => {
+    it('B58: breaking one hold frees all of its permits, and no others', async () => {
       const [a, b, c] = await open(3);
       const key = context.key();
       const asking = of(4, key);
@@ -205,7 +205,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a lock is free for any limit once holds with several permits have ended', async () => {
+    it('B58: a lock is free for any limit once holds with several permits have ended', async () => {
       const [a, b] = await open(2);
       const key = context.key();
       const first = new PortCaller(a, key, { limit: 4, permits: 3 });
@@ -226,7 +226,7 @@ export function permitRules(context: ContractContext): void {
   });
 
   describe('several permits', () => {
-    it('A14: one hold has several permits, which inspect and list report', async () => {
+    it('B58: one hold has several permits, which inspect and list report', async () => {
       const [a, b] = await context.fleet(2);
       const key = context.key();
       const first = await a.locks.acquire(key, { limit: 10, permits: 3, label: 'import' });
@@ -260,7 +260,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: in a process, later callers with fewer permits do not overtake, even if permits are handed over here', async () => {
+    it('B58: in a process, later callers with fewer permits do not overtake, even if permits are handed over here', async () => {
       const app = await context.app();
       const key = context.key();
       const order: string[] = [];
@@ -284,7 +284,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a call for many permits is served although two processes keep all permits busy', async () => {
+    it('B58: a call for many permits is served although two processes keep all permits busy', async () => {
       const [a, b, c] = await context.fleet(3);
       const key = context.key();
       let [isOver, turns, held] = [false, 0, 0];
@@ -326,7 +326,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     }, 60_000);
 
-    it('A14: callers with any numbers of permits in several processes hold the limit at most, and all are served', async () => {
+    it('B58: callers with any numbers of permits in several processes hold the limit at most, and all are served', async () => {
       const apps = await context.fleet(3);
       const key = context.key();
       let [held, most] = [0, 0];
@@ -346,7 +346,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     }, 60_000);
 
-    it('A14: tryAcquire, waitTime 0 and retry find the lock busy while a call waits for more permits than are free', async () => {
+    it('B58: tryAcquire, waitTime 0 and retry find the lock busy while a call waits for more permits than are free', async () => {
       const [a, b] = await context.fleet(2);
       const key = context.key();
       const held = await a.locks.acquire(key, { limit: 3 });
@@ -368,7 +368,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a hold is released, lost and broken with all of its permits', async () => {
+    it('B58: a hold is released, lost and broken with all of its permits', async () => {
       const [a, b] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
       const options = { limit: 4, permits: 3 };
@@ -389,7 +389,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: a scope re-enters with at most the permits that it holds, and more are a LockUpgradeError at once', async () => {
+    it('B58: a scope re-enters with at most the permits that it holds, and more are a LockUpgradeError at once', async () => {
       const app = await context.app();
       const key = context.key();
       await app.locks.withLock(key, { limit: 3, permits: 2 }, async (outer) => {
@@ -414,7 +414,7 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('A14: of several keys a call takes so many permits each, all or none', async () => {
+    it('B58: of several keys a call takes so many permits each, all or none', async () => {
       const [a, b] = await context.fleet(2);
       const keys = [context.key(), context.key()].sort();
       const [first = '', second = ''] = keys;

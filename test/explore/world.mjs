@@ -251,7 +251,7 @@ export class World {
     if (caller.fair) this.checkOrder(process, caller);
   }
 
-  /** A14: a lease has the permits of its caller, and one who needs more permits and came first is not overtaken. */
+  /** B58: a lease has the permits of its caller, and one who needs more permits and came first is not overtaken. */
   checkPermits(process, caller, lease) {
     if (lease.permits !== caller.permits)
       this.violation(`caller ${caller.id} of ${caller.permits} permits started with ${lease.permits}`);

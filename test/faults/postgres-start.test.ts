@@ -142,7 +142,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       expect((await start()).log.matching('version 1')).toEqual([]);
     });
 
-    it('A14: a schema of version 2 rejects several permits, and counts them once it is up to date', async () => {
+    it('B58: a schema of version 2 rejects several permits, and counts them once it is up to date', async () => {
       await admin.query(await readFile('test/support/postgres-schema-2.sql', 'utf8'));
       const [one, other] = [await start(), await start()];
       expect(one.log.matching('of locks is of version 2, not 3.')).toHaveLength(1);
@@ -170,7 +170,7 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       await Promise.all([large.release(), beside.release()]);
     });
 
-    it('A14: a schema that an earlier version has put back is repaired when a call needs several permits', async () => {
+    it('B58: a schema that an earlier version has put back is repaired when a call needs several permits', async () => {
       const created = { createSchema: true };
       const app = await start(created);
       await app.locks.withLock(key(), { limit: 3, permits: 2 }, () => undefined);

@@ -54,20 +54,20 @@ describe('limits in a queue', () => {
   });
 
   it.each<[string, number, number[], number]>([
-    ['A14: holders are those whose permits fit together', 5, [2, 3, 1], 2],
-    ['A14: one whose permits do not fit keeps those behind it waiting', 5, [2, 4, 1], 1],
-    ['A14: one that takes all permits holds the lock alone', 3, [3, 1], 1],
+    ['B58: holders are those whose permits fit together', 5, [2, 3, 1], 2],
+    ['B58: one whose permits do not fit keeps those behind it waiting', 5, [2, 4, 1], 1],
+    ['B58: one that takes all permits holds the lock alone', 3, [3, 1], 1],
   ])('%s', (_, limit, permits, count) => {
     expect(countHolders(permits.map((each) => asking(limit, each)))).toBe(count);
   });
 
-  it('A14: room behind holders is the permits that they leave, and none behind a waiter', () => {
+  it('B58: room behind holders is the permits that they leave, and none behind a waiter', () => {
     expect(roomBehind([asking(5, 2), asking(5, 2)], 5)).toBe(1);
     expect(roomBehind([asking(5, 2), asking(5, 4)], 5)).toBe(0);
     expect(permitsOf([asking(5, 2), asking(5, 4)])).toBe(6);
   });
 
-  it('A14: there is room for several permits as soon as enough leases have ended', () => {
+  it('B58: there is room for several permits as soon as enough leases have ended', () => {
     const leases = [
       { end: 30, permits: 1 },
       { end: 10, permits: 1 },

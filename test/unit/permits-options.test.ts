@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LockOptionsError } from '../../lib/index.js';
 import { resolveLockOptions } from '../../lib/model/lock.options.js';
 
-describe('A14: the option permits', () => {
+describe('B58: the option permits', () => {
   it('is 1 by default, and a whole number up to limit', () => {
     const resolved = [undefined, {}, { limit: 3 }, { limit: 3, permits: 3 }, { limit: 1, permits: 1 }].map(
       (options) => resolveLockOptions('acquire()', options, 0).permits,

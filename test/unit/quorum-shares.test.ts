@@ -200,7 +200,7 @@ describe('permits and read locks of a quorum', () => {
     await free(members.slice(0, 3));
   });
 
-  it('A14: requests that have room beside each other, kept apart by a larger one, do not wait for each other forever', async () => {
+  it('B58: requests that have room beside each other, kept apart by a larger one, do not wait for each other forever', async () => {
     const members = five().slice(0, 3);
     const [a, b, c] = [await open(members), await open(members), await open(members)];
     const [some, other, large] = [a.newOwner(), b.newOwner(), c.newOwner()];
@@ -237,7 +237,7 @@ describe('permits and read locks of a quorum', () => {
     await free(members);
   });
 
-  it('A14: inspect returns the permits of holders and waiters, and their sum decides whether a lock is busy', async () => {
+  it('B58: inspect returns the permits of holders and waiters, and their sum decides whether a lock is busy', async () => {
     const members = five();
     const [a, b] = [await open(members), await open(members)];
     const [first, second, waiter] = [a.newOwner(), b.newOwner(), b.newOwner()];

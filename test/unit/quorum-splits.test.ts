@@ -169,7 +169,7 @@ describe('splits of a quorum', () => {
     );
   });
 
-  it('A14: any numbers of permits never exceed the limit together, all callers are served, and nothing is left', async () => {
+  it('B58: any numbers of permits never exceed the limit together, all callers are served, and nothing is left', async () => {
     await fc.assert(
       fc.asyncProperty(permits, async ({ limit, racers, ...schedule }) => {
         let [held, most] = [0, 0];

@@ -81,7 +81,7 @@ describe('the queue of a lock in ZooKeeper', () => {
     expect(queue.waiters.map(({ owner }) => owner)).toEqual(['c']);
   });
 
-  it('A14: takes the permits of an entry from its name, and one permit if it says none', () => {
+  it('B58: takes the permits of an entry from its name, and one permit if it says none', () => {
     const names = [nameFor({ owner: 'a+b:1' as OwnerId, limit: 4, permits: 3 }), 's4-b-'];
     const more = [nameFor({ owner: 'c-2:1' as OwnerId, limit: 4, permits: 2 }), 's4-d-'];
     const queue = new NodeQueue(
