@@ -132,7 +132,7 @@ describe('applications that have installed the tarball', () => {
     expect(report.numPassedTests).toBe(6 + samples);
   });
 
-  it('A11, Nest 11: without the client of any store it compiles and runs as CommonJS and ES module; a store names what to install', async () => {
+  it('Nest 11, without the client of any store it compiles and runs as CommonJS and ES module; a store names what to install', async () => {
     const app = await installed('without-clients');
     await app.tool('tsc', []);
     // As on the first releases of Node 20, where CommonJS can't load ES modules.

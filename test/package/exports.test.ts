@@ -52,7 +52,7 @@ describe('exports', () => {
     expect(Object.keys(exported).sort()).toEqual(values);
   });
 
-  it('A12: of store are all that a custom store implements, and none of them is exported twice', async () => {
+  it('of store are all that a custom store implements, and none of them is exported twice', async () => {
     const { values, types } = await declaredExports('stores/port/index.ts');
     expect(values).toEqual(['InvalidCursorError', 'LockStoreError']);
     const text = await readFile(join(root, 'lib/stores/port/lock-store.ts'), 'utf8');

@@ -7,7 +7,7 @@ const stores: [string, (hosts: unknown) => { readonly name: string }, number][] 
   ['zookeeperStore', (hosts) => zookeeperStore({ hosts: hosts as string }), 2_181],
 ];
 
-describe.each(stores)('A13: hosts of %s', (where, open, port) => {
+describe.each(stores)('hosts of %s', (where, open, port) => {
   /** Without the name of the store in front. */
   const addressesOf = (hosts: unknown): string[] =>
     open(hosts)

@@ -49,7 +49,7 @@ class SettingsModule {}
 
 const fromSettings = { imports: [SettingsModule], inject: [Settings] };
 
-describe('A10: options from a factory', () => {
+describe('options from a factory', () => {
   const apps: INestApplication[] = [];
   const start = async (...imports: NonNullable<ModuleMetadata['imports']>): Promise<INestApplication> => {
     const module = await Test.createTestingModule({
