@@ -50,25 +50,23 @@ const STORES = {
     'test/contract/postgres.test.ts',
     'test/faults/postgres-[a-z-]+.test.ts',
     'test/integration/every-store/postgres.test.ts',
-    'test/integration/previous-version/postgres.test.ts',
     'test/integration/command-line/doctor-postgres.test.ts',
   ],
   etcd: [
     'test/contract/etcd.test.ts',
     'test/faults/etcd-[a-z-]+.test.ts',
     'test/integration/every-store/etcd.test.ts',
-    'test/integration/previous-version/etcd.test.ts',
   ],
   ZooKeeper: [
     'test/contract/zookeeper.test.ts',
     'test/faults/zookeeper-[a-z-]+.test.ts',
     'test/integration/every-store/zookeeper.test.ts',
-    'test/integration/previous-version/zookeeper.test.ts',
   ],
   'all three stores': [
     'test/integration/(store-demos|store-fences|moving-stores).test.ts',
     'test/faults/(advice|health|restored-snapshots).test.ts',
   ],
+  'a build of the previous version': ['test/integration/previous-version/[a-z]+.test.ts'],
   'a browser': ['test/browser/[a-z-]+.test.ts'],
   promtool: ['test/integration/promtool.test.ts'],
 };
@@ -129,7 +127,6 @@ function prepare(isQuick) {
   if (!isQuick) {
     ensureTestTools();
     ensureBuild();
-    ensurePreviousBuild();
   }
   // Tests start redis-server by its name.
   return { PATH: [dirname(redis.path), process.env['PATH']].join(delimiter) };
