@@ -46,6 +46,10 @@ end
 -- The reply for a request that is not granted.
 local function left_of(lock, all, limit, owner, permits)
   local is_full = all.is_whole and limit == 0 or (limit == all.limit and not fits(all.held, limit, permits))
+  -- An expired lease may have made room for a waiter that needs fewer permits: acquire serves it.
+  if is_full and all.has_queue and permits > 1 and fits(all.held, limit, 1) then
+    is_full = false
+  end
   local is_behind = all.has_queue and not all.is_whole and limit == all.limit
   if not (is_full or is_behind) or is_known(lock, owner) then
     return -2

@@ -120,6 +120,20 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('B58: a request that finds a lease over serves the waiter, also if it is too large itself', async () => {
+      const [a, b] = await open(2);
+      const asking = of(3, context.key());
+      const holders = [asking(a, 1), asking(a, 1), asking(a, 1)];
+      for (const holder of holders) await holder.hold();
+      const small = asking(b, 1);
+      await small.queue();
+      await holders[0]?.expire();
+      expect(await asking(a, 2).acquire()).toMatchObject({ outcome: 'busy' });
+      await small.pushed();
+      for (const caller of [small, ...holders.slice(1)]) await caller.release();
+      await context.nothingLeft();
+    });
+
     it('B58: a reply tells when enough leases end for the permits of the request', async () => {
       const [a, b] = await open(2);
       const asking = of(4, context.key());

@@ -91,10 +91,15 @@ function inspected(store) {
   if (holders.length === 0) return null;
   return {
     limit: holders[0].limit,
-    holders: holders.map(({ owner, token, ends }) => ({ owner, token, leaseLeft: ends - now })),
+    holders: holders.map(({ owner, token, permits, ends }) => ({
+      owner,
+      token,
+      permits,
+      leaseLeft: ends - now,
+    })),
     waiters: queue
       .filter(({ aliveUntil }) => aliveUntil >= now)
-      .map(({ owner, limit }) => ({ owner, limit })),
+      .map(({ owner, limit, permits }) => ({ owner, limit, permits })),
   };
 }
 
@@ -105,10 +110,11 @@ export class Process {
   deadline = -Infinity;
   token = 0;
 
-  constructor(world, id, limit, { openQuorum, deadlineOf }) {
+  constructor(world, id, { limit, permits }, { openQuorum, deadlineOf }) {
     this.world = world;
     this.id = id;
     this.limit = limit;
+    this.permits = permits;
     this.deadlineOf = deadlineOf;
     this.connections = world.members.map((member) => new Connection(world, member));
     const members = this.connections.map((connection) => ({
@@ -172,6 +178,7 @@ export class Process {
       isRenewed: true,
       claimLease: CLAIM_LEASE,
       limit: this.limit,
+      permits: this.permits,
       label: undefined,
     };
     const request = { key: KEY, owner, ...terms, wait, callers: 1, tokens: 1, contended: false };

@@ -26,7 +26,7 @@ export class QuorumWorld {
 
   /**
    * @param modules the built `openQuorum`, `LockStoreError` and `deadlineOf`
-   * @param rules `limits` of the processes, and how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals`, `reserves`,
+   * @param rules `limits` of the processes and the `permits` that each takes (1 if left out), and how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals`, `reserves`,
    *   `steps` of time to the next timer, `leaps` to the end of a lease, `losses` of answers or pushes, `breaks` by an operator,
    *   `outages` of a member, and `lostData`: outages after which it comes back empty; `prompt` if answers take no time
    */
@@ -37,7 +37,10 @@ export class QuorumWorld {
     this.members = Array.from({ length: MEMBERS }, (_, index) => {
       return new Member(this, String(index + 1), index === 0 ? SKEW : 0);
     });
-    this.processes = rules.limits.map((limit, index) => new Process(this, 'ABC'[index], limit, modules));
+    this.processes = rules.limits.map((limit, index) => {
+      const permits = rules.permits?.[index] ?? 1;
+      return new Process(this, 'ABC'[index], { limit, permits }, modules);
+    });
   }
 
   violation(text) {
@@ -50,8 +53,9 @@ export class QuorumWorld {
 
   started({ limit, token }) {
     const running = this.processes.filter(({ isRelying }) => isRelying);
+    const held = running.reduce((sum, { permits }) => sum + permits, 0);
     const isShared = running.every((each) => each.limit === limit);
-    if (this.isPromised && (!isShared || running.length > limit)) this.violation('two holders at one time');
+    if (this.isPromised && (!isShared || held > limit)) this.violation('two holders at one time');
     if (limit === 1) this.gives(token, 1);
   }
 

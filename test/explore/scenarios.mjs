@@ -98,6 +98,7 @@ export const QUORUM_SCENARIOS = {
   'reserved tokens': { ...NO_FAULTS, calls: 2, reserves: 2, renewals: 1, losses: 1, outages: 1 },
   'broken holds': { ...NO_FAULTS, calls: 3, breaks: 2, polls: 1, steps: 1 },
   permits: { ...NO_FAULTS, limits: [2, 2, 2], calls: 3, steps: 2 },
+  'several permits': { ...NO_FAULTS, limits: [3, 3, 3], permits: [1, 2, 2], calls: 3, steps: 2, polls: 2 },
   'readers and a writer': { ...NO_FAULTS, limits: [Infinity, Infinity, 1], calls: 4, steps: 2 },
   'a split': { ...NO_FAULTS, limits: [1, 1, 1], calls: 3, steps: 12, polls: 2, start: SPLIT },
   'a split of readers': {

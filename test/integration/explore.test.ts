@@ -18,8 +18,8 @@ function replay(part: string, scenario: string, run: readonly string[]): Promise
 
 describe('the explorer', () => {
   it.each([
-    ['machine', 9],
-    ['scripts', 6],
+    ['machine', 11],
+    ['scripts', 9],
     ['quorum', 7],
   ])(
     'finds every bug that is planted in %s, and prints the shortest run that shows it',

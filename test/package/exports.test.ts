@@ -97,6 +97,7 @@ describe('exports', () => {
       'LockLostEvent',
       'LockLostReason',
       'LockOptions',
+      'LockPermits',
       'LockProcess',
       'LockQueueFullEvent',
       'LockQueuedEvent',

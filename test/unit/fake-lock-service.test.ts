@@ -140,7 +140,7 @@ describe('FakeLockService', () => {
       lock.assertHeld();
     }).toThrow(LockLostError);
     await expect(lock.release()).resolves.toBe('expired');
-    await expect(locks.lose('k')).rejects.toThrow(/nobody holds/);
+    await expect(locks.lose('k')).rejects.toThrow(/is not held/);
   });
 
   it('returns handles that can be released, and opens scopes', async () => {

@@ -18,7 +18,7 @@ describe('O2: names of locks', () => {
     const options = { operation } as LockOptions;
     expect(() => resolveLockOptions('a test', options, 0)).toThrow(LockOptionsError);
     expect(() => resolveLockOptions('a test', options, 0)).toThrow(
-      /^a test: name must be a string of 1 to 100 printable characters/,
+      /^a test: operation must be a string of 1 to 100 printable characters/,
     );
   });
 

@@ -36,7 +36,7 @@ describe('warnHeldAfter', () => {
     return health.reasons;
   };
 
-  it('logs a hold longer than ten minutes once, with its label, its name and the call site of acquire()', async () => {
+  it('logs a hold longer than ten minutes once, with its label, its operation and the call site of acquire()', async () => {
     const app = await start();
     async function forgetful(): Promise<void> {
       await app.locks.acquire('order:1', { label: 'import', operation: 'orders' });
@@ -50,7 +50,7 @@ describe('warnHeldAfter', () => {
     const [line = '', ...others] = app.log.matching(warning);
     expect(others).toEqual([]);
     expect(line).toMatch(
-      /^The lock "order:1" \(label "import", name "orders"\) has been held for 10 min \d+ s, longer than warnHeldAfter\./,
+      /^The lock "order:1" \(label "import", operation "orders"\) has been held for 10 min \d+ s, longer than warnHeldAfter\./,
     );
     expect(line).toMatch(
       /release\(\) may be missing.*acquire\(\) was called\n\s+at .*long-holds\.test\.ts:\d+:\d+/s,

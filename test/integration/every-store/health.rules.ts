@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockHealthIndicator } from '../../../lib/health/index.js';
-import { LockService } from '../../../lib/index.js';
 import type { HttpApp } from '../nest/http-app.js';
 import { PROBE, ReadyApps } from '../nest/readiness.js';
 import { optionsOf, type OperatedStore } from './operated-store.js';
@@ -14,7 +13,7 @@ export function healthRules(store: () => OperatedStore): void {
     const start = (): Promise<HttpApp> => ready.start(optionsOf(store().reach));
     /** Without terminus. */
     const plain = (app: HttpApp): Promise<{ locks: { status: string; reasons: readonly string[] } }> =>
-      new LockHealthIndicator(app.nest.get(LockService)).isHealthy('locks', {
+      new LockHealthIndicator(app.admin).isHealthy('locks', {
         unreachableFor: 0,
         probeTimeout: PROBE,
       });

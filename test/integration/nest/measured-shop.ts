@@ -68,6 +68,7 @@ export class MeasuredShop {
     const { admin } = this.app;
     await this.billing.withLock('invoice:secret', () => undefined);
     await this.billing.acquire('invoice:secret', { operation: 'invoice' });
+    await this.billing.acquire('licence:secret', { operation: 'licence', limit: 3, permits: 2 });
     const operation = 'checkout';
     await locks.withLock('order:secret', { operation, label: 'of secret' }, () => undefined);
     await locks.withLock('catalog:secret', { operation: 'catalog', mode: 'shared' }, async () => {

@@ -75,6 +75,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     await app.init();
     const locks = app.get(LockService);
     const handle = await locks.acquire('order:secret', { operation: 'checkout' });
+    await locks.acquire('licence:secret', { operation: 'licence', limit: 3, permits: 2 });
     await locks.withLock('order:other', { operation: 'checkout' }, () => undefined);
     const all = await telemetry.metrics();
     expect(

@@ -118,6 +118,9 @@ describe('O10, O12: metrics for Prometheus', () => {
       expect(
         scrape.value('distributed_lock_waiting', { operation: 'default', lock_instance: 'billing' }),
       ).toBe(0);
+      const licences = { operation: 'licence', lock_instance: 'billing' };
+      expect(scrape.value('distributed_lock_permits_held', licences)).toBe(2);
+      expect(scrape.value('distributed_lock_permits_limit', licences)).toBe(3);
     });
 
     it('report the health of module instances, the default one without a label', () => {
