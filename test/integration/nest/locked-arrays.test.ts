@@ -12,7 +12,7 @@ import {
 } from '../../../lib/index.js';
 import { freePort } from '../../support/free-port.js';
 import { RedisServer } from '../../support/redis-server.js';
-import { rejectionOf } from '../../support/until.js';
+import { rejectionOf, until } from '../../support/until.js';
 import { Gate } from './gate.js';
 import { HttpApps, type HttpApp } from './http-app.js';
 
