@@ -120,6 +120,18 @@ export function permitRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('B58: requests of one moment take no more than a hold of the same session leaves', async () => {
+      const [a] = await open(1);
+      const asking = of(5, context.key());
+      const holder = asking(a, 4);
+      await holder.hold();
+      const two = [asking(a, 1), asking(a, 2)] as const;
+      const replies = await Promise.all(two.map((caller) => caller.acquire()));
+      expect(replies.map(({ outcome }) => outcome)).toEqual(['granted', 'busy']);
+      for (const caller of [holder, two[0]]) await caller.release();
+      await context.nothingLeft();
+    });
+
     it('B58: a request that finds a lease over serves the waiter, also if it is too large itself', async () => {
       const [a, b] = await open(2);
       const asking = of(3, context.key());
@@ -355,6 +367,8 @@ export function permitRules(context: ContractContext): void {
         });
       };
       await within(50_000, 'all', Promise.all(Array.from({ length: 60 }, (_, index) => call(index))));
+      // A process that stood still for longer than a claim lease has lost a hold: then this test shows nothing.
+      expect(apps.flatMap((app) => app.events('lost'))).toEqual([]);
       expect(most).toBe(5);
       expect(held).toBe(0);
       await context.nothingLeft();

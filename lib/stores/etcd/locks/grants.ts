@@ -281,5 +281,5 @@ function blockOf({ length }: readonly Put[]): number {
 function entryOf(own: OwnEntry, lease: number): Entry {
   const { key, name, owner, created, modified, leaseId, isKept } = own;
   const value = own.valueFor(true, lease, isKept);
-  return { ...value, key, name, owner, permits: 1, created, modified, leaseId };
+  return { ...value, key, name, owner, created, modified, leaseId };
 }
