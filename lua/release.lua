@@ -41,8 +41,8 @@ for i = 1, #ARGV do
           now_ms = time[1] * 1000 + time[2] / 1000
         end
         call('HDEL', lock, ARGV[i])
-        local permits = string.match(mine, '/(%d+)$')
-        if permits and call('HINCRBY', lock, 'extra', 1 - permits) == 0 then
+        local slash = string.find(mine, '/', 1, true)
+        if slash and call('HINCRBY', lock, 'extra', 1 - string.sub(mine, slash + 1)) == 0 then
           call('HDEL', lock, 'extra')
         end
         local ends = tonumber(string.match(mine, '^%d+'))

@@ -16,7 +16,8 @@ local function encode_share(share)
 end
 
 local function permits_of(label)
-  return tonumber(string.match(label, '/(%d+)$')) or 1
+  local slash = string.find(label, '/', 1, true)
+  return slash and tonumber(string.sub(label, slash + 1)) or 1
 end
 
 -- Whether a field of the hash is a holder: only owners have a colon.
