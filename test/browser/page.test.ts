@@ -116,7 +116,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       await ops.app.admin.forceRelease('gone');
       await page.locator('.losses').getByText(`token ${lost.token}, nightly`).waitFor();
       expect(await page.locator('.losses').innerText()).toMatch(
-        /^gone by .*: somebody else got it, or it was broken, after \d/,
+        /^gone by .*: another process acquired it, or it was broken, after \d/,
       );
       await until('the plot has some points', async () => {
         const points = await page.locator('.plot polyline.holds').getAttribute('points');

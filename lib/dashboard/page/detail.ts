@@ -69,7 +69,7 @@ export function Detail({ address, close, ...shared }: Props): View {
     <h3>Lately</h3>
     ${
       events.length === 0
-        ? html`<p class="muted">Nothing since somebody looks at this page.</p>`
+        ? html`<p class="muted">No events since the page was opened.</p>`
         : html`<ol class="history">
             ${events.map((event) => html`<li>${clock(event.at)} <b>${event.type}</b> ${storyOf(event)}</li>`)}
           </ol>`

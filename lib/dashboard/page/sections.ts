@@ -132,7 +132,7 @@ export function Losses({ processes }: Overview): View {
 
 const REASONS: Readonly<Record<string, string>> = {
   expired: 'its lease ended in the store',
-  taken: 'somebody else got it, or it was broken',
+  taken: 'another process acquired it, or it was broken',
   unreachable: 'it could not be renewed in time',
 };
 
