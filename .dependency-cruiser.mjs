@@ -1,7 +1,7 @@
 /**
- * The rooms of the library, and which others each may look into. docs/architecture.md draws the picture. Imports point one
+ * The rooms of the library, and which others each may look into. docs/internals/architecture.md draws the picture. Imports point one
  * way only: down this list. The core (all but `nest`) knows nothing of Nest: both builds share it, see
- * docs/decisions/0001-two-builds-one-state.md.
+ * docs/internals/decisions/0001-two-builds-one-state.md.
  */
 const ROOMS = {
   'index\\.ts$': ['nest', 'api', 'model', 'stores'],

@@ -1,5 +1,5 @@
 /**
- * `npm run api`: writes the public declarations of every entry to `docs/api/`, without comments. With `--check`, compares
+ * `npm run api`: writes the public declarations of every entry to `docs/internals/api/`, without comments. With `--check`, compares
  * them, for CI. Needs a build.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import ts from 'typescript';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = join(root, 'docs/api');
+const folder = join(root, 'docs/internals/api');
 
 /** The declaration file of each entry of the package, by the name of its report. */
 function entries() {

@@ -1,5 +1,5 @@
 /**
- * `npm run explore`: every order of events, see docs/proof.md. Four parts, all of them if none is named:
+ * `npm run explore`: every order of events, see docs/internals/proof.md. Four parts, all of them if none is named:
  *
  * - `--machine`: the state machine of one key, as two or three processes have it, against a model of a store;
  * - `--scripts`: that model beside the real scripts in a real Redis whose clock is moved;

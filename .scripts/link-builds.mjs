@@ -1,6 +1,6 @@
 /**
  * Combines both builds in one package: replaces every core module in `dist/esm` by a re-export of the same module in
- * `dist/cjs`. Only the Nest layer exists twice. See docs/decisions/0001-two-builds-one-state.md.
+ * `dist/cjs`. Only the Nest layer exists twice. See docs/internals/decisions/0001-two-builds-one-state.md.
  */
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

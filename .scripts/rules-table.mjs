@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { table } from '../bench/report/table.mjs';
 
-const page = fileURLToPath(new URL('../docs/rules.md', import.meta.url));
+const page = fileURLToPath(new URL('../docs/internals/rules.md', import.meta.url));
 
 /** The order of the columns. Further stores follow. */
 const STORES = [

@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: processes compete for locks for a given time while processes, network and servers fail. Checks the history
- * afterwards. See docs/soak.md.
+ * afterwards. See docs/internals/soak.md.
  */
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';

@@ -5,7 +5,7 @@ export class UsageError extends Error {
   name = 'UsageError';
 }
 
-export const USAGE = `npm run bench                       measures all rows, M1 to M13, and writes bench/results and docs/performance.md
+export const USAGE = `npm run bench                       measures all rows, M1 to M13, and writes bench/results and docs/introduction/performance.md
 npm run bench -- M3                 only this row (or several: M1 M4); writes nothing
 npm run bench -- M3 --write         … and replaces this row in what is written
 npm run bench -- --quick            all rows with short rounds, as a smoke test; writes nothing
@@ -13,7 +13,7 @@ npm run bench -- --against REV      builds this revision of the repository, too,
 npm run bench -- --against REV --quick   … with short rounds
 npm run bench -- --store NAME       another store than Redis against the lock that its users write by hand; accepts rows
                                     (M1 M3 M4 M6), --quick and --write; writes bench/results/NAME.json
-npm run bench -- --page             measures nothing: regenerates the chart and the figures of docs/performance.md
+npm run bench -- --page             measures nothing: regenerates the chart and the figures of docs/introduction/performance.md
 npm run bench -- --help             this text`;
 
 /** Pairs of conflicting options. */

@@ -41,7 +41,9 @@ export async function measureRows({ rows, quick, write }, program, log) {
     results.map(({ data, ...result }) => ({ ...result, commit, machine, data })),
     candidates,
   );
-  console.log('written to bench/results/results.json, docs/performance.md and docs/performance/chart.svg');
+  console.log(
+    'written to bench/results/results.json, docs/introduction/performance.md and docs/introduction/performance-chart.svg',
+  );
 }
 
 function printSettings(candidates) {

@@ -5,8 +5,8 @@ import { resultsText } from './numbers.mjs';
 import { pageWith } from './page.mjs';
 
 const RESULTS = new URL('../results/results.json', import.meta.url);
-const PAGE = new URL('../../docs/performance.md', import.meta.url);
-const CHART = new URL('../../docs/performance/chart.svg', import.meta.url);
+const PAGE = new URL('../../docs/introduction/performance.md', import.meta.url);
+const CHART = new URL('../../docs/introduction/performance-chart.svg', import.meta.url);
 
 /**
  * Writes results, chart and page. Keeps the previous results of rows that this run has not measured.

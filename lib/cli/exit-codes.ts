@@ -14,7 +14,7 @@ export class UsageError extends Error {
   readonly code = 'USAGE';
 }
 
-/** The exit codes, which are documented in docs/operations/command-line.md and must not change. */
+/** The exit codes, which are documented in docs/reference/command-line.md and must not change. */
 export const EXIT = {
   ok: 0,
   /** The answer is no: a free key, a refused break, a problem that `doctor` found. */

@@ -11,7 +11,7 @@ import type { StoreFactory } from './store-under-test.js';
 
 /** The class of the documentation page, which imports types only. */
 async function documentedStore(): Promise<new (inner: LockStore) => LockStore> {
-  const code = samplesOf('docs/custom-store.md').find(({ code }) =>
+  const code = samplesOf('docs/stores/custom-store.md').find(({ code }) =>
     code.includes('class CountingStore'),
   )?.code;
   if (code === undefined) throw new Error('the page has no CountingStore');

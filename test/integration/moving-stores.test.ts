@@ -17,7 +17,7 @@ import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/moving-to-another-store.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/stores/moving-to-another-store.md'), 'utf8');
 
 /** The command of the page for a store, split into words as a shell does. */
 function commandFor(program: string): readonly string[] {

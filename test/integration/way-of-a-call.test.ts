@@ -16,7 +16,7 @@ describe('the path of one call', () => {
 
   afterAll(() => server?.stop());
 
-  it('leads through exactly the files that docs/architecture.md names', async () => {
+  it('leads through exactly the files that docs/internals/architecture.md names', async () => {
     const script = path('test/support/way-of-a-call.mjs');
     const { stdout } = await promisify(execFile)(process.execPath, [
       script,
@@ -24,7 +24,7 @@ describe('the path of one call', () => {
       server?.url ?? '',
     ]);
     const used = (JSON.parse(stdout) as string[]).map((file) => file.replace(/^lib\//, ''));
-    const docs = await readFile(path('docs/architecture.md'), 'utf8');
+    const docs = await readFile(path('docs/internals/architecture.md'), 'utf8');
     const [, section = ''] = /## The way of one call([^]*?)\nA held lock/.exec(docs) ?? [];
     const named = [...section.matchAll(/`((?:api|model|engine|stores|common)\/[\w/.-]+\.ts)`/g)].map(
       ([, file]) => file,
@@ -34,10 +34,10 @@ describe('the path of one call', () => {
 });
 
 describe('the machine of a key', () => {
-  it('has the table that docs/architecture.md shows', async () => {
+  it('has the table that docs/internals/architecture.md shows', async () => {
     const source = await readFile(path('lib/engine/key-machine/key-machine.ts'), 'utf8');
     const table = [...source.matchAll(/^ \* (\|.*)$/gm)].map(([, line]) => line);
     expect(table.length).toBeGreaterThan(15);
-    expect(await readFile(path('docs/architecture.md'), 'utf8')).toContain(table.join('\n'));
+    expect(await readFile(path('docs/internals/architecture.md'), 'utf8')).toContain(table.join('\n'));
   });
 });

@@ -104,7 +104,7 @@ describe('messages that troubleshooting quotes', () => {
       .filter((text) => /\p{L}/u.test(text) && !isWritten(text, segments));
 
   it('exist in the code', () => {
-    const quotes = quotesOf('docs/troubleshooting.md').filter((quote) => !FOREIGN.test(quote));
+    const quotes = quotesOf('docs/operations/troubleshooting.md').filter((quote) => !FOREIGN.test(quote));
     expect(quotes.length).toBeGreaterThan(90);
     expect(quotes.flatMap((quote) => unknown(quote).map((text) => ({ quote, text })))).toEqual([]);
   });

@@ -87,7 +87,7 @@ describe('the page of the benchmark', () => {
       return best('ours') / best('peer');
     });
     const [empty = NaN, working = NaN] = ratios;
-    const performance = readFileSync(join(root, 'docs/performance.md'), 'utf8');
+    const performance = readFileSync(join(root, 'docs/introduction/performance.md'), 'utf8');
     expect(performance).toMatch(new RegExp(`\\| empty: ÷ best peer, [^|]+\\| +${empty.toFixed(1)} × \\|`));
     expect(performance).toMatch(new RegExp(`\\| 2 ms: ÷ best peer, [^|]+\\| +${working.toFixed(2)} × \\|`));
     const said = [`${empty.toFixed(0)} times`, `${working.toFixed(1)} times with 2 ms of work`];

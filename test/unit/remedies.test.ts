@@ -15,7 +15,7 @@ const STORES: Readonly<Record<string, readonly Remedy[]>> = {
 };
 
 /** Rows of the table in the documentation: the store, words of the message, the advice. */
-const rows = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8')
+const rows = readFileSync(new URL('../../docs/operations/troubleshooting.md', import.meta.url), 'utf8')
   .split('## Advice by cause')[1]
   ?.split('\n## ')[0]
   ?.split('\n')

@@ -21,9 +21,9 @@ function filesIn(folder: string, ending: RegExp): SourceFile[] {
     }));
 }
 
-/** The rules that docs/rules.md defines, with the kinds of tests that it names for each. */
+/** The rules that docs/internals/rules.md defines, with the kinds of tests that it names for each. */
 function definedRules(): Map<string, readonly string[]> {
-  const page = readFileSync(join(root, 'docs/rules.md'), 'utf8');
+  const page = readFileSync(join(root, 'docs/internals/rules.md'), 'utf8');
   const items = page.matchAll(/^- \*\*([BOPF]\d{1,2})\*\* ([^]*?)(?=\n- |\n\n|$(?![^]))/gm);
   return new Map(
     [...items].map(([, code = '', text = '']) => {
@@ -54,7 +54,7 @@ const files = [
 ];
 const cited = files.flatMap(({ path, text }) => [...text.matchAll(CODE)].map(([code]) => ({ code, path })));
 
-describe('docs/rules.md', () => {
+describe('docs/internals/rules.md', () => {
   const defined = definedRules();
 
   it('defines every rule that code, scripts or tests cite', () => {
@@ -64,7 +64,7 @@ describe('docs/rules.md', () => {
   });
 
   it('defines no rule twice', () => {
-    const page = readFileSync(join(root, 'docs/rules.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs/internals/rules.md'), 'utf8');
     const codes = [...page.matchAll(/\*\*([BOPF]\d{1,2})\*\*/g)].map(([, code = '']) => code);
     expect(codes).toEqual([...defined.keys()]);
   });
