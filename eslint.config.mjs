@@ -4,7 +4,14 @@ import tseslint from 'typescript-eslint';
 
 export default defineConfig(
   {
-    ignores: ['**/dist/', '**/node_modules/', 'coverage/', '**/*.generated.ts', 'examples/*/generated/'],
+    ignores: [
+      '**/dist/',
+      '**/node_modules/',
+      'coverage/',
+      '**/*.generated.ts',
+      'examples/*/generated/',
+      'docs/.vitepress/cache/',
+    ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
