@@ -9,7 +9,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
 import { generatePageIfPossible } from './generate-page.mjs';
@@ -115,7 +115,7 @@ function prepareStores() {
     ...(pooler?.libraries && { PGBOUNCER_LIBRARIES: pooler.libraries }),
     ETCD_SERVER: ensureEtcd(),
     ...(zookeeper && { ZOOKEEPER_LIBRARIES: zookeeper.libraries }),
-    PATH: [dirname(redis.path), process.env['PATH']].join(delimiter),
+    REDIS_SERVER: redis.path,
     // Also if undefined: overrides a value of the variable that names no program.
     CHROMIUM: chromium,
   };
@@ -128,8 +128,7 @@ function prepare(isQuick) {
     ensureTestTools();
     ensureBuild();
   }
-  // Tests start redis-server by its name.
-  return { PATH: [dirname(redis.path), process.env['PATH']].join(delimiter) };
+  return { REDIS_SERVER: redis.path };
 }
 
 /** Tests allocate many short-lived objects. A larger young generation reduces the time for garbage collection. */

@@ -75,10 +75,11 @@ describe('applications that have installed the tarball', () => {
     await packed.remove();
   });
 
-  /** Writes the samples of docs/guides/testing.md for a test runner as tests; returns the number of tests. */
+  /** Writes the samples of the guides to testing for a test runner as tests; returns the number of tests. */
   async function addSamples(app: Consumer, runner: 'jest' | 'vitest'): Promise<number> {
     let tests = 0;
-    for (const [index, { name, code }] of samplesOf('docs/guides/testing.md').entries()) {
+    const samples = ['docs/guides/testing.md', 'docs/guides/testing-failures.md'].flatMap(samplesOf);
+    for (const [index, { name, code }] of samples.entries()) {
       if (name === undefined && code.includes("from 'vitest'") !== (runner === 'vitest')) continue;
       await app.write(name ?? `sample-${String(index)}.spec.ts`, `import 'reflect-metadata';\n${code}`);
       tests += code.match(/^it\(/gm)?.length ?? 0;

@@ -139,9 +139,9 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     await withServer({ replicaof: `${host} ${port}` }, async ({ url }) => {
       const report = await doctor('--redis', url);
       expect(findingsByCheck(report)['role']).toMatch(
-        /^problem: .*is a replica, where no lock can be taken.*address of its primary/,
+        /^problem: .*is a replica, where no lock can be acquired.*address of its primary/,
       );
-      expect(findingsByCheck(report)['lock']).toMatch(/^problem: no lock can be taken: .*READONLY/);
+      expect(findingsByCheck(report)['lock']).toMatch(/^problem: no lock can be acquired: .*READONLY/);
       expect(report).toMatchObject({ ok: false, code: 1 });
     });
   });
