@@ -3,6 +3,7 @@ import { linkOf } from '../../docs/.vitepress/links.mjs';
 import { settingsOf } from '../../docs/.vitepress/manifest.mjs';
 import { API_FOLDER, pageFiles, placeOf, readPage, titleOf } from '../../docs/.vitepress/pages.mjs';
 import { linksOf, pagesWithoutSidebar, sidebarOf } from '../../docs/.vitepress/sidebar.mjs';
+import { samplesOf } from './samples.js';
 
 /** The longest page that readers are expected to read as a whole. */
 const MOST_LINES = 300;
@@ -53,6 +54,15 @@ describe('the pages of the documentation site', () => {
   it('in Chinese stand where the English page is', () => {
     const translated = files.filter((file) => file.startsWith('docs/zh/'));
     expect(translated.filter((file) => !files.includes(file.replace('docs/zh/', 'docs/')))).toEqual([]);
+  });
+});
+
+describe('the quick start', () => {
+  it('begins with the sample of the README', () => {
+    const sampleOf = (page: string): string | undefined =>
+      samplesOf(page).find(({ code }) => code.includes('class SeatsController'))?.code;
+    expect(sampleOf('docs/introduction/quick-start.md')).toBe(sampleOf('README.md'));
+    expect(sampleOf('README.md')).toBeDefined();
   });
 });
 
