@@ -7,7 +7,12 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   // Imports are written as they will run ('./thing.js'); here the same file may still be TypeScript.
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/sample-app/', '<rootDir>/examples/'],
+  modulePathIgnorePatterns: [
+    '<rootDir>/dist/',
+    '<rootDir>/build/',
+    '<rootDir>/sample-app/',
+    '<rootDir>/examples/',
+  ],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
