@@ -11,6 +11,7 @@ export default defineConfig(
       'coverage/',
       '**/*.generated.ts',
       'examples/*/generated/',
+      'docs/.vitepress/cache/',
     ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },

@@ -1,0 +1,265 @@
+/**
+ * The sidebar, made of the pages that there are: a section shows all pages of its folder. `order` lists those that come
+ * first, without the ending; the others follow by title. Plain Node without dependencies.
+ */
+import { API_FOLDER, addressOf, pageFiles, placeOf, titleOf } from './pages.mjs';
+
+/**
+ * @typedef {object} Section
+ * @property {{ en: string, zh: string }} text
+ * @property {string} folder of the site; pages of its subfolders belong to another section
+ * @property {readonly string[]} order names of pages in this folder; `index` comes first without being listed
+ * @property {boolean} [isOpen] whether it is unfolded on every page
+ * @property {readonly Omit<Section, 'folder' | 'isOpen'>[]} [groups] pages of the folder under a heading of their own
+ * @property {readonly string[]} [also] pages of other folders, with it
+ * @property {readonly Section[]} [sections]
+ */
+
+/**
+ * As VitePress takes it.
+ *
+ * @typedef {{ text: string, link?: string, collapsed?: boolean, items?: Item[] }} Item
+ */
+
+/** @type {readonly Section[]} */
+const SECTIONS = [
+  {
+    text: { en: 'Introduction', zh: '介绍' },
+    folder: 'introduction',
+    order: ['why', 'quick-start', 'choosing-a-store', 'performance'],
+    isOpen: true,
+  },
+  {
+    text: { en: 'Guides', zh: '指南' },
+    folder: 'guides',
+    order: [],
+    isOpen: true,
+    groups: [
+      {
+        text: { en: 'Kinds of lock', zh: '锁的种类' },
+        order: [
+          'exclusive',
+          're-entrant',
+          'fair',
+          'read-write',
+          'several-keys',
+          'semaphore',
+          'fencing',
+          'leader-election',
+        ],
+      },
+      {
+        text: { en: 'Handlers and transports', zh: '处理器与传输层' },
+        order: [
+          'decorators',
+          'handlers',
+          'answers',
+          'streams',
+          'events',
+          'graphql',
+          'websockets',
+          'microservices',
+          'bullmq',
+          'scheduled-jobs',
+          'cron',
+        ],
+      },
+      {
+        text: { en: 'Data', zh: '数据' },
+        order: ['payments', 'transactions', 'typeorm', 'prisma', 'pg'],
+      },
+    ],
+  },
+  {
+    text: { en: 'Examples', zh: '示例' },
+    folder: 'examples',
+    order: ['sample-app'],
+  },
+  {
+    text: { en: 'Operations', zh: '运维' },
+    folder: 'operations',
+    order: ['page', 'health', 'monitoring', 'kubernetes', 'scaling', 'runbook', 'troubleshooting'],
+  },
+  {
+    text: { en: 'Safety', zh: '安全性' },
+    folder: 'safety',
+    order: ['fencing-tokens'],
+  },
+  {
+    text: { en: 'Stores', zh: '存储' },
+    folder: 'stores',
+    order: [
+      'redis',
+      'sentinel',
+      'cluster',
+      'quorum',
+      'managed-services',
+      'managed',
+      'postgresql',
+      'postgres',
+      'etcd',
+      'zookeeper',
+      'topologies',
+      'moving-to-another-store',
+      'custom-store',
+    ],
+  },
+  {
+    text: { en: 'Coming from …', zh: '从其他库迁移' },
+    folder: 'coming-from',
+    order: [],
+  },
+  {
+    text: { en: 'Reference', zh: '参考' },
+    folder: 'reference',
+    order: ['options', 'behaviour', 'errors', 'events', 'metrics', 'command-line', 'compatibility'],
+    also: ['reference/api/index.md'],
+  },
+  {
+    text: { en: 'Internals', zh: '内部实现' },
+    folder: 'internals',
+    order: ['architecture', 'how-it-works', 'rules', 'proof', 'soak', 'bench', 'contributing'],
+    sections: [{ text: { en: 'Decisions', zh: '设计决策' }, folder: 'internals/decisions', order: [] }],
+  },
+];
+
+/** Pages beside the sections, after them. */
+const LAST = ['upgrading.md', 'changelog.md', 'security.md'];
+/** Pages that are reached in another way: the home page. */
+const IN_NO_SECTION = ['index.md'];
+
+const by = (one, other) => one.localeCompare(other, 'en', { numeric: true });
+const isIn = (folder, place) =>
+  place.startsWith(`${folder}/`) && !place.slice(folder.length + 1).includes('/');
+
+/**
+ * The sidebar of a locale.
+ *
+ * @param {'en' | 'zh'} locale
+ * @param {readonly string[]} [files] the pages, relative to the root of the repository
+ * @returns {Item[]}
+ */
+export function sidebarOf(locale, files = pageFiles()) {
+  const prefix = locale === 'en' ? '' : `${locale}/`;
+  const titles = new Map(
+    files
+      .map((file) => [placeOf(file), file])
+      .filter(([place]) => place.startsWith(prefix) && isInLocale(place, locale))
+      .map(([place, file]) => [place, () => titleOf(file)]),
+  );
+  const item = (place) => ({ text: titles.get(place)(), link: addressOf(place) });
+  const inOrder = (places, order) => {
+    const rank = (place) => {
+      const name = place.replace(/^.*\/|\.md$/g, '');
+      if (name === 'index') return -1;
+      return order.includes(name) ? order.indexOf(name) : order.length;
+    };
+    // Decisions and the like have their number in the name.
+    const isNumbered = (place) => /\/\d+-[^/]+$/.test(place);
+    return [...places].sort(
+      (one, other) =>
+        rank(one) - rank(other) ||
+        (isNumbered(one) ? by(one, other) : by(titles.get(one)(), titles.get(other)())),
+    );
+  };
+
+  function groupOf({ text, folder, order, groups = [], also = [], sections = [], isOpen }) {
+    const own = [...titles.keys()].filter((place) => isIn(prefix + folder, place));
+    const inGroups = new Set();
+    const subgroups = groups.map((group) => {
+      const its = own.filter((place) => group.order.includes(place.replace(/^.*\/|\.md$/g, '')));
+      for (const place of its) inGroups.add(place);
+      return { text: group.text[locale], items: inOrder(its, group.order).map(item) };
+    });
+    const rest = inOrder(
+      own.filter((place) => !inGroups.has(place)),
+      order,
+    );
+    const isIndex = (place) => place.endsWith('/index.md');
+    const items = [
+      ...rest.filter(isIndex).map(item),
+      ...subgroups.filter(({ items }) => items.length > 0),
+      ...rest.filter((place) => !isIndex(place)).map(item),
+      ...also
+        .map((place) => prefix + place)
+        .filter((place) => titles.has(place))
+        .map(item),
+      ...sections.map(groupOf).filter((group) => group !== undefined),
+    ];
+    if (items.length === 0) return undefined;
+    const first = items[0].link ?? items[0].items[0].link;
+    // Headings lead to a page: otherwise their two buttons, one within the other, would confuse screen readers.
+    return { text: text[locale], link: first, collapsed: isOpen !== true, items };
+  }
+
+  const last = LAST.map((place) => prefix + place).filter((place) => titles.has(place));
+  return [...SECTIONS.map(groupOf).filter((group) => group !== undefined), ...last.map(item)];
+}
+
+/**
+ * The pages that TypeDoc writes have a sidebar of their own, since there are so many.
+ *
+ * @param {readonly string[]} [files]
+ * @returns {Item[]}
+ */
+export function sidebarOfApi(files = pageFiles()) {
+  const places = new Map(
+    files.filter((file) => file.startsWith(`${API_FOLDER}/`)).map((file) => [placeOf(file), file]),
+  );
+  const api = placeOf(`${API_FOLDER}/README.md`).replace(/index\.md$/, '');
+  const entries = [...places.keys()].filter(
+    (place) => place.endsWith('/index.md') && place !== `${api}index.md`,
+  );
+  const members = (entry) => {
+    const folder = entry.replace(/index\.md$/, '');
+    return [...places]
+      .filter(([place]) => place.startsWith(folder) && place !== entry)
+      .filter(([place]) => entries.every((other) => other === entry || !isBelow(place, other, folder)))
+      .map(([place, file]) => ({ text: nameOf(titleOf(file)), link: addressOf(place) }))
+      .sort((one, other) => by(one.text, other.text));
+  };
+  const isBelow = (place, other, folder) => {
+    const deeper = other.replace(/index\.md$/, '');
+    return deeper.startsWith(folder) && place.startsWith(deeper);
+  };
+  return [
+    { text: 'Reference', link: '/reference/' },
+    ...entries.map((entry) => ({
+      text: titleOf(places.get(entry)),
+      link: addressOf(entry),
+      collapsed: false,
+      items: members(entry),
+    })),
+  ];
+}
+
+/** "Class: LockService" and "Function: backoff()" without the kind. */
+const nameOf = (title) => title.replace(/^[A-Z][a-z]+( [a-z]+)?: /, '').replace(/<.*$/, '');
+
+const isInLocale = (place, locale) => (place.startsWith('zh/') ? locale === 'zh' : locale === 'en');
+
+/**
+ * All addresses in a sidebar.
+ *
+ * @param {readonly Item[]} items
+ * @returns {string[]}
+ */
+export function linksOf(items) {
+  return items.flatMap(({ link, items: inner = [] }) => [...(link ? [link] : []), ...linksOf(inner)]);
+}
+
+/**
+ * The pages that no sidebar shows.
+ *
+ * @param {readonly string[]} [files]
+ * @returns {string[]}
+ */
+export function pagesWithoutSidebar(files = pageFiles()) {
+  const shown = new Set(
+    linksOf([...sidebarOf('en', files), ...sidebarOf('zh', files), ...sidebarOfApi(files)]),
+  );
+  return files.filter((file) => {
+    const place = placeOf(file);
+    return !IN_NO_SECTION.includes(place.replace(/^zh\//, '')) && !shown.has(addressOf(place));
+  });
+}
