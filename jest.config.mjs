@@ -11,7 +11,12 @@ export default {
     // Another version, for `npm run matrix`.
     ...(process.env.IOREDIS && { '^ioredis$': process.env.IOREDIS }),
   },
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/sample-app/', '<rootDir>/examples/'],
+  modulePathIgnorePatterns: [
+    '<rootDir>/dist/',
+    '<rootDir>/build/',
+    '<rootDir>/sample-app/',
+    '<rootDir>/examples/',
+  ],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

@@ -145,7 +145,7 @@ describe('the check at start', () => {
     try {
       const atReplica = await scene.app({ redis: replica.url });
       expect(warningsOf(atReplica)).toEqual([
-        `Redis at 127.0.0.1:${replica.port} is a replica, where no lock can be taken. Give the address of its primary, or ` +
+        `Redis at 127.0.0.1:${replica.port} is a replica, where no lock can be acquired. Give the address of its primary, or ` +
           "of Sentinel: redis: { sentinels: [{ host, port }], name: 'mymaster' }.",
       ]);
       await atReplica.close();
@@ -160,7 +160,7 @@ describe('the check at start', () => {
       const atPrimary = await scene.app({ replicas: { min: 2 } });
       expect(atPrimary.log.matching('Locks are kept')[0]).toContain('noeviction, 1 replica)');
       expect(warningsOf(atPrimary)).toEqual([
-        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be taken before there are as ` +
+        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be acquired before there are as ` +
           'many. Connect replicas, or lower replicas.min.',
       ]);
     } finally {
@@ -209,7 +209,7 @@ describe('the check at start in a Redis Cluster', () => {
     const app = await scene.app({ redis: node!.url });
     expect(warningsOf(app)).toHaveLength(1);
     expect(warningsOf(app)[0]).toContain(
-      `is part of a Redis Cluster, but is used as a single server: locks whose slots other servers have can't be taken. ` +
+      `is part of a Redis Cluster, but is used as a single server: locks in slots of other servers can't be acquired. ` +
         `Give redis: { nodes: ['redis://127.0.0.1:${node!.port}'] } instead.`,
     );
   });

@@ -104,14 +104,17 @@ describe('messages that troubleshooting quotes', () => {
       .filter((text) => /\p{L}/u.test(text) && !isWritten(text, segments));
 
   it('exist in the code', () => {
-    const quotes = quotesOf('docs/operations/troubleshooting.md').filter((quote) => !FOREIGN.test(quote));
+    const folder = 'docs/operations/troubleshooting';
+    const quotes = readdirSync(join(root, folder))
+      .flatMap((name) => quotesOf(join(folder, name)))
+      .filter((quote) => !FOREIGN.test(quote));
     expect(quotes.length).toBeGreaterThan(90);
     expect(quotes.flatMap((quote) => unknown(quote).map((text) => ({ quote, text })))).toEqual([]);
   });
 
   it('are rejected if the code does not contain them', () => {
     expect(unknown('etcd … is too old for locks: use 3.5.18 or newer.')).toHaveLength(1);
-    expect(unknown('The lock "…" was held by others for the whole holdTime (… ms).')).toHaveLength(1);
-    expect(unknown('The lock "…" was held by others for the whole waitTime (… ms).')).toEqual([]);
+    expect(unknown('The lock "…" was held by another caller for the whole holdTime (… ms).')).toHaveLength(1);
+    expect(unknown('The lock "…" was held by another caller for the whole waitTime (… ms).')).toEqual([]);
   });
 });

@@ -15,16 +15,14 @@ const STORES: Readonly<Record<string, readonly Remedy[]>> = {
 };
 
 /** Rows of the table in the documentation: the store, words of the message, the advice. */
-const rows = readFileSync(new URL('../../docs/operations/troubleshooting.md', import.meta.url), 'utf8')
-  .split('## Advice by cause')[1]
-  ?.split('\n## ')[0]
-  ?.split('\n')
+const rows = readFileSync(new URL('../../docs/operations/troubleshooting/advice.md', import.meta.url), 'utf8')
+  .split('\n')
   .filter((line) => line.startsWith('| ') && !/^\| (-|store )/.test(line))
   .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim()));
 
 describe('the advice by cause', () => {
   it('is listed in the documentation completely', () => {
-    const documented = rows?.map(([store = '', , advice = '']) => `${store}: ${advice}`);
+    const documented = rows.map(([store = '', , advice = '']) => `${store}: ${advice}`);
     const known = Object.entries(STORES).flatMap(([store, remedies]) =>
       remedies.map(({ advice }) => `${store}: ${advice}`),
     );
@@ -32,7 +30,7 @@ describe('the advice by cause', () => {
   });
 
   it('belongs to the messages that the documentation names', () => {
-    for (const [store = '', causes = '', advice = ''] of rows ?? []) {
+    for (const [store = '', causes = '', advice = ''] of rows) {
       const messages = [...causes.matchAll(/`([^`]+)`/g)].map(([, message = '']) => message);
       expect(messages).not.toEqual([]);
       for (const message of messages) {
