@@ -5,10 +5,10 @@ import { checkKey } from '../model/lock-key.js';
 
 /**
  * The innermost hold of the running code, of `key` or of any key, whichever module instance granted it. For code under
- * `@Locked`, which gets no handle, and for what it calls. For keys that were acquired together it is the hold of that one key,
- * or without `key` the hold of all of them.
+ * `@Locked`, which receives no handle, and for the code it calls. For keys acquired together, it is the hold of that
+ * one key, or without `key` the hold of all of them.
  *
- * @throws LockNotHeldError if the running code holds no such lock, or no longer; LockOptionsError for an invalid key
+ * @throws LockNotHeldError if the running code does not hold such a lock; LockOptionsError for an invalid key
  */
 export function currentLock(key?: string): LockHandle {
   const hold =

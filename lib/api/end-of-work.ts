@@ -7,19 +7,19 @@ import type { LockHandle } from '../model/lock-handle.js';
 export type { CallsInFlight } from '../engine/scope.js';
 export { HandlerScope } from '../engine/scope.js';
 
-/** Releases a lock whose work has ended; resolves when the release is on its way (P22). Never rejects. */
+/** Releases a lock whose work has ended; resolves when the release has been sent (P22). Never rejects. */
 export async function releaseAfterWork(handle: LockHandle): Promise<void> {
   try {
-    // A handle that the application created itself, as for its tests, has only release().
+    // A handle that the application created itself, for example in its tests, has only `release()`.
     await (isHold(handle) ? handle.sendRelease() : handle.release());
   } catch {
-    // A custom store may throw; the outcome of the work must not be masked.
+    // A custom store may throw; that must not mask the outcome of the work.
   }
 }
 
 /**
- * For `onLost: 'throw'`: the error that replaces the result if the lock was lost before its work ended (B27). Releases the
- * lock and waits for the reply, since some losses are known only to the store.
+ * For `onLost: 'throw'`: the error that replaces the result if the lock was lost before its work ended (B27). Releases
+ * the lock and waits for the reply, since some losses are known only to the store.
  */
 export async function lossOf(handle: LockHandle, result: unknown): Promise<LockLostError | undefined> {
   const outcome = await handle.release();
@@ -36,9 +36,9 @@ export async function lossOf(handle: LockHandle, result: unknown): Promise<LockL
   return lostWithResult(error, result, handle);
 }
 
-/** The error that a caller gets instead of the result of work whose lock was lost. */
+/** The error that replaces the result of work whose lock was lost. */
 export function lostWithResult(lost: LockLostError, result: unknown, handle: LockHandle): LockLostError {
-  const error = new LockLostError(`${lost.message} The work had ended by itself; its value is in result.`, {
+  const error = new LockLostError(`${lost.message} The work completed anyway; its value is in result.`, {
     keys: lost.keys,
     reason: lost.reason,
     cause: lost,

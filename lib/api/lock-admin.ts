@@ -15,12 +15,13 @@ import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-
 import type { LockBoard, NamedHold } from '../stores/port/lock-store.js';
 
 /**
- * Inspects and breaks locks, for operators: health checks, pages, scripts. Inject it; `DistributedLockModule` provides one for
- * each `LockService`.
+ * Inspects and breaks locks, for health checks, dashboards and scripts. Inject it; `DistributedLockModule` provides one
+ * for each `LockService`.
  *
- * `inspect`, `list`, `forceRelease` and `breakHold` use the store. They throw a {@link LockOptionsError} for an invalid key or
- * option before anything is sent, a `LockUnavailableError` when the store is unreachable, and a `LockClosedError` once the
- * application has shut down what uses locks. The others return what this process knows.
+ * `inspect`, `list`, `forceRelease` and `breakHold` use the store. They throw a {@link LockOptionsError} for an invalid
+ * key or option before anything is sent, a `LockUnavailableError` when the store is unreachable, and a
+ * `LockClosedError` once the application has shut down everything that uses locks. The other methods return what this
+ * process knows.
  */
 export class LockAdmin {
   constructor(private readonly engine: LockEngine) {}
@@ -31,8 +32,8 @@ export class LockAdmin {
   }
 
   /**
-   * A page of the held locks, and a cursor for the next page. Locks that are acquired or released meanwhile may be missing or
-   * appear twice. The store scans everything under the prefix of the locks, so call this for people, not in a request's path.
+   * A page of the held locks, and a cursor for the next page. Locks acquired or released meanwhile may be missing or
+   * appear twice. The store scans all locks under the prefix, so don't call this while handling requests.
    *
    * @throws LockOptionsError for invalid options; LockUnsupportedError if the store cannot list its locks;
    * LockUnavailableError if the store is unreachable or refuses to list them
@@ -42,30 +43,32 @@ export class LockAdmin {
     return await this.request(() => this.engine.inspector.list(resolved));
   }
 
-  /** The locks that this process holds through this module instance, the oldest hold first. Sends no request. */
+  /** The locks that this process holds through this module instance, oldest hold first. Sends no request. */
   held(): readonly HeldLock[] {
     return this.engine.overview.held();
   }
 
-  /** The calls of this process that wait for a lock of this module instance, the longest wait first. Sends no request. */
+  /** The calls of this process that wait for a lock of this module instance, longest wait first. Sends no request. */
   waiting(): readonly WaitingCall[] {
     return this.engine.overview.waiting();
   }
 
-  /**
-   * The holds of this process that were lost in the last five minutes, at most 100, the newest first. Sends no request.
-   */
+  /** The holds that this process lost in the last five minutes, at most 100, newest first. Sends no request. */
   lost(): readonly LostLock[] {
     return this.engine.overview.lost();
   }
 
-  /** The state of the store and of the locks of this process, as far as this process knows. Sends no request; see {@link probe}. */
+  /**
+   * The state of the store and of this process's locks, as far as this process knows. Sends no request; see
+   * {@link probe}.
+   */
   status(): LockStatus {
     return this.engine.overview.status();
   }
 
   /**
-   * Sends a request to the store and returns the {@link status} after it. Never throws; takes as long as a request may take.
+   * Sends a request to the store and returns the {@link status} after it. Never throws; takes as long as a request may
+   * take.
    */
   async probe(): Promise<LockStatus> {
     await this.engine.overview.probe();
@@ -73,9 +76,10 @@ export class LockAdmin {
   }
 
   /**
-   * Breaks the lock for all its holders: all readers, or all permits of a semaphore. The next waiter gets it. The holder's work
-   * goes on; its handle reports the loss, but only fencing tokens keep it from writing. Returns whether the lock was held;
-   * then there is a `broken` event and, with `by`, a log line. To break one hold, use {@link breakHold}.
+   * Breaks the lock for all its holders: all readers, or all permits of a semaphore. The next waiter acquires it. The
+   * holder's work continues and its handle reports the loss, but only fencing tokens prevent its writes. Returns
+   * whether the lock was held; if so, emits a `broken` event and, with `by`, logs a line. To break one hold, use
+   * {@link breakHold}.
    */
   async forceRelease(key: string, options: LockBreakOptions = {}): Promise<boolean> {
     const by = checkBreakOptions('forceRelease()', options);
@@ -83,11 +87,11 @@ export class LockAdmin {
   }
 
   /**
-   * Breaks only one hold: the one with this `owner`, this `token`, or both, such as a holder that {@link inspect} returned. A
-   * hold that began since then stays, and so do other readers, or permits of a semaphore. The store compares and breaks in one
+   * Breaks only one hold: the one with this `owner`, this `token`, or both, such as a holder that {@link inspect}
+   * returned. Later holds, other readers and other permits of a semaphore stay. The store compares and breaks in one
    * step.
    *
-   * The holder's work goes on, as with {@link forceRelease}.
+   * The holder's work continues, as with {@link forceRelease}.
    *
    * @throws LockOptionsError for invalid options, or without an owner and a token
    */
@@ -106,7 +110,7 @@ export class LockAdmin {
   }
 }
 
-/** The events of this process, and the place where processes publish their state, which is undefined if the store has none. */
+/** The events of this process, and the board on which processes publish their state (undefined if the store has none). */
 export function sourcesOf(admin: LockAdmin): {
   readonly events: Observable<LockEvent>;
   readonly board: LockBoard | undefined;

@@ -27,11 +27,12 @@ import { lossOf } from './end-of-work.js';
 export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
 
 /**
- * Acquires locks. Inject it; `DistributedLockModule` provides it. `LockAdmin` inspects and breaks them.
+ * Acquires locks. Inject it; `DistributedLockModule` provides it. To inspect and break locks, inject `LockAdmin`.
  *
- * Every method throws a {@link LockOptionsError} for an invalid key or option before anything is sent. Methods that use the
- * store (`withLock`, `acquire`, `tryAcquire`, `isLocked`) also throw a `LockUnavailableError` when it is unreachable, and a
- * `LockClosedError` once the application has shut down what uses locks. The others return what this process knows.
+ * Every method throws a {@link LockOptionsError} for an invalid key or option before anything is sent. Methods that use
+ * the store (`withLock`, `acquire`, `tryAcquire`, `isLocked`) also throw a `LockUnavailableError` when it is
+ * unreachable, and a `LockClosedError` once the application has shut down everything that uses locks. The other methods
+ * return what this process knows.
  */
 export class LockService {
   constructor(
@@ -46,14 +47,15 @@ export class LockService {
   }
 
   /**
-   * Runs `fn` under the lock, releases the lock when its promise settles, and returns or throws what `fn` does. Acquiring the
-   * same key again inside `fn` is re-entry. Several keys are acquired all or none, and are one lock to `fn`.
+   * Runs `fn` under the lock, releases the lock when its promise settles, and returns or throws what `fn` does.
+   * Acquiring the same key again inside `fn` re-enters the lock. Several keys are acquired all or none, and `fn` holds
+   * them as one lock.
    *
-   * It returns when the release is on its way to the store and does not wait for the reply, unless `onLost` is `'throw'`.
-   * Later calls of this service already see the lock as released.
+   * It returns when the release has been sent and does not wait for the reply, unless `onLost` is `'throw'`. Later
+   * calls of this service already see the lock as released.
    *
-   * @throws LockTimeoutError if others held the lock until `waitTime` ended; LockQueueFullError if `maxWaiting` callers are
-   * waiting already; whatever `fn` throws
+   * @throws LockTimeoutError if the lock was still held when `waitTime` ended; LockQueueFullError if `maxWaiting`
+   * callers are waiting already; whatever `fn` throws
    */
   async withLock<T>(key: LockKey, fn: LockedWork<T>): Promise<T>;
   async withLock<T>(key: LockKey, options: LockOptions, fn: LockedWork<T>): Promise<T>;
@@ -84,7 +86,7 @@ export class LockService {
       const outcome = isTraced(holdChannel)
         ? traceHold(this.engine.instance, hold, () => callInScope(scope, fn, hold))
         : callInScope(scope, fn, hold);
-      // Synchronous work costs no promise and no turn of the microtask queue.
+      // Synchronous work costs no promise and no microtask.
       result = isPromiseLike(outcome) ? await outcome : outcome;
     } finally {
       scope.open = false;
@@ -92,7 +94,7 @@ export class LockService {
         const sent = hold.sendRelease();
         if (sent !== undefined) await sent;
       } catch {
-        // A custom store may throw; the outcome of the work must not be masked.
+        // A custom store may throw; that must not mask the outcome of the work.
       }
     }
     if (resolved.onLost === 'report') return result;
@@ -102,11 +104,11 @@ export class LockService {
   }
 
   /**
-   * Acquires the lock; the caller has to `release()` it, or declares the handle with `await using`. The caller's code runs in
-   * the scope of the lock only inside `handle.run(fn)`.
+   * Acquires the lock; the caller has to `release()` it, or declare the handle with `await using`. Only code inside
+   * `handle.run(fn)` runs in the scope of the lock.
    *
-   * @throws LockTimeoutError if others held the lock until `waitTime` ended; LockQueueFullError if `maxWaiting` callers are
-   * waiting already
+   * @throws LockTimeoutError if the lock was still held when `waitTime` ended; LockQueueFullError if `maxWaiting`
+   * callers are waiting already
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     let resolved: ResolvedLockOptions | undefined;
@@ -120,7 +122,7 @@ export class LockService {
     }
   }
 
-  /** Like `acquire`, but `waitTime` defaults to 0, a single attempt, and the result is null if others hold the lock. */
+  /** Like `acquire`, but `waitTime` defaults to 0, a single attempt, and the result is null if the lock is held. */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
@@ -140,8 +142,8 @@ export class LockService {
   }
 
   /**
-   * The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. For keys that were
-   * acquired together it is the hold of that one key, or without `key` the hold of all of them.
+   * The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. For keys acquired
+   * together, it is the hold of that one key, or without `key` the hold of all of them.
    */
   current(key?: string): LockHandle | undefined {
     return this.engine.current(key === undefined ? undefined : checkKey('current()', key));
@@ -150,8 +152,8 @@ export class LockService {
   /**
    * Call it before a step that must not happen without the lock.
    *
-   * @throws LockLostError if the hold of this async context was lost; LockNotHeldError if it has none of this key, or if the
-   * store has to confirm the hold first (see {@link LockHandle.isHeld})
+   * @throws LockLostError if the hold of this async context was lost; LockNotHeldError if this async context has no
+   * hold of the key, or if the store has to confirm the hold first (see {@link LockHandle.isHeld})
    */
   assertHeld(key: string): void {
     const hold = this.engine.owned(checkKey('assertHeld()', key));
@@ -173,13 +175,13 @@ export class LockService {
     }
   }
 
-  /** The time of a call; undefined if no one observes calls. */
+  /** The time of a call; undefined if nothing observes calls. */
   private get timeIfObserved(): MonotonicMs | undefined {
     const { hub, clock } = this.engine;
     return hub.observed ? clock.monotonic() : undefined;
   }
 
-  /** The error of a call that got no lock. */
+  /** The error of a call that failed to acquire a lock. */
   private failed(
     error: unknown,
     key: LockKey,
@@ -194,7 +196,7 @@ export class LockService {
         this.engine.reporter.ended(outcome, { ...options, key: first }, calledAt);
       }
     }
-    // Most errors are created in a timer; a trace from here leads to the caller.
+    // Most errors are created in a timer; a stack trace from here leads to the caller.
     if (error instanceof LockError) Error.captureStackTrace(error);
     return originate(error, this);
   }
@@ -210,7 +212,7 @@ function engineOf(service: LockService): LockEngine | undefined {
   return (service as unknown as { readonly engine?: LockEngine }).engine;
 }
 
-/** Acquires a lock, or several, and traces that if anyone subscribes. */
+/** Acquires one or several locks, and traces the call if there are subscribers. */
 function acquire(engine: LockEngine, keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
   if (!isTraced(acquireChannel)) return acquireUntraced(engine, keys, options);
   const { instance } = engine;
@@ -225,7 +227,7 @@ function acquireUntraced(
   return typeof keys === 'string' ? engine.acquire(keys, options) : engine.acquireAll(keys, options);
 }
 
-/** A hold that its caller has to release. */
+/** A hold that the caller must release. */
 function opened(hold: Hold | MultiHold, site: CallSite): LockHandle {
   hold.open(site);
   return hold;

@@ -137,7 +137,7 @@ export function resolveFactoryOptions(options: LockDashboardFactoryOptions): Res
       `${WHERE}: a factory can't return ${misplaced}. ` +
         (misplaced === 'page'
           ? 'Import forRoot({ page: false }) where there is no page.'
-          : 'imports goes beside useFactory (useClass, useExisting).'),
+          : 'imports belongs next to useFactory (useClass, useExisting).'),
     );
   }
   const resolved = resolveDashboardOptions(options);

@@ -11,7 +11,8 @@ import { ANSWER_GRACE } from './time-limits.js';
 import { isFull, ONCE, RetryingAcquire, tryOnce } from './try-acquire.js';
 
 /**
- * Acquires one lock, or throws: a hold of the calling code is re-entered; otherwise the caller waits in the queue of the key.
+ * Acquires one lock, or throws: a hold of the calling code is re-entered; otherwise the caller waits in the queue of
+ * the key.
  *
  * @param startedAt when the call began
  */
@@ -24,7 +25,7 @@ export function acquire(
 ): Promise<Hold> {
   options.signal?.throwIfAborted();
   const scope = scopeOfCaller();
-  // The short way of nearly all callers: they hold nothing, and the store has been started.
+  // The fast path of nearly all callers: they hold nothing, and the store has been started.
   if (!engine.isStarted || scope !== undefined) return acquireInScope(engine, key, options, startedAt);
   checkMinimumHold(engine.session, options.holdAtLeast);
   return acquireAnew(engine, new PendingAcquire(engine, key, options, startedAt, scope, now));
@@ -43,7 +44,7 @@ async function acquireInScope(
     inner?.keepFor(options.holdAtLeast);
     if (inner !== undefined) return inner;
   }
-  // Aborted in the moment in which the re-entry that it waited for became a fresh acquisition.
+  // Aborted at the moment when the re-entry it waited for became a fresh acquisition.
   options.signal?.throwIfAborted();
   const now = engine.clock.monotonic();
   return await acquireAnew(engine, new PendingAcquire(engine, key, options, startedAt, scopeOfCaller(), now));
@@ -62,8 +63,8 @@ function acquireAnew(engine: LockEngine, caller: PendingAcquire): Promise<Hold> 
 }
 
 /**
- * Resolves when the session has connected or has failed to; rejects when the call's time or signal ends before (B10). The
- * only try of `waitTime: 0` may take as long as it takes.
+ * Resolves when the session has connected or failed to; rejects if the call's time or signal ends first (B10). The
+ * single attempt of `waitTime: 0` has no time limit.
  */
 export async function whenStarted(
   engine: LockEngine,
@@ -88,7 +89,9 @@ export async function whenStarted(
   await wait.promise;
 }
 
-/** @throws LockUnsupportedError if the store can't keep a lock for that long after its process has ended; sends nothing */
+/**
+ * @throws LockUnsupportedError if the store can't keep a lock for that long after its process has ended; sends nothing
+ */
 export function checkMinimumHold(session: LockStoreSession, holdAtLeast: number): void {
   const why = holdAtLeast > 0 ? session.whyTooLong?.(holdAtLeast) : undefined;
   if (why !== undefined) {

@@ -2,21 +2,24 @@ import type { Clock } from '../common/clock.js';
 
 /** Where code called a method of the service. */
 export interface CallSite {
-  /** Left out if it was not captured. */
+  /** Absent if it was not captured. */
   readonly stack?: string;
 }
 
-/** Frames of this library on top, and how many are kept in all: the first outside may be a helper of the application. */
+/**
+ * Frames of this library on top, and the number kept in total: the first outside frame may be a helper of the
+ * application.
+ */
 const OWN_FRAMES = 2;
 const FRAMES = OWN_FRAMES + 4;
 
-/** Captures per second at most, since each takes more than a microsecond. */
+/** The most captures per second, since each takes more than a microsecond. */
 const MOST = 1_000;
 const SECOND = 1_000;
 
 const UNKNOWN: CallSite = {};
 
-/** Captures where `acquire()` was called, for people who look for a missing `release()`. */
+/** Captures where `acquire()` was called, to help find a missing `release()`. */
 export class CallSites {
   private since = -Infinity;
   private count = 0;
@@ -48,7 +51,10 @@ export class CallSites {
   }
 }
 
-/** The calls outside of the library, innermost first, such as `at Orders.ship (/app/orders.js:12:30)`; made only when read. */
+/**
+ * The calls outside of the library, innermost first, such as `at Orders.ship (/app/orders.js:12:30)`. Formatted only
+ * when read.
+ */
 export function callsOf({ stack = '' }: CallSite): readonly string[] {
   return stack
     .split('\n')

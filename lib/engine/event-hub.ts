@@ -16,19 +16,19 @@ export function harmless(log: EngineLog): EngineLog {
   const attempt = (level: 'log' | 'warn') => (message: string) => {
     callListener(
       () => context.run((): unknown => log[level](message)),
-      () => undefined, // there is nowhere left to say so
+      () => undefined, // there is no log left to report it
     );
   };
   return { log: attempt('log'), warn: attempt('warn') };
 }
 
-/** Delivers events to subscribers. A listener that throws reaches neither the engine nor the process. */
+/** Delivers events to subscribers. A listener that throws affects neither the engine nor the process. */
 export class EventHub {
   readonly events: Observable<LockEvent>;
   private readonly subscribers = new Set<Subscriber<LockEvent>>();
   /** The async context in which listeners run. */
   readonly context = new DetachedContext();
-  /** How many subscribers there are: every hold asks. */
+  /** The number of subscribers. A counter, because every hold reads it. */
   private listeners = 0;
   private isOver = false;
 
@@ -51,7 +51,7 @@ export class EventHub {
     });
   }
 
-  /** Whether an event would reach anybody. Ask before you make one. */
+  /** Whether an event has any recipient. Check it before creating one. */
   get observed(): boolean {
     return this.listeners > 0 || eventChannel.hasSubscribers;
   }
@@ -61,7 +61,7 @@ export class EventHub {
     if (this.listeners > 0) this.context.call(this.deliver, event);
   }
 
-  /** Completes all subscriptions, also later ones. */
+  /** Completes all subscriptions, including later ones. */
   complete(): void {
     this.isOver = true;
     if (this.listeners > 0) this.context.call(this.deliver, undefined);
@@ -88,7 +88,7 @@ export class EventHub {
 type Listener<T> = Partial<Observer<T>> | ((value: T) => void);
 type Warn = (message: string) => void;
 
-/** What operators call on their source or replace in it. */
+/** The parts of a source that operators call or replace. */
 interface Source {
   readonly source?: Source;
   lift(operator: unknown): Observable<unknown>;
@@ -99,8 +99,9 @@ interface Source {
 const plain = Observable.prototype as unknown as Source;
 
 /**
- * An Observable whose listeners can't end the process. rxjs rethrows errors of listeners, and errors that nobody handles, from
- * a timer; here both become a log line. The same holds for what operators return: `lift` guards most of them, `pipe` the rest.
+ * An Observable whose listeners can't end the process. From a timer, rxjs rethrows errors of listeners and unhandled
+ * errors; here both become a log line. So do those of derived Observables: `lift` guards most operators, `pipe` the
+ * rest.
  */
 export class GuardedObservable<T> extends Observable<T> {
   constructor(
@@ -154,12 +155,12 @@ class GuardedSubscriber<T> extends Subscriber<T> {
     try {
       super.unsubscribe();
     } catch (error) {
-      this.warn?.(`What ends a subscription to lock events threw: ${textOf(error)}`);
+      this.warn?.(`The teardown of a subscription to lock events threw: ${textOf(error)}`);
     }
   }
 }
 
-/** The constructor is rxjs's own, which its types mark as internal. */
+/** The constructor is that of rxjs, which its types mark as internal. */
 const Guard = GuardedSubscriber as unknown as new <T>(observer: Observer<T>) => GuardedSubscriber<T>;
 
 function guardedObserver<T>(
@@ -181,7 +182,7 @@ function guardedObserver<T>(
     error: (reason: unknown) => {
       const { error } = given;
       if (typeof error !== 'function')
-        warn(`A subscription to lock events ended with an error that nobody handles: ${textOf(reason)}`);
+        warn(`A subscription to lock events ended with an unhandled error: ${textOf(reason)}`);
       else
         call(
           () => given.error?.(reason),
@@ -205,7 +206,7 @@ function guarded(result: unknown, warn: Warn | undefined): unknown {
   const subscribe = (made as Source).subscribe.bind(made);
   const guard = new GuardedObservable<unknown>(warn, subscribe);
   if (!('connect' in made)) return guard;
-  // A connectable Observable, which has to stay one: new for each call, so that it may be changed.
+  // A connectable Observable, which must stay one. It is new for each call, so it may be modified.
   return Object.defineProperty(made, 'subscribe', { value: guard.subscribe.bind(guard) });
 }
 
@@ -215,7 +216,7 @@ function warnOf(observable: Source): Warn | undefined {
   return observable.source === undefined ? undefined : warnOf(observable.source);
 }
 
-/** The type of an event. Operators may have mapped it to anything else. */
+/** The type of an event. Operators may have mapped the event to anything else. */
 function nameOf(value: unknown): string {
   const isEvent = typeof value === 'object' && value !== null && 'type' in value;
   return isEvent && typeof value.type === 'string' ? `"${value.type}"` : 'a value';
@@ -225,14 +226,17 @@ type SignalListener = Parameters<AbortSignal['addEventListener']>[1];
 type Options = Parameters<AbortSignal['addEventListener']>[2];
 type Handler = AbortSignal['onabort'];
 
-/** An `AbortController` for a signal of the user. Node ends the process when an abort listener throws, so that each is guarded. */
+/**
+ * An `AbortController` for a signal passed to the user. Every listener is guarded: Node ends the process when one
+ * throws.
+ */
 export function guardedController(failed: (error: unknown) => void): AbortController {
   const controller = new AbortController();
   const { signal } = controller;
   // One guard per listener, so that adding twice and removing work.
   const guards = new WeakMap<object, (event: Event) => void>();
   const guardOf = (listener: unknown): SignalListener => {
-    // Node reports what is wrong with anything else.
+    // Node reports invalid listeners.
     if ((typeof listener !== 'object' && typeof listener !== 'function') || listener === null)
       return listener as SignalListener;
     const known = guards.get(listener);
@@ -276,7 +280,7 @@ function notify(listener: object, signal: AbortSignal, event: Event): unknown {
   return (listener as { handleEvent(event: Event): unknown }).handleEvent(event);
 }
 
-/** Calls a user's listener. What it throws or rejects with goes to `failed`: otherwise Node would end the process. */
+/** Calls a user's listener. Errors and rejections go to `failed`; otherwise Node would end the process. */
 function callListener(listener: () => unknown, failed: (error: unknown) => void): void {
   try {
     const outcome = listener();
@@ -286,16 +290,16 @@ function callListener(listener: () => unknown, failed: (error: unknown) => void)
   }
 }
 
-/** What was thrown, and where, since nothing else leads to the listener. */
+/** The error, and where it was thrown, since nothing else leads to the listener. */
 export function textOf(error: unknown): string {
   try {
     return `${String(error)}${placeOf(error)}`;
   } catch {
-    return 'something that has no text';
+    return 'a value without a text';
   }
 }
 
-/** The innermost frame of its stack. */
+/** The innermost stack frame. */
 function placeOf(error: unknown): string {
   const stack: unknown = error instanceof Error ? error.stack : undefined;
   const [, place] = (typeof stack === 'string' ? /\n\s+(at [^\n]+)/.exec(stack) : null) ?? [];

@@ -6,7 +6,7 @@ import type { Lease } from './lease.js';
 import type { FailedExtension } from './leases.js';
 import { Deadline, type WaitOptions } from './pending-acquire.js';
 
-/** Extends the leases of holds once; rejects if the store could not be asked. */
+/** Extends the leases of holds once; rejects if the store did not reply. */
 export async function extendOrThrow(
   { leases, reporter }: LockEngine,
   holds: readonly (EventSubject & { readonly lease: Lease })[],
@@ -21,8 +21,8 @@ export async function extendOrThrow(
 }
 
 /**
- * Extends leases for a waiting caller, and retries until `waitTime` is over (B10). Resolves also if one of them turned out to
- * be lost; rejects with the signal's reason, or because the store could not be asked.
+ * Extends leases for a waiting caller, and retries until `waitTime` ends (B10). Also resolves if one of them turned out
+ * to be lost; rejects with the signal's reason, or if the store did not reply.
  */
 export function extendInTime(
   engine: LockEngine,
@@ -61,9 +61,9 @@ export function extendInTime(
       });
     });
   };
-  /** Resolves when the wait has ended and no request is under way. */
+  /** Resolves when the wait has ended and no request is in flight. */
   const run = async (): Promise<void> => {
-    // The only request of `waitTime: 0` may take as long as it takes.
+    // The single request of `waitTime: 0` has no time limit.
     if (isLast) wait.listen();
     else wait.begin();
     for (let failures = 0; !wait.isSettled; failures += 1) {

@@ -35,20 +35,20 @@ export class Hold implements ScopeOwner, LeaseHolder {
     readonly heldFrom: MonotonicMs,
     readonly operation: string,
     readonly label: string | undefined,
-    /** How many may hold the lock at once, as this hold's caller requested. */
+    /** How many can hold the lock at once, as this hold's caller requested. */
     readonly limit = lease.limit,
   ) {
     this.key = lease.key;
     this.acquiredAt = lease.wallClockAt(heldFrom);
   }
 
-  /** Where branches of this hold's scope re-enter it. */
+  /** The queue of branches of this hold's scope that re-enter it. */
   get reentry(): ReentryQueue {
     this.reentries ??= new ReentryQueue(this);
     return this.reentries;
   }
 
-  /** A hold inside this one, with the same token: it is the same acquisition (B50). */
+  /** A hold inside this one, with the same token because it is the same acquisition (B50). */
   inner(limit: number): Hold {
     const { engine, lease, token, heldFrom, operation, label } = this;
     return new Hold(engine, lease, this, token, heldFrom, operation, label, limit);
@@ -63,12 +63,12 @@ export class Hold implements ScopeOwner, LeaseHolder {
     return key === this.key ? this : undefined;
   }
 
-  /** The caller gets the handle, and has to release it. */
+  /** The caller receives the handle and must release it. */
   open(site: CallSite): void {
     this.opened = site;
   }
 
-  /** It was granted just now, and its lock stays held for so many ms at least (`holdAtLeast`). */
+  /** The lock was granted just now and stays held for at least this many ms (`holdAtLeast`). */
   keepFor(ms: number): void {
     if (ms > 0) this.lease.keepUntil(later(this.engine.clock.monotonic(), ms));
   }
@@ -118,19 +118,19 @@ export class Hold implements ScopeOwner, LeaseHolder {
     this.assertGood();
     if (this.engine.leases.isSure(this.lease)) return;
     const error = new LockNotHeldError(
-      `The lock "${this.key}" may be over: the wall clock of this machine jumped ahead, as it does when the machine was suspended. The store is being asked; look again in a moment, or stop the work.`,
+      `The lock "${this.key}" may have expired: the wall clock of this machine jumped ahead, as after a suspension. The store is being asked to confirm it; check again in a moment, or stop the work.`,
       { keys: this.keys },
     );
     throw originate(error, this.engine);
   }
 
-  /** Throws if it is known to be lost or released. */
+  /** Throws if the hold is known to be lost or released. */
   assertGood(): void {
     const lost = this.lostError;
     if (lost !== undefined) throw originate(lost, this.engine);
     if (this.released) {
       const error = new LockNotHeldError(
-        `The lock "${this.key}" was released before this call. Do the work before release(), or take the lock again.`,
+        `The lock "${this.key}" was released before this call. Do the work before release(), or acquire the lock again.`,
         { keys: this.keys },
       );
       throw originate(error, this.engine);
@@ -154,7 +154,10 @@ export class Hold implements ScopeOwner, LeaseHolder {
     return promiseOf(this.outcome);
   }
 
-  /** Releases it without waiting for the reply (P22). Resolves when the request was sent; undefined if it was, or none is needed. */
+  /**
+   * Releases the hold without waiting for the reply (P22). Resolves when the request has been sent; undefined if it has
+   * been sent already, or none is needed.
+   */
   sendRelease(): Promise<unknown> | undefined {
     this.outcome ??= this.end(true);
     if (this.outcome === RELEASED) return undefined;
@@ -185,7 +188,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
     await this.release();
   }
 
-  /** What logs and JSON show of it. */
+  /** What logs and JSON show of the hold. */
   toJSON(): object {
     const { key, token, isHeld, remaining, acquiredAt } = this;
     return { key, token, isHeld, remaining, acquiredAt };
@@ -205,7 +208,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
     this.reentries?.lose(error);
   }
 
-  /** The hold around this one ended while this one's work still ran. */
+  /** The outer hold ended while the work of this one was still running. */
   outlivedOuter(): void {
     this.loseTo(
       new LockLostError(
@@ -218,12 +221,12 @@ export class Hold implements ScopeOwner, LeaseHolder {
 }
 
 /**
- * Admits branches that re-enter one hold: one at a time and in order (B52), except readers, who share. Every hold has its own,
- * so that a branch that is inside may go deeper.
+ * Admits branches that re-enter one hold: one at a time and in order (B52), except readers, which may be inside
+ * together. Every hold has its own queue, so that a branch inside may re-enter further.
  */
 class ReentryQueue {
   private readonly inside: Hold[] = [];
-  /** Branches that wait, with their limits. */
+  /** Waiting branches, with their limits. */
   private waits: Map<Deadline<Hold | undefined>, number> | undefined;
 
   constructor(private readonly outer: Hold) {}
@@ -234,7 +237,7 @@ class ReentryQueue {
     return this.admit(limit);
   }
 
-  /** The wait ends with the inner hold, or with undefined when the outer hold is over. */
+  /** The wait ends with the inner hold, or with undefined when the outer hold ends. */
   queue(wait: Deadline<Hold | undefined>, limit: number): void {
     (this.waits ??= new Map()).set(wait, limit);
     wait.begin();
@@ -253,13 +256,13 @@ class ReentryQueue {
     this.admitNext();
   }
 
-  /** The lease was lost: inner holds are lost, too, and waiting branches have to acquire the lock anew. */
+  /** The lease was lost: inner holds are lost too, and waiting branches have to acquire the lock anew. */
   lose(error: LockLostError): void {
     for (const inner of [...this.inside]) inner.loseTo(error);
     this.acquireAnew();
   }
 
-  /** The outer hold is over: the same, with an error of their own. */
+  /** The outer hold ended: the same, but inner holds get a specific error. */
   close(): void {
     for (const inner of this.inside.splice(0)) inner.outlivedOuter();
     this.acquireAnew();

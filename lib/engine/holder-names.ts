@@ -7,9 +7,9 @@ import type { PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, LATEST_OUTCOME } from './time-limits.js';
 
 /**
- * Names the holder in the error of a caller whose wait has ended, if the store answers in the time that is left (B10). Not
- * for `waitTime: 0` and callers that skip, which would need twice the requests; nor for one of several keys, which has to
- * release the others first.
+ * Names the holder in the error of a caller whose wait has ended, if the store replies in the remaining time (B10). Not
+ * for `waitTime: 0` and callers that skip, which would need twice the requests; nor for one of several keys, whose call
+ * has to release the others first.
  */
 export function withHolder(
   context: LockEngine,
@@ -44,7 +44,7 @@ async function nameHolder(
   return holder === undefined ? error : reporter.withHolder(error, holder);
 }
 
-/** Never rejects: the error is of use without it. */
+/** Never rejects: the error is useful without the holder. */
 async function storedHolder(
   { session, clientId, leases }: LockEngine,
   key: string,
@@ -58,7 +58,7 @@ async function storedHolder(
     const own = holders.filter(({ owner }) => isOwn(owner)).map(({ owner }) => owner);
     const leasesHere = own.length === 0 ? [] : [...leases.all].filter(({ owner }) => own.includes(owner));
     const here = leasesHere.flatMap((lease) => lease.holders);
-    // The store knows the grant, this process the hold that uses it.
+    // The store knows the grant; this process knows the hold that uses it.
     if (here.length > 0) return { ...holderAmong(here, clientId), others };
     const { owner, token, since, label } = oldest;
     return {
@@ -75,7 +75,7 @@ async function storedHolder(
   }
 }
 
-/** The hold of this process that others wait for; a handle that `acquire()` opened comes first. */
+/** The hold of this process that other callers wait for; a handle opened by `acquire()` comes first. */
 export function holderAmong(holds: readonly LeaseHolder[], clientId: string): KnownHolder {
   const hold = holds.find(({ opened }) => opened !== undefined) ?? holds[0];
   return {

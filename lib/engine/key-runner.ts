@@ -20,13 +20,13 @@ import { ANSWER_GRACE, CLAIM_LEASE, POLL, POLL_JITTER } from './time-limits.js';
 
 const MICROTASK = Promise.resolve();
 
-/** For how many turns of the microtask queue a lease of readers stays idle: a reader may be that many `await`s away. */
+/** For how many microtask turns a lease of readers stays idle: a reader may be that many `await`s away. */
 const LINGERING = 8;
 
 /** All keys that callers of this process wait for, or hold and may pass on. */
 export class KeyRunners {
   private readonly runners = new Map<string, KeyRunner>();
-  /** By the owners of their queue entries. */
+  /** Keyed by the owners of queue entries. */
   private readonly owners = new Map<OwnerId, KeyRunner>();
 
   constructor(private readonly engine: LockEngine) {}
@@ -35,7 +35,7 @@ export class KeyRunners {
     this.open(caller.key).join(caller);
   }
 
-  /** Lets the next callers wait behind a hold that was acquired without standing in line. */
+  /** Lets the next callers wait for a hold that was acquired outside of the line. */
   adopt(lease: Lease): void {
     if (lease.state === 'held') this.open(lease.key).adopt(lease);
   }
@@ -52,21 +52,21 @@ export class KeyRunners {
     return [...(this.runners.get(key)?.machine.waiting ?? [])];
   }
 
-  /** The callers that a queue entry of this process stands for. */
+  /** The callers that a queue entry of this process represents. */
   callersAt(owner: OwnerId): readonly PendingAcquire[] {
     const machine = this.owners.get(owner)?.machine;
     const entry = machine?.queue.entryOf(owner);
     return entry === undefined ? [] : (machine?.callersAt(entry) ?? []);
   }
 
-  /** Owners that the store has not answered yet, so that it may grant them the lock; with their keys. */
+  /** Owners of pending requests, which the store may grant; with their keys. */
   get unanswered(): readonly (readonly [OwnerId, string])[] {
     const isAsking = ([owner, { machine }]: readonly [OwnerId, KeyRunner]): boolean =>
       machine.queue.entryOf(owner)?.isAsking === true;
     return [...this.owners].filter(isAsking).map(([owner, { key }]) => [owner, key] as const);
   }
 
-  /** Handles a message of the store about an owner, if that has a queue entry. */
+  /** Handles a message of the store about an owner, if the owner has a queue entry. */
   handleFor(
     owner: OwnerId,
     event: (
@@ -88,7 +88,7 @@ export class KeyRunners {
     return entry !== undefined && queue?.resumes(entry, this.engine.clock.monotonic()) === true;
   }
 
-  /** Every queue entry asks again. */
+  /** Every queue entry requests again. */
   pollNow(): void {
     for (const runner of this.runners.values()) {
       runner.handle((machine, now) => {
@@ -119,7 +119,7 @@ export class KeyRunners {
   }
 }
 
-/** Carries out what the machine of one key decides: requests, timers, holds and errors. Events that nest wait their turn. */
+/** Carries out what the machine of one key decides: requests, timers, holds and errors. Nested events wait their turn. */
 export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
@@ -128,7 +128,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   readonly canReserve: boolean;
   readonly leases: Leases;
   private isHandling = false;
-  /** Events that came while another one was handled, and what users hear of that one. */
+  /** Events that came while another one was handled, and notifications of users about that one. */
   private next: (() => void)[] | undefined;
   private whenIdle: (() => void)[] | undefined;
 
@@ -179,7 +179,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  /** Hands the lock to the next caller of this process, if there is one that may have it. */
+  /** Hands the lock to the next caller of this process, if one may have it. */
   holdEnded(lease: Lease, now: MonotonicMs): boolean {
     if (this.isHandling) return false;
     this.isHandling = true;
@@ -190,7 +190,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     }
   }
 
-  /** Keeps the lease for readers who are about to come back, if it may; resolves with what becomes of it. */
+  /** Keeps the lease for readers that are about to come back, if possible; resolves with its outcome. */
   linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
     if (this.isHandling || !this.machine.linger(lease, now)) return undefined;
     lease.lingering = this.releaseSoon(lease);
@@ -217,7 +217,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     this.machine.leaseChanged();
   }
 
-  /** Another caller is about to ask the store for this key without standing in line. */
+  /** Another caller is about to request this key outside of the line. */
   returnIdle(): void {
     this.handle((machine, now) => {
       machine.returnIdle(now);
@@ -242,7 +242,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  /** Resolves when nothing of this key is on its way out of the store any more. */
+  /** Resolves when no withdrawal or release of this key is pending. */
   async idle(): Promise<void> {
     while (this.machine.queue.isAnyLeaving) {
       await new Promise<void>((resolve) => {
@@ -280,12 +280,12 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   // What is known
 
-  /** Whether the store need not be asked for a caller with that limit: it can only answer that the lock is held. */
+  /** Whether the store need not be asked for a caller with this limit, as it could only reply that the lock is held. */
   keepsOut(limit: number): boolean {
     return this.machine.keepsOut(limit, this.engine.clock.monotonic());
   }
 
-  /** As far as it is known. */
+  /** Undefined if unknown. */
   get holderLeaseLeft(): LeaseLeft | undefined {
     const { engine, machine } = this;
     const [lease] = machine.leases;
@@ -293,12 +293,12 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     return engine.leaseLeft(machine.queue.holderLeaseLeft(engine.clock.monotonic()));
   }
 
-  /** The lease of that owner, if a hold uses it. */
+  /** The lease of this owner, if a hold uses it. */
   leaseOf(owner: string): Lease | undefined {
     return this.machine.leases.find((lease) => lease.owner === owner && !lease.isParked);
   }
 
-  /** The hold of this process that keeps its own callers waiting; one that was opened by `acquire()` comes first. */
+  /** The hold of this process that blocks the waiting callers; one opened by `acquire()` comes first. */
   get ownHolder(): KnownHolder | undefined {
     const holds = this.machine.leases.flatMap(({ holders }) => holders);
     return holds.length === 0 ? undefined : holderAmong(holds, this.engine.clientId);
@@ -533,7 +533,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 }
 
 /**
- * The caller gets the lock. Emit its `granted` event next.
+ * The caller acquires the lock. Emit its `granted` event next.
  *
  * @param from when the hold begins
  */
@@ -547,11 +547,11 @@ export function startHold(
   const hold = new Hold(engine, lease, undefined, token, from, caller.operation, caller.label);
   lease.take(hold);
   if (caller.holdAtLeast > 0) hold.keepFor(caller.holdAtLeast);
-  // Before listeners hear of it: one that aborts the wait then comes too late.
+  // Before listeners are notified: one that aborts the wait then comes too late.
   caller.succeed(hold);
 }
 
-/** A store of the user's may answer anything. */
+/** A custom store may reply anything. */
 function checkReply(reply: AcquireReply): void {
   if (reply.outcome === 'granted') checkToken(reply.token);
 }

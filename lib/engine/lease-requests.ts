@@ -15,8 +15,8 @@ import type { LockEngine } from './lock-engine.js';
 import { renew } from './watchdog.js';
 
 /**
- * Leases whose holds have ended, but whose locks stay held for `holdAtLeast`. The store keeps them even if this process dies;
- * otherwise this process releases them in time, so that the next waiter is woken at once.
+ * Leases whose holds have ended, but whose locks stay held for `holdAtLeast`. The store keeps them even if this process
+ * dies; otherwise this process releases them in time, so that the next waiter is woken at once.
  */
 export class DelayedReleases {
   private readonly kept = new Map<OwnerId, KeptLease>();
@@ -30,7 +30,7 @@ export class DelayedReleases {
   }
 
   /**
-   * Has the lease end at that time instead of now.
+   * Lets the lease end at this time instead of now.
    *
    * @param wasSure whether the store surely has the lease
    */
@@ -65,7 +65,7 @@ export class DelayedReleases {
   }
 }
 
-/** A delayed release, and the request that has the store end the lease in time. */
+/** A delayed release, and the request that makes the store end the lease in time. */
 class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
@@ -105,7 +105,7 @@ class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
 
   resultOf(reply: RenewReply | undefined): ReleaseOutcome {
     if (reply === undefined) return 'unknown';
-    // Gone after a request in doubt, with time surely left: the store ended it as that request said.
+    // Gone after a request in doubt, with time surely left: the store ended it as requested.
     const wasOurs = reply === 'renewed' || (this.wasInDoubt && this.wasSure);
     return wasOurs ? 'released' : 'expired';
   }
@@ -117,7 +117,7 @@ class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
   }
 }
 
-/** The release of a lease, until the store has carried it out. */
+/** The release of a lease, repeated until the store has carried it out. */
 export class ReleaseRequest implements RetriedRequest<ReleaseReply, ReleaseOutcome> {
   private wasInDoubt = false;
 

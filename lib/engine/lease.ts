@@ -13,14 +13,14 @@ import type { PendingAcquire } from './pending-acquire.js';
 
 const NEVER = Infinity as MonotonicMs;
 
-/** Release outcomes that are known without asking the store. */
+/** Release outcomes known without a request. */
 export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
 export const EXPIRED: Promise<ReleaseOutcome> = Promise.resolve('expired');
 
-/** The request that brought a grant. */
+/** The request that was granted. */
 export interface GrantedRequest {
   readonly owner: OwnerId;
-  /** Whether a copy of it may still be under way. */
+  /** Whether a copy of the request may still be in flight. */
   readonly inDoubt: boolean;
 }
 
@@ -36,8 +36,8 @@ export interface LeaseHolder extends EventSubject {
 }
 
 /**
- * The time for which the store granted a lock to an owner. The hold that the user sees uses it; when that ends, the next
- * hold of this process may use the same lease (P20).
+ * The time for which the store granted a lock to an owner. The hold that the user sees uses the lease; when that hold
+ * ends, the next one of this process may use the same lease (P20).
  */
 export class Lease implements Timer, LocalLease {
   heapIndex = -1;
@@ -53,11 +53,11 @@ export class Lease implements Timer, LocalLease {
   readonly limit: number;
   readonly permits: number;
 
-  /** Of its first hold, the only one that the store knows. */
+  /** The token of its first hold, the only one that the store knows. */
   readonly firstToken: number;
 
   private holder: LeaseHolder | undefined;
-  /** Readers of this process that share it, the oldest first (P25). */
+  /** Readers of this process that use it together, oldest first (P25). */
   private readers: Set<LeaseHolder> | undefined;
 
   /** Where the callers of this process wait for the lock; undefined if the lease can't pass on. */
@@ -67,11 +67,11 @@ export class Lease implements Timer, LocalLease {
   isParked = false;
   /** Resolves when it is released or used again, if it was kept after its last reader had left. */
   lingering: Promise<void> | undefined;
-  /** What became of it in the store, once it has been released. */
+  /** The store's outcome of its release. */
   returned: Pending<ReleaseOutcome> | undefined;
-  /** Whether its deadline is watched and it is renewed: not in the moment after the grant. */
+  /** Whether its deadline is watched and it is renewed: not immediately after the grant. */
   isWatched = false;
-  /** Whether the store is being asked if it still has it. */
+  /** Whether the store is being asked if it still has the lease. */
   needsVerification = false;
   keptUntil: MonotonicMs | undefined;
   /** When the last successful renewal was sent. */
@@ -80,15 +80,15 @@ export class Lease implements Timer, LocalLease {
   renewalFailure: Error | undefined;
   /** Its deadline if the store keeps it for as long as the user wants; renewed until then. */
   wantedUntil: MonotonicMs;
-  /** Whether `extend()` asked for more than the watchdog's lease. */
+  /** Whether `extend()` requested more than the watchdog's lease. */
   private isExtended = false;
   /** How many requests to break its hold may still be carried out. */
   private breaks = 0;
   private madeBudget: HandOverBudget | undefined;
-  /** Until when the lease may be relied on. Only ever moves later. */
+  /** Until when the lease can be relied on. Only ever moves later. */
   deadline: MonotonicMs;
   private sureUntil: SuspendSafeMs;
-  /** How long after that the store may still have it, ms. */
+  /** How long after the deadline the store may still have it, ms. */
   private margin: number;
 
   /** @param began `startedAt` on the cautious clock */
@@ -117,16 +117,18 @@ export class Lease implements Timer, LocalLease {
   }
 
   /**
-   * Not with a `leaseTime`, which has to be in the store before its hold starts; nor if it was extended, which would outlive
-   * a crash of the next holder for too long (B20); nor if it is local, since the next hold has to be the store's (B65);
-   * nor while its hold is being broken, which would take the next one along (O21).
+   * Not with a `leaseTime`, which has to be in the store before its hold starts; nor if it was extended, which would
+   * outlive a crash of the next holder for too long (B20); nor if it is local, since the next hold must be in the store
+   * (B65); nor while its hold is being broken, which would also break the next one (O21).
    */
   get isTransferable(): boolean {
     const isOfThisHold = this.isExtended || this.inDoubt || this.local || this.breaks > 0;
     return this.fixedLease === undefined && !isOfThisHold;
   }
 
-  /** The store has confirmed it by a request that was sent at that time, on both clocks. Deadlines only ever move later. */
+  /**
+   * The store has confirmed the lease, by a request sent at this time (on both clocks). Deadlines only ever move later.
+   */
   confirm(sentAt: MonotonicMs, sentCautiously: SuspendSafeMs, deadline: MonotonicMs): void {
     if (deadline > this.deadline) this.deadline = deadline;
     // The store still has a lease that has ended by the cautious clock: that clock was too cautious.
@@ -153,13 +155,13 @@ export class Lease implements Timer, LocalLease {
     return Math.min(this.deadline - now, this.sureUntil - cautiousNow);
   }
 
-  /** A time since its grant by the store's clock. */
+  /** A time since the grant, by the store's clock. */
   wallClockAt(time: MonotonicMs): WallClockMs {
     const { since } = this.grant;
     return time === this.startedAt ? since : (Math.round(since + time - this.startedAt) as WallClockMs);
   }
 
-  /** Made when it is needed first: most leases end before. */
+  /** Created on first use: most leases end before. */
   get budget(): HandOverBudget | undefined {
     if (this.runner?.canReserve === true && this.madeBudget === undefined) {
       const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = this.grant;
@@ -177,20 +179,20 @@ export class Lease implements Timer, LocalLease {
     return this.readers?.size ?? (this.holder === undefined ? 0 : 1);
   }
 
-  /** A hold begins on it. */
+  /** A hold on the lease begins. */
   take(holder: LeaseHolder): void {
     this.isParked = false;
     if (this.isForReaders) (this.readers ??= new Set<LeaseHolder>()).add(holder);
     else this.holder = holder;
   }
 
-  /** A hold on it has ended. */
+  /** A hold on the lease has ended. */
   leave(holder: LeaseHolder): void {
     this.readers?.delete(holder);
     this.holder = undefined;
   }
 
-  /** The holds that use it, the oldest first. */
+  /** The holds that use it, oldest first. */
   get holders(): readonly LeaseHolder[] {
     if (this.readers !== undefined) return [...this.readers];
     return this.holder === undefined ? [] : [this.holder];
@@ -205,13 +207,13 @@ export class Lease implements Timer, LocalLease {
     for (const holder of this.holders) holder.loseTo(error);
   }
 
-  /** Keeps the lock held until then even if its holds end before. */
+  /** Keeps the lock held until this time even if its holds end sooner. */
   keepUntil(time: MonotonicMs): void {
     if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
     this.runner?.leaseChanged();
   }
 
-  /** One more request to break its hold is on its way, or one less. */
+  /** Counts pending requests to break its hold. */
   changeBreaks(by: 1 | -1): void {
     this.breaks += by;
     this.runner?.leaseChanged();
@@ -227,7 +229,7 @@ export class Lease implements Timer, LocalLease {
   }
 }
 
-/** By how much a lease is longer than what is relied on, and 1 ms of rounding: see `deadlineOf`. */
+/** By how much the granted lease exceeds the time relied on, plus 1 ms of rounding: see `deadlineOf`. */
 function marginOf(reliedOn: number): number {
   return (reliedOn + 2) / 99 + 1;
 }
@@ -236,6 +238,6 @@ function marginOf(reliedOn: number): number {
 export function checkToken(token: number): number {
   if (Number.isSafeInteger(token)) return token;
   throw new TypeError(
-    `the store granted a lock with ${String(token)} for its token, which is no whole number`,
+    `the store granted a lock with ${String(token)} as its token, which is not a whole number`,
   );
 }

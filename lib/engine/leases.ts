@@ -18,7 +18,7 @@ import { LongHolds } from './long-holds.js';
 import type { PendingAcquire } from './pending-acquire.js';
 import { renewLeases, Watchdog } from './watchdog.js';
 
-/** When the clocks disagree by more than this, ms, the store is asked what is left of a lease. */
+/** If the clocks disagree by more than this, ms, the store is asked how much of a lease is left. */
 const DISAGREEMENT = 500;
 
 /** A lease that could not be extended, and why. */
@@ -27,13 +27,13 @@ export interface FailedExtension {
   readonly failure: LockStoreError;
 }
 
-/** All leases of this process that are neither released nor lost, and the ways in which one ends. */
+/** All leases of this process that are neither released nor lost, and the ways in which a lease ends. */
 export class Leases {
   readonly watchdog: Watchdog;
   readonly held: HeldLeases;
   /** Leases that stay held for `holdAtLeast` though their holds have ended. */
   readonly delayed: DelayedReleases;
-  /** Holds that are older than `warnHeldAfter`. */
+  /** Holds older than `warnHeldAfter`. */
   readonly long: LongHolds;
   private readonly cautious: SuspendAwareClock;
   private readonly deadlines: TimerQueue;
@@ -68,7 +68,7 @@ export class Leases {
     this.deadlines.set(lease, lease.deadline);
   }
 
-  /** Whether the lease may be relied on now. Detects a loss before any timer has fired (B17). */
+  /** Whether the lease can be relied on now. Detects a loss before any timer has fired (B17). */
   isGood(lease: Lease, now = this.engine.clock.monotonic()): boolean {
     if (lease.isGood(now)) return true;
     if (lease.state === 'held') this.loseByTime(lease);
@@ -76,8 +76,8 @@ export class Leases {
   }
 
   /**
-   * ms for which the lease is surely held. 0 for a good lease that may be over because the wall clock jumped ahead after the
-   * store had confirmed it; the store is then asked (F30).
+   * ms for which the lease is surely held. 0 for a good lease that may have ended because the wall clock jumped ahead
+   * after the store had confirmed it; the store is then asked (F30).
    */
   sureFor(lease: Lease, now = this.engine.clock.monotonic()): number {
     const sureFor = lease.sureFor(now, this.cautious.read(now));
@@ -93,12 +93,12 @@ export class Leases {
     return this.sureFor(lease, now) > 0;
   }
 
-  /** For people, in whole ms. */
+  /** For display, in whole ms. */
   remaining(lease: Lease): number {
     return Math.floor(this.sureFor(lease));
   }
 
-  /** The store may have lost what it had of these keys: asks for all of their leases now. */
+  /** The store may have lost its data of these keys: verifies all of their leases now. */
   verify(concerns?: (key: string) => boolean): void {
     for (const lease of this.all) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
   }
@@ -108,20 +108,20 @@ export class Leases {
     return this.cautious.sendingAt();
   }
 
-  /** Whether a lease that began no earlier than `startedAt` may be over, so that no hold may begin on it. */
+  /** Whether a lease that began no earlier than `startedAt` may have ended, so that no hold may begin on it. */
   mayBeOver(startedAt: MonotonicMs, lease: number): boolean {
     return deadlineOf(this.cautious.at(startedAt), this.unrenewed(lease)) <= this.cautious.read();
   }
 
-  /** Until when a lease may be relied on that began no earlier than `startedAt`, if it is not renewed. */
+  /** Until when a lease that began no earlier than `startedAt` can be relied on, if it is not renewed. */
   deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs {
     return deadlineOf(startedAt, this.unrenewed(lease));
   }
 
   /**
-   * Ends a hold on a good lease: the lock passes to the next caller of this process (P20), or returns to the store.
+   * Ends a hold on a good lease: the lock passes to the next caller of this process (P20), or is released in the store.
    *
-   * @param mayLinger whether the lease may return a moment later (P25)
+   * @param mayLinger whether the lease may be released a moment later (P25)
    */
   release(
     lease: Lease,
@@ -146,7 +146,7 @@ export class Leases {
       return outcome;
     }
     if (runner?.holdEnded(lease, now) === true) return RELEASED;
-    // The search for the next caller may have detected that the lease is over.
+    // The search for the next caller may have detected that the lease has ended.
     if (lease.state !== 'held') return EXPIRED;
     return (mayLinger ? runner?.linger(lease, now) : undefined) ?? this.giveUp(lease);
   }
@@ -158,7 +158,7 @@ export class Leases {
     return lease.returned;
   }
 
-  /** The store said so, or the deadline has passed (B23). */
+  /** The store reported the loss, or the deadline has passed (B23). */
   lose(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.end(lease, 'lost');
@@ -176,7 +176,7 @@ export class Leases {
     lease.runner?.leaseEnded(lease);
   }
 
-  /** The store has granted the lock again, which it would not have done if it still had that lease. */
+  /** The store has granted the lock again, which it would not have done if it still had this lease. */
   superseded(lease: Lease): void {
     if (lease.state !== 'held') return;
     this.loseByStore(lease, 'expired', 'the store no longer has it');
@@ -184,10 +184,10 @@ export class Leases {
     if (lease.local) void this.sendRelease(lease);
   }
 
-  /** The store answered a renewal; the new deadline counts from before that was sent (B22). */
+  /** The store replied to a renewal; the new deadline counts from before that was sent (B22). */
   renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     this.engine.storeReporter.requestEnded(undefined);
-    if (reply === 'taken') this.loseByStore(lease, 'taken', 'someone else holds it');
+    if (reply === 'taken') this.loseByStore(lease, 'taken', 'another caller holds it');
     else if (reply !== 'renewed') this.loseByStore(lease, 'expired', 'the store no longer has it');
     else if (this.isGood(lease)) {
       lease.renewalFailure = undefined;
@@ -203,7 +203,7 @@ export class Leases {
    * which is not a failure.
    */
   async extend(leases: readonly Lease[], ms: number): Promise<FailedExtension | undefined> {
-    // Before anything is awaited: a lease whose hold ends meanwhile must not pass on.
+    // Before any await: a lease whose hold ends meanwhile must not pass on.
     if (ms > this.engine.watchdogTimeout) for (const lease of leases) lease.extended();
     const sentAt = this.sendingAt();
     const wanted = deadlineOf(sentAt, ms) - sentAt;
@@ -234,7 +234,7 @@ export class Leases {
     }
   }
 
-  /** Shutdown can't wait any longer: what is still held is left to expire, never released under its work (B60). */
+  /** Shutdown can't wait any longer: held leases are left to expire, never released while their work runs (B60). */
   abandonAll(): void {
     for (const lease of [...this.all]) {
       this.lose(
@@ -250,7 +250,7 @@ export class Leases {
     this.watchdog.close();
   }
 
-  /** Verifies leases of which much less may be left than it seems. */
+  /** Verifies leases with much less time left than it seems. */
   private readonly wallClockJumped = (): void => {
     const now = this.engine.clock.monotonic();
     const cautiousNow = this.cautious.read(now);
@@ -260,7 +260,7 @@ export class Leases {
     }
   };
 
-  /** How much of a lease the store keeps without a renewal, ms. */
+  /** How long the store keeps a lease without a renewal, ms. */
   private unrenewed(lease: number): number {
     return Math.min(lease, this.engine.session.longestUnrenewed ?? Infinity);
   }
@@ -271,7 +271,7 @@ export class Leases {
     else this.loseByTime(lease);
   };
 
-  /** The store has given it away; a late copy of the request that acquired it must not bring it back (P32). */
+  /** The store no longer has the lease; a late copy of the request that acquired it must not bring it back (P32). */
   private loseByStore(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.lose(lease, reason, story);
@@ -283,7 +283,7 @@ export class Leases {
     if (renewalFailure !== undefined && isRenewed) {
       this.lose(lease, 'unreachable', `it could not be renewed in time (${renewalFailure.message})`);
     } else if (fixedLease !== undefined && !isRenewed) {
-      this.lose(lease, 'expired', `its leaseTime of ${inMs(fixedLease)} is over`);
+      this.lose(lease, 'expired', `its leaseTime of ${inMs(fixedLease)} has passed`);
     } else {
       this.lose(
         lease,
@@ -315,7 +315,7 @@ export class Leases {
     if (lease.isWatched && this.held.isNoneWatched) this.long.rest();
   }
 
-  /** P33: over at once for us; repeated until the store has carried it out, or until the lease is over anyway. */
+  /** P33: ended at once for us; repeated until the store has carried it out, or until the lease has ended anyway. */
   private sendRelease(lease: Lease): Deferred<ReleaseOutcome> {
     const wasSure = this.isSurelyThere(lease, this.engine.clock.monotonic());
     return this.engine.backgroundRetry.run(new ReleaseRequest(lease, wasSure, this.engine));
@@ -332,8 +332,8 @@ const UNWATCHED = 5;
 const MICROTASK = Promise.resolve();
 
 /**
- * The leases that are neither released nor lost. Most end a moment after their grant and are never watched: to find that
- * out for each at the end of its tick would cost more. A pushed grant is claimed at the end of its tick.
+ * The leases that are neither released nor lost. Most end shortly after their grant and are never watched, as checking
+ * each at the end of its tick would cost more. A pushed grant is claimed at the end of its tick.
  */
 class HeldLeases {
   private readonly watched = new Set<Lease>();
@@ -346,14 +346,14 @@ class HeldLeases {
     this.watchNow();
   });
 
-  /** @param watch called for those that are still held after that moment */
+  /** @param watch called for those still held after that time */
   constructor(
     private readonly clock: Pick<Clock, 'monotonic'>,
     private readonly timers: TimerQueue,
     private readonly watch: (lease: Lease) => void,
   ) {}
 
-  /** All of them, each of which is watched from now on. */
+  /** All leases; each of them is watched from now on. */
   get all(): ReadonlySet<Lease> {
     this.watchNow();
     return this.watched;

@@ -34,18 +34,18 @@ import type { RetryingAcquire, TriedLock } from './try-acquire.js';
 
 export type { EngineLog } from './event-hub.js';
 
-/** The module's options, as far as the engine needs them. All times are ms. */
+/** The module's options that the engine needs. All times are ms. */
 export interface EngineSettings {
   /** The lease of locks without a `leaseTime`. */
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
-  /** Age at which a hold is logged and reported; never if left out. */
+  /** Age at which a hold is logged and reported; never if absent. */
   readonly warnHeldAfter?: number | undefined;
   /** The name of the module instance. */
   readonly instance?: string | undefined;
 }
 
-/** One for each instance of the module: puts the parts together, and is what they share. */
+/** One for each module instance: creates the parts of the engine, which share it. */
 export class LockEngine {
   readonly clientId = newClientId();
   readonly watchdogTimeout: number;
@@ -63,20 +63,20 @@ export class LockEngine {
   readonly keys = new KeyRunners(this);
   /** Callers that retry instead of waiting in a queue. */
   readonly retrying = new Set<RetryingAcquire>();
-  /** Tries that the store has not answered yet. */
+  /** Attempts that the store has not replied to yet. */
   readonly unanswered = new Map<OwnerId, TriedLock>();
-  /** Lookups of a key's holder under way: one for all callers of a key that time out together. */
+  /** Pending lookups of a key's holder: one for all callers of a key that time out together. */
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   readonly inspector = new LockInspector(this);
   readonly overview = new Overview(this);
   readonly shutdown: Shutdown;
-  /** Where processes publish their state; undefined if the store has no such place. */
+  /** Where processes publish their state; undefined if the store has no board. */
   readonly board: LockBoard | undefined;
   /** Whether the session has connected, or has failed to. */
   isStarted = false;
   /** Whether new calls are refused. */
   isClosing = false;
-  /** Whether `shutdownTimeout` is over, so that no call may wait without limit. */
+  /** Whether `shutdownTimeout` has passed, so that no call may wait without limit. */
   isOverdue = false;
   private owners = 0;
   private starting: Promise<void> | undefined;
@@ -106,8 +106,8 @@ export class LockEngine {
   }
 
   /**
-   * Connects, once. Never rejects, since an application starts even if its store is down (B6); locks fail until the store can
-   * be reached.
+   * Connects, once. Never rejects, since an application starts even if its store is down (B6); calls fail until the
+   * store is reachable.
    */
   start(): Promise<void> {
     if (this.isClosing) return Promise.resolve();
@@ -125,7 +125,7 @@ export class LockEngine {
     return new MultiAcquire(this, keys, options).run();
   }
 
-  /** The innermost hold that the calling code owns, of that key or of any. */
+  /** The innermost hold that the calling code owns, of this key or of any. */
   current(key?: string): LockHandle | undefined {
     return key === undefined ? innermostOwner(this) : ownHold(this, key);
   }
@@ -152,15 +152,15 @@ export class LockEngine {
   }
 
   /**
-   * Removes an owner from the store, whatever state it is in; resolves when that is done, or goes on in the background: a late
-   * request can turn up for as long as a stopped server or a slow network keeps it.
+   * Removes an owner from the store, whatever its state; resolves when that is done or continues in the background: a
+   * stopped server or a slow network may delay a request for any time.
    */
   withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
     const attempt = async (failedInDoubt: boolean): Promise<void> => {
       try {
         await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
       } catch (error) {
-        // Only what may still succeed is tried again for ever.
+        // Only what may still succeed is repeated for ever.
         if (storeFailure(error).retryable) throw error;
       }
     };
@@ -191,7 +191,7 @@ export class LockEngine {
     this.isStarted = true;
   }
 
-  /** What the store calls back. */
+  /** The callbacks of the store. */
   private client(): LockStoreClient {
     const { keys, unanswered, storeReporter } = this;
     const pollNow = (): void => {

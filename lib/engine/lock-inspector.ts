@@ -23,7 +23,7 @@ import type { LockEngine } from './lock-engine.js';
 import type { Lease } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
 
-/** How many of the locks that `list()` found are inspected at a time. */
+/** How many of the locks found by `list()` are inspected at a time. */
 const INSPECTED_AT_ONCE = 16;
 
 /** Single requests about locks: inspect, list, break. Failures reach the caller. */
@@ -42,7 +42,7 @@ export class LockInspector {
     return { key, ...oldest, ...sharingOf(stored.limit), permits, holders, waiting, waiters };
   }
 
-  /** One page of the held locks. Each is inspected by itself, so that they may be of different moments. */
+  /** One page of the held locks. Each is inspected separately, so they may be of different moments. */
   async list({ match, cursor, count }: ListKeysRequest): Promise<LockList> {
     const { session } = this.engine;
     const listed = await this.request(match, async () => {
@@ -59,7 +59,7 @@ export class LockInspector {
     );
   }
 
-  /** A few at a time: renewals share the connection, and must not wait for more than these. */
+  /** A few at a time: renewals use the same connection, and must not wait for more than these. */
   private async inspectAll(keys: readonly string[]): Promise<readonly (LockInfo | null)[]> {
     const found: (LockInfo | null)[] = [];
     for (let first = 0; first < keys.length; first += INSPECTED_AT_ONCE) {
@@ -129,8 +129,8 @@ export class LockInspector {
   }
 
   /**
-   * Breaks one hold. The store knows only the first hold on a lease (P20), so that this process checks whether a hold of its
-   * own is still there, and lets no other begin on its lease meanwhile.
+   * Breaks one hold. The store knows only the first hold on a lease (P20), so this process checks whether its own hold
+   * still exists, and lets no other begin on its lease meanwhile.
    */
   private async breakNamed(key: string, hold: NamedHold): Promise<BreakReply> {
     const { session, leases } = this.engine;
@@ -153,14 +153,14 @@ export class LockInspector {
       () => session.forceRelease(key),
       (reply) => reply,
     );
-    // A lock that was granted meanwhile may be broken, too.
+    // A lock that was granted meanwhile may be broken too.
     if (wasHeld) leases.verify((each) => each === key);
     return wasHeld;
   }
 
   /**
-   * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end here at
-   * once: the store's message may be late, or lost.
+   * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end
+   * here at once: the store's message may be late, or lost.
    */
   private async breakOwn<Reply>(
     own: readonly Lease[],
@@ -204,7 +204,7 @@ function permitsIn({ limit, holders }: StoredLock): LockPermits | undefined {
   return { held, free: Math.max(0, limit - held) };
 }
 
-/** A store that refuses to list its locks, such as for a missing right, may still grant them. */
+/** A store that refuses to list its locks, for example for a missing right, may still grant them. */
 function refusedToList(failure: LockStoreError, cursor: string | undefined): never {
   if (failure instanceof InvalidCursorError) refuse('list()', CURSOR_RULE, cursor);
   const { unreachable, inDoubt, retryable, message } = failure;
@@ -222,7 +222,7 @@ function isOfLease({ owner, token }: NamedHold, lease: Lease): boolean {
   return token === lease.firstToken || isThere({ token }, lease);
 }
 
-/** Not between two holds: the next one may begin before the store has answered. */
+/** Not between two holds: the next one may begin before the store has replied. */
 function isThere({ token }: NamedHold, lease: Lease): boolean {
   return token === undefined || lease.holders.some((user) => user.token === token);
 }

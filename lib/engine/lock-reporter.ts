@@ -19,23 +19,23 @@ import type { Deadline, PendingAcquire } from './pending-acquire.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
 import { isLeaseTooShort } from './time-limits.js';
 
-/** A caller that has not got its lock. */
+/** A caller that has not acquired its lock. */
 interface UnservedCaller extends EventSubject {
   readonly startedAt: MonotonicMs;
   readonly waitTime: number;
   /** Keys of the locks that the calling code held. */
   readonly holding: readonly string[];
-  /** Whether it does without the lock if others hold it. */
+  /** Whether it skips its work if the lock is busy. */
   readonly skips: boolean;
   /** For one of several keys; see `PartOptions`. */
   readonly partOf?: number | undefined;
   readonly heldKey?: string | undefined;
 }
 
-/** What is left of a holder's lease. */
+/** How much of a holder's lease is left. */
 export interface LeaseLeft {
   readonly ms: number;
-  /** Whether the store only knows an upper bound. */
+  /** Whether this is only an upper bound. */
   readonly isBound: boolean;
 }
 
@@ -44,22 +44,22 @@ type TimeoutStory = (waitedFor: string, by: string) => string;
 
 /** The holder in a timeout error. */
 export interface KnownHolder extends LockTimeoutHolder {
-  /** Whether it is this module instance of this process. */
+  /** Whether the holder is this module instance of this process. */
   readonly isHere: boolean;
-  /** Whether it is a handle of `acquire()`, which no scope releases. */
+  /** Whether the hold is a handle of `acquire()`, which no scope releases. */
   readonly isOpen: boolean;
   /** How many more holders there are. */
   readonly others: number;
 }
 
 /**
- * Errors, events and log lines of acquisitions and holds; check `hub.observed` before methods that only emit an event. The
- * caller gets its outcome before listeners get the event, since a listener may do what would change that outcome, such as
- * release the lock.
+ * Errors, events and log lines of acquisitions and holds; check `hub.observed` before methods that only emit an event.
+ * The caller gets its outcome before listeners get the event, since a listener may change that outcome, for example by
+ * releasing the lock.
  */
 export class LockReporter {
   readonly losses = new RecentLosses();
-  /** Emits the event of an error, once the caller has got that. */
+  /** Emits the event of an error, once the caller has received the error. */
   private readonly events = new WeakMap<Error, () => void>();
   /** Builds the same error again when its holder is known. */
   private readonly nameable = new WeakMap<Error, (holder: KnownHolder) => LockTimeoutError>();
@@ -139,17 +139,17 @@ export class LockReporter {
     return this.timeout(
       caller,
       undefined,
-      (waitedFor) => `was got, but lost again before all keys were there (after ${waitedFor}).`,
+      (waitedFor) => `was acquired, but lost again before all keys were acquired (after ${waitedFor}).`,
     );
   }
 
-  /** As many callers wait as `maxWaiting` allows. Not logged. */
+  /** `maxWaiting` callers wait already. Not logged. */
   queueFull(caller: PendingAcquire, waiting: number): LockQueueFullError {
     const { key, maxWaiting } = caller;
     this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
     return new LockQueueFullError(
-      `The lock "${key}" is held by others, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
-        'Try again later, hold it for shorter, or raise maxWaiting.',
+      `The lock "${key}" is held by another caller, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
+        'Try again later, hold the lock for a shorter time, or raise maxWaiting.',
       { keys: [key], waiting, maxWaiting },
     );
   }
@@ -162,7 +162,7 @@ export class LockReporter {
       caller,
       undefined,
       (waitedFor) =>
-        `could not be taken in time: it is one of ${String(partOf)} keys, and asking for them took the whole waitTime (${waitedFor}).`,
+        `could not be acquired in time: it is one of ${String(partOf)} keys, and requesting them took the whole waitTime (${waitedFor}).`,
     );
   }
 
@@ -174,7 +174,7 @@ export class LockReporter {
     waitedFor = Math.round(this.clock.monotonic() - caller.startedAt),
   ): LockTimeoutError {
     const { key } = caller;
-    // The same key is held by another branch of the scope, which the order of keys does not concern.
+    // Holds of the same key by another branch of the scope are left out: the order of keys does not concern them.
     const holding = caller.holding.filter((held) => held !== key);
     const isOpen = holder?.isOpen === true;
     const bound = remaining?.isBound === true ? 'at most ' : '';
@@ -182,12 +182,12 @@ export class LockReporter {
     const nested =
       holding.length === 0
         ? ''
-        : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks have to be taken in the same order everywhere.`;
+        : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks must be acquired in the same order everywhere.`;
     const advice =
       isOpen || caller.waitTime === 0 || caller.holding.includes(key)
         ? ''
-        : ' Wait longer, or hold it for shorter.';
-    const by = isOpen ? 'held by this process' : 'held by others';
+        : ' Increase waitTime, or hold the lock for a shorter time.';
+    const by = isOpen ? 'held by this process' : 'held by another caller';
     const whose = holder === undefined ? '' : holderText(holder);
     const error = new LockTimeoutError(
       `The lock "${key}" ${story(inMs(waitedFor), by)}${whose}${left}${nested}${advice}`,
@@ -215,8 +215,8 @@ export class LockReporter {
     others: number,
   ): LockConflictError {
     return new LockConflictError(
-      `The lock "${key}" was asked for with ${sharingText(limit)}, but is held or waited for with ${sharingText(others)}. ` +
-        'Say the same in all calls of a key, or use another key.',
+      `The lock "${key}" was requested with ${sharingText(limit)}, but is held or waited for with ${sharingText(others)}. ` +
+        'Use the same in all calls of a key, or use another key.',
       { keys: [key], limit, othersLimit: others },
     );
   }
@@ -227,10 +227,10 @@ export class LockReporter {
     waitedFor?: number,
   ): LockUnavailableError {
     const { key } = subject;
-    const cause = failure ?? new LockStoreError('it has not answered', { inDoubt: true, retryable: true });
-    const after = waitedFor === undefined ? '' : ` within ${inMs(waitedFor)}`;
+    const cause = failure ?? new LockStoreError('it has not replied', { inDoubt: true, retryable: true });
+    const after = waitedFor === undefined ? '' : ` after ${inMs(waitedFor)}`;
     const error = new LockUnavailableError(
-      `The store could not be asked for the lock "${key}"${after}: ${cause.advice}${isSilence(cause) && cause.remedy === undefined ? ' Check that it is up and reachable.' : ''}`,
+      `The request for the lock "${key}" failed${after}: ${cause.advice}${isSilence(cause) && cause.remedy === undefined ? ' Check that it is up and reachable.' : ''}`,
       { keys: [key], cause },
     );
     this.events.set(error, () => {
@@ -241,7 +241,7 @@ export class LockReporter {
   }
 
   /**
-   * The store granted the lock, but its answer took so many ms that the lease was over. If that is the caller's own
+   * The store granted the lock, but its reply took so many ms that the lease had ended. If that is the caller's own
    * `leaseTime`, it is not reported as a problem of the store.
    */
   lateGrant(caller: PendingAcquire, took: number): LockUnavailableError {
@@ -249,8 +249,8 @@ export class LockReporter {
     if (!isLeaseTooShort(caller, took)) return this.unavailable(caller, cause, took);
     const { key, leaseTime = 0 } = caller;
     const error = new LockUnavailableError(
-      `The lock "${key}" was granted too late: the store's answer took ${inMs(took)}, and the leaseTime of ${inMs(leaseTime)} was over by then. ` +
-        'Make leaseTime several times as long as the store takes to answer, or leave it out, so that the lease is renewed.',
+      `The lock "${key}" was granted too late: the store's reply took ${inMs(took)}, and the leaseTime of ${inMs(leaseTime)} had passed by then. ` +
+        'Make leaseTime several times as long as a reply takes, or leave it out, so that the lease is renewed.',
       { keys: [key], cause },
     );
     this.events.set(error, () => {
@@ -266,7 +266,7 @@ export class LockReporter {
     this.hub.emit({ type, ...factsOf(subject, this.clock), waitedFor });
   }
 
-  /** This process broke a lock. Logged if `by` names who did it; the holder logs the loss in any case. */
+  /** This process broke a lock. Logged only with `by`; the holder logs the loss in any case. */
   broken(key: string, by: string | undefined): void {
     if (by !== undefined) {
       this.log.warn(`The lock ${JSON.stringify(key)} was broken by force, by ${JSON.stringify(by)}.`);
@@ -296,7 +296,7 @@ export class LockReporter {
     }
   }
 
-  /** A hold is older than `warnHeldAfter`. Only logged, since its work may be right to take so long. */
+  /** A hold is older than `warnHeldAfter`. Only logged, since its work may legitimately take that long. */
   heldForLong({ key, label, operation, opened }: LeaseHolder, heldFor: number): void {
     const what = [
       label === undefined ? [] : `label ${JSON.stringify(label)}`,
@@ -314,7 +314,7 @@ export class LockReporter {
     );
   }
 
-  /** @param holds those that used the lease, and for how long, ms */
+  /** @param holds the holds that used the lease, and for how long, ms */
   lost(holds: ReadonlyMap<LeaseHolder, number>, error: LockLostError, now: MonotonicMs): void {
     const { reason } = error;
     const losses = Array.from(holds, ([hold, heldFor]): LostLock => {
@@ -323,7 +323,7 @@ export class LockReporter {
     });
     this.losses.add(losses, now);
     if (this.hub.observed) for (const lost of losses) this.hub.emit({ type: 'lost', ...lost });
-    this.log.warn(`${error.message} Its work goes on; check isHeld, assertHeld() or signal there.`);
+    this.log.warn(`${error.message} Its work continues; check isHeld, assertHeld() or signal there.`);
   }
 
   /** For a handle's `signal`. */
@@ -341,8 +341,8 @@ export class LockReporter {
 
   closed(key: string): LockClosedError {
     return new LockClosedError(
-      `The lock "${key}" is not given out any more: the application has shut down what uses locks. ` +
-        'Await work that needs locks in a shutdown hook, so that they are kept open for it.',
+      `The lock "${key}" can no longer be acquired: the application has shut down everything that uses locks. ` +
+        'Await work that needs locks in a shutdown hook, so that locks stay available for it.',
       { keys: [key] },
     );
   }
@@ -356,13 +356,13 @@ function at(
   return { key, operation, limit, permits, label, startedAt, waitTime, holding, skips };
 }
 
-/** A limit as the options say it. */
+/** A limit in terms of the options. */
 function sharingText(limit: number): string {
   if (limit === Infinity) return "mode 'shared'";
   return limit === 1 ? "mode 'exclusive' (limit 1)" : `limit ${String(limit)}`;
 }
 
-/** As the command line shows a holder: host, process, label, and since when. */
+/** As the command line shows a holder: host, process, label, and start. */
 function holderText({ process, label, acquiredAt, isHere, isOpen, others }: KnownHolder): string {
   const who = process === undefined ? 'other software' : `${process.host} pid ${String(process.pid)}`;
   const labelled = label === undefined ? '' : ` (${JSON.stringify(label)})`;
@@ -370,8 +370,8 @@ function holderText({ process, label, acquiredAt, isHere, isOpen, others }: Know
   const more = others === 0 ? '' : ` and ${String(others)} more`;
   const here = isHere && !isOpen ? ', which is this process' : '';
   const handle = isOpen
-    ? ', by a handle of acquire() that is not released. If this call belongs to the work of that handle, it waits for ' +
-      'itself: run that work in handle.run(fn), where the lock is re-entered, or use withLock(). Else release the handle.'
+    ? ', by a handle of acquire() that is not released. If this call belongs to the work of that handle, it is a ' +
+      'deadlock: run that work in handle.run(fn), where the lock is re-entered, or use withLock(). Otherwise release the handle.'
     : '.';
   return ` The holder is ${who}${labelled}${since}${more}${here}${handle}`;
 }
@@ -380,24 +380,24 @@ function publicHolder({ token, acquiredAt, label, process }: KnownHolder): LockT
   return { token, acquiredAt, label, process };
 }
 
-/** The failure of a grant whose lease was over when it arrived, so many ms after the request. */
+/** The failure of a grant whose lease had ended when it arrived, this many ms after the request. */
 export function lateAnswer(took: number): LockStoreError {
-  return new LockStoreError(`its answer came after ${inMs(took)}, which is too late to be of use`, {
+  return new LockStoreError(`its reply came too late, after ${inMs(took)}`, {
     inDoubt: false,
     retryable: true,
   });
 }
 
-/** Every hold on the lease that no listener has ended meanwhile. */
+/** Every hold on the lease, except those that a listener has ended meanwhile. */
 function* holdsOf(lease: Lease): Generator<LeaseHolder> {
   for (const hold of lease.holders) if (lease.has(hold)) yield hold;
 }
 
-/** For how long, ms, a loss is recent. */
+/** How long a loss is recent, ms. */
 const RECENT = 5 * 60_000;
-/** How many losses are counted by their times. */
+/** The most losses counted by their times. */
 const MOST = 10_000;
-/** How many losses are kept with their details. */
+/** The most losses kept with their details. */
 const MOST_LISTED = 100;
 
 /** The losses of the last minutes, for status and health. */
@@ -414,13 +414,13 @@ class RecentLosses {
     if (this.times.length > MOST) this.times = this.times.slice(-MOST / 2);
   }
 
-  /** The newest first. */
+  /** Newest first. */
   list(now: MonotonicMs): readonly LostLock[] {
     this.latest = this.latest.filter(({ time }) => now - time < RECENT);
     return this.latest.map(({ lost }) => lost).reverse();
   }
 
-  /** Those of the last five minutes. */
+  /** The losses of the last five minutes. */
   count(now: MonotonicMs): number {
     this.times = this.times.filter((time) => now - time < RECENT);
     return this.times.length;

@@ -13,12 +13,12 @@ export function expectLongHold(handle: LockHandle): void {
   expected.add(handle);
 }
 
-/** Checks per limit: a hold is reported late by a twentieth of the limit at most. */
+/** Checks per limit: a hold is reported at most a twentieth of the limit late. */
 const LOOKS = 20;
 
 /**
- * Reports every hold once it is older than the limit, with one timer for all. Holds that end soon after their grant cost
- * nothing, since `watch` is called a moment later.
+ * Reports every hold once it is older than the limit, with one timer for all. Holds that end shortly after their grant
+ * cost nothing, since `watch` is called a moment later.
  */
 export class LongHolds implements Timer {
   heapIndex = -1;
@@ -38,12 +38,12 @@ export class LongHolds implements Timer {
     }
   }
 
-  /** There is no lease any more. */
+  /** There are no leases left. */
   rest(): void {
     if (this.heapIndex !== -1) this.timers.clear(this);
   }
 
-  /** Those that are older than the limit, the oldest first. */
+  /** Holds older than the limit, oldest first. */
   get all(): readonly LeaseHolder[] {
     if (this.limit === Infinity) return [];
     const now = this.engine.clock.monotonic();

@@ -14,18 +14,18 @@ import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from './time-limits.js';
 import { TryRequest } from './try-acquire.js';
 
 /**
- * Acquires all of several keys for one caller, or none (B12): in one request if the store can do that. Otherwise it acquires
- * the keys before the first one that is not free, waits for that one, and goes on behind it. Every caller takes its keys in
- * the same order, so that no two wait for each other.
+ * Acquires several keys for one caller, or none (B12): in one request if the store supports that. Otherwise it acquires
+ * the keys before the first one that is not free, waits for that one, and continues after it. Every caller acquires
+ * keys in the same order, so no two deadlock.
  */
 export class MultiAcquire implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
 
   private readonly startedAt: MonotonicMs;
-  /** Without `holdAtLeast`: keys that are released for want of another don't stay held. */
+  /** Without `holdAtLeast`: keys that are released because another is missing don't stay held. */
   private readonly each: ResolvedLockOptions;
-  /** The same once the store has answered: nothing waits beyond `waitTime` then. */
+  /** The same once the store has replied: from then on nothing waits beyond `waitTime`. */
   private next: PartOptions;
   private isAnswered = false;
   /** Whether `waitTime: 0` has had its second attempt. */
@@ -53,7 +53,7 @@ export class MultiAcquire implements Timer {
     const { engine, options, startedAt } = this;
     const { waitTime } = options;
     options.signal?.throwIfAborted();
-    // The only try of `waitTime: 0` may take as long as it takes.
+    // The single request of `waitTime: 0` has no time limit.
     if (waitTime !== 0 && waitTime !== Infinity) engine.timers.set(this, later(startedAt, waitTime));
     try {
       // Never in the same turn, so that a caller that aborts right after the call sends nothing.
@@ -69,7 +69,7 @@ export class MultiAcquire implements Timer {
     }
   }
 
-  /** `waitTime` is over: releases what it has at once, even while a request is under way (B10). */
+  /** `waitTime` has ended: releases the acquired keys at once, even while a request is pending (B10). */
   fire(): void {
     if (!this.isAnswered || this.holds.length === this.keys.length) return;
     this.isOver = true;
@@ -104,7 +104,7 @@ export class MultiAcquire implements Timer {
       const options = this.isAnswered ? this.next : this.each;
       if (canTogether && index >= alone && busy - index > 1) {
         const some = keys.slice(index, busy);
-        // Callers of this process that wait come first, and the store can't grant what one of them holds.
+        // Waiting callers of this process come first, and the store can't grant a key that one of them holds.
         const used = some.findIndex((each) => engine.keys.of(each) !== undefined);
         if (used !== -1) {
           busy = index + used;
@@ -122,7 +122,7 @@ export class MultiAcquire implements Timer {
           this.add(result.holds);
           continue;
         }
-        // After a failure one key is requested by itself until the store is there again.
+        // After a failure, keys are requested one by one until the store is reachable again.
         if (result.outcome === 'failed') failures += 1;
         canTogether = result.outcome === 'failed' && failures === 1;
         busy = index;
@@ -144,7 +144,7 @@ export class MultiAcquire implements Timer {
     this.holds.push(...some);
     this.isAnswered ||= some.some(({ lease }) => lease.startedAt >= this.startedAt);
     this.keepAlive.track(this.holds);
-    // Granted in the moment in which time was over.
+    // Granted at the moment when the time ended.
     if (this.isOver) this.startRelease();
   }
 
@@ -164,20 +164,20 @@ export class MultiAcquire implements Timer {
     return heldKeys(this.engine, scopeOfCaller());
   }
 
-  /** How many keys are requested by themselves in any case: up to the last one that the caller holds already. */
+  /** How many keys are requested one by one in any case: up to the last one that the caller holds already. */
   private countAlone(): number {
     return this.keys.reduce((alone, key, index) => {
       return innermostHold(this.engine, key) === undefined ? alone : index + 1;
     }, 0);
   }
 
-  /** Makes one hold of all; undefined if one was lost meanwhile and there is time for another attempt. */
+  /** Combines all holds into one; undefined if one was lost meanwhile and there is time for another attempt. */
   private async complete(): Promise<MultiHold | undefined> {
     const { engine, keys, holds, startedAt, options } = this;
     const { waitTime, leaseTime } = options;
     this.keepAlive.end();
     if (leaseTime !== undefined && this.earlier > 0) {
-      // The last key is there: the leases of the others begin now as well.
+      // The last key is acquired: the leases of the others begin now as well.
       const leases = holds.slice(0, this.earlier).map(({ lease }) => lease);
       await extendInTime(engine, leases, leaseTime, options, startedAt);
     }
@@ -188,7 +188,7 @@ export class MultiAcquire implements Timer {
       return new MultiHold(engine, first, holds, options);
     }
     if (engine.clock.monotonic() - startedAt < waitTime) return undefined;
-    // A loss says nothing about the next attempt, so that `waitTime: 0` gets a second one.
+    // A loss does not predict the next attempt, so `waitTime: 0` gets a second one.
     if (waitTime === 0 && !this.wasRepeated) {
       this.wasRepeated = true;
       return undefined;
@@ -199,7 +199,7 @@ export class MultiAcquire implements Timer {
     );
   }
 
-  /** Before the caller hears of the outcome, within reason (B10). */
+  /** Before the caller gets the outcome, within limits (B10). */
   private async release(): Promise<void> {
     this.startRelease();
     await this.released;
@@ -217,11 +217,11 @@ export class MultiAcquire implements Timer {
   }
 }
 
-/** What is left of a lease, of its whole, when it has to be renewed; and when it goes along with one that has to be. */
+/** What part of a lease is left when it has to be renewed, and when it is renewed along with another one. */
 const DUE = 2 / 3;
 const NEARLY_DUE = 5 / 6;
 
-/** Extends holds with a `leaseTime` while further keys are waited for: it counts from when all are there. */
+/** Extends holds with a `leaseTime` while the call waits for further keys: it counts from when all are acquired. */
 class KeepAlive implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
@@ -232,7 +232,7 @@ class KeepAlive implements Timer {
     private readonly leaseTime: number | undefined,
   ) {}
 
-  /** Keeps these holds, and no others, until the end. */
+  /** Keeps exactly these holds, until the end. */
   track(holds: readonly Hold[]): void {
     this.holds = holds;
     if (this.leaseTime !== undefined && this.heapIndex === -1) this.wait(this.leaseTime, 0);
@@ -249,7 +249,7 @@ class KeepAlive implements Timer {
       .filter(({ isOver }) => !isOver)
       .map(({ lease }) => lease)
       .filter((lease) => engine.leases.sureFor(lease, now) < leaseTime * NEARLY_DUE);
-    // A failure is tried again, or shows when all keys are there.
+    // A failure is retried, or noticed when all keys are acquired.
     void engine.leases.extend(due, leaseTime);
     this.wait(leaseTime, leaseTime * NEARLY_DUE);
   }
@@ -267,7 +267,7 @@ class KeepAlive implements Timer {
   }
 }
 
-/** What came of one request for several locks. */
+/** The outcome of one request for several locks. */
 type TogetherResult =
   | { readonly outcome: 'held'; readonly holds: readonly Hold[] }
   /** The first key that is not free. */
@@ -277,7 +277,7 @@ type TogetherResult =
   /** Not this time. */
   | { readonly outcome: 'failed' };
 
-/** Asks the store for several locks in one request. */
+/** Requests several locks in one request. */
 async function acquireTogether(
   engine: LockEngine,
   keys: readonly string[],
@@ -309,9 +309,9 @@ class MultiTry {
     });
   }
 
-  /** Resolves when no request is under way any more. */
+  /** Resolves when no request is pending. */
   async run(): Promise<void> {
-    // The only try of `waitTime: 0` may take as long as it takes.
+    // The single request of `waitTime: 0` has no time limit.
     if (this.wait.waitTime === 0) this.wait.listen();
     else this.wait.begin();
     // Aborted since the call began.
@@ -335,7 +335,7 @@ class MultiTry {
       await request.withdraw(false);
       wait.succeed({ outcome: 'failed' });
     } else {
-      // Too late for a listener that hears of a grant and aborts the wait.
+      // Too late for a listener that aborts the wait when it is notified of a grant.
       wait.stop();
       const grants: readonly Grant[] = typeof answer === 'number' ? [] : answer;
       request.granted(grants);
@@ -356,7 +356,7 @@ class MultiTry {
     else this.end(engine.reporter.outOfTime(first));
   }
 
-  /** Only what may still succeed is requested again, key by key, and only for callers that wait. */
+  /** Requests that may still succeed are repeated, key by key, but only for callers that wait. */
   private async failed(failure: LockStoreError): Promise<void> {
     if (!failure.retryable || this.wait.waitTime === 0) this.fail(failure);
     else this.wait.succeed({ outcome: 'failed' });

@@ -14,7 +14,7 @@ import { traceHold } from './traces.js';
 /** From the best outcome to the worst. */
 const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'unknown', 'expired'];
 
-/** Holds of several keys that were acquired together, as the user sees them: one hold (B12). */
+/** Holds of several keys that were acquired together: one hold for the user (B12). */
 export class MultiHold implements ScopeOwner {
   readonly key: string;
   readonly keys: readonly string[];
@@ -56,7 +56,7 @@ export class MultiHold implements ScopeOwner {
     this.acquiredAt = Math.max(...holds.map(({ acquiredAt }) => acquiredAt));
   }
 
-  /** The caller gets the handle, and has to release it. */
+  /** The caller receives the handle and must release it. */
   open(site: CallSite): void {
     for (const hold of this.holds) hold.open(site);
   }
@@ -78,7 +78,7 @@ export class MultiHold implements ScopeOwner {
     return this.holds.every(({ isHeld }) => isHeld);
   }
 
-  /** Whether any of them is over. */
+  /** Whether any of the holds has ended. */
   get isOver(): boolean {
     return this.holds.some(({ isOver }) => isOver);
   }
@@ -114,7 +114,10 @@ export class MultiHold implements ScopeOwner {
     return this.outcome;
   }
 
-  /** Releases all without waiting for the replies (P22). Resolves when the requests were sent; undefined if they were. */
+  /**
+   * Releases all without waiting for the replies (P22). Resolves when the requests have been sent; undefined if they
+   * already were.
+   */
   sendRelease(): Promise<unknown> | undefined {
     void this.release();
     const { session } = this.engine;
@@ -125,7 +128,7 @@ export class MultiHold implements ScopeOwner {
     await this.release();
   }
 
-  /** What logs and JSON show of it. */
+  /** What logs and JSON show of the hold. */
   toJSON(): object {
     const { keys, isHeld, remaining, acquiredAt } = this;
     return { keys, tokens: Object.fromEntries(this.tokens), isHeld, remaining, acquiredAt };

@@ -10,13 +10,13 @@ import type { PendingAcquire } from './pending-acquire.js';
 /** Lease of the trial lock, ms: short, in case its release fails. */
 const TRIAL_LEASE = 2_000;
 
-/** What this process holds and waits for, for people and instruments. Computed when asked for. */
+/** What this process holds and waits for, for people and instruments. Computed on each call. */
 export class Overview {
   private probing: Promise<void> | undefined;
 
   constructor(private readonly engine: LockEngine) {}
 
-  /** The oldest first. */
+  /** Oldest first. */
   held(): readonly HeldLock[] {
     const { clock, leases } = this.engine;
     const now = clock.monotonic();
@@ -41,7 +41,7 @@ export class Overview {
     return holds.sort((one, other) => other.heldFor - one.heldFor);
   }
 
-  /** The longest waiting first. */
+  /** Longest wait first. */
   waiting(): readonly WaitingCall[] {
     const { clock } = this.engine;
     const now = clock.monotonic();
@@ -59,7 +59,7 @@ export class Overview {
     return calls.sort((one, other) => other.waitedFor - one.waitedFor);
   }
 
-  /** The newest first. */
+  /** Newest first. */
   lost(): readonly LostLock[] {
     const { clock, reporter } = this.engine;
     return reporter.losses.list(clock.monotonic());
@@ -98,9 +98,9 @@ export class Overview {
   }
 
   /**
-   * Asks the store whether locks can be acquired, and updates {@link status}. Concurrent calls share one request, so that
-   * health checks don't pile up on a store that does not answer. Writes nothing, unless calls have failed because of the store
-   * and none has been granted its lock since: then it acquires and releases a lock of its own.
+   * Checks with the store whether locks can be acquired, and updates {@link status}. Concurrent calls use one request,
+   * so that health checks don't pile up on a store that does not reply. Writes nothing, unless calls have failed
+   * because of the store and no lock has been granted since: then it acquires and releases a lock of its own.
    */
   probe(): Promise<void> {
     this.probing ??= this.checkStore().finally(() => {
@@ -115,7 +115,7 @@ export class Overview {
     await engine.start();
     try {
       await verified(engine.session);
-      // The cause of the failures may not show in what can be read.
+      // Reads may succeed although calls fail.
       if (engine.storeReporter.isFailing) await this.tryLock();
       engine.storeReporter.answered();
     } catch (error) {
@@ -139,7 +139,7 @@ export class Overview {
         label: undefined,
       });
       if (outcome === 'granted') void engine.withdraw(PROBE_KEY, owner, false);
-      // Busy: the store has just granted it to another process.
+      // If it is busy, the store has just granted it to another process.
       if (outcome !== 'cancelled') engine.storeReporter.granted();
     } catch (error) {
       const failure = storeFailure(error);

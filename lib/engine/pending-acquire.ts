@@ -13,24 +13,24 @@ import { ANSWER_GRACE } from './time-limits.js';
 /** Why a wait ended without its result. */
 export type EndOfWait = 'timeout' | 'aborted';
 
-/** For how long a call waits, and the signal that may end that sooner. */
+/** How long a call waits, and the signal that may end the wait sooner. */
 export interface WaitOptions {
   readonly waitTime: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** A promise that `waitTime` or the caller's signal may also end. The first outcome counts. */
+/** A promise that `waitTime` or the caller's signal may also settle. The first outcome counts. */
 export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
   readonly promise: Promise<T>;
 
   isSettled = false;
-  /** Whether it was given a little longer than its time. */
+  /** Whether its time was extended a little. */
   prolonged = false;
 
   private resolve!: (value: T) => void; // set by the promise's executor, which runs at once
-  private reject!: (error: unknown) => void; // the same
+  private reject!: (error: unknown) => void; // set there, too
 
   /** @param onEnd called when time or signal end the wait; it then has to call `fail` */
   constructor(
@@ -53,7 +53,7 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
     return this.options.signal?.reason as unknown;
   }
 
-  /** Starts the clock and listens to the signal. */
+  /** Starts the timer and listens to the signal. */
   begin(): void {
     if (this.isSettled) return;
     const { waitTime } = this.options;
@@ -70,13 +70,13 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
     else onAbort(signal, this);
   }
 
-  /** Its time is over: waits a little longer, for an answer on its way (B10). */
+  /** Its time has ended: waits a little longer, for a reply in flight (B10). */
   prolong(now: MonotonicMs): void {
     this.prolonged = true;
     this.engine.timers.set(this, later(now, ANSWER_GRACE));
   }
 
-  /** Stops clock and signal; the outcome follows. */
+  /** Stops timer and signal; the outcome follows. */
   stop(): void {
     if (this.heapIndex !== -1) this.engine.timers.clear(this);
     const { signal } = this.options;
@@ -97,7 +97,7 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
     this.stop();
   }
 
-  /** Whether its time is over, though no timer has fired yet. */
+  /** Whether its time has ended, though no timer has fired yet. */
   isOverdue(now: MonotonicMs): boolean {
     return this.heapIndex !== -1 && this.dueAt <= now;
   }
@@ -111,22 +111,22 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
   }
 }
 
-/** The options of one of several keys, once the store has answered a request for others of them (B12). */
+/** The options of one of several keys, once the store has replied to a request for others of them (B12). */
 export interface PartOptions extends ResolvedLockOptions {
   /** How many keys are acquired together. */
   readonly partOf: number;
-  /** The first of them that others are known to hold. */
+  /** The first of them that is known to be held. */
   readonly heldKey: string | undefined;
 }
 
-/** One call that wants a lock and does not have it yet. */
+/** One call that wants a lock and has not acquired it yet. */
 export class PendingAcquire
   extends Deadline<Hold, ResolvedLockOptions & Partial<PartOptions>>
   implements Caller<PendingAcquire>, Linked<PendingAcquire>
 {
   previous: PendingAcquire | undefined = undefined;
   next: PendingAcquire | undefined = undefined;
-  /** Where it waits in a queue, if it does. */
+  /** The queue in which it waits, if any. */
   runner: KeyRunner | undefined = undefined;
   /** Whether its `queued` event was emitted. */
   isQueuedReported = false;
@@ -146,7 +146,7 @@ export class PendingAcquire
 
   /**
    * @param scope the scope of the calling code
-   * @param joinedAt the time: later callers of all processes come after it
+   * @param joinedAt its place in time: later callers of all processes come after it
    */
   constructor(
     engine: LockEngine,
@@ -209,7 +209,7 @@ interface SignalListeners {
 
 const listenersOf = new WeakMap<AbortSignal, SignalListeners>();
 
-/** One listener per signal, however many waits share it: Node warns of a leak when there are more than ten. */
+/** One listener per signal, however many waits use it: Node warns of a leak when there are more than ten. */
 function onAbort(signal: AbortSignal, deadline: AbortListener): void {
   let listeners = listenersOf.get(signal);
   if (listeners === undefined) {

@@ -7,7 +7,7 @@ import { extendInTime } from './extend.js';
 import { Hold } from './hold.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
 
-/** Short enough never to extend a lease, ms: only asks whether the store still has it. */
+/** Too short to extend a lease, ms: only checks whether the store still has it. */
 const PROBE_LEASE = 1;
 
 /** The innermost hold of a key that the calling code owns; with `evenIfOver` also one that ended before its scope did. */
@@ -26,10 +26,10 @@ export async function reenter(
   checkSharing(engine, outer, options);
   const inner = outer.reentry.enter(options.limit) ?? (await waitForTurn(engine, outer, options, startedAt));
   if (inner === undefined) return inner;
-  // B50: no request while the lease is known good.
+  // B50: no request while the lease is known to be good.
   if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
   try {
-    // B54: an inner lease extends the outer one if it is longer than what is left, and never shortens it.
+    // B54: an inner lease extends the outer one if it is longer than the time left, and never shortens it.
     await extendInTime(engine, [inner.lease], options.leaseTime ?? PROBE_LEASE, options, startedAt);
   } catch (error) {
     await inner.release();
@@ -70,8 +70,8 @@ async function waitForTurn(
 }
 
 /**
- * A reader may re-enter an exclusive hold. Exclusive inside shared would wait for itself (B55), as may permits beside those
- * of the hold (B58).
+ * A reader may re-enter an exclusive hold. An exclusive hold inside a shared one would wait for itself (B55), as may
+ * further permits inside a hold (B58).
  */
 function checkSharing(
   engine: LockEngine,
@@ -80,17 +80,17 @@ function checkSharing(
 ): void {
   if (permits > heldPermits && held === limit) {
     throw new LockUpgradeError(
-      `The lock "${key}" is held here with ${String(heldPermits)} of its ${String(limit)} permits, and can't get more of them (permits: ` +
-        `${String(permits)}): calls that wait for each other's permits would wait for ever. Take ${String(permits)} from the start, or ` +
-        'release the hold before.',
+      `The lock "${key}" is held here with ${String(heldPermits)} of its ${String(limit)} permits, and can't acquire more of them (permits: ` +
+        `${String(permits)}): calls that wait for each other's permits would deadlock. Acquire ${String(permits)} from the start, or ` +
+        'release the hold first.',
       { keys: [key] },
     );
   }
   if (held === limit || (held === 1 && limit === Infinity)) return;
   if (held !== Infinity || limit !== 1) throw engine.reporter.disagreement({ key, limit }, held);
   throw new LockUpgradeError(
-    `The lock "${key}" is held here with mode 'shared', and can't become exclusive: the readers of it, this one included, would ` +
-      'have to end first. Take it exclusively from the start, or release the shared hold before.',
+    `The lock "${key}" is held here with mode 'shared', and can't become exclusive: its readers, including this one, would ` +
+      'have to end first. Acquire it exclusively from the start, or release the shared hold first.',
     { keys: [key] },
   );
 }

@@ -4,16 +4,16 @@ import type { LockHandle } from '../model/lock-handle.js';
 
 /** What a scope owns: one hold, or several that were acquired together. */
 export interface ScopeOwner extends LockHandle {
-  /** The one that granted it. */
+  /** The engine that granted the hold. */
   readonly engine: object;
   readonly isOver: boolean;
-  /** Its hold of one of its keys. */
+  /** The hold of one of its keys. */
   holdOf(key: string): ScopeOwner | undefined;
 }
 
 /**
- * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors. Work that outlives
- * the scope finds it closed (B53).
+ * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors. Work that
+ * outlives the scope finds it closed (B53).
  */
 export interface Scope {
   readonly parent: Scope | undefined;
@@ -62,8 +62,8 @@ export async function runInScope<T, O extends ScopeOwner>(
 }
 
 /**
- * The innermost hold of a key that the calling code owns, of this engine or of any; with `evenIfOver` also one that ended
- * before its scope did.
+ * The innermost hold of a key that the calling code owns, of this engine or of any; with `evenIfOver` also one that
+ * ended before its scope did.
  */
 export function innermostHold(
   engine: object | undefined,
@@ -105,15 +105,15 @@ export function heldKeys(engine: object, scope: Scope | undefined): readonly str
 }
 
 /**
- * The scope of one handler call in Nest's pipeline. Opened before it is known which locks the handler acquires; keeps them
- * until the response is complete.
+ * The scope of one handler call in Nest's pipeline. Opened before it is known which locks the handler acquires; keeps
+ * them until the response is complete.
  */
 export class HandlerScope {
   /** Innermost first. */
   readonly owners: ScopeOwner[] = [];
   private readonly scope = openScope(undefined, this);
 
-  /** Handles that an application has made itself, such as for its tests, are in no scope. */
+  /** Handles that an application created itself, for example in its tests, are in no scope. */
   own(handle: LockHandle): void {
     if ('holdOf' in handle) this.owners.unshift(handle as ScopeOwner);
   }
@@ -126,7 +126,7 @@ export class HandlerScope {
     this.scope.open = false;
   }
 
-  /** The innermost open one around the calling code. */
+  /** The innermost open scope around the calling code. */
   static current(): HandlerScope | undefined {
     for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {
       if (link.handler !== undefined) return link.handler;
@@ -135,7 +135,7 @@ export class HandlerScope {
   }
 }
 
-/** Counts calls that use locks and have not ended. */
+/** Counts calls in flight that use locks. */
 export class CallsInFlight {
   size = 0;
   private whenNone: (() => void)[] = [];

@@ -5,7 +5,7 @@ import { forwardedBoard } from '../stores/port/forwarding-session.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 
-/** The requests of a session, and as what they are measured. */
+/** The requests of a session, and the kind under which each is measured. */
 const OPERATIONS = {
   acquire: 'acquire',
   cancel: 'cancel',
@@ -26,8 +26,8 @@ type RequestName = keyof typeof OPERATIONS;
 type Request = (one: unknown, two: unknown) => PromiseLike<unknown>;
 
 /**
- * Opens a session that runs in the async context of the module instead of that of a request: it opens connections and starts
- * timers when they are first needed, and batches requests of several callers. Requests are measured here.
+ * Opens a session that runs in the async context of the module instead of that of a request: it opens connections and
+ * starts timers on demand, and batches requests of several callers. Requests are measured here.
  *
  * @param instance the name of the module instance, for instruments
  */
@@ -46,7 +46,7 @@ export function openInContext(
           ? measured(() => context.call(request, one, two), kind, instance)
           : context.call(request, one, two);
       } catch (error) {
-        // A user's store may throw instead of reject.
+        // A custom store may throw instead of reject.
         return Promise.reject(storeFailure(error));
       }
     };
@@ -54,7 +54,7 @@ export function openInContext(
   const requests: Partial<Record<RequestName, Request>> = {};
   for (const name of Object.keys(OPERATIONS) as RequestName[]) {
     const request = given[name];
-    // The engine does without what a store leaves out.
+    // The engine does without the requests that a store lacks.
     if (request !== undefined) requests[name] = inside(OPERATIONS[name], request.bind(session));
   }
   const { board } = session;

@@ -6,18 +6,18 @@ import type { LeaseHolder } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
 import { CallsInFlight } from './scope.js';
 
-/** After this, ms, the log names what shutdown waits for. */
+/** After this, ms, shutdown logs what it waits for. */
 const QUIET = 1_000;
-/** Locks that one log line names at most. */
+/** The most locks that one log line names. */
 const MOST_NAMED = 20;
-/** How long shutdown waits for requests under way at the end, ms. */
+/** How long shutdown waits for pending requests at the end, ms. */
 const LAST_REQUESTS = 1_000;
-/** How long it waits for cancelling those that are still unanswered, ms. */
+/** How long it waits for the cancellation of unanswered requests, ms. */
 const LAST_WORDS = 50;
 
 /**
- * The end of an engine (B60). `begin` starts `shutdownTimeout` when the application begins to shut down, and changes nothing
- * else. `close` follows when everything that uses locks has stopped.
+ * The end of an engine (B60). `begin` starts the time limit `shutdownTimeout` when the application begins to shut down,
+ * and changes nothing else. `close` follows when everything that uses locks has stopped.
  */
 export class Shutdown {
   /** Calls that shutdown lets finish, though nothing else waits for them. */
@@ -44,7 +44,7 @@ export class Shutdown {
     this.timers = new TimerQueue(this.engine.clock, false);
   }
 
-  /** Starts `shutdownTimeout`, once. */
+  /** Starts the time limit `shutdownTimeout`, once. */
   begin(): void {
     if (this.endsAt !== undefined) return;
     const now = this.engine.clock.monotonic();
@@ -53,15 +53,15 @@ export class Shutdown {
     this.timers.set(this.reminder, later(now, QUIET));
   }
 
-  /** Resolves when no call is in flight, or the time is over. */
+  /** Resolves when no call is in flight, or the time has ended. */
   async callsEnded(): Promise<void> {
     this.begin();
     await this.engine.timers.within(this.timeLeft, this.calls.ended());
   }
 
   /**
-   * Lets calls in flight finish, refuses new and waiting ones, and keeps renewing holds until they end; all that in the time
-   * that is left. Then closes the session.
+   * Lets calls in flight finish, refuses new and waiting ones, and renews holds until they end, all within the time
+   * left. Then closes the session.
    */
   close(): Promise<void> {
     this.closed ??= this.run();
@@ -83,22 +83,22 @@ export class Shutdown {
     timers.clear(this.reminder);
     timers.clear(this.overdue);
     leases.abandonAll();
-    // Requests under way get the time of one request; locks that they bring are released.
+    // Pending requests get the time of one request; locks that they acquire are released.
     const settled = Promise.all(lines.map((line) => line.idle())).then(() => backgroundRetry.idle());
     await engine.timers.within(Math.min(LAST_REQUESTS, engine.watchdogTimeout), settled);
     await this.takeBackUnanswered(backgroundRetry.stop());
     leases.delayed.leave();
     engine.hub.complete();
     await engine.session.close();
-    // Native timers are left running when nobody waits: none may outlive the application (B14).
+    // Native timers are not cleared when a wait ends: none may outlive the application (B14).
     leases.close();
     timers.close();
     engine.timers.close();
   }
 
   /**
-   * Otherwise the locks that the store grants to them would stay for their whole lease. Does not wait for the answers, which
-   * may never come.
+   * Cancels pending requests, whose locks would otherwise stay held for their whole lease. Does not wait for the
+   * replies, which may never come.
    *
    * @param hasRetries whether failed requests have just been repeated once more
    */
@@ -118,7 +118,7 @@ export class Shutdown {
     for (const polling of this.engine.retrying) if (which(polling.caller)) polling.close();
   }
 
-  /** Of `shutdownTimeout`, ms. */
+  /** What is left of `shutdownTimeout`, ms. */
   private get timeLeft(): number {
     const now = this.engine.clock.monotonic();
     return Math.max(0, (this.endsAt ?? now) - now);
@@ -133,8 +133,8 @@ export class Shutdown {
     const others = uses.length > MOST_NAMED ? ` and ${String(uses.length - MOST_NAMED)} more` : '';
     const until =
       this.closed === undefined
-        ? 'They can be used until everything else has stopped.'
-        : `It waits ${(this.timeLeft / 1_000).toFixed(1)} s longer at most.`;
+        ? 'They stay usable until everything else has stopped.'
+        : `It waits at most another ${(this.timeLeft / 1_000).toFixed(1)} s.`;
     this.engine.log.warn(`Shutdown waits for locks that are in use: ${named}${others}. ${until}`);
   }
 

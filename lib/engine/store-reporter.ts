@@ -9,11 +9,11 @@ import type { EngineLog, EventHub } from './event-hub.js';
 /** How long requests of waiting callers may fail before that is reported, ms: longer than most failovers. */
 const PATIENCE = 1_500;
 
-/** Whether the store can be reached: logged once for each change, not for each call. */
+/** Whether the store is reachable: logged once for each change, not for each call. */
 export class StoreReporter {
-  /** What was logged last, if the store has not answered since. */
+  /** The last logged problem, if the store has not replied since. */
   private trouble: string | undefined;
-  /** Whether locks hold in this process only (B65). */
+  /** Whether locks are valid in this process only (B65). */
   isLocal = false;
   private reachable: boolean | undefined;
   private since: number | undefined;
@@ -25,11 +25,11 @@ export class StoreReporter {
   private readonly patience = new CallbackTimer(() => {
     this.waitersCut();
   });
-  /** Whether an `unavailable` event was emitted for waiting calls, and the store has not answered since. */
+  /** Whether an `unavailable` event was emitted for waiting calls, and the store has not replied since. */
   private isAnnounced = false;
   /** When `status` first found all connections closed. */
   private closedSince: number | undefined;
-  /** Logs which store it is, if that was unreachable when the application started. */
+  /** Logs which store it is, if it was unreachable when the application started. */
   private introduction: (() => void) | undefined;
 
   constructor(
@@ -43,20 +43,20 @@ export class StoreReporter {
   /**
    * The store is unreachable when the application starts.
    *
-   * @param introduce logs which store it is; called when that has answered
+   * @param introduce logs which store it is; called once the store has replied
    */
   missing(cause: LockStoreError, introduce: () => void): void {
     this.unfit(cause);
     this.introduction = introduce;
-    if (this.isLocal) return; // has been said, and locks can be taken
+    if (this.isLocal) return; // already logged, and locks can be acquired
     this.trouble = cause.message;
     this.log.warn(
-      `Locks can't be taken yet: ${cause.advice} They fail with LockUnavailableError until ${this.store.name} can be reached.`,
+      `Locks can't be acquired yet: ${cause.advice} They fail with LockUnavailableError until ${this.store.name} is reachable.`,
     );
   }
 
   /**
-   * Whether the store can be reached, as far as is known, and since when.
+   * Whether the store is reachable, as far as is known, and since when.
    *
    * @param connections if all are closed, the store is unreachable, though no request has failed yet
    */
@@ -87,7 +87,7 @@ export class StoreReporter {
     this.failing = undefined;
   }
 
-  /** A check has found that no lock can be acquired, or has got no answer. */
+  /** A check found that no lock can be acquired, or got no reply. */
   unfit(cause: LockStoreError): void {
     this.requestEnded(cause);
     if (!this.isLocal) this.failing = { since: this.failing?.since ?? this.clock.wall(), cause };
@@ -95,9 +95,9 @@ export class StoreReporter {
 
   /** The outcome of a request that only changes the status: a failure, or none. */
   requestEnded(failure: LockStoreError | undefined): void {
-    // These answers come from this process.
+    // These replies come from this process.
     if (this.isLocal) return;
-    // A refusal shows that it can be reached.
+    // A rejection shows that the store is reachable.
     const reachable = failure === undefined || !isSilence(failure);
     this.error = reachable ? undefined : failure;
     if (reachable === this.reachable) return;
@@ -105,15 +105,15 @@ export class StoreReporter {
     this.since = this.clock.wall();
   }
 
-  /** The store has answered; logged once after a failure. */
+  /** The store has replied; logged once after a failure. */
   answered(): void {
     if (this.reachable !== true) this.requestEnded(undefined);
     if (this.waitFailure !== undefined) this.forgetWait();
-    // Only a grant ends a refusal.
+    // Only a grant ends a state of rejection.
     if (this.failing !== undefined && isSilence(this.failing.cause)) this.failing = undefined;
     if (this.trouble === undefined) return;
     this.trouble = undefined;
-    this.log.log('Locks can be taken again.');
+    this.log.log('Locks can be acquired again.');
     this.introduce();
     if (this.isAnnounced) this.hub.emit({ type: 'available', at: this.clock.wall() });
     this.isAnnounced = false;
@@ -128,16 +128,16 @@ export class StoreReporter {
     this.waitFailure = failure;
   }
 
-  /** A call fails because of the store. Not logged while locks are local: such calls concern holds of the store. */
+  /** A call fails because of the store. Not logged while locks are local: such calls concern holds in the store. */
   failed(failure: LockStoreError): void {
     const { message } = failure;
     this.unfit(failure);
     if (this.trouble === message || this.isLocal) return;
     this.trouble = message;
-    this.log.warn(`Locks can't be taken: ${failure.advice}`);
+    this.log.warn(`Locks can't be acquired: ${failure.advice}`);
   }
 
-  /** Locks hold in this process only, or in the store again (B65). */
+  /** Locks are valid in this process only, or in the store again (B65). */
   locksLocally(isLocal: boolean, error: LockStoreError | undefined): void {
     if (isLocal === this.isLocal) return;
     if (error !== undefined) this.requestEnded(error);
@@ -150,10 +150,10 @@ export class StoreReporter {
     if (isLocal) {
       const why = error === undefined ? '' : `: ${error.message}`;
       this.log.warn(
-        `Locks are taken in this process only${why}. Other processes are not kept out until ${this.store.name} can be reached again.`,
+        `Locks are acquired in this process only${why}. Other processes are not excluded until ${this.store.name} is reachable again.`,
       );
     } else {
-      this.log.log(`Locks are taken in ${this.store.name} again.`);
+      this.log.log(`Locks are acquired in ${this.store.name} again.`);
       this.introduce();
     }
     this.hub.emit({ type: 'local', at: this.clock.wall(), local: isLocal, error });
@@ -166,7 +166,7 @@ export class StoreReporter {
     this.failed(waitFailure);
     this.isAnnounced = true;
     const error = new LockUnavailableError(
-      `Calls wait for locks, and the store could not be asked for ${inMs(PATIENCE)}: ${waitFailure.advice}`,
+      `Calls wait for locks, and requests to the store have failed for ${inMs(PATIENCE)}: ${waitFailure.advice}`,
       { keys: [], cause: waitFailure },
     );
     this.hub.emit({ type: 'unavailable', at: this.clock.wall(), error });
@@ -183,7 +183,7 @@ export class StoreReporter {
   }
 }
 
-/** Whether the store gave no answer, rather than a refusal. */
+/** Whether the store did not reply, rather than rejecting the request. */
 export function isSilence({ unreachable, inDoubt }: LockStoreError): boolean {
   return unreachable || inDoubt;
 }

@@ -32,7 +32,7 @@ export function outcomeOf(error: unknown, { skips }: Pick<ResolvedLockOptions, '
   return REFUSALS.some((refusal) => error instanceof refusal) ? 'refused' : 'aborted';
 }
 
-/** Acquires locks and publishes a trace of it. Check before whether anybody subscribes. */
+/** Acquires locks and publishes a trace. First check whether there are subscribers. */
 export function traceAcquire<H extends LockHandle>(
   instance: string | undefined,
   keys: readonly string[],

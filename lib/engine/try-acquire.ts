@@ -17,11 +17,11 @@ import type { LeaseLeft } from './lock-reporter.js';
 import type { Deadline, EndOfWait, PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, isLeaseTooShort, SILENCE } from './time-limits.js';
 
-/** Why a try failed. */
+/** Why an attempt failed. */
 type Refusal =
   | { readonly because: 'held'; readonly holderLeaseLeft: LeaseLeft | undefined }
   | { readonly because: 'unavailable'; readonly failure: LockStoreError }
-  /** It was granted, but the answer took so many ms that it came too late. */
+  /** Granted too late, after this many ms. */
   | { readonly because: 'late'; readonly took: number };
 
 /** `waitTime: 0`, or a wait that shutdown no longer allows: one request, and no position in a queue. Never rejects. */
@@ -31,7 +31,7 @@ export async function tryOnce(engine: LockEngine, caller: PendingAcquire): Promi
   };
   caller.listen();
   let refusal = await tryForLock(engine, caller);
-  // Granted too late, usually because this process was stopped, which says nothing about the next request.
+  // Granted too late, usually because this process was stopped, which does not predict the next request.
   if (refusal?.because === 'late') refusal = await tryForLock(engine, caller);
   if (refusal === undefined || caller.isSettled) return;
   engine.reporter.refuse(caller, errorOf(engine, caller, refusal));
@@ -57,11 +57,11 @@ function unavailableOf(
 }
 
 /**
- * One request for a caller that does not wait in line, and a second one under a new owner id if the store cancelled the first
- * or its grant was broken by force before the answer arrived.
+ * One request for a caller that does not wait in line, and a second one under a new owner id if the store cancelled the
+ * first or its grant was broken by force before the reply arrived.
  *
- * @param owner gets the request, so that it can take it back while it is under way
- * @returns undefined if the caller has its outcome, or the request was taken back
+ * @param owner receives the request, so that it can cancel it while it is pending
+ * @returns undefined if the caller has its outcome, or the request was cancelled
  */
 async function tryForLock(
   engine: LockEngine,
@@ -72,7 +72,7 @@ async function tryForLock(
   try {
     for (let tries = 1; ; tries += 1) {
       const line = engine.keys.of(key);
-      // This process holds the lock, or the store keeps its callers waiting.
+      // This process holds the lock, or the store has its callers wait.
       if (line?.keepsOut(limit) === true) {
         return { because: 'held', holderLeaseLeft: line.holderLeaseLeft };
       }
@@ -97,7 +97,7 @@ async function tryForLock(
       }
       if (caller.isSettled) return undefined;
       if (tries > 1) {
-        // Not reported as held: the reply does not say who holds the lock (B11).
+        // Not reported as held: the reply does not show who holds the lock (B11).
         const details = { inDoubt: false, retryable: true };
         return { because: 'unavailable', failure: new LockStoreError('it cancelled the request', details) };
       }
@@ -107,7 +107,7 @@ async function tryForLock(
   }
 }
 
-/** The store has granted the lock: the caller gets it, unless it is too late. */
+/** The store has granted the lock: the caller acquires it, unless it is too late. */
 async function begin(
   engine: LockEngine,
   caller: PendingAcquire,
@@ -124,22 +124,22 @@ async function begin(
   return caller.isSettled ? undefined : { because: 'late', took };
 }
 
-/** For a caller that may not wait (`maxWaiting`): gets a free lock only. */
+/** For a caller that may not wait (`maxWaiting`): acquires only a free lock. */
 export const ONCE: ResolvedRetry = { maxAttempts: 1, backoff: backoff.fixed(1) };
 
-/** A caller with `retry`: single tries with pauses between them, and no position in a queue. */
+/** A caller with `retry`: single attempts with pauses between them, and no position in a queue. */
 export class RetryingAcquire {
   private tries = 0;
   isWaiting = false;
   private triedAt = 0;
-  /** Of the last try that has ended. */
+  /** Of the last finished attempt. */
   private refusal: Refusal | undefined;
   private endPause: (() => void) | undefined;
-  /** How long the last try that has ended took, ms. */
+  /** Duration of the last finished attempt, ms. */
   private took = 0;
-  /** Whether there is no time for another try. */
+  /** Whether there is no time for another attempt. */
   private isLastTry = false;
-  /** The last request, under way or not. */
+  /** The last request, pending or not. */
   request: TryRequest | undefined;
   private isOver = false;
 
@@ -149,7 +149,7 @@ export class RetryingAcquire {
     private readonly retry: ResolvedRetry,
   ) {}
 
-  /** Resolves when the caller has its outcome and no request is under way. */
+  /** Resolves when the caller has its outcome and no request is pending. */
   async run(): Promise<void> {
     const { engine, caller } = this;
     caller.onEnd = this.giveUp;
@@ -182,7 +182,7 @@ export class RetryingAcquire {
       return;
     }
     this.isWaiting = !mayNotWait;
-    // Every further grant would be too late for its own `leaseTime`, too.
+    // Every further grant would also be too late for its own `leaseTime`.
     const isLateAgain =
       refusal.because === 'late' && before?.because === 'late' && isLeaseTooShort(caller, refusal.took);
     const isRejected = refusal.because === 'unavailable' && !refusal.failure.retryable;
@@ -213,7 +213,7 @@ export class RetryingAcquire {
     });
   }
 
-  /** When the last try has to begin if answers take longer than an outcome may be late (B10). */
+  /** When the last attempt has to begin if replies take longer than an outcome may be late (B10). */
   private lastChance(): MonotonicMs {
     const { startedAt, waitTime } = this.caller;
     return later(startedAt, this.took > ANSWER_GRACE / 2 ? waitTime - this.took : Infinity);
@@ -224,16 +224,16 @@ export class RetryingAcquire {
     const isPart = caller.partOf !== undefined;
     if (why === 'aborted') this.end(caller.abortReason);
     else if (isPart && request?.isUnderWay === true) this.takeBack(request);
-    // The other keys are being released, so that another try would be of no use.
+    // The other keys are being released, so another attempt would be useless.
     else if (isPart || caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
     else {
-      // For the answer of the try that is under way, or that begins now (B10).
+      // For the reply to the attempt that is pending, or that begins now (B10).
       caller.prolong(engine.clock.monotonic());
       this.endPause?.();
     }
   };
 
-  /** Cancels the request under way before the caller hears of the outcome (B10). */
+  /** Cancels the pending request before the caller gets the outcome (B10). */
   private takeBack(request: TryRequest): void {
     this.isOver = true;
     const error = this.failure();
@@ -256,7 +256,7 @@ export class RetryingAcquire {
     });
   }
 
-  /** B11: the last answer decides. */
+  /** B11: the last reply decides. */
   private failure(): Error {
     const { caller, engine, refusal, tries } = this;
     const { reporter } = engine;
@@ -283,25 +283,25 @@ export class RetryingAcquire {
   }
 }
 
-/** How many callers of this process wait for a key, in its queue or between two tries. */
+/** How many callers of this process wait for a key, in its queue or between two attempts. */
 function countWaiting({ keys, retrying }: LockEngine, key: string): number {
   let count = keys.of(key)?.machine.waiting.size ?? 0;
   for (const { isWaiting, caller } of retrying) if (isWaiting && caller.key === key) count += 1;
   return count;
 }
 
-/** Whether as many callers wait for the key as this one accepts. */
+/** Whether the maximum number of callers wait for the key. */
 export function isFull(engine: LockEngine, { key, maxWaiting }: PendingAcquire): boolean {
   return countWaiting(engine, key) >= maxWaiting;
 }
 
-/** A single try for one key. */
+/** A single attempt for one key. */
 export interface TriedLock {
   readonly caller: PendingAcquire;
   readonly owner: OwnerId;
-  /** Whether its grant was broken by force before the answer arrived. */
+  /** Whether its grant was broken by force before the reply arrived. */
   wasBroken: boolean;
-  /** Whether the store has reported, before its answer, that others come first. */
+  /** Whether the store has reported, before its reply, that other processes come first. */
   isHeldByOthers: boolean;
 }
 
@@ -326,23 +326,23 @@ export class TryRequest {
     });
   }
 
-  /** Whether its grant was broken by force before the answer arrived. */
+  /** Whether a grant was broken by force before the reply arrived. */
   get wasBroken(): boolean {
     return this.locks.some(({ wasBroken }) => wasBroken);
   }
 
-  /** Whether the store has reported that others come first, and has not answered yet. */
+  /** Whether the store has reported that other processes come first, and has not replied yet. */
   get isHeldByOthers(): boolean {
     return this.isUnderWay && this.locks.some(({ isHeldByOthers }) => isHeldByOthers);
   }
 
-  /** Whether the leases that it brought may be over. */
+  /** Whether its leases may have ended. */
   get mayBeOver(): boolean {
     const { leases } = this.engine;
     return this.locks.some(({ caller }) => leases.mayBeOver(this.sentAt, caller.lease));
   }
 
-  /** Asks the store; resolves with its answer or failure. Call `end` at once then. */
+  /** Sends the request; resolves with its reply or failure. Call `end` immediately afterwards. */
   async send<R>(acquire: (requests: Requests) => PromiseLike<R>): Promise<R | LockStoreError> {
     const { storeReporter, keys, unanswered } = this.engine;
     this.isUnderWay = true;
@@ -352,7 +352,7 @@ export class TryRequest {
     }
     try {
       const [first, ...others] = this.locks.map(requestFor);
-      if (first === undefined) throw new TypeError('it is asked for nothing');
+      if (first === undefined) throw new TypeError('the request contains no lock');
       const reply = await acquire([first, ...others]);
       storeReporter.answered();
       return reply;
@@ -361,7 +361,7 @@ export class TryRequest {
     }
   }
 
-  /** The answer has arrived. Returns whether it counts: not if the request was taken back meanwhile. */
+  /** The reply has arrived. Returns whether it counts: not if the request was cancelled meanwhile. */
   end(): boolean {
     this.isUnderWay = false;
     for (const { owner } of this.locks) this.engine.unanswered.delete(owner);
@@ -373,7 +373,7 @@ export class TryRequest {
     const { engine, sentAt: startedAt } = this;
     const granted = this.locks.map(({ caller, owner }, index) => {
       const grant = grants[index];
-      if (grant === undefined) throw new TypeError('it granted some of the locks only');
+      if (grant === undefined) throw new TypeError('it granted only some of the locks');
       return { ...grant, caller, owner };
     });
     for (const { caller, owner, token, since, local = false } of granted) {
@@ -391,7 +391,7 @@ export class TryRequest {
     await Promise.all(this.locks.map(({ caller, owner }) => engine.withdraw(caller.key, owner, inDoubt)));
   }
 
-  /** Cancels the request under way before the caller hears of the outcome (B10). */
+  /** Cancels the pending request before the caller gets the outcome (B10). */
   async takeBack(wait: Pick<Deadline<unknown>, 'stop'>, patience: number): Promise<void> {
     this.isTakenBack = true;
     wait.stop();

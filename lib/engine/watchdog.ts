@@ -22,14 +22,14 @@ const NO_RESERVATION = Promise.resolve(undefined);
 /** A lease whose last renewal failed. */
 interface Retry {
   readonly timer: CallbackTimer;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   failures: number;
 }
 
 /** Renews leases without a `leaseTime`: one timer, requests in batches (B20 to B22). */
 export class Watchdog {
   private readonly timers: TimerQueue;
-  /** Leases that wait for their renewal, the longest first: all wait equally long. */
+  /** Leases that wait for their renewal, longest wait first: all wait for the same time. */
   private readonly rounds = new Set<Lease>();
   private readonly nextRound = new CallbackTimer((now) => {
     this.renewOldest(now);
@@ -50,7 +50,7 @@ export class Watchdog {
     else if (lease.isRenewed) this.renewLater(lease);
   }
 
-  /** Renews a lease with a `leaseTime` until that time, since the store keeps it for less without a renewal. */
+  /** Renews a lease with a `leaseTime` until this time, since the store does not keep it that long without a renewal. */
   renewUntil(lease: Lease, end: MonotonicMs, renewedAt: MonotonicMs): void {
     lease.wantedUntil = Math.max(lease.wantedUntil, end) as MonotonicMs;
     this.renewed(lease, renewedAt);
@@ -61,12 +61,12 @@ export class Watchdog {
     this.forgetFailure(lease);
   }
 
-  /** Asks the store at once whether it still has the lease, unless that is being asked (F30). */
+  /** Checks at once whether the store still has the lease, unless such a check is pending (F30). */
   verifyOnce(lease: Lease): void {
     if (!lease.needsVerification) this.verify(lease);
   }
 
-  /** Asks at once, also if that is being asked: the store may have lost the lease since. */
+  /** Checks at once, even if a check is pending: the store may have lost the lease since. */
   verify(lease: Lease): void {
     lease.needsVerification = true;
     this.leaveRounds(lease);
@@ -74,8 +74,9 @@ export class Watchdog {
   }
 
   /**
-   * Reserves tokens for the next holds of this process on a lease, and renews it by the same request. A single token, which
-   * is reserved for each hold, renews only if that was not done a moment ago. A failure shows at the next renewal (P20).
+   * Reserves tokens for the next holds of this process on a lease, and renews it by the same request. A single token,
+   * which is reserved for each hold, renews only if that was not done a moment ago. A failure shows at the next renewal
+   * (P20).
    */
   reserve(lease: Lease, budget: HandOverBudget, tokens: number, done: () => void): void {
     const { key, owner } = lease;
@@ -90,7 +91,7 @@ export class Watchdog {
         }
       } else {
         budget.reservationFailed();
-        // A user's store may reply nothing, or reserve what is no token.
+        // A custom store may not reply, or reserve an invalid token.
         if (reply !== undefined && reply.outcome !== 'reserved')
           this.leases.renewed(lease, reply.outcome, sentAt, term);
       }
@@ -107,10 +108,10 @@ export class Watchdog {
     );
   }
 
-  /** The store can be reached again: what failed is tried at once. */
+  /** The store is reachable again: repeats failed requests at once. */
   retryNow(): void {
     for (const [lease, { timer }] of this.retries) {
-      // It is being tried.
+      // It is being retried.
       if (timer.heapIndex === -1) continue;
       this.timers.clear(timer);
       this.due(lease);
@@ -134,7 +135,7 @@ export class Watchdog {
     return now - renewedAt < this.interval / 10;
   }
 
-  /** The lease was renewed by a request that was sent at that time. */
+  /** The lease was renewed by a request sent at this time. */
   private renewed(lease: Lease, sentAt: MonotonicMs): void {
     this.forgetFailure(lease);
     lease.renewedAt = sentAt;
@@ -154,7 +155,7 @@ export class Watchdog {
 
   private renewOldest(now: MonotonicMs): void {
     this.cautious.read();
-    // Leases that are nearly due go along with one that is.
+    // Leases that are nearly due are renewed along with one that is.
     const dueFrom = now - this.interval + this.interval / 10;
     for (const lease of this.rounds) {
       if (lease.renewedAt > dueFrom) {
@@ -192,8 +193,8 @@ export class Watchdog {
   private termOf(lease: Lease, sentAt: MonotonicMs): number {
     const { fixedLease, startedAt } = lease;
     if (fixedLease === undefined) return this.engine.watchdogTimeout;
-    // A `leaseTime` ends when it would have ended without this request. A claim sets the whole of it, which a jump of the
-    // wall clock must not shorten; a later renewal subtracts such a jump, unless `extend()` came after it.
+    // A `leaseTime` ends when it would have ended without this request. A claim sets the whole of it, which a jump of
+    // the wall clock must not shorten; a later renewal subtracts such a jump, unless `extend()` came after it.
     const isClaim = lease.unclaimed && lease.renewedAt === startedAt;
     const age = isClaim ? sentAt - startedAt : this.cautious.at(sentAt) - lease.began;
     const isExtended = lease.wantedUntil > startedAt + fixedLease;
@@ -208,7 +209,7 @@ export class Watchdog {
     this.renewed(lease, sentAt);
   }
 
-  /** Tried again until the deadline, which a failure never moves (B22, P34). */
+  /** Retried until the deadline, which a failure never moves (B22, P34). */
   private failed(lease: Lease, error: LockStoreError): void {
     if (!this.leases.isGood(lease)) return;
     lease.renewalFailure = error;
@@ -238,10 +239,10 @@ export class Watchdog {
   }
 }
 
-/** Leases renewed by one request; keeps the time that a script blocks the server under a millisecond or so. */
+/** Leases renewed by one request; a script then blocks the server for about a millisecond at most. */
 const BATCH = 500;
 
-const NO_REPLY = new LockStoreError('it gave no reply to the renewal', { inDoubt: true, retryable: true });
+const NO_REPLY = new LockStoreError('it did not reply to the renewal', { inDoubt: true, retryable: true });
 
 /**
  * Renews leases in batches; resolves when all outcomes are known.
@@ -286,7 +287,7 @@ export async function renew(
   }
 }
 
-/** A user's store may leave replies out. */
+/** A custom store may leave out replies. */
 function outcomeOf(reply: unknown): RenewReply | LockStoreError {
   if (reply === 'renewed' || reply === 'gone' || reply === 'taken') return reply;
   return reply instanceof Error ? storeFailure(reply) : NO_REPLY;

@@ -192,7 +192,7 @@ export class LeaderElectionModule {
       check(
         !('instance' in given),
         where,
-        'instance goes beside useFactory (useClass, useExisting)',
+        'instance belongs next to useFactory (useClass, useExisting)',
         'instance',
       );
       return checkOptions(where, name, given);

@@ -4,14 +4,14 @@ import { check, checkCount, checkNames, checkObject } from './option-checks.js';
 
 /** Options of `LockAdmin.forceRelease` and `LockAdmin.breakHold`. */
 export interface LockBreakOptions {
-  /** The person who breaks the lock, for the log and the `broken` event: 1 to 200 characters. */
+  /** Names the person who breaks the lock in the log and the `broken` event: 1 to 200 characters. */
   readonly by?: string | undefined;
 }
 
 /**
  * The result of breaking a hold:
  * - `broken`: the hold has ended;
- * - `free`: nobody held the lock, and nothing was done;
+ * - `free`: the lock was free, and nothing was done;
  * - `held-by-others`: the lock is held, but that hold no longer exists, and nothing was done.
  */
 export type LockBreakOutcome = 'broken' | 'free' | 'held-by-others';

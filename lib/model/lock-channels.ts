@@ -24,7 +24,7 @@ interface LockTrace extends LockKind {
 /** The message on the channels of `nestjs-distributed-lock:acquire`: one call, from the call to its outcome. */
 export interface AcquireTrace extends LockTrace {
   readonly waitTime: number;
-  /** Since when it has been waiting, ms since the epoch on the local clock; absent until it waits. */
+  /** When the call began to wait, ms since the epoch on the local clock; absent until then. */
   waitingSince?: number;
   /** Set before `asyncEnd`. */
   outcome?: AcquireOutcome;
@@ -63,7 +63,7 @@ export interface StoreRequestMessage {
   /** The `name` of the module instance. */
   readonly instance: string | undefined;
   readonly request: StoreRequestKind;
-  /** ms from the request to its reply. Requests of one tick are sent together and take as long as one. */
+  /** ms from the request to its reply. Requests of one tick are sent together and have the same duration. */
   readonly duration: number;
   /** Why there was no reply. */
   readonly error: unknown;

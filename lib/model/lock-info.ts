@@ -9,24 +9,24 @@ export interface LockProcess {
 export interface LockHolder {
   /** `<client id>:<number>`; the client id is the same for all locks of one module instance of one process. */
   readonly owner: string;
-  /** Fencing token of the hold; undefined if other software holds the lock. */
+  /** Fencing token of the hold; undefined if the lock was acquired by other software. */
   readonly token: number | undefined;
   /** When the hold began, ms since the epoch on the store's clock; undefined like `token`. */
   readonly acquiredAt: number | undefined;
-  /** ms until the lease ends unless it is renewed; `Infinity` if it has no end. */
+  /** ms until the lease ends unless it is renewed; `Infinity` if it never ends. */
   readonly remaining: number;
   /** When the lease ends, ms since the epoch on the local clock. */
   readonly expiresAt: number;
   /**
-   * Whether `remaining` and `expiresAt` are only upper bounds: the lease may end earlier. That is so for holds of other
-   * processes in etcd and ZooKeeper, which keep no clock for a lease. A bound says nothing about the last renewal.
+   * Whether `remaining` and `expiresAt` are only upper bounds, as for holds of other processes in etcd and ZooKeeper,
+   * which store no end of a lease: it may end earlier. A bound does not show when the lease was last renewed.
    */
   readonly remainingIsBound: boolean;
   /** How many permits of a semaphore the hold has; 1 for other locks. */
   readonly permits: number;
   /** The option `label`: what the lock is used for. */
   readonly label: string | undefined;
-  /** The holder's process; undefined if other software holds the lock. */
+  /** The holder's process; undefined if the lock was acquired by other software. */
   readonly process: LockProcess | undefined;
 }
 
@@ -36,7 +36,9 @@ export interface LockWaiter {
   readonly callers: number;
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number;
-  /** How many permits of a semaphore each of them takes, in other processes the first of them; 1 for other locks. */
+  /**
+   * How many permits of a semaphore each of them requests (of another process's callers: the first); 1 for other locks.
+   */
   readonly permits: number;
   readonly label: string | undefined;
   readonly process: LockProcess | undefined;
@@ -44,46 +46,49 @@ export interface LockWaiter {
 
 /** How the permits of a semaphore are used. */
 export interface LockPermits {
-  /** The sum of those of all holds. */
+  /** The permits of all holds together. */
   readonly held: number;
-  /** The waiters come first: a call can find the lock busy although permits are free. */
+  /** Waiters come first: a call can find the lock busy although permits are free. */
   readonly free: number;
 }
 
 /**
- * A held lock, from `LockAdmin.inspect`. The properties of {@link LockHolder} are those of the oldest hold, apart from
+ * A held lock, from `LockAdmin.inspect`. The properties of {@link LockHolder} are those of the oldest hold, except
  * `permits`.
  */
 export interface LockInfo extends Omit<LockHolder, 'permits'> {
   readonly key: string;
-  /** `'exclusive'` if no one else can hold the lock now. */
+  /** `'exclusive'` if there can be no second holder. */
   readonly mode: 'exclusive' | 'shared';
-  /** How many may hold the lock at once: 1, the `limit` of a semaphore, or `Infinity` for readers. */
+  /** How many can hold the lock at once: 1, the `limit` of a semaphore, or `Infinity` for readers. */
   readonly limit: number;
-  /** The permits of a semaphore that all holds have together, and those that are free; undefined for other locks. */
+  /** The held and free permits of a semaphore; undefined for other locks. */
   readonly permits: LockPermits | undefined;
-  /** All holds, the oldest first. */
+  /** All holds, oldest first. */
   readonly holders: readonly LockHolder[];
   /** The number of waiting callers of all processes. Counts of other processes may be a second old. */
   readonly waiting: number;
-  /** The waiters in the order in which they are served. Calls with `retry` are not in the queue. */
+  /** The waiters in the order in which they will be served. Calls with `retry` are not in the queue. */
   readonly waiters: readonly LockWaiter[];
 }
 
 /** Options of `LockAdmin.list`. */
 export interface LockListOptions {
   /**
-   * Pattern of the keys: `*` matches any characters, `?` a single one; every other character matches itself. At most 1024
-   * characters.
+   * Pattern of the keys: `*` matches any characters, `?` a single one; every other character matches itself. At most
+   * 1024 characters.
    *
    * @default '*'
    */
   readonly match?: string | undefined;
-  /** The cursor of the previous page; without it the list starts over. A cursor that this store did not return is rejected. */
+  /**
+   * The cursor of the previous page; without it the list starts over. A cursor that this store did not return is
+   * rejected.
+   */
   readonly cursor?: string | undefined;
   /**
-   * About how many entries of the store to scan, 1 … 1 000: a page may have fewer locks, or none, and still not be the last.
-   * The server does nothing else meanwhile, so prefer small values.
+   * About how many entries of the store to scan, 1 … 1 000. A page may have fewer locks, or none, without being the
+   * last. The server is blocked during the scan, so prefer small values.
    *
    * @default 100
    */

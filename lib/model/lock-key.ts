@@ -2,19 +2,19 @@ import { LockOptionsError } from './lock.errors.js';
 import { check, shown } from './option-checks.js';
 
 /**
- * The key to lock, or several that are acquired together, all or none (1 … 1 000). A key is a string of 1 … 1 024 bytes in
- * UTF-8. Several are acquired in the order of their UTF-16 code units, and a repeated key only once, so that callers whose
- * keys overlap do not deadlock.
+ * The key to lock, or several keys to acquire together, all or none (1 … 1 000). A key is a string of 1 … 1 024 bytes
+ * in UTF-8. Several keys are acquired in the order of their UTF-16 code units, so that callers whose keys overlap do
+ * not deadlock; a repeated key is acquired once.
  */
 export type LockKey = string | readonly string[];
 
-/** The most keys of one call: the script that acquires so many blocks Redis for a few ms. */
+/** The most keys of one call: the script that acquires this many blocks Redis for a few ms. */
 const MOST_KEYS = 1_000;
 
 /** The longest key, bytes of UTF-8. */
 const LONGEST_KEY = 1024;
 
-/** Returns the key, so that it can be used where a value is expected. */
+/** Returns the checked key. */
 export function checkKey(where: string, key: unknown): string {
   check(typeof key === 'string', where, 'the key must be a string', key);
   if (key === '') {
@@ -58,7 +58,7 @@ export function checkKeys(where: string, key: unknown): LockKey {
   if (first === undefined || others.length === 0) return first ?? [];
   if (keys.size > MOST_KEYS) {
     throw new LockOptionsError(
-      `${where}: at most ${String(MOST_KEYS)} keys can be taken together; got ${String(keys.size)}. Lock what they have in common.`,
+      `${where}: at most ${String(MOST_KEYS)} keys can be acquired together; got ${String(keys.size)}. Lock what they have in common.`,
     );
   }
   return [first, ...others];

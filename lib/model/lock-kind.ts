@@ -7,15 +7,15 @@ export interface LockKind {
   readonly operation: string;
   /** `'exclusive'` for a `limit` of 1. */
   readonly mode: 'exclusive' | 'shared';
-  /** How many may hold the lock at once; `Infinity` for readers. */
+  /** How many can hold the lock at once; `Infinity` for readers. */
   readonly limit: number;
-  /** How many permits of a semaphore the call takes; else 1. */
+  /** How many permits of a semaphore the call requests; else 1. */
   readonly permits: number;
   /** The option `label`: what the lock is used for. */
   readonly label: string | undefined;
 }
 
-/** The number of distinct operations; all further ones become `other`. */
+/** The number of distinct operations; any further one is reported as `other`. */
 const MOST_OPERATIONS = 200;
 
 /** The longest operation, characters. */
@@ -26,10 +26,10 @@ export const DEFAULT_OPERATION = 'default';
 
 const OTHER = 'other';
 
-/** Of all modules of the process, as they share its metrics registry. */
+/** Of all modules of the process, because they use the same metrics registry. */
 const operations = new Set<string>([DEFAULT_OPERATION]);
 
-/** The operation in metrics and events. Bounded, so that operations made of keys do not create metrics without end. */
+/** The operation in metrics and events. Bounded, so that operations made of keys do not create unlimited metrics. */
 export function boundedOperation(operation: string): string {
   if (operations.has(operation)) return operation;
   if (operations.size >= MOST_OPERATIONS) return OTHER;
@@ -50,12 +50,12 @@ export interface EventSubject extends Omit<LockKind, 'mode'> {
   readonly key: string;
 }
 
-/** How many may hold a lock at once, in the words of the options. */
+/** The options `mode` and `limit` for this many concurrent holders. */
 export function sharingOf(limit: number): Pick<LockKind, 'mode' | 'limit'> {
   return { mode: limit === 1 ? 'exclusive' : 'shared', limit };
 }
 
-/** What events and status show of calls and holds alike. */
+/** The fields that events and status have in common. */
 export function kindOf({ operation, limit, permits, label }: Omit<LockKind, 'mode'>): LockKind {
   return { operation: boundedOperation(operation), ...sharingOf(limit), permits, label };
 }

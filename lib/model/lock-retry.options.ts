@@ -3,7 +3,7 @@ import { check, checkNames, checkObject, checkTime, shown } from './option-check
 
 /** The pauses of a call with `retry` between its attempts. Created by {@link backoff}. */
 export class Backoff {
-  /** @param jitter the random share of a pause, 0 … 1 */
+  /** @param jitter the random part of a pause, 0 … 1 */
   constructor(
     private readonly min: number,
     private readonly max: number,
@@ -13,10 +13,10 @@ export class Backoff {
   }
 
   /**
-   * The pause after an attempt (from 1), ms: `min`, doubled with every further attempt, at most `max`. A share of it is
+   * The pause after an attempt (from 1), ms: `min`, doubled with every further attempt, at most `max`. Part of it is
    * random, so that callers that collided once do not collide again: 0.5 is the "equal jitter", 1 the "full jitter" of
-   * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. Unlike there, no pause is shorter than `min`:
-   * the random share then lies above it.
+   * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. Unlike there, no pause is shorter than
+   * `min`; the random part is then added to it.
    */
   pauseAfter(tries: number, random: () => number = Math.random): number {
     const full = Math.min(this.max, this.min * 2 ** (tries - 1));
@@ -41,7 +41,7 @@ export interface ExponentialOptions {
    */
   readonly max?: number | undefined;
   /**
-   * The random share of each pause, which spreads callers out: 0 (none) … 1. Pauses stay between `min` and `max`.
+   * The random part of each pause, which spreads callers out: 0 (none) … 1. Pauses stay between `min` and `max`.
    *
    * @default 0.5
    */
@@ -89,8 +89,8 @@ export const backoff = {
 /** How a call retries instead of waiting in the queue. */
 export interface LockRetryOptions {
   /**
-   * The largest number of attempts, including the first: an integer from 1, or `Infinity`. An attempt without a reply of the
-   * store counts.
+   * The largest number of attempts, including the first: an integer from 1, or `Infinity`. Attempts that the store did
+   * not reply to count.
    *
    * @default Infinity
    */

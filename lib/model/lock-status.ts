@@ -14,24 +14,26 @@ interface LockUse extends LockKind {
 /** A lock that this process holds, from `LockAdmin.held()`. Keys that were acquired together are listed one by one. */
 export interface HeldLock extends LockUse {
   readonly token: number;
-  /** ms since it began. */
+  /** ms since the hold began. */
   readonly heldFor: number;
-  /** ms for which it is certainly held without a renewal; 0 if that is not certain. */
+  /** ms for which the lock is certainly held without a renewal; 0 if that is not certain. */
   readonly remaining: number;
-  /** ms after which the lease ends (`leaseTime`); undefined if the watchdog renews it. */
+  /** The option `leaseTime`, ms; undefined if the watchdog renews the lease. */
   readonly leaseTime: number | undefined;
   /** The error of the last renewal, if it failed. */
   readonly renewalError: Error | undefined;
-  /** Whether it is held in this process only, because the store was unreachable (`onUnavailable: 'local'`). */
+  /** Whether the lock is held in this process only, because the store was unreachable (`onUnavailable: 'local'`). */
   readonly local: boolean;
   /**
-   * Where the code called `acquire()` or `tryAcquire()`, such as `at Orders.ship (/app/orders.js:12:30)`. Undefined for other
-   * holds, with `NODE_ENV=production`, with `warnHeldAfter: false`, and for calls beyond about 1 000 a second.
+   * Where the code called `acquire()` or `tryAcquire()`, such as `at Orders.ship (/app/orders.js:12:30)`. Undefined for
+   * other holds, with `NODE_ENV=production`, with `warnHeldAfter: false`, and for calls beyond about 1 000 a second.
    */
   readonly callSite: string | undefined;
 }
 
-/** A call of this process that waits for a lock, from `LockAdmin.waiting()`. Of several keys, the key that it waits for. */
+/**
+ * A call of this process that waits for a lock, from `LockAdmin.waiting()`. Of several keys, the one it waits for now.
+ */
 export interface WaitingCall extends LockUse {
   /** ms since the call. */
   readonly waitedFor: number;
@@ -49,18 +51,18 @@ export interface StoreStatus {
   readonly description: string | undefined;
   /** Whether the last request got a reply; undefined before the first request. */
   readonly reachable: boolean | undefined;
-  /** Since when `reachable` has this value, ms since the epoch on the local clock. */
+  /** When `reachable` last changed, ms since the epoch on the local clock. */
   readonly since: number | undefined;
   /**
-   * Since when calls and probes have failed because of the store, ms since the epoch on the local clock. It may still reply
-   * to reads, but has granted no lock since. Undefined if locks are granted, or none was requested.
+   * Since when calls and probes have failed because of the store, ms since the epoch on the local clock. It may still
+   * reply to reads, but has granted no lock since. Undefined if locks are granted or none was requested.
    */
   readonly failingSince: number | undefined;
-  /** Why it does not reply, or grants no locks. */
+  /** Why the store does not reply, or grants no locks. */
   readonly error: Error | undefined;
-  /** A remedy, in a sentence; undefined if the error contains it, or none is known. */
+  /** A remedy, in a sentence; undefined if the error contains one, or none is known. */
   readonly remedy: string | undefined;
-  /** Its connections, if it reports them. */
+  /** The store's connections, if it reports them. */
   readonly connections: readonly StoreConnection[] | undefined;
 }
 
@@ -89,7 +91,7 @@ export interface LockStatus {
   readonly renewalsFailing: number;
   /** The lease of locks that the watchdog renews, ms. */
   readonly watchdogTimeout: number;
-  /** The shortest remaining lease of those that the watchdog renews, ms; undefined if there is none. */
+  /** The shortest remaining lease among those that the watchdog renews, ms; undefined if there is none. */
   readonly leastRemaining: number | undefined;
   /** The number of holds lost in the last five minutes. */
   readonly recentLosses: number;

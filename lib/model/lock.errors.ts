@@ -13,14 +13,14 @@ export type LockErrorCode =
   | 'LOCK_UNSUPPORTED'
   | 'LOCK_CLOSED';
 
-/** How an error is answered over HTTP (B41). */
+/** The HTTP response to an error (B41). */
 interface Answer {
   readonly status: number;
   /** The reason phrase of the status. Not from `node:http`, which would slow down the start of the command line. */
   readonly reason: string;
-  /** For clients: what to do, without the key. */
+  /** Tells clients what to do, without the key. */
   readonly message: string;
-  /** Seconds, for the header `Retry-After`. */
+  /** The header `Retry-After`, seconds. */
   readonly retryAfter?: number;
 }
 
@@ -31,14 +31,14 @@ const UNAVAILABLE: Answer = {
   retryAfter: 5,
 };
 
-/** The application's fault, which clients can do nothing about. */
+/** The application's fault; clients can't fix it. */
 const FAULT: Answer = {
   status: 500,
   reason: 'Internal Server Error',
   message: 'Internal server error',
 };
 
-/** The answer to each error, unless the `http` of its module instance says otherwise. */
+/** The HTTP response to each error, unless the option `http` of its module instance differs. */
 export const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
   LOCK_TIMEOUT: {
     status: 423,
@@ -54,7 +54,7 @@ export const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
   },
   LOCK_UNAVAILABLE: UNAVAILABLE,
   LOCK_CLOSED: UNAVAILABLE,
-  // During a rolling deployment the retry may reach a process that agrees with the others.
+  // During a rolling deployment, the retry may reach a process with the same `limit`.
   LOCK_CONFLICT: UNAVAILABLE,
   LOCK_LOST: FAULT,
   LOCK_NOT_HELD: FAULT,
@@ -63,25 +63,25 @@ export const ANSWERS: Readonly<Record<LockErrorCode, Answer>> = {
   LOCK_OPTIONS: FAULT,
 };
 
-/** How one module instance answers its errors: `http` and `rpc` of its options, with defaults. */
+/** The options `http` and `rpc` of a module instance, with defaults. */
 export interface AnswerSettings {
   /** Status and reason phrase for a busy lock; `false` leaves the errors to the application. */
   readonly http: { readonly busyStatus: number; readonly busyReason: string } | false;
   readonly rpc: { readonly showKeys: boolean };
 }
 
-/** For an error that comes from no module instance. */
+/** For errors that come from no module instance. */
 const DEFAULTS: AnswerSettings = {
   http: { busyStatus: 423, busyReason: 'Locked' },
   rpc: { showKeys: true },
 };
 
-/** By service or engine. */
+/** Keyed by service or engine. */
 const settings = new WeakMap<object, AnswerSettings>();
 /** The service or engine that an error comes from. */
 const origins = new WeakMap<LockError, object>();
 
-/** The body of the HTTP answer to a lock error. Never contains the key. */
+/** The HTTP body of a lock error. Never contains the key. */
 interface LockErrorBody {
   readonly statusCode: number;
   readonly message: string;
@@ -95,8 +95,9 @@ interface LockErrorDetails {
 }
 
 /**
- * The base class of all errors of this library. Where `DistributedLockModule` is loaded, they are instances of Nest's
- * `HttpException`, so that every exception filter can answer them; elsewhere, as in the command line, they need no Nest.
+ * The base class of all errors of this library. When `DistributedLockModule` is loaded, they are instances of Nest's
+ * `HttpException`, so that every exception filter can handle them; elsewhere, as in the command line, they don't need
+ * Nest.
  */
 export abstract class LockError extends Error {
   abstract readonly code: LockErrorCode;
@@ -110,8 +111,9 @@ export abstract class LockError extends Error {
   }
 
   /**
-   * The HTTP status: 423 for a timeout (or `http.busyStatus` of its module), 429 for a full queue, 503 for an unavailable
-   * store, an application that has shut down or a conflict, else 500. 500 for all errors of a module with `http: false`.
+   * The HTTP status: 423 for a timeout (or `http.busyStatus` of the module), 429 for a full queue, 503 for an
+   * unavailable store, an application that has shut down or a conflict, else 500. 500 for all errors of a module with
+   * `http: false`.
    */
   getStatus(): number {
     return this.getResponse().statusCode;
@@ -120,7 +122,7 @@ export abstract class LockError extends Error {
   /** The HTTP body: `{ statusCode, message, error, code }`, with a message that does not contain the key. */
   getResponse(): LockErrorBody {
     const { http } = settingsOf(this);
-    // The same as Nest's answer to an error that it does not know.
+    // The same as Nest's response to an unknown error.
     if (http === false) return { statusCode: FAULT.status, message: FAULT.message };
     const { code } = this;
     const { status, reason, message } = ANSWERS[code];
@@ -139,19 +141,19 @@ export abstract class LockError extends Error {
     return this.getStatus();
   }
 
-  /** `JSON.stringify` of an error leaves out its message. */
+  /** `JSON.stringify` would omit the message. */
   toJSON(): object {
     const { name, code, message, keys } = this;
     return { name, code, message, keys };
   }
 }
 
-/** Sets how errors are answered that come from these services and engines. */
+/** Sets how errors of these services and engines are reported. */
 export function answerErrorsOf(sources: readonly object[], answers: AnswerSettings): void {
   for (const source of sources) settings.set(source, answers);
 }
 
-/** Records which service or engine a lock error comes from, unless that is known. Returns the error. */
+/** Records which service or engine a lock error comes from, unless already recorded. Returns the error. */
 export function originate<E>(error: E, origin: object): E {
   if (error instanceof LockError && !origins.has(error)) origins.set(error, origin);
   return error;
@@ -162,7 +164,7 @@ export function originOf(error: LockError): object | undefined {
   return origins.get(error);
 }
 
-/** How the module instance that an error comes from answers it. */
+/** The settings of the module instance that an error comes from. */
 export function settingsOf(error: LockError): AnswerSettings {
   const origin = origins.get(error);
   return (origin && settings.get(origin)) ?? DEFAULTS;
@@ -173,10 +175,10 @@ export class LockOptionsError extends LockError {
   readonly code = 'LOCK_OPTIONS';
 }
 
-/** The holder of a lock that a call did not get. */
+/** The current holder of a lock that a call failed to acquire. */
 export type LockTimeoutHolder = Pick<LockHolder, 'token' | 'acquiredAt' | 'label' | 'process'>;
 
-/** Others held the lock until `waitTime` ended or the attempts of `retry` ran out. */
+/** The lock was still held when `waitTime` ended or the attempts of `retry` ran out. */
 export class LockTimeoutError extends LockError {
   readonly code = 'LOCK_TIMEOUT';
   /** How long the call waited, ms. */
@@ -184,13 +186,13 @@ export class LockTimeoutError extends LockError {
   /** Remaining lease of the holder, ms, if the store reported it. A renewed lease may last longer. */
   readonly remaining: number | undefined;
   /**
-   * Whether `remaining` is only an upper bound. That is so for leases of other processes in etcd and ZooKeeper: these stores
-   * keep no clock for a lease, so the last renewal may have been long ago.
+   * Whether `remaining` is only an upper bound, as for leases of other processes in etcd and ZooKeeper, which store no
+   * end of a lease: it may end earlier.
    */
   readonly remainingIsBound: boolean;
   /**
-   * The holder of the lock when the wait ended, the oldest of several. Undefined if not known: the library asks the store only
-   * for calls with a `waitTime`, and waits for its reply only briefly.
+   * The holder of the lock when the wait ended, the oldest of several. Undefined if unknown: the library asks the store
+   * only for calls with a `waitTime`, and waits for its reply only briefly.
    */
   readonly holder: LockTimeoutHolder | undefined;
 
@@ -229,15 +231,15 @@ export class LockQueueFullError extends LockError {
   }
 }
 
-/** The store was unreachable, refused to write, or replied after the call's `leaseTime` had passed. `cause` says which. */
+/** The store was unreachable, refused to write, or replied after the call's `leaseTime` had passed. See `cause`. */
 export class LockUnavailableError extends LockError {
   readonly code = 'LOCK_UNAVAILABLE';
 }
 
 /**
- * Why a hold ended early. `expired`: its lease ran out, or its data vanished from the store. `taken`: someone else holds
- * the lock, or it was released by force. `unreachable`: it could not be renewed in time, or the application shut down
- * before its work ended.
+ * Why a hold ended early. `expired`: its lease ended, or its data vanished from the store. `taken`: there is another
+ * holder, or the lock was released by force. `unreachable`: it could not be renewed in time, or the application shut
+ * down before its work ended.
  */
 export type LockLostReason = 'expired' | 'taken' | 'unreachable';
 
@@ -258,28 +260,30 @@ export class LockLostError extends LockError {
   }
 }
 
-/** `assertHeld` or `extend` without a hold, or `assertHeld` with a hold that the store has to confirm first. */
+/**
+ * `assertHeld` or `extend` was called without a hold, or `assertHeld` with a hold that the store has to confirm first.
+ */
 export class LockNotHeldError extends LockError {
   readonly code = 'LOCK_NOT_HELD';
 }
 
 /**
- * An exclusive lock was requested inside a shared hold of the same key, or more permits inside a hold of a semaphore: the call
- * would wait for that hold, and so for itself.
+ * An exclusive lock was requested inside a shared hold of the same key, or more permits inside a hold of a semaphore.
+ * The call would wait for its own hold: a deadlock.
  */
 export class LockUpgradeError extends LockError {
   readonly code = 'LOCK_UPGRADE';
 }
 
 /**
- * The call used another `limit` or `mode` than those who hold the lock or wait for it, such as processes of another version
- * during a rolling deployment. Only this call fails.
+ * The call used another `limit` or `mode` than the holders and waiters, such as processes of another version during a
+ * rolling deployment. Only this call fails.
  */
 export class LockConflictError extends LockError {
   readonly code = 'LOCK_CONFLICT';
   /** The limit of the call: 1 for an exclusive lock, `Infinity` for readers. */
   readonly limit: number;
-  /** The limit of those who hold the lock or wait for it. */
+  /** The limit of the holders and waiters. */
   readonly othersLimit: number;
 
   constructor(
@@ -298,8 +302,8 @@ export class LockUnsupportedError extends LockError {
 }
 
 /**
- * A lock was requested, or a call was still waiting for one, when the application had stopped everything that uses locks;
- * or a call without a limit was still waiting at the end of `shutdownTimeout`.
+ * A lock was requested, or a call was still waiting, after the application had stopped everything that uses locks; or a
+ * call with an unlimited wait was still waiting at the end of `shutdownTimeout`.
  */
 export class LockClosedError extends LockError {
   readonly code = 'LOCK_CLOSED';

@@ -40,23 +40,24 @@ export interface LockQueuedEvent extends LockEventBase {
   readonly type: 'queued';
   /** Remaining lease of the holder, ms, if the store reported it. */
   readonly holderLeaseLeft: number | undefined;
-  /** Whether that is only an upper bound, as it is for other processes' leases in etcd and ZooKeeper. */
+  /** Whether `holderLeaseLeft` is only an upper bound, as for other processes' leases in etcd and ZooKeeper. */
   readonly holderLeaseIsBound: boolean;
 }
 
-/** A call ended without the lock. */
+/** A call ended without acquiring the lock. */
 interface EndedCallEvent extends LockEventBase {
   /** ms since the call. */
   readonly waitedFor: number;
 }
 
-/** A call timed out: others held the lock until its `waitTime` ended, or its attempts ran out. */
+/** A call timed out: the lock was still held when its `waitTime` ended or its attempts ran out. */
 export interface LockTimeoutEvent extends EndedCallEvent {
   readonly type: 'timeout';
 }
 
 /**
- * A call did without the lock (`tryAcquire`, `onBusy`): others held it until its `waitTime` ended, or its attempts ran out.
+ * A call was skipped (`tryAcquire`, `onBusy`): the lock was still held when its `waitTime` ended or its attempts ran
+ * out.
  */
 export interface LockSkippedEvent extends EndedCallEvent {
   readonly type: 'skipped';
@@ -81,8 +82,8 @@ export interface LockQueueFullEvent extends LockEventBase {
 }
 
 /**
- * A lease was renewed: by the watchdog, by the claim of a pushed grant, or together with tokens for further waiters. Readers of
- * a process may share a lease; each of them has its own event.
+ * A lease was renewed: by the watchdog, by the claim of a pushed grant, or together with tokens for further waiters.
+ * Readers of one process may share a lease; each of them has its own event.
  */
 export interface LockRenewedEvent extends LockEventBase {
   readonly type: 'renewed';
@@ -117,12 +118,12 @@ export interface LockReleasedEvent extends LockEventBase {
 }
 
 /**
- * This process broke a lock (`forceRelease`, `breakHold` or the dashboard). Its holders emit `lost`. `operation`, `mode`
- * and `limit` have their defaults, as the event is not about a certain call.
+ * This process broke a lock (`forceRelease`, `breakHold` or the dashboard). Its holders emit `lost`. `operation`,
+ * `mode` and `limit` have their defaults, as the event does not belong to a call.
  */
 export interface LockBrokenEvent extends LockEventBase {
   readonly type: 'broken';
-  /** The option `by`: the person who broke it. */
+  /** The option `by`: the person who broke the lock. */
   readonly by: string | undefined;
 }
 
@@ -132,7 +133,7 @@ export interface LockUnavailableEvent extends LockEventBase {
   readonly error: LockUnavailableError;
 }
 
-/** An event of the store, which concerns no key. */
+/** An event of the store, without a key. */
 interface StoreEventBase {
   readonly key?: undefined;
   /** ms since the epoch, local clock. */
@@ -140,8 +141,8 @@ interface StoreEventBase {
 }
 
 /**
- * Calls wait, and the store has not replied to their requests for 1.5 seconds, or has rejected them. Emitted once until it is
- * {@link StoreAvailableEvent available} again. The calls go on waiting.
+ * The store has not replied to waiting calls for 1.5 seconds, or has rejected their requests. Emitted once until it is
+ * {@link StoreAvailableEvent available} again. The calls keep waiting.
  */
 export interface StoreUnavailableEvent extends StoreEventBase {
   readonly type: 'unavailable';

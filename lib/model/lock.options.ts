@@ -16,79 +16,83 @@ import {
 /** Options of every lock. All times are milliseconds. */
 interface CommonLockOptions {
   /**
-   * How long to wait for the lock, counted from the call: 0 … 2 147 483 647, or `Infinity`. 0 is a single attempt.
-   * After it the call fails with a `LockTimeoutError`, or a `LockUnavailableError` if the store was unreachable.
+   * How long to wait for the lock, counted from the call: 0 … 2 147 483 647, or `Infinity`. 0 is a single attempt. Then
+   * the call fails with a `LockTimeoutError`, or a `LockUnavailableError` if the store was unreachable.
    *
    * @default the module's `waitTime` (5 000); 0 for `tryAcquire`
    */
   readonly waitTime?: number | undefined;
   /**
-   * Frees the lock this long after the grant, even if the work has not ended: 10 … 2 147 483 647. Without it the watchdog
-   * renews the lock until it is released or the process dies.
+   * Ends the lease this long after the grant, even if the work has not ended: 10 … 2 147 483 647. Without it, the
+   * watchdog renews the lease until the lock is released or the process dies.
    */
   readonly leaseTime?: number | undefined;
   /**
-   * How many callers of this process may wait for a key: a whole number from 0, or `Infinity`. A further call makes a single
-   * attempt: it gets a free lock, and fails at once with a `LockQueueFullError` if others hold it (also with `tryAcquire` and
-   * `onBusy` of `@Locked`), or a `LockUnavailableError` if the store is unreachable. With 0 no caller waits. It counts the
-   * callers of this module instance that wait in the queue of the key, including one whose first request is on its way, and
-   * calls with `retry` after their first attempt; it neither counts nor rejects calls that re-enter a hold. Each key of an
-   * array counts separately. Has no effect with a `waitTime` of 0.
+   * How many callers of this process may wait for a key: a whole number from 0, or `Infinity`. Any further call makes a
+   * single attempt: it acquires a free lock, and otherwise fails at once with a `LockQueueFullError` (also with
+   * `tryAcquire` and `onBusy` of `@Locked`), or a `LockUnavailableError` if the store is unreachable. With 0 no caller
+   * waits.
+   *
+   * Counts the callers of this module instance in the queue of the key, including one whose first request is in flight,
+   * and calls with `retry` after their first attempt. Calls that re-enter a hold are neither counted nor rejected. Each
+   * key of an array counts separately. No effect with a `waitTime` of 0.
    *
    * @default the module's `maxWaiting` (`Infinity`)
-   * @throws LockQueueFullError if so many callers wait and others hold the lock
+   * @throws LockQueueFullError if this many callers wait and the lock is held
    */
   readonly maxWaiting?: number | undefined;
-  /** Ends the wait: the call rejects with the signal's reason. It never breaks a hold. */
+  /** Ends the wait: the call rejects with the signal's reason. It never ends a hold. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * What happens to the result of the work if the lock is lost meanwhile. `'report'`: nothing; `handle.signal`, the `lost`
-   * event and the log report the loss. `'throw'`: a `LockLostError` with the value as `result` replaces it. An error of the
-   * work is never replaced. `'throw'` also waits for the store's reply to the release, unless the lock stays with this
-   * process, for its next caller or other readers: then it notices only losses that this process knows of.
+   * What happens to the result of the work if the lock is lost meanwhile. `'report'`: nothing; `handle.signal`, the
+   * `lost` event and the log report the loss. `'throw'`: a `LockLostError` with the value as `result` replaces it. An
+   * error of the work is never replaced.
+   *
+   * `'throw'` also waits for the store's reply to the release, unless the lock stays with this process, for its next
+   * caller or its other readers; then only losses that this process knows of are noticed.
    *
    * @default 'report'
    */
   readonly onLost?: 'report' | 'throw' | undefined;
   /**
-   * Keeps the lock this long after the grant, even if the work ends sooner: 0 … 2 147 483 647, at most `leaseTime`. For jobs
-   * that several processes schedule: their clocks differ, and a process that starts a little later must not find the lock
-   * free because the job was quick. Neither the caller nor its process waits; the store keeps the lock. A loss of the lock,
-   * `forceRelease` and a crash during the work end it sooner. ZooKeeper rejects a time that is too long for its sessions
-   * with a `LockOptionsError`.
+   * Keeps the lock at least this long after the grant, even if the work ends sooner: 0 … 2 147 483 647, at most
+   * `leaseTime`. For jobs that several processes schedule: their clocks differ, and a process that starts a little
+   * later must not find the lock free because the job was quick. Neither the caller nor its process waits; the store
+   * keeps the lock. A loss of the lock, `forceRelease` and a crash during the work end it sooner. ZooKeeper rejects a
+   * time that is too long for its sessions with a `LockOptionsError`.
    *
    * @default 0
    */
   readonly holdAtLeast?: number | undefined;
   /**
-   * What the lock is used for, shown by `inspect`: 1 … 200 characters. After a hand-over inside a process (see `fair`), other
-   * processes see the label of the previous hold.
+   * The purpose of the lock, shown by `inspect`: 1 … 200 characters. After a hand-over inside a process (see `fair`),
+   * other processes see the label of the previous hold.
    *
    * @default none
    */
   readonly label?: string | undefined;
   /**
-   * What kind of work the lock protects, for events, metrics and traces: 1 … 100 printable characters, the same for all keys
-   * of a kind, such as `'checkout'`. Metrics have a series for each operation, so never derive it from keys or ids: after 200
-   * operations in a process, all further ones become `other`.
+   * The kind of work that the lock protects, for events, metrics and traces: 1 … 100 printable characters, the same for
+   * all keys of a kind, such as `'checkout'`. Metrics have a series for each operation, so never derive it from keys or
+   * ids: after 200 operations in a process, any further one is reported as `other`.
    *
    * @default `Class.method` under `@Locked`, else `default`
    */
   readonly operation?: string | undefined;
 }
 
-/** A `T` that has no values. The compiler's message shows the property, which says what to do instead. */
+/** A `T` without values. The compiler's message shows the property, which says what to do instead. */
 type Never<T, Why extends string> = T & Readonly<Record<Why, never>>;
 
 /**
- * How the lock is shared. No member has a required property; otherwise, if a property such as `key` were missing, the
- * compiler's message would be about the member's.
+ * How many callers can hold the lock at once. No member has a required property; otherwise, if a property such as `key`
+ * were missing, the compiler's message would be about the member's.
  */
 type Sharing =
   | {
       /**
-       * `'exclusive'`: no one else holds the lock. `'shared'`: any number of shared holds at once (readers), and no exclusive
-       * one. Calls are served in order, so readers do not overtake a waiting writer.
+       * `'exclusive'`: a single holder. `'shared'`: any number of shared holds at once (readers), but no exclusive
+       * hold. Calls are served in order, so readers do not overtake a waiting writer.
        *
        * @default 'exclusive'
        */
@@ -98,17 +102,18 @@ type Sharing =
     }
   | {
       /**
-       * Makes the lock a semaphore with this many permits: 1 … 1 000 000. All callers of a key have to use the same limit; a
-       * call with another one fails with a `LockOptionsError`. 1 is an exclusive lock.
+       * Makes the lock a semaphore with this many permits: 1 … 1 000 000; 1 is an exclusive lock. All callers of a key
+       * must use the same limit; a call with another one fails with a `LockOptionsError`.
        *
        * @default 1
        */
       readonly limit?: number | undefined;
       /**
-       * How many of the `limit` permits the call takes, all or none: a whole number from 1 to `limit`. Only with `limit`. Calls
-       * are served in order: while the first waiter needs more permits than are free, nobody overtakes it (within the bounds of
-       * `fair` where another process holds the permits), and `tryAcquire` finds the lock busy. The hold is renewed, released
-       * and lost as a whole. Of several keys, it takes so many permits of each.
+       * How many of the `limit` permits to acquire, all or none: a whole number from 1 to `limit`. Only with `limit`.
+       * Calls are served in order: while the first waiter needs more permits than are free, no later call overtakes it
+       * (within the bounds of `fair` where another process holds the permits), and `tryAcquire` finds the lock busy.
+       * The permits are renewed, released and lost together. With several keys, the call acquires this many permits of
+       * each.
        *
        * @default 1
        */
@@ -120,9 +125,9 @@ type Sharing =
 type Waiting =
   | {
       /**
-       * Strict first come, first served across all processes: the lock never passes from one caller of this process to the
-       * next while earlier callers of other processes wait. Otherwise the process that holds the lock may serve up to 64 more
-       * of its own callers, for at most 50 ms, which is many times faster. Set it in all calls of a key.
+       * Strict first come, first served across all processes: the lock never passes from one caller of this process to
+       * the next while earlier callers of other processes wait. Without it, the process that holds the lock may serve
+       * up to 64 more of its own callers, for at most 50 ms, which is many times faster. Set it in all calls of a key.
        *
        * @default false
        */
@@ -131,11 +136,11 @@ type Waiting =
     }
   | {
       /**
-       * Retries with pauses instead of waiting in the queue, until it gets the lock, has made `maxAttempts` attempts or
-       * `waitTime` ends. A pause that would last longer than `waitTime` is shortened for a last attempt at its end. Callers in
-       * the queue go first, so a call that retries may wait longer. When the attempts run out, the call fails as it does at the
-       * end of `waitTime`; the last attempt with a result decides which error it is. A call that waits for another branch of
-       * its own scope does not poll. Needs a `waitTime` above 0, and excludes `fair`.
+       * Retries with pauses instead of waiting in the queue, until the lock is acquired, `maxAttempts` attempts have
+       * failed or `waitTime` ends. A pause that would last beyond `waitTime` is shortened for a last attempt at its
+       * end. Callers in the queue go first, so a call that retries may wait longer. When the attempts run out, the call
+       * fails as at the end of `waitTime`; the last attempt that got a reply determines the error. A call that waits
+       * for another branch of its own scope does not poll. Requires a `waitTime` above 0, and excludes `fair`.
        *
        * @default none: the call waits in the queue and is woken
        */
@@ -155,14 +160,14 @@ export interface ResolvedLockOptions {
   readonly onLost: 'report' | 'throw';
   readonly fair: boolean;
   readonly retry: ResolvedRetry | undefined;
-  /** How many may hold the lock at once: 1 for exclusive holds, `Infinity` for shared ones. */
+  /** How many can hold the lock at once: 1 for exclusive holds, `Infinity` for shared ones. */
   readonly limit: number;
-  /** How many permits the hold takes: 1 except for semaphores. */
+  /** How many permits the hold has: 1 except for semaphores. */
   readonly permits: number;
   readonly holdAtLeast: number;
   readonly label: string | undefined;
   readonly operation: string;
-  /** Whether the caller does without a busy lock, so that a timeout is not a failure. */
+  /** Whether the caller skips its work if the lock is busy; a timeout is then not a failure. */
   readonly skips: boolean;
   /** For traces: called when the call begins to wait. */
   readonly onWaiting?: (() => void) | undefined;
@@ -172,7 +177,7 @@ export interface ResolvedLockOptions {
 export const DECORATED = Symbol('decorated');
 
 export interface DecoratedCall {
-  /** The operation without the option `operation`. */
+  /** The operation if the option `operation` is missing. */
   readonly operation: string;
   readonly skips: boolean;
 }
@@ -204,7 +209,7 @@ const LONGEST_LABEL = 200;
 
 const known: ReadonlySet<string> = new Set(LOCK_OPTION_NAMES);
 
-/** Checks the options of a call and applies the defaults. No other place does. */
+/** Checks the options of a call and applies the defaults. The only place that does. */
 export function resolveLockOptions(
   where: string,
   options: (LockOptions & { readonly [DECORATED]?: DecoratedCall }) | undefined,
@@ -260,12 +265,12 @@ export function resolveLockOptions(
   };
 }
 
-/** Returns how many may hold the lock at once. */
+/** Returns how many can hold the lock at once. */
 function checkSharing(where: string, mode: unknown, limit: unknown): number {
   if (mode !== undefined && limit !== undefined) {
     throw new LockOptionsError(
       `${where}: mode and limit exclude each other; got mode ${shown(mode)} and limit ${shown(limit)}. ` +
-        "Say mode: 'shared' for readers beside a writer, or limit for a semaphore.",
+        "Set mode: 'shared' for readers beside a writer, or limit for a semaphore.",
     );
   }
   if (limit !== undefined) return checkCount(where, 'limit', limit, LARGEST_LIMIT);
@@ -277,8 +282,8 @@ function checkSharing(where: string, mode: unknown, limit: unknown): number {
 function checkPermits(where: string, permits: unknown, given: unknown, limit: number): number {
   if (given === undefined) {
     throw new LockOptionsError(
-      `${where}: permits is how many of the permits of a semaphore a call takes, so it goes with limit, and without mode; ` +
-        `got permits ${shown(permits)} without limit. Say how many permits there are, such as limit: 10, or leave permits out.`,
+      `${where}: permits is how many permits of a semaphore a call acquires, so it needs limit and excludes mode; ` +
+        `got permits ${shown(permits)} without limit. Add limit, the number of permits that exist, such as limit: 10, or leave permits out.`,
     );
   }
   if (typeof permits === 'number' && Number.isInteger(permits) && permits >= 1 && permits <= limit)
@@ -294,7 +299,7 @@ function checkHoldAtLeast(where: string, holdAtLeast: unknown, leaseTime: number
   if (leaseTime !== undefined && atLeast > leaseTime) {
     throw new LockOptionsError(
       `${where}: holdAtLeast (${inMs(atLeast)}) must not be longer than leaseTime (${inMs(leaseTime)}), ` +
-        'after which the lock frees itself. Make leaseTime longer, or leave it out.',
+        'after which the lock expires. Make leaseTime longer, or leave it out.',
     );
   }
   return atLeast;

@@ -17,29 +17,30 @@ import {
   needService,
 } from './module/lock-service.injection.js';
 
-/** Injects the `LockService` of the module instance with this `name`; without a `name`, of the instance that has none. */
+/** Injects the `LockService` of the module instance with this `name`, or of the unnamed instance. */
 export function InjectLockService(name?: string): PropertyDecorator & ParameterDecorator {
   return Inject(getLockServiceToken(name));
 }
 
-/** Injects the `LockAdmin` of the module instance with this `name`; without a `name`, of the instance that has none. */
+/** Injects the `LockAdmin` of the module instance with this `name`, or of the unnamed instance. */
 export function InjectLockAdmin(name?: string): PropertyDecorator & ParameterDecorator {
   return Inject(getLockAdminToken(name));
 }
 
 /**
  * Runs a method under a lock: acquires it before the call, renews it while the method runs, and releases it before the
- * result is returned. On a handler that Nest calls, the lock is acquired after guards and pipes and held until the response
- * is ready; on a method that returns an Observable, it is acquired for each subscription.
+ * caller gets the result. On a handler that Nest calls, the lock is acquired after guards and pipes and held until the
+ * response is ready. On a method that returns an Observable, it is acquired for each subscription.
  *
  * Write it above the method, such as `@Locked({ key: (dto: DeductDto) => dto.sku, waitTime: 3_000 })` above
  * `async deduct(dto: DeductDto): Promise<Stock>`.
  *
- * Without a key, as in `@Locked()`, the key is the name of the class and the method, such as `Reports.send`: for jobs, all of
- * whose calls exclude each other. The arguments are no part of that key, and two classes of the same name share it.
+ * Without a key, as in `@Locked()`, the key is the name of the class and the method, such as `Reports.send`. Use that
+ * for jobs that must not run concurrently: all calls exclude each other, whatever their arguments. Two classes of the
+ * same name share the key.
  *
- * @throws LockOptionsError when the class is defined, for invalid options; when the method is called, for an invalid key or
- * an invalid value that a function of the options returned
+ * @throws LockOptionsError when the class is defined, for invalid options; when the method is called, for an invalid
+ * key or an invalid value returned by a function in the options
  */
 export function Locked<
   Args extends readonly unknown[] = [],
@@ -65,7 +66,7 @@ export function Locked<
     }
     const options = resolveLockedOptions(where, given, fullName);
     const property = servicePropertyOf(options.instance);
-    // Nest sets the property when it creates the instance, from the module that the instance belongs to.
+    // Nest sets the property when it creates the instance, using the module that declares the class.
     Inject(getLockServiceToken(options.instance))(target, property);
     needService(target, { property, instance: options.instance, where });
 
@@ -80,14 +81,13 @@ export function Locked<
   };
 }
 
-/** Named so that Nest's own error for a missing provider says what to import. */
+/** Named so that Nest's error for a missing provider says what to import. */
 function servicePropertyOf(instance: string | undefined): symbol {
   return Symbol.for(`LockService: import ${importOf(instance)} into the root module to use @Locked`);
 }
 
 /**
- * Replaces a decorated method. Its name, length and the metadata of other decorators stay (B32); otherwise a guard below
- * would no longer guard.
+ * Replaces a decorated method. Keeps its name, length and the metadata of other decorators (B32), such as guards below.
  */
 function replaceMethod<Method extends (...args: never) => unknown>(
   descriptor: TypedPropertyDescriptor<Method>,
@@ -102,16 +102,16 @@ function replaceMethod<Method extends (...args: never) => unknown>(
   for (const metadataKey of Reflect.getOwnMetadataKeys(original) as unknown[]) {
     Reflect.defineMetadata(metadataKey, Reflect.getOwnMetadata(metadataKey, original), replacement);
   }
-  // It takes what the method takes and returns what the method returns, or a promise of it.
+  // It has the parameters of the method and returns its result, or a promise of it.
   descriptor.value = replacement as unknown as Method;
 }
 
-/** Whether the declared return type is an Observable, according to the metadata that the compiler emits. */
+/** Whether the declared return type is an Observable, according to the compiler's decorator metadata. */
 function returnsObservable(target: object, name: string | symbol, method: object): boolean {
   if (method.constructor.name === 'AsyncFunction') return false;
   const type: unknown = Reflect.getMetadata('design:returntype', target, name);
   if (typeof type !== 'function') return false;
-  // Also by name: the declared class may come from another copy of rxjs.
+  // Also compared by name: the class may come from another copy of rxjs.
   for (let kind: unknown = type; typeof kind === 'function'; kind = Object.getPrototypeOf(kind)) {
     if (kind === Observable || kind.name === 'Observable') return true;
   }

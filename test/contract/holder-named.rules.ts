@@ -38,7 +38,7 @@ export function holderNamedRules(context: ContractContext): void {
           `The holder is ${here} ("import") since ${since}, by a handle of acquire()`,
         );
         expect(message).toMatch(/ held by this process.* run that work in handle\.run\(fn\)/);
-        expect(message).not.toMatch(/held by others|Wait longer/);
+        expect(message).not.toMatch(/held by another caller|Increase waitTime/);
         expect(holder).toEqual({
           token: handle.token,
           acquiredAt: handle.acquiredAt,
@@ -68,7 +68,7 @@ export function holderNamedRules(context: ContractContext): void {
       });
       await work;
       const { message } = await timeoutOf(app, key, { waitTime: 200 });
-      expect(message).toContain('was held by others for the whole waitTime');
+      expect(message).toContain('was held by another caller for the whole waitTime');
       expect(message).toMatch(
         new RegExp(`The holder is ${here} \\("import"\\) since \\S+Z, which is this process\\.`),
       );
@@ -89,7 +89,9 @@ export function holderNamedRules(context: ContractContext): void {
         expect(performance.now() - start).toBeLessThan(2_000);
         const since = new Date(handle.acquiredAt).toISOString();
         expect(message).toContain(`The holder is ${here} ("import") since ${since}.`);
-        expect(message).toMatch(/was held by others .* Wait longer, or hold it for shorter\.$/);
+        expect(message).toMatch(
+          /was held by another caller .* Increase waitTime, or hold the lock for a shorter time\.$/,
+        );
         expect(holder).toMatchObject({ acquiredAt: handle.acquiredAt, label: 'import', process: ownProcess });
         // A caller that skips without the lock sends no further request.
         expect(await app.locks.tryAcquire(key, { waitTime: 100 })).toBeNull();

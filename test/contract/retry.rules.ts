@@ -58,7 +58,9 @@ export function retryRules(context: ContractContext): void {
       expect(performance.now() - start).toBeGreaterThanOrEqual(59);
       expect(error).toBeInstanceOf(LockTimeoutError);
       const timeout = error as LockTimeoutError;
-      expect(timeout.message).toMatch(/was held by others at the last attempt \(number 4, after \d+ ms\)/);
+      expect(timeout.message).toMatch(
+        /was held by another caller at the last attempt \(number 4, after \d+ ms\)/,
+      );
       expect(timeout.keys).toEqual([key]);
       expect(timeout.waitedFor).toBeGreaterThanOrEqual(59);
       expect(timeout.remaining).toBeGreaterThan(0);

@@ -226,7 +226,7 @@ export function sharesRules(context: ContractContext): void {
           const { message, keys, limit, othersLimit } = error as LockConflictError;
           expect([keys, limit, othersLimit]).toEqual([[key], limitOf(second), limitOf(first)]);
           const [, ...asked] =
-            /asked for with (.*), but is held or waited for with (.*)\. Say/.exec(message) ?? [];
+            /requested with (.*), but is held or waited for with (.*)\. Use/.exec(message) ?? [];
           expect(asked[1]).toContain(held);
           expect(asked[0]).not.toBe(asked[1]);
         }

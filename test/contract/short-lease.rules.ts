@@ -9,7 +9,7 @@ const LATENESS = 60;
 const TOO_SHORT = 40;
 
 const explained = (key: string): RegExp =>
-  new RegExp(`^The lock "${key}" .* answer took (\\d+) ms, .* leaseTime of ${TOO_SHORT} ms`);
+  new RegExp(`^The lock "${key}" .* reply took (\\d+) ms, .* leaseTime of ${TOO_SHORT} ms`);
 
 /** A `leaseTime` that expires before the reply arrives: a mistake of one caller, which must not affect others. */
 export function shortLeaseRules(context: ContractContext): void {
@@ -26,7 +26,7 @@ export function shortLeaseRules(context: ContractContext): void {
       const { message, keys } = error as LockUnavailableError;
       expect(message).toMatch(explained(key));
       expect(Number(explained(key).exec(message)?.[1])).toBeGreaterThanOrEqual(LATENESS);
-      expect(message).not.toMatch(/has not answered|\d\.\d/);
+      expect(message).not.toMatch(/has not replied|\d\.\d/);
       expect(keys).toEqual([key]);
     };
 
@@ -41,7 +41,7 @@ export function shortLeaseRules(context: ContractContext): void {
       expect(performance.now() - start).toBeLessThan(2_000 + 20 * (LATENESS + context.store.delay));
       expect(new Set(tokens).size).toBe(3);
       // Not a failure of the store.
-      expect(app.log.matching("Locks can't be taken")).toEqual([]);
+      expect(app.log.matching("Locks can't be acquired")).toEqual([]);
       expect(app.events('unavailable', key)).toEqual([expect.objectContaining({ label: 'short' })]);
       await context.nothingLeft();
     });

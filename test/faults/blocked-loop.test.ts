@@ -124,7 +124,7 @@ describe('F22: an event loop that is blocked while a connection is being made', 
     const blocked = blockWhileConnecting();
     const app = await start();
     await blocked;
-    expect(app.log.matching("can't be taken")).toEqual([]);
+    expect(app.log.matching("can't be acquired")).toEqual([]);
     const handle = await app.locks.tryAcquire(scene.key());
     expect(handle?.isHeld).toBe(true);
     await handle?.release();

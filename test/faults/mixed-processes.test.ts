@@ -51,7 +51,7 @@ function isReasonFor(other: Call, { limit, message, askedAt, endedAt }: Call): b
   if (other.askedAt > endedAt || other.endedAt < askedAt) return false;
   return (
     message?.includes(
-      `was asked for with ${nameOf(limit)}, but is held or waited for with ${nameOf(other.limit)}.`,
+      `was requested with ${nameOf(limit)}, but is held or waited for with ${nameOf(other.limit)}.`,
     ) === true
   );
 }

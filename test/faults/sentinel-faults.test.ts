@@ -150,7 +150,7 @@ describe('faults of servers that Sentinel watches', () => {
     const options = { redis: { sentinels, name: scene.servers.name }, shutdownTimeout: 50 };
     const app = await within(2_000, 'the start', LockApp.start(options));
     try {
-      expect(app.log.matching("Locks can't be taken yet")).toHaveLength(1);
+      expect(app.log.matching("Locks can't be acquired yet")).toHaveLength(1);
       const error = await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 100 }));
       expect(error).toBeInstanceOf(LockUnavailableError);
       const acquiring = app.locks.acquire(scene.key(), patient);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { LockUnavailableError } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisCluster } from '../support/redis-cluster.js';
@@ -27,6 +28,15 @@ async function exercise(one: LockApp, two: LockApp, key: string): Promise<void> 
   expect(await one.admin.forceRelease(key)).toBe(true);
   await next.release();
   await Promise.all(Array.from({ length: 50 }, () => one.locks.withLock(key, () => undefined)));
+}
+
+/**
+ * What a server denied to users. Without `CLIENT SETINFO`: servers from Redis 7.2 on know it, and ioredis sends it, but the
+ * recommended rules don't contain it, since older servers refuse a rule for it.
+ */
+async function deniedBy(client: Redis): Promise<unknown[]> {
+  const entries = (await client.call('ACL', 'LOG')) as unknown[][];
+  return entries.filter((entry) => !entry.includes('client|setinfo'));
 }
 
 describe('the check at start', () => {
@@ -80,8 +90,7 @@ describe('the check at start', () => {
     expect([...warningsOf(one), ...warningsOf(two)]).toEqual([]);
     await exercise(one, two, scene.key());
     await scene.nothingLeft();
-    const denied = (await scene.client.call('ACL', 'LOG')) as unknown[];
-    expect(denied).toEqual([]);
+    expect(await deniedBy(scene.client)).toEqual([]);
   });
 
   it.each(aclRules('lock:', oneServer))('F9: finds at start that %s is missing', async (missing) => {
@@ -136,7 +145,7 @@ describe('the check at start', () => {
     try {
       const atReplica = await scene.app({ redis: replica.url });
       expect(warningsOf(atReplica)).toEqual([
-        `Redis at 127.0.0.1:${replica.port} is a replica, where no lock can be taken. Give the address of its primary, or ` +
+        `Redis at 127.0.0.1:${replica.port} is a replica, where no lock can be acquired. Give the address of its primary, or ` +
           "of Sentinel: redis: { sentinels: [{ host, port }], name: 'mymaster' }.",
       ]);
       await atReplica.close();
@@ -151,7 +160,7 @@ describe('the check at start', () => {
       const atPrimary = await scene.app({ replicas: { min: 2 } });
       expect(atPrimary.log.matching('Locks are kept')[0]).toContain('noeviction, 1 replica)');
       expect(warningsOf(atPrimary)).toEqual([
-        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be taken before there are as ` +
+        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be acquired before there are as ` +
           'many. Connect replicas, or lower replicas.min.',
       ]);
     } finally {
@@ -176,7 +185,7 @@ describe('the check at start of a quorum', () => {
     expect(one.log.matching('Locks are kept')).toHaveLength(1);
     await exercise(one, two, scene.key());
     await scene.nothingLeft();
-    for (const client of scene.servers.clients) expect(await client.call('ACL', 'LOG')).toEqual([]);
+    for (const client of scene.servers.clients) expect(await deniedBy(client)).toEqual([]);
   });
 });
 
@@ -200,7 +209,7 @@ describe('the check at start in a Redis Cluster', () => {
     const app = await scene.app({ redis: node!.url });
     expect(warningsOf(app)).toHaveLength(1);
     expect(warningsOf(app)[0]).toContain(
-      `is part of a Redis Cluster, but is used as a single server: locks whose slots other servers have can't be taken. ` +
+      `is part of a Redis Cluster, but is used as a single server: locks in slots of other servers can't be acquired. ` +
         `Give redis: { nodes: ['redis://127.0.0.1:${node!.port}'] } instead.`,
     );
   });
@@ -215,7 +224,7 @@ describe('the check at start in a Redis Cluster', () => {
     for (let round = 0; round < 5; round += 1) await exercise(one, two, scene.key());
     await scene.nothingLeft();
     for (const server of await scene.servers.primaries()) {
-      expect(await server.client().call('ACL', 'LOG')).toEqual([]);
+      expect(await deniedBy(server.client())).toEqual([]);
     }
   });
 

@@ -25,8 +25,8 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
       ({ message }) => /Locks (are|can)/.test(message) && !message.includes('kept in'),
     );
     expect(lines).toEqual([
-      { level: 'warn', message: expect.stringMatching(/^Locks are taken in this process only: .*Redis/) },
-      { level: 'log', message: expect.stringMatching(/^Locks are taken in Redis at .* again\.$/) },
+      { level: 'warn', message: expect.stringMatching(/^Locks are acquired in this process only: .*Redis/) },
+      { level: 'log', message: expect.stringMatching(/^Locks are acquired in Redis at .* again\.$/) },
     ]);
   }
 

@@ -114,7 +114,7 @@ describe('messages that troubleshooting quotes', () => {
 
   it('are rejected if the code does not contain them', () => {
     expect(unknown('etcd … is too old for locks: use 3.5.18 or newer.')).toHaveLength(1);
-    expect(unknown('The lock "…" was held by others for the whole holdTime (… ms).')).toHaveLength(1);
-    expect(unknown('The lock "…" was held by others for the whole waitTime (… ms).')).toEqual([]);
+    expect(unknown('The lock "…" was held by another caller for the whole holdTime (… ms).')).toHaveLength(1);
+    expect(unknown('The lock "…" was held by another caller for the whole waitTime (… ms).')).toEqual([]);
   });
 });

@@ -63,7 +63,7 @@ describe('local locks while the store is unreachable', () => {
       { type: 'local', at: expect.any(Number), local: true, error: expect.any(LockStoreError) },
     ]);
     expect(warnings(app)).toEqual([
-      'Locks are taken in this process only: no connection. Other processes are not kept out until a store that goes away can be reached again.',
+      'Locks are acquired in this process only: no connection. Other processes are not excluded until a store that goes away is reachable again.',
     ]);
     await Promise.all(handles.map((handle) => handle.release()));
     const asked = store.asked.acquire;
@@ -76,9 +76,9 @@ describe('local locks while the store is unreachable', () => {
     expect(app.events('local').slice(1)).toEqual([
       { type: 'local', at: expect.any(Number), local: false, error: undefined },
     ]);
-    expect(app.log.matching('Locks are taken in')).toHaveLength(2);
-    expect(app.log.matching('Locks are taken in a store that goes away again.')).toHaveLength(1);
-    expect(app.log.matching('be taken')).toEqual([]);
+    expect(app.log.matching('Locks are acquired in')).toHaveLength(2);
+    expect(app.log.matching('Locks are acquired in a store that goes away again.')).toHaveLength(1);
+    expect(app.log.matching('be acquired')).toEqual([]);
     expect(warnings(app)).toHaveLength(1);
     await app.locks.withLock('e', (lock) => expect(lock.local).toBe(false));
   });
@@ -151,7 +151,7 @@ describe('local locks while the store is unreachable', () => {
     store.goAway();
     const app = await start(store);
     expect((await app.locks.acquire('key', { waitTime: 0 })).local).toBe(true);
-    expect(warnings(app)).toEqual([expect.stringContaining('Locks are taken in this process only')]);
+    expect(warnings(app)).toEqual([expect.stringContaining('Locks are acquired in this process only')]);
     // Only the probe detects it.
     const back = change(app, false);
     store.comeBack(false);

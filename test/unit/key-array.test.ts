@@ -447,7 +447,7 @@ describe('several keys in one request (B12)', () => {
       const error = await rejectionOf(acquire(['a', 'b'], { waitTime: 0 }));
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(error).toMatchObject({ keys: ['a'] });
-      expect((error as Error).message).toContain('lost again before all keys were there');
+      expect((error as Error).message).toContain('lost again before all keys were acquired');
       await isFree('a', 'b');
     });
   });

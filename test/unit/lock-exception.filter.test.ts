@@ -19,7 +19,10 @@ import { answerErrorsOf, originate } from '../../lib/model/lock.errors.js';
 import { GatewayFilter, LockExceptionFilter } from '../../lib/nest/requests/lock-exception.filter.js';
 
 const timeout = (): LockTimeoutError =>
-  new LockTimeoutError('The lock "k" is held by others, and waitTime is 0.', { keys: ['k'], waitedFor: 0 });
+  new LockTimeoutError('The lock "k" is held by another caller, and waitTime is 0.', {
+    keys: ['k'],
+    waitedFor: 0,
+  });
 const error = timeout();
 const filterOf = (showKeys: boolean): LockExceptionFilter => {
   const origin = {};

@@ -145,17 +145,17 @@ describe('module options', () => {
 
   it("B65: onUnavailable: 'local' is rejected where it has no effect", () => {
     expect(refusal({ store: 'memory', onUnavailable: 'local' })).toContain(
-      "onUnavailable: 'local' is of no use with store: 'memory', which is always in reach. Leave it out.",
+      "onUnavailable: 'local' has no effect with store: 'memory', which is always reachable. Leave it out.",
     );
     expect(() => resolve({ store: 'memory', onUnavailable: 'throw' })).not.toThrow();
   });
 
   it('B5: options that belong beside useFactory are rejected in its result, and the message says so', () => {
     expect(refusal({ store: 'memory', name: 'x' })).toBe(
-      'DistributedLockModule: name goes beside useFactory (useClass, useExisting), not into the options that it gives: ' +
+      'DistributedLockModule: name belongs next to useFactory (useClass, useExisting), not in the options that it returns: ' +
         'forRootAsync({ name: …, useFactory: … }).',
     );
-    expect(refusal({ store: 'memory', isGlobal: false })).toContain('isGlobal goes beside useFactory');
+    expect(refusal({ store: 'memory', isGlobal: false })).toContain('isGlobal belongs next to useFactory');
   });
 
   it('B5: unknown options are rejected with a list of the known ones', () => {

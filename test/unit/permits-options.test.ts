@@ -15,8 +15,11 @@ describe('B58: the option permits', () => {
     [{ limit: 3, permits: 0 }, /from 1 to limit \(3\); got 0\./],
     [{ limit: 3, permits: 1.5 }, /got 1\.5\./],
     [{ limit: 1, permits: 2 }, /from 1 to limit \(1\); got 2\./],
-    [{ permits: 2 }, /got permits 2 without limit\. Say how many permits there are, such as limit: 10/],
-    [{ mode: 'shared', permits: 1 }, /goes with limit, and without mode/],
+    [
+      { permits: 2 },
+      /got permits 2 without limit\. Add limit, the number of permits that exist, such as limit: 10/,
+    ],
+    [{ mode: 'shared', permits: 1 }, /needs limit and excludes mode/],
   ])('rejects %j', (options, message) => {
     const resolve = (): unknown => resolveLockOptions('acquire()', options, 0);
     expect(resolve).toThrow(LockOptionsError);

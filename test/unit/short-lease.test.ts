@@ -30,10 +30,10 @@ describe.each([
     const others = [1, 2].map(() => app.locks.withLock('key', () => performance.now() - start));
     const error = await short;
     expect(error).toBeInstanceOf(LockUnavailableError);
-    expect(String(error)).toMatch(/answer took 4\d ms, and the leaseTime of 30 ms was over/);
+    expect(String(error)).toMatch(/reply took 4\d ms, and the leaseTime of 30 ms had passed/);
     for (const waited of await Promise.all(others)) expect(waited).toBeLessThan(8 * DELAY);
     expect(app.events('timeout')).toEqual([]);
-    expect(app.log.matching("can't be taken")).toEqual([]);
+    expect(app.log.matching("can't be acquired")).toEqual([]);
   });
 
   it('B11: fails with the same error without waiting', async () => {
@@ -41,6 +41,6 @@ describe.each([
     apps.push(app);
     const error = await rejectionOf(app.locks.tryAcquire('key', { leaseTime }));
     expect(error).toBeInstanceOf(LockUnavailableError);
-    expect(String(error)).toMatch(/answer took 4\d ms, and the leaseTime of 30 ms was over/);
+    expect(String(error)).toMatch(/reply took 4\d ms, and the leaseTime of 30 ms had passed/);
   });
 });

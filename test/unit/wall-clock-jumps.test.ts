@@ -88,7 +88,7 @@ describe('a jump of the wall clock', () => {
 
   function expectUnsure(hold: Hold): void {
     expect(() => hold.assertHeld()).toThrow(LockNotHeldError);
-    expect(() => hold.assertHeld()).toThrow('may be over');
+    expect(() => hold.assertHeld()).toThrow('may have expired');
     expect(hold.isHeld).toBe(false);
     expect(hold.remaining).toBe(0);
     expect(hold.lostError).toBeUndefined();

@@ -42,7 +42,7 @@ persistence, clock and latency; takes a lock, has a second client wait for it, a
 waiters are woken by messages (pub/sub). Other stores than Redis tell what their own check at the start finds.
 What is not well comes with its remedy. The trial lock has a key of its own; nothing else is written.
 
-Exit codes: 0 no problem, maybe warnings; 1 a problem: locks can't be taken or relied on, or are waited for too long;
+Exit codes: 0 no problem, maybe warnings; 1 a problem: locks can't be acquired or relied on, or are waited for too long;
 64 usage.`,
   options: {},
 
@@ -127,7 +127,7 @@ async function tryLock(
     });
     return { handle, finding: ok('lock', `taken in ${(performance.now() - startedAt).toFixed(1)} ms`) };
   } catch (error) {
-    return { finding: problem('lock', `no lock can be taken: ${(error as Error).message}`) };
+    return { finding: problem('lock', `no lock can be acquired: ${(error as Error).message}`) };
   }
 }
 
@@ -146,7 +146,7 @@ async function storeFindings(
 ): Promise<readonly Finding[]> {
   const { description, reachable } = admin.status().store;
   const warned = warnings
-    .filter((one) => !one.startsWith("Locks can't be taken"))
+    .filter((one) => !one.startsWith("Locks can't be acquired"))
     .map((one) => warning('store', one));
   if (reachable !== true) return warned;
   const times: number[] = [];

@@ -1,24 +1,25 @@
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 
-/** Hand-overs in a row at most while other processes may be waiting (P20). */
+/** The most hand-overs in a row while other processes may be waiting (P20). */
 export const MAX_LOCAL_HANDOVERS = 64;
-/** For how long at most, ms (P20). */
+/** The longest time for these hand-overs, ms (P20). */
 export const MAX_LOCAL_TENURE = 50;
 
-/** The most tokens that one request reserves: for the hold that they come with, and for each hand-over. */
+/** The most tokens that one request reserves: one for the hold it is sent with, and one for each hand-over. */
 export const TOKEN_BLOCK = MAX_LOCAL_HANDOVERS + 1;
-/** The same for readers, whom only time bounds (P25). Every store can reserve that many at once. */
+/** The same for readers, which are limited by time only (P25). Every store can reserve this many at once. */
 export const READER_BLOCK = 127;
 
-/** The most tokens that one request may reserve for a lock with that limit. */
+/** The most tokens that one request may reserve for a lock with this limit. */
 export function maxTokens(limit: number): number {
   return limit === Infinity ? READER_BLOCK : TOKEN_BLOCK;
 }
 
 /**
- * How many tokens to reserve while so many callers wait. Unused tokens are lost, and more than a million per second would
- * overtake the clock that the counter starts from (P3), so few callers reserve few. The permits of a semaphore divide the
- * callers among themselves; each caller counts twice, so that no permit runs out before the others.
+ * How many tokens to reserve while this many callers wait. Unused tokens are lost, and more than a million per second
+ * would overtake the clock that the counter starts from (P3), so few callers reserve few tokens. The permits of a
+ * semaphore divide the callers among themselves; each caller counts twice, so that no permit runs out of tokens before
+ * the others.
  */
 export function tokensFor(callers: number, limit: number): number {
   return Math.min(maxTokens(limit), 8 + (limit === 1 ? 4 : 8) * callers);
@@ -26,11 +27,11 @@ export function tokensFor(callers: number, limit: number): number {
 
 /**
  * How often a lease may still pass from one caller of this process to the next before other processes get their turn
- * (P20). Every grant and every reservation reports whether other processes wait. If none did, the count starts again from
- * the moment at which that request was sent; otherwise it goes on.
+ * (P20). Every grant and every reservation reports whether other processes wait. If none did, the count restarts at the
+ * moment when that request was sent; otherwise it continues.
  */
 export class HandOverBudget {
-  /** Callers who joined up to this time come before those of every other process (P26). */
+  /** Callers that joined up to this time come before those of all other processes (P26). */
   settledAt: MonotonicMs;
   private handOvers = 0;
   private isReserving = false;
@@ -38,16 +39,16 @@ export class HandOverBudget {
   private hasFailed = false;
   /** Size of the last block of tokens. */
   private block: number;
-  /** Hand-overs before the reservation under way was sent. */
+  /** Hand-overs before the pending reservation was sent. */
   private handOversWhenSent = 0;
 
   /**
    * @param nextToken the first token that no hold has used
-   * @param tokensLeft how many tokens there are from it on
+   * @param tokensLeft how many tokens are left, beginning with `nextToken`
    * @param areOthersWaiting whether other processes are known to wait
    * @param countedFrom since when they may be waiting
    * @param knownAt when no other process was known to wait, if none is
-   * @param maxHandOvers hand-overs in a row while others may be waiting
+   * @param maxHandOvers the most hand-overs in a row while other processes may be waiting
    */
   constructor(
     private nextToken: number,
@@ -61,18 +62,18 @@ export class HandOverBudget {
     this.settledAt = areOthersWaiting ? (-Infinity as MonotonicMs) : knownAt;
   }
 
-  /** When this process has kept the lease from others for as long as it may. */
+  /** When this process has to let other processes have the lease. */
   get endsAt(): MonotonicMs {
     return (this.countedFrom + MAX_LOCAL_TENURE) as MonotonicMs;
   }
 
-  /** Until when readers may wait for the reservation under way instead of queueing in the store. */
+  /** Until when readers may wait for the pending reservation instead of queueing in the store. */
   get awaitedUntil(): MonotonicMs {
     if (!this.isReserving || this.areOthersWaiting) return this.endsAt;
     return Math.max(this.endsAt, this.reservingSince + MAX_LOCAL_TENURE) as MonotonicMs;
   }
 
-  /** Whether only a reservation can tell if others wait, and one is worth sending. */
+  /** Whether only a reservation can show if other processes wait, and one is worth sending. */
   get mayReserve(): boolean {
     return !this.isReserving && !this.areOthersWaiting && !this.hasFailed;
   }
@@ -98,7 +99,7 @@ export class HandOverBudget {
     return isFirst || this.handOvers < this.maxHandOvers;
   }
 
-  /** Whether the reservation under way is likely to let the lease pass on. */
+  /** Whether the pending reservation is likely to let the lease pass on. */
   isAwaited(now: MonotonicMs): boolean {
     return (
       this.isReserving && now < this.endsAt && (!this.areOthersWaiting || this.handOvers < this.maxHandOvers)
@@ -122,7 +123,7 @@ export class HandOverBudget {
   shouldReserve(now: MonotonicMs, isFirst = false): boolean {
     if (this.isReserving) return false;
     const left = this.maxHandOvers - this.handOvers;
-    // The turn of the others comes soon anyway: only if the tokens would not last until then.
+    // Other processes get their turn soon in any case: reserve only if the tokens would not last until then.
     if (this.areOthersWaiting)
       return (isFirst || left > this.tokensLeft) && this.tokensLeft <= this.block / 4;
     return (
@@ -138,7 +139,7 @@ export class HandOverBudget {
     this.handOversWhenSent = this.handOvers;
   }
 
-  /** The store reserved tokens, by a request that was sent at `sentAt`. */
+  /** The store reserved tokens, in reply to a request sent at `sentAt`. */
   reserved(token: number, tokens: number, othersWait: boolean, sentAt: MonotonicMs): void {
     this.isReserving = this.hasFailed = false;
     this.nextToken = token;
@@ -149,7 +150,7 @@ export class HandOverBudget {
     this.handOvers -= this.handOversWhenSent;
   }
 
-  /** The store did not answer, or no longer has the lease. */
+  /** The store did not reply, or no longer has the lease. */
   reservationFailed(): void {
     this.isReserving = false;
     this.hasFailed = true;

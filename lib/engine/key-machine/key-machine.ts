@@ -12,46 +12,46 @@ import { maxTokens, tokensFor, type HandOverBudget } from './hand-over-budget.js
 import { StoreQueue, type LeaseClock, type QueueEntry, type QueueEffects } from './store-queue.js';
 
 /**
- * For how long, ms, idle permits go back at once after a reservation was answered too late: over a slow network that is
- * the quicker way, and costs other processes nothing.
+ * For how long, ms, idle permits are released at once after a reservation was answered too late: over a slow network
+ * that is faster, and costs other processes nothing.
  */
 const WITHOUT_PARKING = 1_000;
 
 const NONE: readonly never[] = [];
 
-/** One call that wants the lock. The machine reads it, and writes the last field only. */
+/** One call that wants the lock. The machine reads it, and writes only the last field. */
 export interface Caller<C> extends Linked<C> {
-  /** How many may hold the lock at once: 1, a number of permits, or `Infinity` for readers. */
+  /** How many can hold the lock at once: 1, a number of permits, or `Infinity` for readers. */
   readonly limit: number;
-  /** How many permits of a semaphore it takes; else 1. */
+  /** How many permits of a semaphore it requests; else 1. */
   readonly permits: number;
   /** The lease to request, ms. */
   readonly lease: number;
-  /** The user's; undefined when the watchdog renews the lease. */
+  /** The user's option; undefined when the watchdog renews the lease. */
   readonly leaseTime: number | undefined;
   readonly fair: boolean;
   readonly holdAtLeast: number;
-  /** Whether no lease that is here already will do: `fair`, or a `leaseTime`. */
+  /** Whether it can't use a lease that this process already has: `fair`, or a `leaseTime`. */
   readonly needsOwnLease: boolean;
   readonly startedAt: MonotonicMs;
   readonly joinedAt: MonotonicMs;
-  /** Of how many keys this is one, if others of them were requested before (B12). */
+  /** The number of keys of its call, if others of them were requested before (B12). */
   readonly partOf: number | undefined;
   readonly isSettled: boolean;
-  /** Whether its time is over, though no timer has fired yet. */
+  /** Whether its time has ended, though no timer has fired yet. */
   isOverdue(now: MonotonicMs): boolean;
   readonly prolonged: boolean;
-  /** Gives it a little longer than its time, for an answer on its way (B10). */
+  /** Extends its time a little, for a reply in flight (B10). */
   prolong(now: MonotonicMs): void;
-  /** How long the store's last answer took, ms, if it was a grant that came too late to be of use. */
+  /** How long the store's last reply took, ms, if it was a grant that came too late. */
   lateAfter: number | undefined;
 }
 
-/** What this process holds of the key. The machine writes `isParked` only. */
+/** A lease of this process on the key. The machine writes only `isParked`. */
 export interface LocalLease {
   readonly owner: OwnerId;
   readonly limit: number;
-  /** Passes only to a caller that asks for as many. */
+  /** Passes only to a caller that requests as many. */
   readonly permits: number;
   readonly isForReaders: boolean;
   readonly state: 'held' | 'released' | 'lost';
@@ -59,18 +59,18 @@ export interface LocalLease {
   readonly users: number;
   /** Whether the hold of another caller may begin on it. */
   readonly isTransferable: boolean;
-  /** Until when the lock stays held even if its hold ends before (`holdAtLeast`). */
+  /** Until when the lock stays held even if its hold ends sooner (`holdAtLeast`). */
   readonly keptUntil: MonotonicMs | undefined;
   /** Undefined if the store can't reserve tokens, so that every hold needs a request. */
   readonly budget: HandOverBudget | undefined;
-  /** Whether it is kept without a hold, until the store has answered or callers come. */
+  /** Whether it is kept without a hold, until the store replies or callers come. */
   isParked: boolean;
 }
 
 /** Why a caller is refused. */
 export type Refusal =
   | { readonly because: 'aborted' | 'closed' | 'out-of-time' }
-  /** Others use the key with another limit. */
+  /** The key is used with another limit. */
   | { readonly because: 'limit'; readonly limit: number }
   /** @param here whether this process holds it */
   | { readonly because: 'held'; readonly here: boolean }
@@ -79,18 +79,18 @@ export type Refusal =
       readonly failure: LockStoreError | undefined;
       readonly waitedFor?: number;
     }
-  /** The store granted the lock so late, ms, that the lease was over. */
+  /** The store granted the lock after this many ms, when the lease had already ended. */
   | { readonly because: 'late'; readonly took: number };
 
-/** What the machine has done for it. None of these calls back before the event that they are part of has ended. */
+/** What the machine requests to be done. No effect calls back before the event it belongs to has ended. */
 export interface KeyEffects<C, L> extends QueueEffects<C> {
   readonly leases: LeaseClock & {
     isGood(lease: L, now: MonotonicMs): boolean;
     isSure(lease: L, now: MonotonicMs): boolean;
   };
-  /** Whether nothing new may begin, because the application shuts down. */
+  /** Whether nothing new may begin because the application shuts down. */
   readonly isClosing: boolean;
-  /** Begins a hold. `superseded`: leases that the store can't have any more, since it has granted this one. */
+  /** Begins a hold. `superseded`: leases that the store can no longer have, since it has granted this one. */
   start(caller: C, lease: L, token: number, from: MonotonicMs, superseded: readonly L[]): void;
   /** Registers the lease of a grant. */
   open(entry: QueueEntry<C>, caller: C, grant: LeaseGrant): L;
@@ -98,14 +98,14 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   release(lease: L): void;
   /** Renews a lease and reserves tokens; later {@link KeyMachine.reserved}. */
   reserve(lease: L, budget: HandOverBudget, tokens: number): void;
-  /** Makes the error of a caller, from what is known now. */
+  /** Creates the error of a caller, from what is known now. */
   explain(caller: C, why: Refusal): unknown;
-  /** Ends a call. `afterCleanUp`: not before its queue entry has left the store, within reason. */
+  /** Ends a call. `afterCleanUp`: waits until its queue entry has left the store, within limits. */
   refuse(caller: C, error: unknown, afterCleanUp: boolean): void;
   /** Later {@link KeyMachine.fire}. */
   wakeAt(time: MonotonicMs): void;
   clearWake(): void;
-  /** Nobody waits, nothing is held, and nothing of this key is in the store. */
+  /** The key has no waiters, no holds and no entries in the store. */
   unused(): void;
 }
 
@@ -113,15 +113,15 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
 export interface LeaseGrant {
   readonly token: number;
   readonly since: WallClockMs;
-  /** When the lease began at the earliest. */
+  /** The earliest time when the lease may have begun. */
   readonly startedAt: MonotonicMs;
-  /** Until when it may be relied on. */
+  /** Until when it can be relied on. */
   readonly deadline: MonotonicMs;
   /** Whether the grant was pushed and has to be claimed. */
   readonly unclaimed: boolean;
-  /** Whether the grant holds in this process only (B65). */
+  /** Whether the grant is valid in this process only (B65). */
   readonly local: boolean;
-  /** How many tokens came with it, that of the first hold included; 1 if left out. */
+  /** How many tokens came with it, including that of the first hold; 1 if absent. */
   readonly tokens?: number | undefined;
   /** Whether other processes are known to wait. */
   readonly othersWait?: boolean | undefined;
@@ -130,40 +130,39 @@ export interface LeaseGrant {
 }
 
 /**
- * One key of this process: its waiters, what the process holds of it, and its positions in the store's queue. Pure and
- * synchronous: time comes in with each event, requests and timers go out through {@link KeyEffects}, and events never
- * nest. The head of the line is served by a lease of this process if one may pass to it (P20, P24 to P26), otherwise by a
- * queue entry (P10).
+ * One key of this process: its waiters, its leases, and its positions in the store's queue. Pure and synchronous:
+ * events carry the time, requests and timers are {@link KeyEffects}, and events never nest. The head of the line is
+ * served by a lease of this process if one may pass to it (P20, P24 to P26), otherwise by a queue entry (P10).
  *
- * | state of        | event                      | what follows                                                       |
- * | --------------- | -------------------------- | ------------------------------------------------------------------ |
- * | caller: waiting | a lease may pass to it     | started, without a request                                         |
- * |                 | its entry is granted       | started                                                            |
- * |                 | time is over, aborted      | refused; the next caller inherits its entry, or that is withdrawn  |
- * |                 | shutdown, store refuses    | refused                                                            |
- * | entry: asking   | granted                    | gone; its caller starts, or the grant is returned if none wants it |
- * |                 | queued                     | queued: polls (P14)                                                |
- * |                 | failed, may be retried     | retrying, in doubt if the request may have been carried out        |
- * |                 | failed, conflict           | withdrawn; its callers are refused                                 |
- * |                 | its caller is gone         | inherited by the next caller; with none, withdrawn at the answer   |
- * | entry: queued   | pushed grant               | gone; its caller starts and claims (P12)                           |
- * |                 | poll, reconnected          | asking                                                             |
- * |                 | its caller is gone         | inherited, or withdrawn                                            |
- * | entry: retrying | time is up, reconnected    | asking                                                             |
- * | lease: in use   | its last hold ends         | in use by the next caller, parked, or returned                     |
- * |                 | lost, broken               | gone                                                               |
- * | lease: parked   | reserved                   | in use by the next caller, or returned                             |
- * |                 | budget is over, no callers | returned                                                           |
+ * | state of        | event                   | what follows                                                       |
+ * | --------------- | ----------------------- | ------------------------------------------------------------------ |
+ * | caller: waiting | a lease may pass to it  | started, without a request                                         |
+ * |                 | its entry is granted    | started                                                            |
+ * |                 | timed out, aborted      | refused; the next caller inherits its entry, or it is withdrawn    |
+ * |                 | shutdown, store refuses | refused                                                            |
+ * | entry: asking   | granted                 | gone; its caller starts, or the grant is released if none needs it |
+ * |                 | queued                  | queued: polls (P14)                                                |
+ * |                 | failed, may be retried  | retrying, in doubt if the request may have been carried out        |
+ * |                 | failed, conflict        | withdrawn; its callers are refused                                 |
+ * |                 | its caller is gone      | inherited by the next caller; with none, withdrawn at the reply    |
+ * | entry: queued   | pushed grant            | gone; its caller starts and claims (P12)                           |
+ * |                 | poll, reconnected       | asking                                                             |
+ * |                 | its caller is gone      | inherited, or withdrawn                                            |
+ * | entry: retrying | time is up, reconnected | asking                                                             |
+ * | lease: in use   | its last hold ends      | in use by the next caller, parked, or released                     |
+ * |                 | lost, broken            | gone                                                               |
+ * | lease: parked   | reserved                | in use by the next caller, or released                             |
+ * |                 | budget ends, no callers | released                                                           |
  *
- * After each event `settle` restores what has to be true: every caller has a lease or an entry that will serve or wake it,
- * or stands behind one that has; no entry and no idle lease is kept without a caller that needs it.
+ * After each event, `settle` restores the invariants: every caller has a lease or an entry that will serve or wake it,
+ * or is behind one that has; no entry and no idle lease is kept without a caller that needs it.
  */
 export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   readonly waiting = new LinkedQueue<C>();
   readonly queue: StoreQueue<C, L>;
-  /** What this process holds of the key. */
+  /** The leases of this process on the key. */
   leases: readonly L[] = NONE;
-  /** Until when the leases here serve every caller like the one before, so that there is nothing to settle. */
+  /** Until when the leases here serve every caller like the previous one, so that there is nothing to settle. */
   private enoughUntil = -Infinity;
   /** The permits of these callers. */
   private enoughFor = 1;
@@ -180,27 +179,27 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return this.isAnyGood(now) || this.queue.isBehindOthers(now);
   }
 
-  /** Whether a caller with that limit need not ask the store, which can only answer that the lock is held. */
+  /** Whether a caller with this limit need not ask the store, which could only reply that the lock is held. */
   keepsOut(limit: number, now: MonotonicMs): boolean {
     const others = this.leases[0]?.limit ?? this.queue.first?.limit;
     return limit === 1 && others === 1 && this.isBusy(now);
   }
 
-  /** Whether a caller that has just joined has to wait, whatever the store is going to answer. */
+  /** Whether a caller that has just joined has to wait, whatever the store will reply. */
   surelyWaits(caller: C, now: MonotonicMs): boolean {
     if (!this.waiting.has(caller)) return false;
     if (this.queue.size === 0 || this.keepsOut(caller.limit, now)) return this.isBusy(now);
     return this.queue.of(caller) === undefined && this.queue.isBehindOthers(now);
   }
 
-  /** The callers that an entry stands for. */
+  /** The callers that an entry represents. */
   callersAt(entry: QueueEntry<C>): readonly C[] {
     const { caller } = entry;
     if (caller === undefined || entry !== this.queue.first) return caller === undefined ? [] : [caller];
     return [...this.waiting].filter((each) => each === caller || this.queue.of(each) === undefined);
   }
 
-  /** How many they are, as the store reports it to people. */
+  /** The number of these callers, as the store shows it. */
   countAt(entry: QueueEntry<C>): number {
     return entry === this.queue.first ? Math.max(1, this.waiting.size - this.queue.size + 1) : 1;
   }
@@ -225,7 +224,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     if (caller.needsOwnLease || !this.isHeadServed(now)) this.settle(now);
   }
 
-  /** Its time is over, or its signal was aborted. */
+  /** The caller has timed out, or its signal was aborted. */
   leave(caller: C, because: 'timeout' | 'aborted', now: MonotonicMs): void {
     const { queue, waiting, effects } = this;
     const isUnanswered = queue.isNothingKnown && this.leases.length === 0;
@@ -242,27 +241,27 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     waiting.leave(caller);
     queue.lastFreed = undefined;
     this.settle(now);
-    const freed = queue.lastFreed as QueueEntry<C> | undefined; // by settling
+    const freed = queue.lastFreed as QueueEntry<C> | undefined; // set by settle()
     if (isTimeout && isPart && freed?.isAsking === true) queue.abandon(freed, now);
-    // Nothing stays behind in the store when the caller hears of the timeout (B10).
+    // No entry stays in the store after the caller sees the timeout (B10).
     const isLeaving = (freed !== undefined || waiting.size === 0) && queue.isAnyLeaving;
     effects.refuse(caller, error, isTimeout && isLeaving && (!isUnanswered || isPart));
   }
 
-  /** The application shuts down: refuses those that it selects (B60). */
+  /** The application shuts down: refuses the selected callers (B60). */
   shutDown(selects: (caller: C) => boolean, now: MonotonicMs): void {
     for (const caller of this.waiting.leaveAll(selects)) this.refuse(caller, { because: 'closed' });
     this.settle(now);
   }
 
-  /** Another request for this key is about to be sent for a caller that does not wait in line. */
+  /** A caller that does not wait in line is about to request this key. */
   returnIdle(now: MonotonicMs): void {
     if (this.waiting.size === 0) this.returnParked(now);
   }
 
   // Events of leases
 
-  /** A caller got the lock without standing in line: it may pass on to those who come. */
+  /** A caller acquired the lock outside of the line: its lease may pass on to later callers. */
   adopt(lease: L, now: MonotonicMs): readonly L[] {
     const superseded = this.keep(lease);
     this.settle(now);
@@ -272,7 +271,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** The last hold on the lease has ended. Returns whether the lease stays here. */
   holdEnded(lease: L, now: MonotonicMs): boolean {
     this.timeOutOverdue(now);
-    // A reader behind a writer whose time was over has begun on it.
+    // A reader behind a writer that had timed out has begun on it.
     if (lease.users > 0) return true;
     const head = this.waiting.first;
     if (head === undefined || !this.canServe(lease, head)) return false;
@@ -288,8 +287,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * The last reader has left. Returns whether the lease stays for a moment, since readers who ended together may come back
-   * at once; then {@link lingered} follows.
+   * The last reader has left. Returns whether the lease stays for a moment, since readers that ended together may come
+   * back at once; then {@link lingered} follows.
    */
   linger(lease: L, now: MonotonicMs): boolean {
     if (!lease.isForReaders || !lease.isTransferable || this.waiting.size > 0 || this.effects.isClosing)
@@ -300,7 +299,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return true;
   }
 
-  /** That moment is over, or somebody has come. */
+  /** That moment has passed, or a caller has come. */
   lingered(lease: L): void {
     if (!lease.isParked || lease.state !== 'held') return;
     if (this.waiting.size === 0) this.release(lease);
@@ -315,22 +314,25 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     } else this.closeIfUnused();
   }
 
-  /** Whether, or until when, the lease serves further callers has changed. */
+  /** Whether, or until when, the lease can serve further callers has changed. */
   leaseChanged(): void {
     this.enoughUntil = -Infinity;
   }
 
-  /** The store has answered a reservation, or has not. */
+  /** The store has replied to a reservation, or failed to. */
   reserved(lease: L, now: MonotonicMs): void {
     if (!this.leases.includes(lease)) return;
     this.enoughUntil = -Infinity;
     if (lease.isParked) {
-      // Timeouts that show now may have ended the lease.
+      // Timeouts noticed now may have ended the lease.
       if (!this.holdEnded(lease, now) && this.leases.includes(lease)) this.release(lease, now);
     } else if (lease.limit !== 1 || this.waiting.first?.fair === true) this.settle(now);
   }
 
-  /** The time of {@link KeyEffects.wakeAt} has come: this process has had its turn on a lease, and somebody still waits. */
+  /**
+   * The time of {@link KeyEffects.wakeAt} has come: this process has used up its turn on a lease, and callers still
+   * wait.
+   */
   fire(now: MonotonicMs): void {
     if (this.leases.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
       this.parksFrom = later(now, WITHOUT_PARKING);
@@ -346,21 +348,21 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     this.waiting.leave(caller);
     const lease = effects.open(entry, caller, grant);
     effects.start(caller, lease, grant.token, grant.startedAt, this.keep(lease));
-    // One entry stands for all readers who waited.
+    // One entry represents all waiting readers.
     if (lease.isForReaders) this.startReaders(lease, now, true);
-    // Most locks are free, and nobody else wants them.
+    // Most locks are free and uncontended.
     const isAlone = this.waiting.size === 0 && this.queue.size === 0 && this.leases.length === 1;
     if (!isAlone) this.settle(now);
   }
 
-  /** Refuses all callers whose limit is another than that of the store. Whether there were any. */
+  /** Refuses all callers whose limit differs from that in the store. Returns whether there were any. */
   refuseOthers(limit: number): boolean {
     const odd = this.waiting.leaveAll((caller) => !limitsAgree(caller.limit, limit));
     for (const caller of odd) this.refuse(caller, { because: 'limit', limit });
     return odd.length > 0;
   }
 
-  /** Refuses one caller, if it still waits. */
+  /** Refuses one caller if it still waits. */
   refuseWaiting(caller: C, why: Refusal): void {
     if (!this.waiting.has(caller)) return;
     this.waiting.leave(caller);
@@ -381,8 +383,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * Serves callers from the leases here, returns idle leases that can serve nobody, and keeps as many entries in the store
-   * as the remaining callers need.
+   * Serves callers from the leases here, returns idle leases that can serve no caller, and keeps as many entries in the
+   * store as the remaining callers need.
    *
    * @param contended whether the lock is expected to be held
    */
@@ -391,7 +393,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     if (this.leases.length > 0) {
       isContended = this.returnParked(now) ?? isContended;
       for (const lease of this.leases) if (lease.isForReaders) this.startReaders(lease, now);
-      // What was parked for those who have begun may be too much.
+      // More may be parked than the remaining callers need.
       if (this.waiting.size === 0) this.returnParked(now);
     }
     const head = this.waiting.first;
@@ -421,7 +423,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     effects.refuse(caller, effects.explain(caller, why), false);
   }
 
-  /** What has to be true between two events, as far as it shows here; one sentence for each violation. */
+  /** The invariants between two events, as far as they can be checked here; one sentence for each violation. */
   violations(): readonly string[] {
     const callers = [...this.waiting];
     const found: string[] = [...this.queue.violations(callers)];
@@ -431,7 +433,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     if (first?.limit === 1 && this.leases.length > 1) found.push('two exclusive leases');
     if (this.leases.some(({ isParked, users }) => isParked && users > 0))
       found.push('a parked lease is in use');
-    if (callers.some(({ isSettled }) => isSettled)) found.push('a caller that has its outcome still waits');
+    if (callers.some(({ isSettled }) => isSettled)) found.push('a settled caller still waits');
     const [head] = callers;
     const mayServe = ({ limit, permits }: L): boolean => limit !== head?.limit || permits === head.permits;
     if (head !== undefined && this.queue.size === 0 && !this.leases.some(mayServe)) {
@@ -444,12 +446,12 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return this.leases.some((lease) => this.effects.leases.isGood(lease, now));
   }
 
-  /** B11: why a caller has not got the lock in its time. Only "held" if the store said so, and can be relied on. */
+  /** B11: why a caller has not acquired the lock in time. "held" only if the store has reported it recently enough. */
   private whyNotServed(caller: C, now: MonotonicMs): Refusal {
     const { queue, leases: held } = this;
     const entry = caller.limit === 1 ? queue.first : queue.of(caller);
     const limit = held[0]?.limit ?? Infinity;
-    // What this process holds leaves too few permits.
+    // The leases of this process leave too few permits.
     const isFull = permitsOf(held) + caller.permits > limit;
     const isAllGood = isFull && held.every((lease) => this.effects.leases.isGood(lease, now));
     const here = isAllGood || (this.isAnyGood(now) && (caller.limit === 1 || entry === undefined));
@@ -460,13 +462,13 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return { because: 'unavailable', failure: queue.failure, waitedFor: now - caller.startedAt };
   }
 
-  /** Whether a hold of that caller may begin on the lease when nobody uses it, or only readers do. */
+  /** Whether a hold of this caller may begin on the lease when it is unused, or used only by readers. */
   private canServe(lease: L, { leaseTime, limit, permits }: C): boolean {
     if (limit !== lease.limit || permits !== lease.permits || leaseTime !== undefined) return false;
     return lease.isTransferable && !this.effects.isClosing;
   }
 
-  /** Whether the head is served as the caller before it was, so that there is nothing to settle. */
+  /** Whether the head is served like the caller before it, so that there is nothing to settle. */
   private isHeadServed(now: MonotonicMs): boolean {
     const { first } = this.waiting;
     if (first === undefined || this.queue.size > 0 || !this.isEnough(first, now)) return false;
@@ -487,7 +489,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     let next = Infinity;
     for (const lease of this.leases) {
       const { budget, isForReaders, keptUntil = 0 } = lease;
-      // After `holdAtLeast` the lock passes on through the store, where others may be first.
+      // After `holdAtLeast` the lock passes on through the store, where other processes may come first.
       if (budget === undefined || keptUntil > now || !this.canServe(lease, head)) continue;
       const inTurn = isInTurn(head, budget);
       // Only the store knows whether another process was first.
@@ -498,7 +500,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       count += 1;
       next = Math.min(next, until);
     }
-    // No further lease for as many permits can exist beside these.
+    // No further lease with this many permits can exist beside these.
     const isEnough = (count + 1) * head.permits > head.limit || (count > 0 && head.limit === Infinity);
     this.enoughUntil = isEnough ? next : -Infinity;
     this.enoughFor = head.permits;
@@ -517,7 +519,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     this.effects.start(caller, lease, token, now, NONE);
   }
 
-  /** P25: readers at the head begin beside those on the lease. `isNew`: the lease was granted for all who waited. */
+  /** P25: readers at the head begin beside those on the lease. `isNew`: the lease was granted for all that waited. */
   private startReaders(lease: L, now: MonotonicMs, isNew = false): void {
     const { budget } = lease;
     if (budget === undefined) return;
@@ -536,7 +538,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     this.effects.reserve(lease, budget, tokensFor(callers, lease.limit));
   }
 
-  /** Keeps the lease without a hold while a reservation is under way: one round trip is shorter than two. */
+  /** Keeps the lease without a hold while a reservation is pending: one round trip is shorter than two. */
   private park(lease: L, budget: HandOverBudget, now: MonotonicMs): boolean {
     if (!budget.isAwaited(now) || now < this.parksFrom) return false;
     lease.isParked = true;
@@ -545,8 +547,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * Returns parked leases that can serve nobody, or not in time. Undefined if there were none; otherwise whether other
-   * processes are known to wait for one of them.
+   * Returns parked leases that can serve no caller, or not in time. Undefined if there were none; otherwise whether
+   * other processes are known to wait for one of them.
    */
   private returnParked(now: MonotonicMs): boolean | undefined {
     let areOthersWaiting: boolean | undefined;
@@ -565,7 +567,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return areOthersWaiting;
   }
 
-  /** Returns a parked lease to the store; with `now`, settles what follows from that. */
+  /** Returns a parked lease to the store; with `now`, also settles. */
   private release(lease: L, now?: MonotonicMs): void {
     this.drop(lease);
     this.queue.isLeavingToo();
@@ -574,11 +576,11 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     else this.closeIfUnused();
   }
 
-  /** Returns the leases that the store can't have any more, now that it has granted this one. */
+  /** Returns the leases that the store can no longer have, now that it has granted this one. */
   private keep(lease: L): readonly L[] {
     const { leases: held } = this;
     this.enoughUntil = -Infinity;
-    // All of it, or of another limit: the store grants that only if this process holds nothing any more.
+    // The whole lock, or another limit: the store grants that only if this process holds nothing.
     if (lease.limit === 1 || lease.limit !== held[0]?.limit) {
       this.leases = [lease];
       this.effects.clearWake();
@@ -608,15 +610,18 @@ export function limitsAgree(one: number, other: number): boolean {
 }
 
 /**
- * Whether a hold of this caller here can delay no caller of another process that came first beyond the bounds: one in strict
- * order must have joined before any other process waited (P26), a reader too if others wait (P25).
+ * Whether a hold of this caller delays no earlier caller of another process beyond the limits. A caller in strict order
+ * must have joined before any other process waited (P26); so must a reader if other processes wait (P25).
  */
 function isInTurn<C extends Caller<C>>({ fair, limit, joinedAt }: C, budget: HandOverBudget): boolean {
   if (!fair && (limit !== Infinity || !budget.areOthersWaiting)) return true;
   return joinedAt <= budget.settledAt;
 }
 
-/** Whether the caller wants strict order and comes before those of all other processes, whose bounds don't apply then (P26). */
+/**
+ * Whether the caller wants strict order and comes before those of all other processes, so that their limits don't apply
+ * (P26).
+ */
 function isFirst<C extends Caller<C>>(caller: C | undefined, budget: HandOverBudget): boolean {
   return caller?.fair === true && caller.joinedAt <= budget.settledAt;
 }

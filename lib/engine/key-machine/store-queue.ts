@@ -10,89 +10,92 @@ import type {
 import { isLeaseTooShort, SILENCE } from '../time-limits.js';
 import type { Caller, KeyMachine, LocalLease } from './key-machine.js';
 
-/** Entries of one process for one key at most: enough to fill every permit that gets free, and few enough to poll. */
+/** The most entries of one process for one key: enough to fill every freed permit, and few enough to poll. */
 const MAX_ENTRIES = 64;
 
-/** Without an entry in the queue, what the store said longer ago than this, ms, says nothing about who holds the lock now. */
+/** Without an entry in the queue, a reply older than this, ms, no longer shows who holds the lock. */
 const OUTDATED = 250;
 
 const NONE: readonly never[] = [];
 
-/** How long leases last that began no earlier than `startedAt`. */
+/** The end of leases that began no earlier than `startedAt`. */
 export interface LeaseClock {
-  /** Until when such a lease may be relied on. */
+  /** Until when such a lease can be relied on. */
   deadlineOf(startedAt: MonotonicMs, lease: number): MonotonicMs;
-  /** Whether it may be over by now. */
+  /** Whether such a lease may have ended by now. */
   mayBeOver(startedAt: MonotonicMs, lease: number): boolean;
 }
 
-/** What a queue entry needs done for it. */
+/** What a queue entry requests to be done. */
 export interface QueueEffects<C> {
   readonly leases: LeaseClock;
-  /** Whether one request can reserve tokens for several holds, so that readers of one process share a lease. */
+  /** Whether one request can reserve tokens for several holds, so that readers of one process can use one lease. */
   readonly canReserve: boolean;
   /** A new owner id (P30). */
   nextOwner(): OwnerId;
-  /** Asks the store for the lock or a position in its queue; later `replied` or `failed`. Returns when it was sent. */
+  /**
+   * Requests the lock or a position in the store's queue; later `replied` or `failed`. Returns when the request was
+   * sent.
+   */
   acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
   /** Removes the entry's owner from the store, in the background; later `withdrawn`. */
   cancel(entry: QueueEntry<C>): void;
-  /** The pause of an entry is over: has the queue handle that. */
+  /** The pause of an entry has ended: passes that to the queue. */
   due(entry: QueueEntry<C>): void;
-  /** Later `due`: when the holder's lease is over, or for the heartbeat (P14). */
+  /** Later `due`: when the holder's lease ends, or for the heartbeat (P14). */
   poll(entry: QueueEntry<C>, holderLeaseLeft: number | undefined): void;
   /** Later `due`: after a pause that grows with the failures. */
   retry(entry: QueueEntry<C>, failures: number): void;
   clearTimer(entry: QueueEntry<C>): void;
-  /** Has what the store pushes reach the entry. */
+  /** Routes the store's pushed messages to the entry. */
   opened(entry: QueueEntry<C>): void;
   closed(entry: QueueEntry<C>): void;
-  /** What is wrong with an answer that took so long. */
+  /** The failure that a reply this late amounts to. */
   lateAnswer(took: number): LockStoreError;
-  /** Callers of this key wait behind others. */
+  /** Callers of this key wait for other holders. */
   reportQueued(holderLeaseLeft: number | undefined): void;
-  /** Why a request for waiting callers failed, which will be sent again. */
+  /** Why a request for waiting callers failed, which will be repeated. */
   reportFailure(failure: LockStoreError): void;
-  /** Handles another event after this one, and after users have heard of it. */
+  /** Handles another event after this one, and after users have been notified of it. */
   afterwards(event: () => void): void;
-  /** Nothing is on its way out of the store any more. */
+  /** No withdrawal or release is pending any longer. */
   nothingLeaving(): void;
 }
 
 /**
- * - `asking`: a request is under way, or its answer is being handled
- * - `queued`: the store keeps a position for it; the next poll is set
- * - `retrying`: the last request failed; the next one is set
+ * - `asking`: a request is pending, or its reply is being handled
+ * - `queued`: the store keeps a position for the entry; the next poll is scheduled
+ * - `retrying`: the last request failed; the next one is scheduled
  * - `gone`: granted, withdrawn or abandoned
  */
 type EntryState = 'asking' | 'queued' | 'retrying' | 'gone';
 
 /**
- * One position of this process in the store's queue, under an owner id that is used once. It belongs to the process, not to
- * a caller: when its caller is served in another way or leaves, the next one with the same limit inherits it, so that the
- * process keeps its turn (B13). Only {@link StoreQueue} changes it.
+ * One position of this process in the store's queue, under an owner id that is used once. It belongs to the process,
+ * not to a caller: when its caller is served in another way or leaves, the next one with the same limit inherits it, so
+ * that the process keeps its turn (B13). Only {@link StoreQueue} changes it.
  */
 export class QueueEntry<C> implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
   state: EntryState = 'asking';
-  /** Since when a request is under way. */
+  /** When the pending request was sent. */
   askedAt: MonotonicMs | undefined;
   /** The lease that the store would grant for this position. */
   askedLease = 0;
-  /** The caller that the last request was for, and when it was sent. */
+  /** The caller of the last request, and when that was sent. */
   askedFor: C | undefined;
   sentAt = 0 as MonotonicMs;
   /** Whether the session has not sent that request yet. */
   isHeldBack = false;
   isAnswered = false;
-  /** The shortest lease that a request in doubt asked for: one that may still be carried out. */
+  /** The shortest lease of the requests in doubt, which may still be carried out. */
   shortestInDoubt = Infinity;
-  /** Whether a grant was broken while a request was under way, so that its answer may report that grant. */
+  /** Whether a grant was broken while a request was pending, whose reply may report that grant. */
   wasBroken = false;
-  /** Whether to ask again instead of pausing. */
+  /** Whether to request again instead of pausing. */
   isWoken = false;
-  /** Requests in a row that failed. */
+  /** Consecutive failed requests. */
   failures = 0;
   pushed: PushedGrant | undefined;
 
@@ -100,9 +103,9 @@ export class QueueEntry<C> implements Timer {
     readonly owner: OwnerId,
     /** Fixed: an entry serves callers of one limit only. */
     readonly limit: number,
-    /** Fixed as well: callers with other permits have entries of their own. */
+    /** Fixed: callers with other permits have separate entries. */
     readonly permits: number,
-    /** For whom it asks; undefined when no caller needs it any more. */
+    /** The caller it requests the lock for; undefined when no caller needs it. */
     public caller: C | undefined,
     /** Whether the lock is known or expected to be held, so that the entry queues. */
     public isContended: boolean,
@@ -123,7 +126,7 @@ export class QueueEntry<C> implements Timer {
     return this.isAnswered || this.inDoubt || this.isAsking;
   }
 
-  /** Whether it can serve that caller. */
+  /** Whether the entry can serve this caller. */
   suits({ limit, permits }: { readonly limit: number; readonly permits: number }): boolean {
     return this.limit === limit && this.permits === permits;
   }
@@ -138,22 +141,22 @@ export class QueueEntry<C> implements Timer {
   }
 }
 
-/** The positions of this process in the store's queue of one key, and what the store has said about the key (B11). */
+/** The positions of this process in the store's queue of one key, and what the store has reported about the key (B11). */
 export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
-  /** What the last change of the callers has left without a caller. */
+  /** The entry that the last change left without a caller. */
   lastFreed: QueueEntry<C> | undefined;
   /** Why the last request failed, if it did. */
   failure: LockStoreError | undefined;
-  /** Those with a caller, in the order of their callers. */
+  /** Entries with a caller, in the order of their callers. */
   private entries: readonly QueueEntry<C>[] = NONE;
-  /** Those without a caller, whose answer is still to come. */
+  /** Entries without a caller, whose reply is pending. */
   private freed: readonly QueueEntry<C>[] = NONE;
-  /** Withdrawals and releases under way. */
+  /** Pending withdrawals and releases. */
   private leaving = 0;
-  /** Whether the store has said who comes first, and when it did so last. */
+  /** Whether the store has reported who comes first, and when it last did. */
   private isTold = false;
   private toldAt = -Infinity;
-  /** When the holder's lease ends, as far as the store has said. */
+  /** When the holder's lease ends, if the store has reported it. */
   private freeAt: number | undefined;
 
   constructor(
@@ -177,13 +180,13 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     return this.freed.length > 0 || this.leaving > 0;
   }
 
-  /** Whether the store has said that others come before the first entry, and can be relied on. */
+  /** Whether the store has recently reported that other processes come before the first entry. */
   isBehindOthers(now: MonotonicMs): boolean {
     const { first } = this;
     return this.failure === undefined && first?.isAnswered === true && !isSilent(first, now);
   }
 
-  /** Whether the store has said nothing about the key, and has not failed. */
+  /** Whether the store has reported nothing about the key, and has not failed. */
   get isNothingKnown(): boolean {
     return !this.isTold && this.failure === undefined;
   }
@@ -197,17 +200,17 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     return this.entries.find((entry) => entry.caller === caller);
   }
 
-  /** ms left of the holder's lease, as far as it is known. */
+  /** ms left of the holder's lease, if known. */
   holderLeaseLeft(now: MonotonicMs): number | undefined {
     return this.freeAt === undefined ? undefined : Math.max(0, Math.round(this.freeAt - now));
   }
 
-  /** Whether others are known to have kept a caller waiting that asked at that time. */
+  /** Whether another holder is known to have kept a caller waiting that called at that time. */
   tellsOfHolder(startedAt: MonotonicMs, isUnreliable: boolean): boolean {
     return this.failure === undefined && (this.toldAt >= startedAt || (this.isTold && !isUnreliable));
   }
 
-  /** Whether what the store said counts no more, while it owes the entry an answer. */
+  /** Whether the last report is outdated while the store owes the entry a reply. */
   isUnreliable(entry: QueueEntry<C>, now: MonotonicMs): boolean {
     if (isSilent(entry, now) || entry.limit === 1) return isSilent(entry, now);
     return this.isTold && now - this.toldAt > OUTDATED && !this.isAnyAnswered;
@@ -230,8 +233,9 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       this.granted(entry, reply, now);
       return;
     }
-    // The caller that was requested for hears of a conflict, even if the entry stands for another one by now: otherwise
-    // entries that pass from caller to caller would ask for ever. An entry without a caller tells none: it has another one.
+    // A conflict is reported to the caller of the request, even if the entry now represents another one: otherwise
+    // entries that pass from caller to caller would request for ever. An entry without a caller reports it to none:
+    // that caller has another entry.
     if (reply.outcome === 'conflict' && entry.caller !== undefined && askedFor !== undefined) {
       this.machine.refuseWaiting(askedFor, { because: 'limit', limit: reply.limit });
     }
@@ -250,7 +254,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       this.pause(entry, 'retrying', now);
       return;
     }
-    // Asking again can't help.
+    // Repeating the request can't help.
     this.machine.refuseAll(error, now);
     // Later, so that a listener that calls again inherits the entry, and with it the pause before the next request.
     this.effects.afterwards(() => {
@@ -258,7 +262,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     });
   }
 
-  /** The store has granted the lock without being asked again. */
+  /** The store has granted the lock without another request. */
   push(entry: QueueEntry<C>, grant: PushedGrant, now: MonotonicMs): void {
     entry.pushed = grant;
     this.wake(entry, now);
@@ -271,7 +275,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.wake(entry, now);
   }
 
-  /** The store reports that others come first, before it answers. */
+  /** The store reports, before its reply, that other processes come first. */
   heldByOthers(entry: QueueEntry<C>, holderLeaseLeft: number | undefined, now: MonotonicMs): void {
     if (!entry.isAsking) return;
     entry.askedAt = now;
@@ -279,41 +283,41 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
   }
 
-  /** The session sends a request now that it has held back. Returns whether any caller still needs it. */
+  /** The session now sends a request that it has held back. Returns whether any caller still needs it. */
   resumes(entry: QueueEntry<C>, now: MonotonicMs): boolean {
     entry.isHeldBack = false;
     if (entry.isAsking) entry.askedAt = now;
     return entry.caller !== undefined;
   }
 
-  /** Messages may have been missed: all ask again. */
+  /** Messages may have been missed: every entry requests again. */
   pollNow(now: MonotonicMs): void {
     for (const entry of this.entries) this.wake(entry, now);
   }
 
-  /** The pause of an entry is over. */
+  /** The pause of an entry has ended. */
   due(entry: QueueEntry<C>, now: MonotonicMs): void {
     if (entry.state === 'gone') return;
     entry.state = 'asking';
     this.proceed(entry, now);
   }
 
-  /** A withdrawal or a release has come to its end. */
+  /** A withdrawal or a release has ended. */
   withdrawn(): void {
     this.leaving -= 1;
     this.reportIfIdle();
   }
 
-  /** A lease is on its way back to the store. */
+  /** A lease is being released. */
   isLeavingToo(): void {
     this.leaving += 1;
   }
 
-  // Which entries there are
+  // Set of entries
 
   /**
-   * Gives the entries to the callers that need one, in order, and opens more, up to `wanted` in all. Entries that no caller
-   * needs are withdrawn.
+   * Assigns entries to the callers that need one, in order, and opens more, up to `wanted` in total. Withdraws entries
+   * that no caller needs.
    *
    * @param contended whether the lock is expected to be held
    */
@@ -321,7 +325,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.lastFreed = undefined;
     let count = 0;
     for (const caller of needy) {
-      // Its time was over.
+      // The caller had timed out.
       if (!this.machine.waiting.has(caller)) continue;
       let entry = this.entries[count];
       while (entry !== undefined && !entry.suits(caller)) {
@@ -337,8 +341,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * The same for permits: one entry for each of the first callers, as many as could hold the lock together and the one that
-   * these keep waiting; but a single one for all readers who can share a lease.
+   * The same for permits: one entry for each of the first callers, as many as could hold the lock together, plus the
+   * next one; but a single entry for all readers that can use one lease.
    *
    * @param serving how many leases of this process are expected to serve the next callers
    */
@@ -365,7 +369,10 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.provide(needy, wanted, contended, now);
   }
 
-  /** P26: a caller in strict order was served without its entry, which must not pass on: others may have come in between. */
+  /**
+   * P26: a caller in strict order was served without its entry, which must not pass on: earlier callers of other
+   * processes may exist.
+   */
   forfeit(caller: C, now: MonotonicMs): void {
     const entry = this.of(caller);
     if (entry === undefined) return;
@@ -374,7 +381,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (entry.isAsking) this.abandon(entry, now);
   }
 
-  /** Withdraws the entry without waiting for the answer to its request. */
+  /** Withdraws the entry without waiting for the reply to its request. */
   abandon(entry: QueueEntry<C>, now: MonotonicMs): void {
     entry.mayComeLater();
     this.withdraw(entry, now);
@@ -408,7 +415,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     for (const caller of machine.callersAt(entry)) caller.lateAfter = undefined;
     const wereOthers = machine.refuseOthers(entry.limit);
     effects.reportQueued(holderLeaseLeft);
-    // The next permits can queue behind it; and no entry may stand for a caller that was refused.
+    // The next permits can queue behind it; and no entry may represent a caller that was refused.
     if (entry.limit !== 1 || wereOthers) machine.settle(now);
     if (entry.caller?.lease === entry.askedLease) this.pause(entry, 'queued', now, holderLeaseLeft);
     else this.proceed(entry, now);
@@ -417,7 +424,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private granted(entry: QueueEntry<C>, grant: Grant, now: MonotonicMs): void {
     const { effects } = this;
     const { sentAt } = entry;
-    // Entries have moved on to other callers: the grant is for one that wants such a lease.
+    // Entries have moved to other callers: the grant is for one with this `leaseTime`.
     if (entry.caller !== undefined && entry.caller.lease !== entry.askedLease) this.exchange(entry, now);
     const { caller, wasBroken } = entry;
     entry.wasBroken = false;
@@ -428,8 +435,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * The caller gets a second try, since this process may have been stopped meanwhile. If its own `leaseTime` is shorter than
-   * the answers take, it fails then, so that callers behind it are not kept from asking.
+   * The caller gets a second attempt, since this process may have been stopped meanwhile. If its own `leaseTime` is
+   * shorter than the store's replies take, it fails, so that callers behind it are not delayed.
    */
   private grantedLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): void {
     const wasLate = caller.lateAfter !== undefined;
@@ -443,16 +450,16 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     }
   }
 
-  /** P12: the lock is held already, so that its caller starts at once, and the lease is claimed in the same moment. */
+  /** P12: the lock is held already, so its caller starts at once, and the lease is claimed in the same tick. */
   private deliverPushed(entry: QueueEntry<C>, caller: C, now: MonotonicMs): boolean {
     const { pushed } = entry;
     if (pushed === undefined) return false;
     entry.pushed = undefined;
-    // Asking again claims a grant with the lease that was requested. If such a request was lost, only the store knows how
-    // long the lease is.
+    // A repeated request claims a grant with the lease that was requested. If such a request was lost, only the store
+    // knows the lease.
     if (entry.shortestInDoubt < pushed.lease || !Number.isSafeInteger(pushed.token)) return false;
     const lease = Math.min(pushed.lease, caller.lease);
-    // P13: not started, but asked for again.
+    // P13: requested again instead of started.
     if (this.effects.leases.mayBeOver(pushed.startedAt, lease)) return false;
     this.deliver(entry, caller, pushed, pushed.turnFrom, pushed.startedAt, lease, true, now);
     return true;
@@ -474,17 +481,17 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.machine.granted(entry, caller, grant, now);
   }
 
-  /** The store answered, and has not failed. */
+  /** The store replied without a failure. */
   private heard(now: MonotonicMs): void {
     this.isTold = true;
     this.toldAt = now;
     this.failure = undefined;
   }
 
-  /** Asks for the caller, unless a grant has been pushed meanwhile. */
+  /** Requests the lock for the caller, unless a grant has been pushed meanwhile. */
   private proceed(entry: QueueEntry<C>, now: MonotonicMs): void {
     if (entry.pushed !== undefined) {
-      // Their time ran out while the event loop was blocked; the next caller inherits the grant.
+      // They timed out while the event loop was blocked; the next caller inherits the grant.
       for (let late = entry.caller; late?.isOverdue(now) === true; late = entry.caller) {
         this.machine.leave(late, 'timeout', now);
       }
@@ -535,9 +542,9 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * Withdraws the entry; asks under a new owner id if `isRepeated` and its caller still waits.
+   * Withdraws the entry; requests again under a new owner id if `isRepeated` and its caller still waits.
    *
-   * @param failure why, if that is the store's fault
+   * @param failure why, if the store caused it
    */
   private withdraw(
     entry: QueueEntry<C>,
@@ -552,11 +559,11 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (isReopened) {
       this.failure = failure;
       this.reopen(caller, entry.limit !== 1);
-      // The new one is the last: the caller gets the next of the others, if there is one, before that brings a grant.
+      // The new entry is the last one: the caller inherits the next existing entry, if any, before that is granted.
       machine.settle(now);
     }
     if (entry.mayExist) {
-      // Without other entries that were answered, nobody is known to keep this process waiting any more.
+      // Without other entries that were replied to, no known holder keeps this process waiting.
       if (!this.isAnyAnswered) this.isTold = false;
       this.leaving += 1;
       this.effects.cancel(entry);
@@ -565,7 +572,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     else if (!isReopened) machine.settle(now);
   }
 
-  /** Whether a caller needed it. */
+  /** Returns whether a caller needed the entry. */
   private remove(entry: QueueEntry<C>): boolean {
     if (entry.state === 'queued' || entry.state === 'retrying') this.effects.clearTimer(entry);
     entry.state = 'gone';
@@ -587,8 +594,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * A caller that finds out whether there is room must not be overtaken by one that queues at once, nor by one that needs
-   * fewer permits.
+   * While a caller finds out whether the lock is free, no other may overtake it: neither one that queues at once, nor
+   * one that needs fewer permits.
    */
   private openFor(caller: C, contended: boolean, now: MonotonicMs): boolean {
     const isBusy = contended || this.entries.some(({ isContended }) => isContended);
@@ -600,7 +607,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * Gives the caller an entry that has none, but whose request is still under way. Whether there was one. Its position may be
+   * Assigns an entry without a caller whose request is pending. Returns whether there was one. Its position may be
    * before those of callers ahead, which a request for fewer permits must not overtake.
    */
   private takeBack(caller: C, now: MonotonicMs): boolean {
@@ -637,8 +644,9 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * Has the entry stand for a caller that wants the lease which was requested, if another entry has one. Otherwise entries
-   * that pass from caller to caller while they ask would be withdrawn again and again, and nobody be served.
+   * Swaps callers with another entry, so that this one represents a caller with the requested `leaseTime`. Otherwise
+   * entries that pass from caller to caller while requesting would be withdrawn again and again, and no caller would be
+   * served.
    */
   private exchange(entry: QueueEntry<C>, now: MonotonicMs): void {
     const { caller, askedLease } = entry;
@@ -662,7 +670,7 @@ function without<T>(all: readonly T[], one: T): readonly T[] {
   return all.filter((each) => each !== one);
 }
 
-/** Whether the store has owed an answer for so long that it can't be relied on. */
+/** Whether the store has owed a reply for so long that its earlier ones can't be relied on. */
 function isSilent<C>({ askedAt, isHeldBack }: QueueEntry<C>, now: MonotonicMs): boolean {
   return askedAt !== undefined && !isHeldBack && now - askedAt > SILENCE;
 }

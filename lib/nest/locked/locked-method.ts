@@ -12,7 +12,7 @@ import type { DecoratedOptions, ResolvedLockedOptions } from './locked.options.j
 
 type Method = (this: object, ...args: unknown[]) => unknown;
 
-/** The method under `@Locked`, and the three ways to run it under its lock. */
+/** A method under `@Locked`, and the three ways to run it under its lock. */
 export class LockedMethod {
   private readonly original: Method;
 
@@ -22,7 +22,7 @@ export class LockedMethod {
     private readonly serviceProperty: symbol,
     original: (...args: never) => unknown,
   ) {
-    // The types of the decorated method have checked the arguments.
+    // The decorator's types have checked the arguments.
     this.original = original as Method;
   }
 
@@ -31,7 +31,7 @@ export class LockedMethod {
     const service = this.serviceOf(self);
     const key = this.keyOf(service, self, args);
     const options = this.optionsOf(service, self, args);
-    // The method may time out on another lock; onBusy applies only to this one.
+    // The method itself may time out on another lock; `onBusy` applies only to this one.
     const method = { called: false };
     const calls = this.countCall(service, options);
     try {
@@ -54,11 +54,11 @@ export class LockedMethod {
     return new Observable((subscriber) => {
       const stopped = new AbortController();
       const stop = new ReplaySubject<void>(1);
-      // The subscriber's code is not part of the method, so it must not run in its scope.
+      // The subscriber's code is not part of the method and must not run in its scope.
       const outside = new AsyncResource('LockedStream');
       const follow = (source: Observable<unknown>): Promise<void> =>
         new Promise((resolve, reject) => {
-          // Also stops a source that emits before its subscribe() returns.
+          // Also stops a source that emits before its `subscribe()` returns.
           source.pipe(takeUntil(stop)).subscribe({
             next: (value) => {
               outside.runInAsyncScope(() => {
@@ -108,14 +108,14 @@ export class LockedMethod {
     });
   }
 
-  /** Holds the lock until the handler's response is ready; the call releases it. */
+  /** Holds the lock until the handler's response is ready; the `HandlerCall` releases it. */
   async runInHandler(call: HandlerCall, self: object, args: unknown[]): Promise<unknown> {
     const service = this.serviceOf(self);
     const options = this.optionsOf(service, self, args);
     call.counts(this.countCall(service, options));
     const handle = await this.acquire(service, self, args, options, call.signal);
     if (!('release' in handle)) return handle.instead;
-    // The call ended while the lock was granted, and will not release it.
+    // The call ended while the lock was being granted and will not release it.
     if (call.signal.aborted) await handle.release();
     call.signal.throwIfAborted();
     call.hold(handle, this.throwsLoss);
@@ -125,7 +125,7 @@ export class LockedMethod {
       call.result = result;
       return result;
     }
-    // The client closed the connection while the method created the stream.
+    // The client disconnected while the method created the stream.
     if (call.signal.aborted) return EMPTY;
     call.streams = true;
     return result;
@@ -148,8 +148,8 @@ export class LockedMethod {
   }
 
   /**
-   * Makes shutdown wait for the call, as Nest does not wait for scheduled jobs and messages (B60). A call that waits without
-   * limit is not counted, since it may never end.
+   * Makes shutdown wait for the call, because Nest does not wait for scheduled jobs and messages (B60). Calls with an
+   * unlimited wait are not counted, as they may never end.
    */
   private countCall(service: LockService, { waitTime }: DecoratedOptions): CallsInFlight | undefined {
     const calls = waitTime === Infinity ? undefined : callsOf(service);
@@ -181,7 +181,8 @@ export class LockedMethod {
     const values = Object.fromEntries(computed.map(([name, compute]) => [name, compute.apply(self, args)]));
     const options: DecoratedOptions = { ...lock, ...values };
     try {
-      // Here, since an error of the service would not name the method. It checks the module's waitTime.
+      // Checked here because an error of the service would not name the method. The service checks the module's
+      // `waitTime`.
       resolveLockOptions(this.where, options, Infinity);
     } catch (error) {
       throw originate(error, service);
@@ -195,11 +196,11 @@ export class LockedMethod {
     throw new LockOptionsError(
       `${this.where}: this object has no LockService. Let Nest create it (as a provider or controller, not with new), ` +
         `and import ${importOf(this.options.instance)} into the root module. ` +
-        'What useFactory or useValue give is served from app.init() on, but not in modules that are loaded later.',
+        'Objects from useFactory and useValue receive the service in app.init(), but not in modules loaded later.',
     );
   }
 
-  /** B27: with `onLost: 'throw'` an error replaces the result if the lock was lost. */
+  /** B27: with `onLost: 'throw'`, an error replaces the result if the lock was lost. */
   private throwIfLost(handle: LockHandle, result: unknown): void {
     if (!this.throwsLoss) return;
     try {
@@ -215,13 +216,13 @@ export class LockedMethod {
 
   private unexpectedStream(): LockOptionsError {
     return new LockOptionsError(
-      `${this.where}: the method returned an Observable, which could not be known before. Declare its return type as ` +
-        "Observable and let the compiler emit decorator metadata, or say returns: 'observable' in @Locked.",
+      `${this.where}: the method returned an Observable, but its declared type did not say so. Declare its return type as ` +
+        "Observable and let the compiler emit decorator metadata, or set returns: 'observable' in @Locked.",
     );
   }
 }
 
-/** The replacement for a busy stream: empty, one value, or the stream that onBusy returned. */
+/** The replacement for a busy stream: empty, one value, or the stream that `onBusy` returned. */
 function streamOf(instead: unknown): Observable<unknown> {
   if (instead === undefined) return EMPTY;
   return isObservable(instead) ? instead : of(instead);

@@ -9,7 +9,7 @@ import {
 } from '../../model/lock.options.js';
 import { check, checkNames, checkObject, checkOneOf } from '../../model/option-checks.js';
 
-/** The type of `onBusy`, for decorators of your own. {@link LockedDecorator} checks that it fits the method. */
+/** The type of `onBusy`, for custom decorators. {@link LockedDecorator} checks that it fits the method. */
 export type OnBusy<This extends object> =
   'throw' | 'skip' | ((this: This, ...args: never) => unknown) | undefined;
 
@@ -17,15 +17,16 @@ export type OnBusy<This extends object> =
 const COMPUTED = ['label', 'waitTime', 'leaseTime', 'holdAtLeast', 'operation'] as const;
 type Computed = (typeof COMPUTED)[number];
 
-/** A signal would be the same for all calls of the method. */
+/** A signal is excluded: it would be the same for all calls of the method. */
 type StaticOptions = DistributiveOmit<LockOptions, Computed | 'signal'>;
 type DistributiveOmit<Options, Names extends PropertyKey> = Options extends unknown
   ? Omit<Options, Names>
   : never;
 
 /**
- * Options of `@Locked`: those of `withLock` apart from `signal`, the key, and what to do when the lock is busy. `This` is the class of the
- * method, `Busy` the type of `onBusy`; the rest are the parameters of the functions that compute options.
+ * Options of `@Locked`: the key, the reaction to a busy lock, and the options of `withLock` except `signal`. `This` is
+ * the class of the method, `Busy` the type of `onBusy`; the other parameters are those of the functions that compute
+ * options.
  */
 export type LockedOptions<
   Args extends readonly unknown[],
@@ -38,8 +39,8 @@ export type LockedOptions<
   OperationArgs extends readonly unknown[] = Args,
 > = StaticOptions & {
   /**
-   * The key, several keys that are acquired together, or a function that returns either from the method's arguments. Unless
-   * it is an arrow function, its `this` is the instance.
+   * The key, several keys that are acquired together, or a function that returns either from the method's arguments.
+   * Its `this` is the instance, unless it is an arrow function.
    *
    * @default the name of the class and the method, such as `'Reports.send'`
    */
@@ -55,7 +56,7 @@ export type LockedOptions<
   readonly holdAtLeast?:
     LockOptions['holdAtLeast'] | ((this: This, ...args: HoldArgs) => LockOptions['holdAtLeast']);
   /**
-   * As in `withLock`, or a function of the method's arguments that returns it: one of a few fixed names, since metrics have a
+   * As in `withLock`, or a function of the method's arguments that returns it. Use a few fixed names: metrics have a
    * series for each.
    *
    * @default the name of the class and the method
@@ -63,26 +64,30 @@ export type LockedOptions<
   readonly operation?:
     LockOptions['operation'] | ((this: This, ...args: OperationArgs) => LockOptions['operation']);
   /**
-   * What a call does if others held the lock until `waitTime` ended. `'throw'`: it fails with `LockTimeoutError`. `'skip'`:
-   * the method is not called and the call resolves to `undefined`, which the method's type has to allow (`Promise<void>`,
-   * `Promise<Stock | undefined>`); a stream completes without a value. A function of the method's arguments returns the
-   * result instead: a value that the method may resolve to, or a promise of it; for a stream an Observable, one value, or
-   * `undefined` for an empty stream. Does not apply to an unavailable store.
+   * What a call does if the lock is still busy when `waitTime` ends.
+   *
+   * - `'throw'`: it fails with `LockTimeoutError`.
+   * - `'skip'`: the method is not called and the call resolves to `undefined`, which the method's type has to allow
+   *   (`Promise<void>`, `Promise<Stock | undefined>`); a stream completes without a value.
+   * - A function of the method's arguments returns the result instead: a value that the method may resolve to, or a
+   *   promise of it; for a stream an Observable, one value, or `undefined` for an empty stream.
+   *
+   * Does not apply to an unavailable store.
    *
    * @default 'throw'
    */
-  // The last member only lets the compiler infer `this`; no function has that type.
+  // The last member only lets the compiler infer `this`; no value has that type.
   readonly onBusy?: Busy | 'throw' | ((this: This, ...args: never) => never) | undefined;
   /** The `name` of the module instance to use. */
   readonly instance?: string | undefined;
   /**
-   * What the method returns. Needed only with compilers that emit no decorator metadata (esbuild), for a method that is not
-   * `async`, is not a handler, and returns an Observable; otherwise the library finds out itself.
+   * What the method returns. Set it only if your compiler emits no decorator metadata (esbuild) and the method returns
+   * an Observable, is not `async` and is not a handler; otherwise it is detected.
    */
   readonly returns?: 'promise' | 'observable' | undefined;
 };
 
-/** The result of a busy call, awaited. */
+/** The awaited result of a busy call. */
 type BusyResult<Busy> = Busy extends 'skip'
   ? undefined
   : Busy extends (...args: never) => infer Result
@@ -93,7 +98,7 @@ type BusyResult<Busy> = Busy extends 'skip'
 type InPlaceOf<Result> =
   Result extends Observable<infer Value> ? Value | Observable<Value> | undefined : Awaited<Result>;
 
-/** Whether a function that takes `Given` can be called with `Args`. */
+/** Whether a function with the parameters `Given` can be called with `Args`. */
 type Takes<Given extends readonly unknown[], Args extends readonly unknown[]> = ((
   ...args: Given
 ) => void) extends (...args: Args) => void
@@ -114,7 +119,7 @@ type BusyTakes<Busy, Args extends readonly unknown[]> =
       : Takes<Given, Args>
     : true;
 
-/** If the options don't fit the method, a type with a property whose name says why, which the compiler shows. */
+/** If the options don't fit the method: a type with a property whose name states the reason, which the compiler shows. */
 type Fits<
   KeyArgs extends readonly unknown[],
   Busy,
@@ -138,7 +143,10 @@ type Fits<
             : { readonly 'onBusy must give what the method resolves to': never }
   : never;
 
-/** Decorates methods that return a promise or an Observable, have the parameters of the options' functions, and fit `onBusy`. */
+/**
+ * Decorates methods that return a promise or an Observable, have the parameters of the options' functions, and fit
+ * `onBusy`.
+ */
 export type LockedDecorator<
   KeyArgs extends readonly unknown[],
   This extends object = object,
@@ -156,10 +164,10 @@ const KNOWN = new Set<string>(
 
 type UnknownFunction = (this: unknown, ...args: unknown[]) => unknown;
 
-/** The options of the lock, without those that are computed for each call. */
+/** The lock options that are the same for every call. */
 export type DecoratedOptions = LockOptions & { readonly [DECORATED]: DecoratedCall };
 
-/** The options of `@Locked`, checked, apart from those of the lock. */
+/** The checked options of `@Locked` besides those of the lock. */
 export interface ResolvedLockedOptions {
   readonly key: LockKey | UnknownFunction;
   readonly onBusy: 'throw' | 'skip' | UnknownFunction;
@@ -192,7 +200,7 @@ export function resolveLockedOptions(
   const isReaction = onBusy === 'throw' || onBusy === 'skip' || typeof onBusy === 'function';
   check(isReaction, where, "onBusy must be 'throw', 'skip' or a function", onBusy);
   if (returns !== undefined) checkOneOf(where, 'returns', returns, ['promise', 'observable']);
-  // The types have checked that functions take the arguments and the instance of the method.
+  // The types have checked that functions accept the arguments and the instance of the method.
   const computed = COMPUTED.flatMap((name) => {
     const value = lock[name];
     return typeof value === 'function' ? [[name, value as UnknownFunction] as const] : [];
@@ -201,7 +209,7 @@ export function resolveLockedOptions(
     ...lock,
     ...Object.fromEntries(computed.map(([name]) => [name, undefined])),
   } as LockOptions;
-  // The module's waitTime and what is computed are not known yet; the call checks them again.
+  // The module's `waitTime` and computed options are not known yet; each call checks them again.
   resolveLockOptions(where, fixed, Infinity);
   return {
     key: typeof key === 'function' ? (key as UnknownFunction) : checkKeys(where, key),
@@ -215,7 +223,7 @@ export function resolveLockedOptions(
 
 type AnyOptions = LockedOptions<never, never, OnBusy<never>>;
 
-/** The key of a method without one. */
+/** The default key of a method. */
 function keyOf(where: string, method: string): string {
   check(!method.startsWith('.'), where, 'give a key, since the class has no name', method);
   return method;

@@ -11,7 +11,7 @@ const KNOWN = ['imports', 'inject', ...SOURCES, 'provideInjectionTokensFrom'];
 const GIVEN = Symbol('options of the factory');
 
 /**
- * @param beside names of options that are given beside the factory
+ * @param beside names of options that belong next to the factory
  * @throws LockOptionsError unless the options come from a factory, a class or an existing provider
  */
 export function checkAsyncOptions(where: string, options: unknown, beside: readonly string[] = []): void {
@@ -25,7 +25,7 @@ export function checkAsyncOptions(where: string, options: unknown, beside: reado
 /**
  * The part of a dynamic module that provides options from a factory, a class (method `create`) or an existing provider.
  *
- * @param token what the options are provided under, when `resolve` has checked them
+ * @param token provides the options that `resolve` has checked
  */
 export function asyncOptions<Options>(
   options: ConfigurableModuleAsyncOptions<Options>,

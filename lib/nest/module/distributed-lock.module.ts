@@ -37,22 +37,22 @@ import {
 } from './lock-service.injection.js';
 import { onePerProcess } from './one-per-process.js';
 
-/** Options that are given where the module is imported, not by a factory. */
+/** Options that belong to the import of the module, not to the factory. */
 export interface DistributedLockModuleExtras {
   /**
-   * Registers the `LockService` and `LockAdmin` under a name, for `@InjectLockService(name)`, `@InjectLockAdmin(name)` and
-   * `@Locked({ instance: name })`, so that one application can import several modules.
+   * Registers `LockService` and `LockAdmin` under this name, for `@InjectLockService(name)`, `@InjectLockAdmin(name)`
+   * and `@Locked({ instance: name })`. Lets one application import the module several times.
    */
   readonly name?: string | undefined;
   /**
-   * Whether every module of the application can use the service without importing this one.
+   * Whether every module of the application can inject the service without importing this one.
    *
    * @default true
    */
   readonly isGlobal?: boolean | undefined;
 }
 
-/** The options that a factory returns. The compiler's message about a `name` in them shows the property that nothing has. */
+/** The options that a factory returns. The compiler reports a `name` among them by the property of the type below. */
 type FactoryOptions = DistributedLockOptions & {
   readonly [Name in keyof DistributedLockModuleExtras]?:
     { readonly 'goes beside useFactory': never } | undefined;
@@ -63,7 +63,7 @@ export type DistributedLockAsyncOptions = ConfigurableModuleAsyncOptions<Factory
   DistributedLockModuleExtras;
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
-/** Named so that Nest's own error says what to write when the class is imported without options. */
+/** Named so that Nest's error says what to write when the class is imported without options. */
 const ENGINE = Symbol('import DistributedLockModule.forRoot(…), not the class itself');
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
@@ -105,7 +105,10 @@ export class DistributedLockModule
     return super.forRoot(options);
   }
 
-  /** Takes the options from a factory, a class (method `create`) or an existing provider; `name` and `isGlobal` go beside it. */
+  /**
+   * Takes the options from a factory, a class (method `create`) or an existing provider; `name` and `isGlobal` go next
+   * to it.
+   */
   static override forRootAsync(options: DistributedLockAsyncOptions): DynamicModule {
     checkAsyncOptions('DistributedLockModule.forRootAsync()', options, ['name', 'isGlobal']);
     return super.forRootAsync(options);
@@ -116,7 +119,7 @@ export class DistributedLockModule
     serveGivenObjects(this.modules);
   }
 
-  /** Runs after the hooks of all other modules, when everything that may use locks has stopped. */
+  /** Runs after the hooks of all other modules, when nothing uses locks anymore. */
   async onApplicationShutdown(): Promise<void> {
     await this.lifecycle.close();
   }
@@ -179,8 +182,8 @@ function providersOf(name: string | undefined): Provider[] {
 const IMPORTS = 'imports';
 
 /**
- * Rejects a second lock module with the same name, or without one, in an application. The two would not know each other's
- * holds, so code that acquires a key through one and again through the other would wait for itself.
+ * Rejects a second lock module with the same name, or a second one without a name. The two would not know each other's
+ * holds: code that acquires a key through one and again through the other would deadlock.
  */
 function refuseNamesakes(modules: ModulesContainer, service: InjectionToken, name: string | undefined): void {
   const all = [...modules.values()];
@@ -191,13 +194,13 @@ function refuseNamesakes(modules: ModulesContainer, service: InjectionToken, nam
   const places = importers.map((module) => module.name).join(' and ');
   throw new LockOptionsError(
     `DistributedLockModule is imported twice ${name === undefined ? 'without a name' : `with the name '${name}'`}` +
-      `${places === '' ? '' : `: into ${places}`}. Each would keep locks of its own, and nested calls would wait for ` +
-      'themselves. Import it once into the root module, where it serves all modules, or give each further one a name ' +
+      `${places === '' ? '' : `: into ${places}`}. Neither would know the locks of the other, and nested calls would ` +
+      'deadlock. Import it once into the root module, where it serves all modules, or give each additional import a name ' +
       "of its own: forRoot({ name: '…', … }).",
   );
 }
 
-/** Whether a module lists an import itself. Nest appends global modules to the imports of all others. */
+/** Whether a module itself lists an import. Nest appends global modules to the imports of all others. */
 function declares(module: AnyModule, imported: AnyModule): boolean {
   const declared = (Reflect.getMetadata(IMPORTS, module.metatype) ?? []) as readonly unknown[];
   return [...module.imports].slice(0, declared.length).includes(imported);

@@ -19,21 +19,21 @@ import {
 import { RedisLockStore } from '../../stores/redis/redis-lock-store.js';
 import { resolveReplicas, type ReplicaOptions } from '../../stores/redis/replicated-session.js';
 
-/** How lock errors are answered over HTTP. */
+/** How lock errors are reported over HTTP. */
 export interface LockHttpOptions {
   /**
-   * Status of the answer if others held the lock: 400 … 599.
+   * HTTP status if the lock was still held when the wait ended: 400 … 599.
    *
    * @default 423
    */
   readonly busyStatus?: number | undefined;
 }
 
-/** How lock errors are answered to callers of message handlers (RPC). */
+/** How lock errors are reported to callers of message handlers (RPC). */
 export interface LockRpcOptions {
   /**
-   * Whether callers get the error's own message, which names the key and may name the holder, and its `keys`. Set it to
-   * `false` if callers are not your own services: they then get the `code` and a message without the key.
+   * Whether callers receive the error's `keys` and its full message, which names the key and may name the holder. Set
+   * it to `false` if callers are not your own services: they then receive the `code` and a message without the key.
    *
    * @default true
    */
@@ -42,8 +42,8 @@ export interface LockRpcOptions {
 
 interface CommonOptions {
   /**
-   * Prefix of the names of locks in Redis. May contain a complete hash tag such as `{app}`, but no other braces; at most 256
-   * bytes of UTF-8. Applications that share locks must use the same prefix.
+   * Prefix of the names of locks in Redis: at most 256 bytes of UTF-8. It may contain a complete hash tag such as
+   * `{app}`, but no other braces. Applications that use the same locks must set the same prefix.
    *
    * @default 'lock:'
    */
@@ -56,53 +56,53 @@ interface CommonOptions {
   readonly waitTime?: number | undefined;
   /**
    * How many callers of this process may wait for a key, for calls without `maxWaiting`: a whole number from 0, or
-   * `Infinity`. Further calls fail at once with a `LockQueueFullError` if others hold the lock, a 429 over HTTP.
+   * `Infinity`. Further calls for a held lock fail at once with a `LockQueueFullError`, a 429 over HTTP.
    *
    * @default Infinity
    */
   readonly maxWaiting?: number | undefined;
   /**
-   * The lease of a lock without `leaseTime`, which the watchdog renews every third of it: 300 … 2 147 483 647 ms. After a
-   * crash the lock stays held for at most this long, on etcd and ZooKeeper for 1.5 times as long, rounded up to whole
-   * seconds. A holder that can't reach the store loses the lock after this long.
+   * The lease of a lock without `leaseTime`: 300 … 2 147 483 647 ms. The watchdog renews it every third of this time.
+   * After a crash the lock stays held for at most this long, on etcd and ZooKeeper for 1.5 times as long, rounded up to
+   * whole seconds. A holder that can't reach the store loses the lock after this long.
    *
    * @default 30_000
    */
   readonly watchdogTimeout?: number | undefined;
   /**
-   * How long held locks may delay the end of the application: 0 … 2 147 483 647 ms, from the beginning of shutdown. Locks stay
-   * usable until Nest has stopped everything that uses them; locks held then have the rest of this time. After it, work that
-   * still runs gets the loss of its lock, the lock is left to expire, and calls that wait without limit fail with
-   * `LockClosedError`.
+   * How long held locks may delay the end of the application, from the beginning of shutdown: 0 … 2 147 483 647 ms.
+   * Locks stay usable until Nest has stopped everything that uses them; locks still held then have the rest of this
+   * time. After it, running work is notified that its lock is lost, the lock is left to expire, and calls with an
+   * unlimited wait fail with `LockClosedError`.
    *
    * @default 10_000
    */
   readonly shutdownTimeout?: number | undefined;
   /**
-   * After how long a hold is logged, once, and reported by the health indicator, since its `release()` may be missing or its
-   * work may hang: 1 000 … 2 147 483 647 ms, or `false` for never. Both show its `label`. Unless `NODE_ENV` is `production` they
-   * also show where `acquire()` was called. The lock stays held and is renewed as before.
+   * A hold older than this is logged once and reported by the health indicator, since its `release()` may be missing or
+   * its work may hang: 1 000 … 2 147 483 647 ms, or `false` for never. Both show its `label` and, unless `NODE_ENV` is
+   * `production`, where `acquire()` was called. The lock stays held and is still renewed.
    *
    * @default 600_000
    */
   readonly warnHeldAfter?: number | false | undefined;
   /**
-   * What happens to calls for a lock while the store is unreachable, that is, without a connection or a reply. With `'throw'`
-   * they fail with a `LockUnavailableError`. With `'local'` locks are acquired in this process only until the store is back:
-   * **other processes are not kept out meanwhile**. `handle.local` marks each such hold; a `local` event and a log line
-   * report each change. It does not affect holds that the store granted before: they are lost if they can't be renewed in
-   * time. A store that replies with a refusal is not unreachable. A custom store sets `unreachable` of its `LockStoreError`.
+   * What happens to calls while the store is unreachable, that is, without a connection or a reply. `'throw'`: they
+   * fail with a `LockUnavailableError`. `'local'`: locks are acquired in this process only until the store is back;
+   * **other processes are not excluded meanwhile**. `handle.local` marks each such hold; a `local` event and a log line
+   * report each change. Holds that the store granted before are not affected: they are lost if they can't be renewed in
+   * time. A store that rejects requests is not unreachable. A custom store sets `unreachable` of its `LockStoreError`.
    *
    * @default 'throw'
    * @throws LockOptionsError with `store: 'memory'`, which is always reachable
    */
   readonly onUnavailable?: 'throw' | 'local' | undefined;
   /**
-   * How a global filter answers HTTP requests that fail with a lock error. `false` turns it off, also for clients of GraphQL,
-   * WebSockets and message handlers.
+   * How a global exception filter reports lock errors over HTTP. `false` turns the filter off, also for clients of
+   * GraphQL, WebSockets and message handlers.
    */
   readonly http?: LockHttpOptions | false | undefined;
-  /** How callers of message handlers (RPC) get lock errors. */
+  /** How lock errors are reported to callers of message handlers (RPC). */
   readonly rpc?: LockRpcOptions | undefined;
 }
 
@@ -110,13 +110,13 @@ interface CommonOptions {
 export interface RedisModuleOptions extends CommonOptions {
   /**
    * A URL (`redis://` or `rediss://`), options of ioredis (with `sentinels` and `name` for Sentinel), `nodes` and
-   * `options` of a Redis Cluster, or an ioredis client (`Redis` or `Cluster`). A client is duplicated, never touched or
-   * closed; its own `keyPrefix` stays in front of this module's.
+   * `options` of a Redis Cluster, or an ioredis client (`Redis` or `Cluster`). A client is duplicated, never used or
+   * closed; its own `keyPrefix` precedes this module's.
    */
   readonly redis: RedisConnection;
   /**
-   * How many replicas have to confirm a grant or a renewal (`WAIT`), so that a failover to one of them keeps the lock. Costs
-   * one more round trip, and locks can't be acquired while there are fewer replicas.
+   * How many replicas must confirm a grant or a renewal (`WAIT`), so that a failover to one of them keeps the lock.
+   * Costs one more round trip; with fewer replicas, locks can't be acquired.
    *
    * @default none: a failover may lose the most recent grants
    */
@@ -128,9 +128,10 @@ export interface RedisModuleOptions extends CommonOptions {
 /** Locks on several independent Redis servers, by majority (Redlock). */
 export interface QuorumModuleOptions extends CommonOptions {
   /**
-   * The connection of each server, as for `redis`. A lock is held while more than half of them grant it, so three servers
-   * tolerate the loss of one, and five of two; an even number gains nothing over one less. The servers must not replicate
-   * each other, and none may be listed twice. Applications that share locks must list the same servers.
+   * The connection of each server, as for `redis`. A lock is held while more than half of them grant it: three servers
+   * tolerate the loss of one, five of two; an even number tolerates no more than one server less. The servers must not
+   * replicate each other, and none may be listed twice. Applications that use the same locks must list the same
+   * servers.
    */
   readonly quorum: readonly RedisConnection[];
   readonly store?: undefined;
@@ -143,8 +144,8 @@ export interface StoreModuleOptions extends CommonOptions {
 }
 
 /**
- * Options of `DistributedLockModule`: exactly one of `redis`, `quorum` and `store`. The members of the union declare few of
- * the others' properties, so that the compiler's message about a `redis` that may be undefined names `redis`.
+ * Options of `DistributedLockModule`: exactly one of `redis`, `quorum` and `store`. The members of the union declare
+ * few of the others' properties, so that the compiler's message about a possibly undefined `redis` names `redis`.
  */
 export type DistributedLockOptions = RedisModuleOptions | QuorumModuleOptions | StoreModuleOptions;
 
@@ -161,7 +162,7 @@ export interface ResolvedModuleOptions {
 }
 
 const WHERE = 'DistributedLockModule';
-/** Given where the module is imported; Nest removes them from the options of `forRoot`. */
+/** They belong to the import of the module; Nest removes them from the options of `forRoot`. */
 const EXTRAS = ['name', 'isGlobal'];
 const PLACES = ['redis', 'quorum', 'store'] as const;
 const KNOWN = new Set<string>([
@@ -186,11 +187,11 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   const extra = EXTRAS.find((name) => name in options);
   if (extra !== undefined) {
     throw new LockOptionsError(
-      `${WHERE}: ${extra} goes beside useFactory (useClass, useExisting), not into the options that it gives: ` +
+      `${WHERE}: ${extra} belongs next to useFactory (useClass, useExisting), not in the options that it returns: ` +
         `forRootAsync({ ${extra}: …, useFactory: … }).`,
     );
   }
-  // Not ??, which would accept null.
+  // Not `??`, which would accept null.
   const {
     waitTime = 5_000,
     maxWaiting = Infinity,
@@ -205,7 +206,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   const store = checkStore(options, keyPrefix, watchdogTimeout);
   if (onUnavailable === 'local' && options.store === 'memory') {
     throw new LockOptionsError(
-      `${WHERE}: onUnavailable: 'local' is of no use with store: 'memory', which is always in reach. Leave it out.`,
+      `${WHERE}: onUnavailable: 'local' has no effect with store: 'memory', which is always reachable. Leave it out.`,
     );
   }
   return {
@@ -284,7 +285,7 @@ function checkQuorum(quorum: unknown, keyPrefix: string): LockStore {
   const indexByServer = new Map<string, number>();
   const members = quorum.map((entry: unknown, index) => {
     const member = checkMember(entry, index, keyPrefix);
-    // Two databases of one server go down together.
+    // Two databases of one server fail together.
     const server = member.name.replace(/, database \d+$/, '');
     const twin = indexByServer.get(server);
     if (twin !== undefined) {

@@ -13,7 +13,7 @@ export class LockLifecycle {
     this.engines.add(engine);
   }
 
-  /** Stands for errors that the application creates itself: the instance without a name, else the first. */
+  /** The origin of errors that the application creates itself: the unnamed instance, else the first. */
   get defaultOrigin(): object {
     const engines = [...this.engines];
     return engines.find(({ instance }) => instance === undefined) ?? engines[0] ?? this;
@@ -23,7 +23,7 @@ export class LockLifecycle {
     await this.all((engine) => engine.start());
   }
 
-  /** Starts the clock of `shutdownTimeout`. Locks stay usable until {@link close}. */
+  /** Starts the time limit `shutdownTimeout`. Locks stay usable until {@link close}. */
   beginShutdown(): void {
     for (const { shutdown } of this.engines) shutdown.begin();
   }
@@ -35,11 +35,11 @@ export class LockLifecycle {
   }
 
   /**
-   * Runs the hooks of a module before those of all others at start and after them at shutdown (`around`), or the other way
-   * round (`inside`).
+   * Runs the hooks of a module before those of all others at start and after them at shutdown (`around`), or the
+   * reverse (`inside`).
    *
-   * Nest calls hooks in the order of the modules' distance from the root, which it calculates before it creates instances;
-   * global modules have the largest. Nest has no other way to order hooks across modules.
+   * Nest calls hooks in the order of the modules' distance from the root, which it calculates before it creates
+   * instances; global modules have the largest. It offers no other way to order hooks across modules.
    */
   place(module: unknown, where: 'around' | 'inside'): void {
     for (const candidate of this.modules.values()) {
@@ -59,7 +59,10 @@ export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDest
     lifecycle.place(LockLifecycleModule, 'inside');
   }
 
-  /** The last hook, so that an application that fails to start leaves no connection open. Earlier calls connect on demand. */
+  /**
+   * The last hook, so that an application that fails to start leaves no connection open. Earlier calls connect on
+   * demand.
+   */
   async onApplicationBootstrap(): Promise<void> {
     await this.lifecycle.start();
   }

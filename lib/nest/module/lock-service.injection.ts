@@ -25,22 +25,22 @@ function named(provided: string, name: string): string {
   return `${provided} of DistributedLockModule.forRoot({ name: '${name}' })`;
 }
 
-/** The injection token of the options of a module instance, for modules of this package that open sessions of their own. */
+/** The injection token of the options of a module instance, for modules of this package that open their own sessions. */
 export function getLockOptionsToken(name?: string): string {
   return `options of ${importOf(name)}`;
 }
 
-/** The import that is missing where there is no such service. */
+/** The missing import, for error messages. */
 export function importOf(name: string | undefined): string {
   return `DistributedLockModule.forRoot(${name === undefined ? '…' : `{ name: '${name}', … }`})`;
 }
 
-/** A locked method needs the service of a module instance as a property of its object. */
+/** The `LockService` that a locked method needs, and the property of its object that holds it. */
 interface NeededService {
   readonly property: symbol;
   /** The name of the module instance. */
   readonly instance: string | undefined;
-  /** The method, for messages. */
+  /** The method's name, for messages. */
   readonly where: string;
 }
 
@@ -49,29 +49,29 @@ const NEEDED = Symbol.for('nestjs-distributed-lock:needed-services');
 /** Services of objects that accept no property, such as frozen ones. */
 const services = new WeakMap<object, Map<symbol, LockService>>();
 
-/** Records what the methods of a class need. */
+/** Records the services that the methods of a class need. */
 export function needService(prototype: object, needed: NeededService): void {
   Reflect.defineMetadata(NEEDED, [...neededServices(prototype), needed], prototype);
 }
 
-/** The service that Nest or {@link serveGivenObjects} put into an object. */
+/** The service that Nest or {@link serveGivenObjects} set on an object. */
 export function serviceUnder(object: object, property: symbol): LockService | undefined {
   return (object as Partial<Record<symbol, LockService>>)[property] ?? services.get(object)?.get(property);
 }
 
-/** Includes the needs of inherited methods. */
+/** Includes the services of inherited methods. */
 function neededServices(object: object): readonly NeededService[] {
   try {
     return (Reflect.getMetadata(NEEDED, object) ?? []) as readonly NeededService[];
   } catch {
-    // A proxy may refuse to reveal its prototype.
+    // A proxy may hide its prototype.
     return [];
   }
 }
 
-/** An object may be passed from one application to the next, so a later service replaces an earlier one. */
+/** An object may move from one application to the next, so a later service replaces an earlier one. */
 function giveService(object: object, property: symbol, service: LockService): void {
-  // Not enumerable, so that copies and prints of the object leave it out.
+  // Not enumerable, so that copies and printed objects leave it out.
   const given = { value: service, enumerable: false, configurable: true, writable: true };
   if (Reflect.defineProperty(object, property, given)) return;
   const ofObject = services.get(object) ?? new Map<symbol, LockService>();
@@ -90,9 +90,9 @@ type Factory = (...dependencies: readonly unknown[]) => unknown;
 const serving = new WeakSet();
 
 /**
- * Gives the objects of `useFactory` and `useValue` the services that their locked methods need: Nest injects properties only
- * into objects that it creates itself. Objects that a factory creates later, for a request or a transient dependency, get
- * theirs when they are created.
+ * Sets the services that locked methods need on objects of `useFactory` and `useValue`, as Nest injects properties only
+ * into objects that it creates itself. Objects that a factory creates later, for a request or a transient dependency,
+ * are served when they are created.
  *
  * @throws LockOptionsError if there is no such module instance
  */
@@ -111,8 +111,8 @@ export function serveGivenObjects(modules: ModulesContainer): void {
 }
 
 /**
- * Wraps the factory. Nest has no hook for an object that a factory has created: properties are injected into classes only,
- * and `instanceDecorator` is an option of the application, which a module can't set.
+ * Wraps the factory, since Nest has no hook for the objects of a factory: it injects properties into classes only, and
+ * `instanceDecorator` is an option of the application, which a module can't set.
  */
 function serveLater(provider: Provider, serve: (object: unknown) => void): void {
   const factory = provider.metatype as Factory;
@@ -142,14 +142,14 @@ function serveObject(
       const { token } = provider;
       const name = typeof token === 'function' ? token.name : String(token);
       throw new LockOptionsError(
-        `${where}: the provider "${name}" of ${module.name} gives such an object, but there is no ` +
+        `${where}: the provider "${name}" of ${module.name} creates such an object, but there is no ` +
           `LockService for it. Import ${importOf(instance)} into the root module.`,
       );
     }
   }
 }
 
-/** The service that the module would inject; else that of the lock module, of which there is one for each token. */
+/** The service that the module would inject, else that of the lock module; there is one for each token. */
 function serviceOf(
   modules: ModulesContainer,
   module: AnyModule,

@@ -1,9 +1,9 @@
 const classes = new Map<string, unknown>();
 
 /**
- * Class decorator. In a process that loads both builds of this package, as ES modules and as CommonJS, both get the class
- * that was loaded first, so that it works with `instanceof` and as an injection token. This file is part of the core, which
- * both builds share.
+ * Class decorator for a process that loads both builds of this package, ES modules and CommonJS: both use the class
+ * that was loaded first, so that `instanceof` and injection tokens work. This file is part of the core, which both
+ * builds share.
  */
 export function onePerProcess(name: string) {
   return <T>(target: T): T => {

@@ -11,7 +11,7 @@ import {
   settingsOf,
 } from '../../model/lock.errors.js';
 
-// The errors themselves are defined without Nest, which the command line and tests can do without.
+// The errors are defined without Nest, so that the command line and tests can do without it.
 if (!(LockError.prototype instanceof HttpException)) {
   Object.setPrototypeOf(LockError.prototype, HttpException.prototype);
 }
@@ -23,7 +23,7 @@ const FILTERS = '__exceptionFilters__';
 
 const logger = new Logger('DistributedLock');
 
-/** The global filter of a module instance: answers HTTP requests, GraphQL clients and remote callers (B41). */
+/** The global filter of a module instance: sends lock errors to HTTP and GraphQL clients and remote callers (B41). */
 export class LockExceptionFilter implements ExceptionFilter<LockError> {
   /** @param defaultOrigin returns the origin of errors that the application created itself */
   constructor(
@@ -31,7 +31,7 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
-  /** `undefined`, for other transports, leaves the error to Nest. */
+  /** Returns `undefined` for other transports, which leaves the error to Nest. */
   catch(caught: LockError, host: ArgumentsHost): Observable<never> | undefined {
     const error = withoutKey(originate(caught, this.defaultOrigin()), host);
     const { http, rpc } = settingsOf(error);
@@ -39,7 +39,7 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     if (type === 'rpc') {
       return http === false ? undefined : throwError(() => remoteError(error, rpc.showKeys));
     }
-    // Nest would answer it in the same way, but logs no HttpException.
+    // Nest would send the same response, but does not log an HttpException.
     if (http === false) logOnce(error);
     if (type === 'graphql') throw error;
     if (responseOf(host) === undefined) return undefined;
@@ -51,12 +51,12 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
   }
 }
 
-/** The exception types of one filter. Without types it catches everything. */
+/** The exception types of one filter. A filter without types catches everything. */
 type ExceptionTypes = readonly (abstract new (...args: never) => unknown)[];
 
 /**
- * The same filter, for lock errors that no other global filter of the application catches. Nest passes an exception to the
- * first filter that catches it, and asks the filters of modules that it scanned earlier only after this one.
+ * The same filter, for lock errors that no other global filter of the application catches. Nest uses the first filter
+ * that catches an exception, and asks the filters of modules that it scanned earlier after this one.
  */
 export function lastGlobalFilter(
   modules: ModulesContainer,
@@ -75,7 +75,7 @@ export function lastGlobalFilter(
   return new LastGlobalFilter(...dependencies);
 }
 
-/** The types of each `APP_FILTER` of the application, except request-scoped ones, which Nest asks first anyway. */
+/** The types of each `APP_FILTER` of the application, except request-scoped filters, which Nest asks first anyway. */
 function caughtByOthers(modules: ModulesContainer): readonly ExceptionTypes[] {
   const caught: ExceptionTypes[] = [];
   for (const { providers } of modules.values()) {
@@ -95,13 +95,15 @@ abstract class AnsweredLockError extends LockError {
   }
 }
 
-/** Sends lock errors to clients of a gateway as Nest sends a `WsException`, in an `exception` event, without keys (B41). */
+/**
+ * Sends lock errors to clients of a gateway as Nest sends a `WsException`: in an `exception` event, without keys (B41).
+ */
 @Catch(AnsweredLockError)
 export class GatewayFilter implements ExceptionFilter<LockError> {
   catch(error: LockError, host: ArgumentsHost): void {
     const client: SocketClient = host.switchToWs().getClient();
     const data = remoteError(withoutKey(error, host), false);
-    // The emit() of a native WebSocket notifies only its own listeners.
+    // On a native WebSocket, `emit()` only calls its own listeners.
     if (typeof client.readyState === 'number') client.send?.(JSON.stringify({ event: 'exception', data }));
     else client.emit?.('exception', data);
   }
@@ -116,7 +118,7 @@ interface SocketClient {
 
 const gatewayFilter = new GatewayFilter();
 
-/** Adds the filter to every gateway, after the gateway's own filters: Nest applies no global filter there. */
+/** Adds the filter to every gateway, after the gateway's own filters, as Nest applies no global filter there. */
 export function filterGateways(modules: ModulesContainer): void {
   for (const { providers } of modules.values()) {
     for (const { metatype } of providers.values()) {
@@ -128,7 +130,7 @@ export function filterGateways(modules: ModulesContainer): void {
   }
 }
 
-/** The form in which Nest sends errors to remote clients; an `Error` would lose its message on the way. */
+/** The format in which Nest sends errors to remote clients; an `Error` would lose its message in transit. */
 function remoteError({ message, code, keys }: LockError, showKeys: boolean): object {
   return showKeys
     ? { status: 'error', message, code, keys }
@@ -143,13 +145,13 @@ function logOnce(error: LockError): void {
   logger.error(error.stack ?? error.message);
 }
 
-/** Copies that {@link withoutKey} has made. */
+/** Copies made by {@link withoutKey}. */
 const copies = new WeakSet<LockError>();
 
 /**
- * Returns an error of the same class for exception filters and clients, whose message, trace, JSON and enumerable properties
- * do not reveal the key; `cause` is the error itself. Sets `Retry-After` over HTTP, and logs faults. Returns the error itself
- * where no client waits for an answer, or the client is a remote caller (RPC) that may see the key.
+ * Returns an error of the same class for exception filters and clients, whose message, trace, JSON and enumerable
+ * properties do not reveal the key; `cause` is the original. Sets `Retry-After` over HTTP, and logs faults. Returns the
+ * original if no client waits for a response, or the client is a remote caller (RPC) that may see the key.
  */
 export function withoutKey(error: LockError, host: ArgumentsHost): LockError {
   const { http, rpc } = settingsOf(error);
@@ -159,7 +161,7 @@ export function withoutKey(error: LockError, host: ArgumentsHost): LockError {
   if (http === false || copies.has(error) || !hasClient) return error;
 
   const { status, retryAfter } = ANSWERS[error.code];
-  // Nothing else logs a conflict, which is a fault unless a deployment is under way.
+  // A conflict is logged nowhere else. It is a fault, unless a deployment is in progress.
   if (status === 500 || error instanceof LockConflictError) logOnce(error);
   if (response?.headersSent === false && retryAfter !== undefined) {
     response.setHeader('Retry-After', String(retryAfter));
@@ -174,7 +176,7 @@ function copyOf(error: LockError): LockError {
     stack: error.stack?.replace(error.message, () => message),
     cause: error,
     toJSON: () => error.getResponse(),
-    // What GraphQL sends to clients beside the message.
+    // What GraphQL sends to clients besides the message.
     extensions: { code: error.code },
   };
   const copy = Object.create(error) as LockError;
@@ -186,8 +188,9 @@ function copyOf(error: LockError): LockError {
 }
 
 /**
- * The response of Node: that of Express extends it, Fastify's has it as `raw`, and middleware on Fastify gets it. Undefined for
- * other transports, and for handlers outside of Nest's router, such as commands, whose type is `http` too.
+ * Node's response: Express extends it, Fastify wraps it as `raw`, and middleware on Fastify receives it directly.
+ * Undefined for other transports, and for handlers outside of Nest's router, such as commands, whose type is `http`
+ * too.
  */
 function responseOf(host: ArgumentsHost): ServerResponse | undefined {
   if (host.getType() !== 'http') return undefined;

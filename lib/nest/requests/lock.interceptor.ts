@@ -4,7 +4,9 @@ import { LockError, originate } from '../../model/lock.errors.js';
 import { HandlerCall } from '../locked/handler-call.js';
 import { withoutKey } from './lock-exception.filter.js';
 
-/** Carries the lock of a `@Locked` handler from its call to the end of its response (B33), and hides keys in errors (B41). */
+/**
+ * Keeps the lock of a `@Locked` handler from its call to the end of its response (B33), and hides keys in errors (B41).
+ */
 export class LockInterceptor implements NestInterceptor {
   /** @param defaultOrigin returns the origin of errors that the application created itself */
   constructor(private readonly defaultOrigin: () => object) {}
@@ -33,7 +35,7 @@ function underLock(
       return undefined;
     }
 
-    // Release comes before the end of the response, and before its error.
+    // Release first, then end or fail the response.
     const subscription = call.run(() =>
       next.handle().subscribe({
         next: (value) => {
@@ -73,15 +75,15 @@ function connectionOf(context: ExecutionContext): ClientConnection | undefined {
     : undefined;
 }
 
-/** Nest treats a stream that ends without a value as an error, and would log it. */
+/** Nest would treat and log a stream without a value as an error. */
 function endWithoutAnswer(subscriber: Subscriber<unknown>): void {
   subscriber.next(undefined);
   subscriber.complete();
 }
 
 /**
- * The connection of the client that waits for an HTTP response. It reads the response rather than the request, which is
- * "closed" as soon as its body has been read.
+ * The connection of the client that waits for an HTTP response. It reads the response, because the request is "closed"
+ * as soon as its body has been read.
  */
 export class ClientConnection {
   private readonly response: ServerResponse;
@@ -94,12 +96,12 @@ export class ClientConnection {
   get isGone(): boolean {
     const { response } = this;
     if (this.isComplete) return false;
-    // A pipelined response may have no socket yet, but its request has; HTTP/2 has a stream.
+    // A pipelined response may have no socket yet, but its request has one; HTTP/2 has a stream.
     const ends = [response, response.stream, response.req?.socket];
     return ends.some((end) => end?.destroyed === true);
   }
 
-  /** Calls back when the connection closes before the response is complete. Returns a function that stops that. */
+  /** Calls `gone` if the connection closes before the response is complete. Returns a function that stops watching. */
   onGone(gone: () => void): () => void {
     const { response } = this;
     const closed = (): void => {
@@ -109,7 +111,7 @@ export class ClientConnection {
     return () => response.off?.('close', closed);
   }
 
-  /** Over HTTP/2 the response counts as finished, but not as ended, when its client has gone. */
+  /** Over HTTP/2, the response of a client that disconnected counts as finished, but not as ended. */
   private get isComplete(): boolean {
     return this.response.writableFinished === true && this.response.writableEnded !== false;
   }

@@ -129,7 +129,7 @@ function serverWarnings(facts: Facts, isDirect: boolean): string[] {
   if (number < OLDEST) warnings.push(`PostgreSQL ${version} is too old for locks: use 12 or newer.`);
   if (encoding !== 'UTF8') {
     warnings.push(
-      `The database is encoded in ${encoding}, so that locks whose names have other characters can't be taken. Keep ` +
+      `The database is encoded in ${encoding}, so that locks whose names have other characters can't be acquired. Keep ` +
         'locks in a database that is encoded in UTF8.',
     );
   }

@@ -139,9 +139,9 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     await withServer({ replicaof: `${host} ${port}` }, async ({ url }) => {
       const report = await doctor('--redis', url);
       expect(findingsByCheck(report)['role']).toMatch(
-        /^problem: .*is a replica, where no lock can be taken.*address of its primary/,
+        /^problem: .*is a replica, where no lock can be acquired.*address of its primary/,
       );
-      expect(findingsByCheck(report)['lock']).toMatch(/^problem: no lock can be taken: .*READONLY/);
+      expect(findingsByCheck(report)['lock']).toMatch(/^problem: no lock can be acquired: .*READONLY/);
       expect(report).toMatchObject({ ok: false, code: 1 });
     });
   });
@@ -297,7 +297,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     scene.until({ kill: () => rm(folder, { recursive: true }) });
     const config = join(folder, 'store.mjs');
     // The only store of the package without a server.
-    const memory = new URL('../../../dist/cjs/stores/memory/memory-lock-store.js', import.meta.url).href;
+    const memory = new URL('../../../dist/esm/index.js', import.meta.url).href;
     await writeFile(
       config,
       `import { MemoryLockStore } from '${memory}'; export default { store: new MemoryLockStore() };`,

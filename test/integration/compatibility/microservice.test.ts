@@ -187,7 +187,7 @@ describe('@Locked on message handlers over TCP', () => {
       expect(await locks.withLock(KEY, () => replyTo(client, 'hurry', 'ann'))).toEqual({
         error: {
           status: 'error',
-          message: expect.stringContaining(`"${KEY}" is held by others`),
+          message: expect.stringContaining(`"${KEY}" is held by another caller`),
           code: 'LOCK_TIMEOUT',
           keys: [KEY],
         },

@@ -149,7 +149,7 @@ describe('shutdown with requests, messages and jobs', () => {
     await within(10_000, 'the end', closed);
     client.close();
     expect(handled.sort()).toEqual(buyers);
-    expect(log.matching('not given out any more')).toEqual([]);
+    expect(log.matching('can no longer be acquired')).toEqual([]);
   });
 
   it('B60: scheduled jobs that run or wait for their lock end normally', async () => {
@@ -177,6 +177,6 @@ describe('shutdown with requests, messages and jobs', () => {
     work.open();
     await within(10_000, 'the end', closed);
     expect(done.length).toBeGreaterThanOrEqual(4);
-    expect(app.log.matching('not given out any more')).toEqual([]);
+    expect(app.log.matching('can no longer be acquired')).toEqual([]);
   });
 });

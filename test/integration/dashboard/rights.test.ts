@@ -89,7 +89,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     expect(await page.lock('a')).toMatchObject({ holders: [{ token: hold.token }] });
     expect((await page.break({ key: 'a', instance: null, token: hold.token })).status).toBe(200);
     expect(await hold.release()).toBe('expired');
-    for (const { app } of [page, other]) expect(app.log.matching(/can't be taken|may not/)).toEqual([]);
+    for (const { app } of [page, other]) expect(app.log.matching(/can't be acquired|may not/)).toEqual([]);
     expect(page.app.admin.status()).toMatchObject({ recentLosses: 0, store: { reachable: true } });
     expect([...new Set(await refused())].sort()).toEqual(['mget', 'scan']);
   });
@@ -107,6 +107,6 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     });
     await locks.withLock('a', () => undefined);
     expect(events).not.toContain('unavailable');
-    expect(page.app.log.matching("Locks can't be taken")).toEqual([]);
+    expect(page.app.log.matching("Locks can't be acquired")).toEqual([]);
   });
 });

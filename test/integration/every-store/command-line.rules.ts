@@ -234,7 +234,7 @@ export function commandLineRules(store: () => OperatedStore): void {
           });
         }
         expect(examined).toMatchObject({ code: 1, stderr: '' });
-        expect(examined.stdout).toMatch(/problem +lock +no lock can be taken: /);
+        expect(examined.stdout).toMatch(/problem +lock +no lock can be acquired: /);
         for (const { stdout, stderr } of [...ended, examined])
           expect(stdout + stderr).not.toContain('geheim');
       } finally {

@@ -98,7 +98,7 @@ describe('options from a factory', () => {
     [{ guards: [OpsGuard] }, /a factory can't return the class of a guard. Inject the guard/],
     [{}, /it is not set who may see the page/],
     [{ page: false, access: 'open' }, /can't return page. Import forRoot\(\{ page: false \}\)/],
-    [{ imports: [], access: 'open' }, /imports goes beside useFactory/],
+    [{ imports: [], access: 'open' }, /imports belongs next to useFactory/],
   ])('of the lock dashboard are checked: %j', async (options, message) => {
     const imported = LockDashboardModule.forRootAsync({ useFactory: () => options as { access: 'open' } });
     const error = await rejectionOf(start(imported));
@@ -180,7 +180,9 @@ describe('options from a factory', () => {
     const wrong = LeaderElectionModule.forFeatureAsync('reports', {
       useFactory: () => ({ instance: 'billing' }) as object,
     });
-    expect(((await rejectionOf(start(wrong))) as Error).message).toContain('instance goes beside useFactory');
+    expect(((await rejectionOf(start(wrong))) as Error).message).toContain(
+      'instance belongs next to useFactory',
+    );
   });
 
   it.each<[string, (options: never) => unknown]>([

@@ -186,7 +186,7 @@ describe('lock errors over HTTP', () => {
     });
     expect(keepsKey(answer)).toBe(true);
     const errors = app.log.lines.filter(({ level }) => level === 'error');
-    expect(errors).toMatchObject([{ message: expect.stringContaining('was asked for with limit 2') }]);
+    expect(errors).toMatchObject([{ message: expect.stringContaining('was requested with limit 2') }]);
   });
 
   it('B41: an unreachable store is a 503 with Retry-After, without the key', async () => {

@@ -122,7 +122,7 @@ describe('@Locked with read locks and semaphores', () => {
     const error = await rejectionOf(second.bookOtherwise());
     expect(error).toBeInstanceOf(LockConflictError);
     expect((error as Error).message).toMatch(
-      /asked for with limit 3, but is held or waited for with limit 2/,
+      /requested with limit 3, but is held or waited for with limit 2/,
     );
     first.workshop.close();
     expect(await Promise.all(booked)).toEqual(['booked', 'booked']);

@@ -102,7 +102,7 @@ describe('DistributedLockModule', () => {
         apps.start({ imports: [DistributedLockModule.forRoot({ redis: proxy.url }), FeatureModule] }),
       );
       const [line] = app.log.lines.filter(({ level }) => level === 'warn');
-      expect(line?.message).toContain("Locks can't be taken yet");
+      expect(line?.message).toContain("Locks can't be acquired yet");
       expect(line?.message).toContain(`127.0.0.1:${proxy.port}`);
       const counter = app.nest.get(Counter, { strict: false });
       expect(await rejectionOf(counter.count())).toBeInstanceOf(LockUnavailableError);
@@ -128,12 +128,12 @@ describe('DistributedLockModule', () => {
           LockUnavailableError,
         );
       }
-      const gone = app.log.matching("Locks can't be taken: ");
+      const gone = app.log.matching("Locks can't be acquired: ");
       expect(new Set(gone).size).toBe(gone.length);
       expect(gone.length).toBeGreaterThan(0);
       await proxy.accept();
       await app.locks.withLock('k', { waitTime: 10_000 }, () => undefined);
-      expect(app.log.matching('Locks can be taken again.')).toHaveLength(1);
+      expect(app.log.matching('Locks can be acquired again.')).toHaveLength(1);
       await app.close();
     } finally {
       await proxy.close();
@@ -142,7 +142,7 @@ describe('DistributedLockModule', () => {
 
   it('B6: a database that does not exist is an unavailable store, not database 0', async () => {
     const app = await apps.start({ imports: [DistributedLockModule.forRoot({ redis: `${server.url}/99` })] });
-    expect(app.log.matching(/Locks can't be taken yet: .*DB index is out of range/)).toHaveLength(1);
+    expect(app.log.matching(/Locks can't be acquired yet: .*DB index is out of range/)).toHaveLength(1);
     expect(await rejectionOf(app.locks.acquire('k', { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
     expect(await witness.keys('*')).toEqual([]);
   });

@@ -286,7 +286,7 @@ describe('shutdown hooks', () => {
     expect(log.matching('Shutdown waits')).toEqual([
       expect.stringMatching(
         `^Shutdown waits for locks that are in use: "reports" \\(nightly run, since ${since[0]}\\), ` +
-          `"invoices" \\(since ${since[1]}\\)\\. It waits \\d\\.\\d s longer at most\\.$`,
+          `"invoices" \\(since ${since[1]}\\)\\. It waits at most another \\d\\.\\d s\\.$`,
       ),
     ]);
     for (const lock of held) await lock.release();

@@ -133,7 +133,7 @@ function memoryFinding(info: Info): readonly Finding[] {
   const used = Number(info.get('used_memory') ?? 0);
   if (!(max > 0) || used < max * NEARLY_FULL) return [];
   const share = `${Math.round((used / max) * 100)} % of maxmemory is used`;
-  const text = `${share}: when it is full, no lock can be taken (OOM). Raise maxmemory, or keep locks on a server of their own.`;
+  const text = `${share}: when it is full, no lock can be acquired (OOM). Raise maxmemory, or keep locks on a server of their own.`;
   return [used >= max ? problem('memory', text) : warning('memory', text)];
 }
 

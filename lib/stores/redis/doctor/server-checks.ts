@@ -219,7 +219,7 @@ function evictionProblem({ address }: CheckedServer, info: Info): string | undef
 function replicaProblem({ address, replicas }: CheckedServer, info: Info): string | undefined {
   if (info.get('role') === 'slave') {
     return (
-      `Redis at ${address} is a replica, where no lock can be taken. Give the address of its primary, or of Sentinel: ` +
+      `Redis at ${address} is a replica, where no lock can be acquired. Give the address of its primary, or of Sentinel: ` +
       "redis: { sentinels: [{ host, port }], name: 'mymaster' }."
     );
   }
