@@ -116,7 +116,7 @@ const SECTIONS = [
   {
     text: { en: 'Coming from …', zh: '从其他库迁移' },
     folder: 'coming-from',
-    order: [],
+    order: ['redisson', 'java', 'redlock', 'redis-semaphore', 'murlock'],
   },
   {
     text: { en: 'Reference', zh: '参考' },
