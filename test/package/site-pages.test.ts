@@ -3,21 +3,14 @@ import { linkOf } from '../../docs/.vitepress/links.mjs';
 import { settingsOf } from '../../docs/.vitepress/manifest.mjs';
 import { API_FOLDER, pageFiles, placeOf, readPage, titleOf } from '../../docs/.vitepress/pages.mjs';
 import { linksOf, pagesWithoutSidebar, sidebarOf } from '../../docs/.vitepress/sidebar.mjs';
+import { samplesOf } from './samples.js';
 
 /** The longest page that readers are expected to read as a whole. */
 const MOST_LINES = 300;
 /** Pages that are looked things up in. */
 const TABLES = ['docs/internals/rules.md', 'CHANGELOG.md'];
 /** Pages that are still to be split. Remove a page here when it is. */
-const TO_SPLIT = [
-  'docs/coming-from/README.md',
-  'docs/guides/recipes.md',
-  'docs/guides/testing.md',
-  'docs/operations/runbook.md',
-  'docs/operations/troubleshooting.md',
-  'docs/safety/README.md',
-  'docs/stores/topologies.md',
-];
+const TO_SPLIT = ['docs/operations/runbook.md'];
 
 /** Written by TypeDoc; they are there only after the site was built. */
 const isWritten = (file: string): boolean => !file.startsWith(`${API_FOLDER}/`);
@@ -31,7 +24,7 @@ describe('the pages of the documentation site', () => {
   });
 
   it('are missed by a sidebar without their folder', () => {
-    const stray = 'docs/guides/deeper/stray.md';
+    const stray = 'docs/elsewhere/stray.md';
     expect(pagesWithoutSidebar([...files, stray])).toEqual([stray]);
   });
 
@@ -61,6 +54,15 @@ describe('the pages of the documentation site', () => {
   it('in Chinese stand where the English page is', () => {
     const translated = files.filter((file) => file.startsWith('docs/zh/'));
     expect(translated.filter((file) => !files.includes(file.replace('docs/zh/', 'docs/')))).toEqual([]);
+  });
+});
+
+describe('the quick start', () => {
+  it('begins with the sample of the README', () => {
+    const sampleOf = (page: string): string | undefined =>
+      samplesOf(page).find(({ code }) => code.includes('class SeatsController'))?.code;
+    expect(sampleOf('docs/introduction/quick-start.md')).toBe(sampleOf('README.md'));
+    expect(sampleOf('README.md')).toBeDefined();
   });
 });
 
