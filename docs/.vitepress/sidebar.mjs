@@ -127,7 +127,16 @@ const SECTIONS = [
   {
     text: { en: 'Internals', zh: '内部实现' },
     folder: 'internals',
-    order: ['architecture', 'how-it-works', 'rules', 'proof', 'soak', 'bench', 'contributing'],
+    order: [
+      'architecture',
+      'life-of-a-lock',
+      'how-it-works',
+      'rules',
+      'proof',
+      'soak',
+      'bench',
+      'contributing',
+    ],
   },
 ];
 
