@@ -271,7 +271,7 @@ export function sidebarOfApi(files = pageFiles()) {
 }
 
 /** "Class: LockService" and "Function: backoff()" without the kind. */
-const nameOf = (title) => title.replace(/^[A-Z][a-z]+( [a-z]+)?: /, '').replace(/<.*$/, '');
+const nameOf = (title) => title.replace(/^[A-Z][a-z]+( [A-Za-z]+)*: /, '').replace(/<.*$/, '');
 
 const isInLocale = (place, locale) => (place.startsWith('zh/') ? locale === 'zh' : locale === 'en');
 
