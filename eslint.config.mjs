@@ -6,6 +6,7 @@ export default defineConfig(
   {
     ignores: [
       '**/dist/',
+      'build/',
       '**/node_modules/',
       'coverage/',
       '**/*.generated.ts',
@@ -56,7 +57,11 @@ export default defineConfig(
       'no-console': 'error',
       'no-restricted-imports': [
         'error',
-        { patterns: [{ regex: '/dist/', message: 'Import from lib, or from the package by its name.' }] },
+        {
+          patterns: [
+            { regex: '/(dist|build)/', message: 'Import from lib, or from the package by its name.' },
+          ],
+        },
       ],
     },
   },
