@@ -78,12 +78,19 @@ const SECTIONS = [
   {
     text: { en: 'Operations', zh: '运维' },
     folder: 'operations',
-    order: ['page', 'health', 'monitoring', 'kubernetes', 'scaling', 'runbook', 'troubleshooting'],
+    order: ['page', 'health', 'monitoring', 'lock-admin', 'kubernetes', 'scaling', 'runbook', 'restore'],
+    sections: [
+      {
+        text: { en: 'Troubleshooting', zh: '故障排查' },
+        folder: 'operations/troubleshooting',
+        order: ['acquiring', 'store', 'lost-locks', 'module', 'postgres', 'etcd', 'zookeeper', 'advice'],
+      },
+    ],
   },
   {
     text: { en: 'Safety', zh: '安全性' },
     folder: 'safety',
-    order: ['fencing-tokens'],
+    order: ['fencing-tokens', 'stores'],
   },
   {
     text: { en: 'Stores', zh: '存储' },
@@ -92,14 +99,13 @@ const SECTIONS = [
       'redis',
       'sentinel',
       'cluster',
+      'replicas',
       'quorum',
       'managed-services',
-      'managed',
-      'postgresql',
       'postgres',
       'etcd',
       'zookeeper',
-      'topologies',
+      'measured',
       'moving-to-another-store',
       'custom-store',
     ],
