@@ -1,18 +1,18 @@
 /**
  * The sidebar, made of the pages that there are: a section shows all pages of its folder. `order` lists those that come
- * first, without the ending; the others follow by title. Plain Node without dependencies.
+ * first, without the ending; the others follow by title. A folder within it becomes a section within the section. Plain Node
+ * without dependencies.
  */
 import { API_FOLDER, addressOf, pageFiles, placeOf, titleOf } from './pages.mjs';
 
 /**
  * @typedef {object} Section
  * @property {{ en: string, zh: string }} text
- * @property {string} folder of the site; pages of its subfolders belong to another section
+ * @property {string} folder of the site
  * @property {readonly string[]} order names of pages in this folder; `index` comes first without being listed
  * @property {boolean} [isOpen] whether it is unfolded on every page
  * @property {readonly Omit<Section, 'folder' | 'isOpen'>[]} [groups] pages of the folder under a heading of their own
  * @property {readonly string[]} [also] pages of other folders, with it
- * @property {readonly Section[]} [sections]
  */
 
 /**
@@ -49,24 +49,34 @@ const SECTIONS = [
         ],
       },
       {
-        text: { en: 'Handlers and transports', zh: '处理器与传输层' },
+        text: { en: 'Handlers and jobs', zh: '请求处理与任务' },
         order: [
+          'lock-service',
+          'handlers-and-streams',
           'decorators',
-          'handlers',
           'answers',
-          'streams',
-          'events',
           'graphql',
           'websockets',
           'microservices',
           'bullmq',
           'scheduled-jobs',
-          'cron',
         ],
       },
       {
         text: { en: 'Data', zh: '数据' },
-        order: ['payments', 'transactions', 'typeorm', 'prisma', 'pg'],
+        order: ['payments', 'transactions', 'prisma'],
+      },
+      {
+        text: { en: 'Set-up and tests', zh: '配置与测试' },
+        order: [
+          'configuration',
+          'tenants',
+          'store-unavailable',
+          'inspecting',
+          'events',
+          'testing',
+          'testing-failures',
+        ],
       },
     ],
   },
@@ -79,13 +89,6 @@ const SECTIONS = [
     text: { en: 'Operations', zh: '运维' },
     folder: 'operations',
     order: ['page', 'health', 'monitoring', 'lock-admin', 'kubernetes', 'scaling', 'runbook', 'restore'],
-    sections: [
-      {
-        text: { en: 'Troubleshooting', zh: '故障排查' },
-        folder: 'operations/troubleshooting',
-        order: ['acquiring', 'store', 'lost-locks', 'module', 'postgres', 'etcd', 'zookeeper', 'advice'],
-      },
-    ],
   },
   {
     text: { en: 'Safety', zh: '安全性' },
@@ -99,8 +102,8 @@ const SECTIONS = [
       'redis',
       'sentinel',
       'cluster',
-      'replicas',
       'quorum',
+      'replicas',
       'managed-services',
       'postgres',
       'etcd',
@@ -125,16 +128,22 @@ const SECTIONS = [
     text: { en: 'Internals', zh: '内部实现' },
     folder: 'internals',
     order: ['architecture', 'how-it-works', 'rules', 'proof', 'soak', 'bench', 'contributing'],
-    sections: [{ text: { en: 'Decisions', zh: '设计决策' }, folder: 'internals/decisions', order: [] }],
   },
 ];
+
+/** Names of folders within a folder that have no page of their own to take it from. */
+const TEXTS = { 'internals/decisions': { en: 'Decisions', zh: '设计决策' } };
+const OVERVIEW = { en: 'Overview', zh: '概览' };
 
 /** Pages beside the sections, after them. */
 const LAST = ['upgrading.md', 'changelog.md', 'security.md'];
 /** Pages that are reached in another way: the home page. */
 const IN_NO_SECTION = ['index.md'];
 
+const API_PLACE = placeOf(`${API_FOLDER}/README.md`).replace(/\/index\.md$/, '');
+
 const by = (one, other) => one.localeCompare(other, 'en', { numeric: true });
+const nameIn = (place) => place.replace(/^.*\/|\.md$/g, '');
 const isIn = (folder, place) =>
   place.startsWith(`${folder}/`) && !place.slice(folder.length + 1).includes('/');
 
@@ -155,11 +164,7 @@ export function sidebarOf(locale, files = pageFiles()) {
   );
   const item = (place) => ({ text: titles.get(place)(), link: addressOf(place) });
   const inOrder = (places, order) => {
-    const rank = (place) => {
-      const name = place.replace(/^.*\/|\.md$/g, '');
-      if (name === 'index') return -1;
-      return order.includes(name) ? order.indexOf(name) : order.length;
-    };
+    const rank = (place) => (order.includes(nameIn(place)) ? order.indexOf(nameIn(place)) : order.length);
     // Decisions and the like have their number in the name.
     const isNumbered = (place) => /\/\d+-[^/]+$/.test(place);
     return [...places].sort(
@@ -169,33 +174,51 @@ export function sidebarOf(locale, files = pageFiles()) {
     );
   };
 
-  function groupOf({ text, folder, order, groups = [], also = [], sections = [], isOpen }) {
+  function groupOf({ text, folder, order = [], groups = [], also = [], isOpen }) {
     const own = [...titles.keys()].filter((place) => isIn(prefix + folder, place));
-    const inGroups = new Set();
-    const subgroups = groups.map((group) => {
-      const its = own.filter((place) => group.order.includes(place.replace(/^.*\/|\.md$/g, '')));
-      for (const place of its) inGroups.add(place);
-      return { text: group.text[locale], items: inOrder(its, group.order).map(item) };
-    });
+    const isIndex = (place) => place.endsWith('/index.md');
+    const grouped = groups.map((group) => ({
+      text: group.text[locale],
+      items: inOrder(
+        own.filter((place) => group.order.includes(nameIn(place))),
+        group.order,
+      ).map(item),
+    }));
+    const isGrouped = (place) => groups.some((group) => group.order.includes(nameIn(place)));
     const rest = inOrder(
-      own.filter((place) => !inGroups.has(place)),
+      own.filter((place) => !isIndex(place) && !isGrouped(place)),
       order,
     );
-    const isIndex = (place) => place.endsWith('/index.md');
     const items = [
-      ...rest.filter(isIndex).map(item),
-      ...subgroups.filter(({ items }) => items.length > 0),
-      ...rest.filter((place) => !isIndex(place)).map(item),
+      ...own.filter(isIndex).map((place) => ({ ...item(place), text: OVERVIEW[locale] })),
+      ...grouped.filter(({ items }) => items.length > 0),
+      ...rest.map(item),
       ...also
         .map((place) => prefix + place)
         .filter((place) => titles.has(place))
         .map(item),
-      ...sections.map(groupOf).filter((group) => group !== undefined),
+      ...foldersIn(folder)
+        .map((inner) => groupOf({ text: TEXTS[inner] ?? textOf(inner), folder: inner }))
+        .filter((group) => group !== undefined),
     ];
     if (items.length === 0) return undefined;
     const first = items[0].link ?? items[0].items[0].link;
     // Headings lead to a page: otherwise their two buttons, one within the other, would confuse screen readers.
     return { text: text[locale], link: first, collapsed: isOpen !== true, items };
+  }
+
+  function foldersIn(folder) {
+    const above = `${prefix}${folder}/`;
+    const inner = [...titles.keys()]
+      .filter((place) => place.startsWith(above) && place.slice(above.length).includes('/'))
+      .map((place) => `${folder}/${place.slice(above.length).split('/')[0]}`);
+    return [...new Set(inner)].filter((name) => name !== API_PLACE).sort();
+  }
+
+  /** The name of a folder: the title of its first page. */
+  function textOf(folder) {
+    const index = `${prefix}${folder}/index.md`;
+    return { [locale]: titles.has(index) ? titles.get(index)() : folder.replace(/^.*\//, '') };
   }
 
   const last = LAST.map((place) => prefix + place).filter((place) => titles.has(place));
@@ -212,9 +235,8 @@ export function sidebarOfApi(files = pageFiles()) {
   const places = new Map(
     files.filter((file) => file.startsWith(`${API_FOLDER}/`)).map((file) => [placeOf(file), file]),
   );
-  const api = placeOf(`${API_FOLDER}/README.md`).replace(/index\.md$/, '');
   const entries = [...places.keys()].filter(
-    (place) => place.endsWith('/index.md') && place !== `${api}index.md`,
+    (place) => place.endsWith('/index.md') && place !== `${API_PLACE}/index.md`,
   );
   const members = (entry) => {
     const folder = entry.replace(/index\.md$/, '');

@@ -3,13 +3,12 @@ import { linkOf } from '../../docs/.vitepress/links.mjs';
 import { settingsOf } from '../../docs/.vitepress/manifest.mjs';
 import { API_FOLDER, pageFiles, placeOf, readPage, titleOf } from '../../docs/.vitepress/pages.mjs';
 import { linksOf, pagesWithoutSidebar, sidebarOf } from '../../docs/.vitepress/sidebar.mjs';
+import { samplesOf } from './samples.js';
 
 /** The longest page that readers are expected to read as a whole. */
 const MOST_LINES = 300;
 /** Pages that are looked things up in. */
 const TABLES = ['docs/internals/rules.md', 'CHANGELOG.md'];
-/** Pages that are still to be split. Remove a page here when it is. */
-const TO_SPLIT = ['docs/coming-from/README.md', 'docs/guides/recipes.md', 'docs/guides/testing.md'];
 
 /** Written by TypeDoc; they are there only after the site was built. */
 const isWritten = (file: string): boolean => !file.startsWith(`${API_FOLDER}/`);
@@ -23,7 +22,7 @@ describe('the pages of the documentation site', () => {
   });
 
   it('are missed by a sidebar without their folder', () => {
-    const stray = 'docs/guides/deeper/stray.md';
+    const stray = 'docs/elsewhere/stray.md';
     expect(pagesWithoutSidebar([...files, stray])).toEqual([stray]);
   });
 
@@ -47,12 +46,21 @@ describe('the pages of the documentation site', () => {
 
   it(`have at most ${MOST_LINES} lines`, () => {
     const tooLong = files.filter((file) => readPage(file).trimEnd().split('\n').length > MOST_LINES);
-    expect(tooLong.filter((file) => ![...TABLES, ...TO_SPLIT].includes(file))).toEqual([]);
+    expect(tooLong.filter((file) => !TABLES.includes(file))).toEqual([]);
   });
 
   it('in Chinese stand where the English page is', () => {
     const translated = files.filter((file) => file.startsWith('docs/zh/'));
     expect(translated.filter((file) => !files.includes(file.replace('docs/zh/', 'docs/')))).toEqual([]);
+  });
+});
+
+describe('the quick start', () => {
+  it('begins with the sample of the README', () => {
+    const sampleOf = (page: string): string | undefined =>
+      samplesOf(page).find(({ code }) => code.includes('class SeatsController'))?.code;
+    expect(sampleOf('docs/introduction/quick-start.md')).toBe(sampleOf('README.md'));
+    expect(sampleOf('README.md')).toBeDefined();
   });
 });
 
