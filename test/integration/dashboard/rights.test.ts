@@ -80,7 +80,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     expect(status).toBe(503);
     expect(body).toMatchObject({
       message:
-        `list(): the store refused to list its locks: ${where} may not use SCAN, so that held locks can not be ` +
+        `list(): the store refused to list its locks: ${where} may not use SCAN, so that held locks can't be ` +
         'listed; locks do not need it. To allow it: ACL SETUSER few +scan.',
     });
 
