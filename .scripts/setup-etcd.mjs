@@ -17,17 +17,16 @@ const HOW_TO_INSTALL = [
  * Finds `etcd` at the path in `ETCD_SERVER` or on PATH. Otherwise fetches it into a separate folder, if apt may be used (root
  * on Debian or Ubuntu). With `ETCD_VERSION`, builds that version.
  *
- * @param {{ log?: (line: string) => void }} [options]
+ * @param {{ version?: string, log?: (line: string) => void }} [options] `version`: in place of `ETCD_VERSION`
  * @returns {string} its path
  * @throws {SetupError} which says what to install
  */
-export function ensureEtcd({ log = toStderr } = {}) {
+export function ensureEtcd({ version = process.env['ETCD_VERSION'], log = toStderr } = {}) {
   const named = process.env['ETCD_SERVER'];
   if (named) {
     if (isProgram(named)) return named;
     throw new SetupError(`ETCD_SERVER is set to ${named}, which cannot be run.`);
   }
-  const version = process.env['ETCD_VERSION'];
   if (version) return buildEtcd(version, log);
   const found = findOrFetch('etcd', { from: 'etcd-server', into: 'etcd', log });
   if (found !== undefined) return found;

@@ -6,12 +6,12 @@ import { SetupError, toStderr } from './setup.mjs';
 import { CACHE as UNPACKED } from './unpacked-programs.mjs';
 
 const VERSION = '3.9.3';
-const wanted = process.env['ZOOKEEPER_VERSION'] || VERSION;
-const CACHE = join(UNPACKED, wanted === VERSION ? 'zookeeper' : `zookeeper-${wanted}`);
+
+const cacheOf = (version) => join(UNPACKED, version === VERSION ? 'zookeeper' : `zookeeper-${version}`);
 
 /** The server, and the dependencies that its POM does not declare. */
-const LIBRARIES = [
-  ['org.apache.zookeeper', 'zookeeper', wanted],
+const librariesOf = (version) => [
+  ['org.apache.zookeeper', 'zookeeper', version],
   ['io.dropwizard.metrics', 'metrics-core', '4.1.12.1'],
   ['org.xerial.snappy', 'snappy-java', '1.1.10.5'],
 ];
@@ -70,11 +70,17 @@ function fetch(libraries, folder, isWhole, log) {
  * Finds the libraries of the ZooKeeper server in the folder `ZOOKEEPER_LIBRARIES` or in the cache. Otherwise fetches them by
  * Maven. `ZOOKEEPER_VERSION` chooses the version.
  *
- * @param {{ log?: (line: string) => void, required?: boolean }} [options] `required` (default false): throw if there are none
+ * @param {{ version?: string, log?: (line: string) => void, required?: boolean }} [options] `version`: in place of
+ *   `ZOOKEEPER_VERSION`; `required` (default false): throw if there are none
  * @returns {{ libraries: string } | null} null, after logging the reason, if Java or Maven is missing
  * @throws {SetupError} which says what to install; also if `ZOOKEEPER_LIBRARIES` does not contain the server
  */
-export function ensureZooKeeper({ log = toStderr, required = false } = {}) {
+export function ensureZooKeeper({
+  version = process.env['ZOOKEEPER_VERSION'] || VERSION,
+  log = toStderr,
+  required = false,
+} = {}) {
+  const cache = cacheOf(version);
   const without = (why) => {
     if (required) throw new SetupError(`ZooKeeper can't be started here: ${why}`);
     log(`Tests of ZooKeeper are skipped: ${why}`);
@@ -88,7 +94,7 @@ export function ensureZooKeeper({ log = toStderr, required = false } = {}) {
     return without('there is no Java. Install a Java runtime, 11 or newer.');
   }
   if (named) return { libraries: named };
-  if (hasServer(CACHE) || fetch(LIBRARIES, CACHE, hasServer, log)) return { libraries: CACHE };
+  if (hasServer(cache) || fetch(librariesOf(version), cache, hasServer, log)) return { libraries: cache };
   return without(
     'its server could not be fetched. Install Maven, or set ZOOKEEPER_LIBRARIES to the folder lib of a ZooKeeper that ' +
       'you have unpacked.',

@@ -10,10 +10,14 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 /** Each program is unpacked into its own folder in here. */
-export const CACHE = '/var/cache/nestjs-distributed-lock';
+export const CACHE =
+  process.getuid?.() === 0
+    ? '/var/cache/nestjs-distributed-lock'
+    : join(homedir(), '.cache/nestjs-distributed-lock');
 
 export function isProgram(path) {
   try {

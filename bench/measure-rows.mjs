@@ -1,7 +1,7 @@
 import { allCandidates } from './candidates/candidates.mjs';
 import { openServer } from './harness/server.mjs';
 import { describeMachine, measuredCommit } from './machine.mjs';
-import { writeResults } from './report/results-file.mjs';
+import { WRITTEN, writeResults } from './report/results-file.mjs';
 import { runRows } from './report/run-rows.mjs';
 import { ROWS } from './rows/rows.mjs';
 
@@ -41,9 +41,7 @@ export async function measureRows({ rows, quick, write }, program, log) {
     results.map(({ data, ...result }) => ({ ...result, commit, machine, data })),
     candidates,
   );
-  console.log(
-    'written to bench/results/results.json, docs/introduction/performance.md and docs/introduction/performance-chart.svg',
-  );
+  console.log(`written to ${WRITTEN.join(', ')}`);
 }
 
 function printSettings(candidates) {

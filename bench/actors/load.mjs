@@ -5,25 +5,34 @@ import { serve } from '../harness/serve.mjs';
 
 /** How long callers may keep waiting after the end of a round before the process is replaced. */
 const DRAIN_MS = 600;
+/** Locks that a process acquires at the same time in order to hold many. */
+const ACQUIRED_AT_ONCE = 200;
 
 let candidate;
+/** Ends the holds of `hold`. */
+let endHolds = () => undefined;
+let held = Promise.resolve([]);
 
 /**
  * @typedef {object} LoadPlan
  * @property {string} label part of all keys, so that rounds are independent of each other
  * @property {number} callers in this process
  * @property {number} firstCaller index of its first caller among the callers of all processes
- * @property {number | null} keysPerCaller how many keys each caller cycles through; null: all callers share one key
+ * @property {number | null} keysPerCaller how many keys each caller cycles through; null: all callers share one key;
+ *   Infinity: a key that was never used before for each turn
+ * @property {number} [sharedKeys] all callers cycle through the same keys, so many of them, from different ones on
  * @property {number} sectionMs duration of the critical section's timer; 0: the section is empty
  * @property {number} startAt on the monotonic clock
  * @property {number} durationMs
  * @property {number} [turnsPerCaller] callers stop after this many turns, and the round ends with the last of them
+ * @property {number} [leadMs] how much of the duration is not counted, from its start
+ * @property {number} [drainMs] instead of `DRAIN_MS`
  */
 
 /** @param {LoadPlan} plan */
 async function run(plan) {
   const callers = Array.from({ length: plan.callers }, (_, index) => ({
-    keys: keysOf(plan, plan.firstCaller + index),
+    keyAt: keysOf(plan, plan.firstCaller + index),
     turns: 0,
     failed: 0,
     maxWait: 0,
@@ -32,11 +41,14 @@ async function run(plan) {
   }));
   const sections = [];
   await elapse(plan.startAt - monotonicMs());
+  const { leadMs = 0 } = plan;
+  const countFrom = plan.startAt + leadMs - MONOTONIC_OFFSET;
   const stopAt = plan.startAt + plan.durationMs - MONOTONIC_OFFSET;
   const errors = new Map();
 
-  const round = { ...plan, stopAt, sections, errors };
-  const usedBefore = process.cpuUsage();
+  const round = { ...plan, countFrom, stopAt, sections, errors };
+  let usedBefore = process.cpuUsage();
+  if (leadMs > 0) void elapse(leadMs).then(() => (usedBefore = process.cpuUsage()));
   const work = Promise.all(callers.map((caller) => takeTurns(caller, round)));
   const end = elapse(stopAt - performance.now());
   await (plan.turnsPerCaller === undefined ? end : Promise.race([work, end]));
@@ -46,7 +58,10 @@ async function run(plan) {
   for (const caller of stillWaiting)
     caller.maxWait = Math.max(caller.maxWait, performance.now() - caller.askedAt);
   const results = callers.map(({ turns, failed, maxWait }) => ({ turns, failed, maxWait }));
-  const drained = await Promise.race([work.then(() => true), elapse(DRAIN_MS).then(() => false)]);
+  const drained = await Promise.race([
+    work.then(() => true),
+    elapse(plan.drainMs ?? DRAIN_MS).then(() => false),
+  ]);
   return {
     callers: results,
     endedAt,
@@ -57,13 +72,22 @@ async function run(plan) {
   };
 }
 
-function keysOf({ label, keysPerCaller }, caller) {
+/** The key of each turn of a caller. */
+function keysOf({ label, keysPerCaller, sharedKeys }, caller) {
+  if (keysPerCaller === Infinity) return (turn) => `${label}:${caller}:${turn}`;
+  const keys = namesOf(label, keysPerCaller, sharedKeys, caller);
+  const first = sharedKeys === undefined ? 0 : caller;
+  return (turn) => keys[(first + turn) % keys.length];
+}
+
+function namesOf(label, keysPerCaller, sharedKeys, caller) {
+  if (sharedKeys !== undefined) return Array.from({ length: sharedKeys }, (_, index) => `${label}:${index}`);
   if (keysPerCaller === null) return [label];
   return Array.from({ length: keysPerCaller }, (_, index) => `${label}:${caller}:${index}`);
 }
 
-async function takeTurns(caller, { sectionMs, stopAt, turnsPerCaller = Infinity, sections, errors }) {
-  const { keys } = caller;
+async function takeTurns(caller, round) {
+  const { sectionMs, countFrom, stopAt, turnsPerCaller = Infinity, sections, errors } = round;
   const granted = () => {
     caller.waiting = false;
     const now = performance.now();
@@ -86,8 +110,9 @@ async function takeTurns(caller, { sectionMs, stopAt, turnsPerCaller = Infinity,
     if (caller.askedAt >= stopAt) return;
     caller.waiting = true;
     try {
-      await candidate.withLock(keys[turn % keys.length], section);
-      if (performance.now() < stopAt) caller.turns++;
+      await candidate.withLock(caller.keyAt(turn), section);
+      const now = performance.now();
+      if (now >= countFrom && now < stopAt) caller.turns++;
     } catch (error) {
       if (performance.now() < stopAt) caller.failed++;
       errors.set(error.name, error.message);
@@ -96,10 +121,61 @@ async function takeTurns(caller, { sectionMs, stopAt, turnsPerCaller = Infinity,
   }
 }
 
+/** Holds so many locks, each with its own key, until `release` is called. Resolves when it has all of them. */
+async function hold(label, count) {
+  const ended = new Promise((resolve) => (endHolds = resolve));
+  const holds = [];
+  for (let first = 0; first < count; first += ACQUIRED_AT_ONCE) {
+    const some = Math.min(ACQUIRED_AT_ONCE, count - first);
+    await Promise.all(
+      Array.from({ length: some }, (_, index) => holdOne(`${label}:${process.pid}:${first + index}`)),
+    );
+  }
+  held = Promise.allSettled(holds);
+
+  function holdOne(key) {
+    return new Promise((resolve, reject) => {
+      const section = () => {
+        resolve();
+        return ended;
+      };
+      const holding = candidate.withLock(key, section);
+      holding.catch(reject);
+      holds.push(holding);
+    });
+  }
+}
+
+/** Releases what `hold` holds. Returns how many of these were lost. */
+async function release() {
+  endHolds();
+  const results = await held;
+  held = Promise.resolve([]);
+  return results.filter(({ status }) => status === 'rejected').length;
+}
+
+/** Bytes in use after garbage collection, and of the whole process. Run with --expose-gc. */
+async function memory() {
+  // Repeatedly, since finalizers free more.
+  for (let i = 0; i < 3; i++) {
+    globalThis.gc();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { heapUsed, rss } = process.memoryUsage();
+  return { heapUsed, rss };
+}
+
 serve({
   async open(id, url, sharing) {
     candidate = await openCandidate(id, url, sharing);
     return candidate.version;
   },
   run,
+  hold,
+  release,
+  memory,
+  processorMs() {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  },
 });

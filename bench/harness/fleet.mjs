@@ -31,20 +31,38 @@ export class Fleet {
    * @param {number} processes
    * @param {string} url
    * @param {import('../candidates/candidates.mjs').Sharing} [sharing]
+   * @param {string[]} [execArgv] options of Node for its processes
    */
-  constructor(candidate, processes, url, sharing) {
+  constructor(candidate, processes, url, sharing, execArgv = []) {
     this.candidate = candidate;
     this.processes = processes;
     this.url = url;
     this.sharing = sharing;
+    this.execArgv = execArgv;
   }
 
   async open() {
-    const { id, build } = this.candidate;
-    this.#actors = Array.from({ length: this.processes }, () => new Actor('load.mjs', { build }));
-    [this.version] = await Promise.all(
-      this.#actors.map((actor) => actor.call('open', id, this.url, this.sharing)),
-    );
+    await this.#start(this.processes);
+  }
+
+  /** Starts more processes, up to so many in all. */
+  async growTo(processes) {
+    // A few at a time: a process that starts among many others may not connect in time.
+    for (let more; (more = processes - this.#actors.length) > 0;) await this.#start(Math.min(more, 8));
+    this.processes = processes;
+  }
+
+  async #start(count) {
+    const { candidate, execArgv, sharing, url } = this;
+    const { id, build } = candidate;
+    const actors = Array.from({ length: count }, () => new Actor('load.mjs', { build, execArgv }));
+    this.#actors.push(...actors);
+    [this.version] = await Promise.all(actors.map((actor) => actor.call('open', id, url, sharing)));
+  }
+
+  /** Calls a function of each process, and returns all results. */
+  each(method, ...args) {
+    return Promise.all(this.#actors.map((actor) => actor.call(method, ...args)));
   }
 
   async close() {
@@ -58,10 +76,15 @@ export class Fleet {
    */
   async run({ callers, ...plan }, stats) {
     await stats.empty();
-    await stats.reset();
-    const serverBefore = await stats.processorMs();
+    let serverBefore;
+    const begin = async () => {
+      await stats.reset();
+      serverBefore = await stats.processorMs();
+    };
+    await begin();
     const label = `${this.candidate.kind}:round-${++this.#rounds}`;
     const startAt = monotonicMs() + START_DELAY_MS;
+    const { leadMs = 0 } = plan;
     let firstCaller = 0;
     const running = Promise.all(
       this.#actors.map((actor, index) => {
@@ -71,6 +94,7 @@ export class Fleet {
         return actor.call('run', order);
       }),
     );
+    if (leadMs > 0) void elapse(startAt + leadMs - monotonicMs()).then(begin);
     // Excludes the cost of holds that are granted after the end of the round.
     const used = async () => ({
       commands: await stats.counts(),
@@ -81,11 +105,13 @@ export class Fleet {
     const costs = await (plan.turnsPerCaller === undefined ? atTheEnd : used());
     // Callers that are still waiting would disturb the next candidate.
     if (results.some(({ drained }) => !drained)) await this.#replace();
-    return combine(results, costs, Math.max(...results.map(({ endedAt }) => endedAt)) - startAt);
+    const endedAt = Math.max(...results.map((result) => result.endedAt));
+    return combine(results, costs, endedAt - startAt - leadMs);
   }
 
   async #replace() {
     await this.close();
+    this.#actors = [];
     await this.open();
   }
 }

@@ -65,6 +65,17 @@ export class ServerStats {
     return (user + system) * 1_000;
   }
 
+  /** @returns {Promise<import('../stores/store-stats.mjs').StoreSize>} */
+  async size() {
+    const numberIn = async (section, name) =>
+      Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(await this.client.info(section))[1]);
+    return {
+      entries: await this.client.dbsize(),
+      bytes: await numberIn('memory', 'used_memory'),
+      connections: (await numberIn('clients', 'connected_clients')) - 1,
+    };
+  }
+
   async version() {
     return /^redis_version:(\S+)/m.exec(await this.client.info('server'))[1];
   }

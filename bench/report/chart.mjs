@@ -1,142 +1,138 @@
 import { short, times } from './numbers.mjs';
 
-const COLOURS = { ours: '#1a7f37', floor: '#6e7781', ideal: '#bf8700', readme: '#0969da', tuned: '#80b8f5' };
-const LEGEND = [
-  ['ours', 'nestjs-distributed-lock'],
-  ['floor', 'floor: what Redis needs (SET NX PX + EVALSHA)'],
-  ['readme', 'peer with the settings of its README'],
-  ['tuned', 'peer tuned in its favour'],
-  ['ideal', 'the same work without a lock'],
+/** The row of the chart: several processes want one lock. */
+const ROW = 'M4';
+/** The panels, from left to right: the name of a load, and what its title says. */
+const PANELS = [
+  ['empty', 'Nothing done under the lock'],
+  ['2 ms', '2 ms of work under the lock'],
 ];
-const WIDTH = 1_080;
-const LABELS = 250;
-const FIGURES = 330;
-const BAR = 16;
-const LINE = 22;
-const PLOT = WIDTH - LABELS - FIGURES;
+const WIDTH = 960;
+const MARGIN = 24;
+const LABELS = 196;
+/** Room for the figure beside a bar. */
+const FIGURE = 124;
+const GAP = 20;
+const BAR = 20;
+const LINE = 32;
+const TOP = 98;
+const PLOT = (WIDTH - 2 * MARGIN - LABELS - GAP) / PANELS.length - FIGURE;
+
+/** The chart follows the mode of the page or of the system: an `img` has no access to the styles of its page. */
+const STYLE = `text { fill: #1f2328; } .quiet { fill: #59636e; } .strong { font-weight: 600; }
+.ours { fill: #1a7f37; } .peer { fill: #8c959f; } .axis { stroke: #d1d9e0; } .ground { fill: #ffffff; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #f0f6fc; } .quiet { fill: #9198a1; }
+  .ours { fill: #3fb950; } .peer { fill: #6e7681; } .axis { stroke: #3d444d; } .ground { fill: #0d1117; }
+}`;
 
 const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const text = (x, y, content, attributes = '') =>
-  `<text x="${x}" y="${y}" ${attributes}>${escape(content)}</text>`;
+  `<text x="${round(x)}" y="${round(y)}" ${attributes}>${escape(content)}</text>`;
 
-/** M5 is about the growth with the number of callers, which bars do not show. */
-const WITHOUT_BARS = ['M5'];
+const round = (length) => Math.round(length * 10) / 10;
 
-/** One panel per load. */
-function panelsOf(rows) {
-  return rows
-    .filter(({ id }) => !WITHOUT_BARS.includes(id))
-    .flatMap(({ id, title, data }) =>
-      (data.loads ?? []).map(({ name, candidates }) => [
-        `${id}  ${[title, name].filter(Boolean).join(' · ')}`,
-        candidates,
-      ]),
-    );
+/**
+ * The median of each library with a load. Of the settings of a peer those that served most, so that a peer is never shown
+ * below what it can do.
+ *
+ * @param {{ name: string, candidates: any[] }} load
+ * @returns {Map<string, { kind: string, perSecond: number }>} by library, ours first, then from most to least
+ */
+function bestOf({ candidates }) {
+  const best = new Map();
+  for (const { label, kind, perSecond } of candidates) {
+    if (kind !== 'ours' && kind !== 'peer') continue;
+    const library = label.replace(/ \(tuned\)$/, '');
+    if ((best.get(library)?.perSecond ?? -1) < perSecond.median)
+      best.set(library, { kind, perSecond: perSecond.median });
+  }
+  const isOurs = ([, { kind }]) => Number(kind === 'ours');
+  return new Map(
+    [...best].sort((one, other) => isOurs(other) - isOurs(one) || other[1].perSecond - one[1].perSecond),
+  );
 }
 
 /**
- * Holds per second of all candidates, on logarithmic scales. Readable on light and dark pages.
+ * Holds per second with an empty section and with work, on linear scales that begin at 0. Readable on light and dark pages.
  *
- * @param {{ id: string, title: string, data: any, machine: any, measuredAt: string }[]} rows
+ * @param {{ id: string, data: any, machine: any, measuredAt: string }[]} rows
  * @returns {string} SVG
  */
 export function chartOf(rows) {
+  const row = rows.find(({ id }) => id === ROW);
+  if (row === undefined) throw new Error(`The chart shows ${ROW}, which has not been measured.`);
+  const panels = PANELS.map(([name, title]) => {
+    const load = row.data.loads.find((each) => each.name === name);
+    if (load === undefined) throw new Error(`${ROW} has no load "${name}".`);
+    return { title, best: bestOf(load) };
+  });
+  const libraries = [...panels[0].best.keys()];
+  const bottom = TOP + libraries.length * LINE;
+  const height = bottom + 44;
+  const { processor, cores, node, redis } = row.machine;
+  const source = `4 processes × 25 callers, medians; the better of each peer's two settings. ${processor}, ${cores} cores, Node ${node}, Redis ${redis}, ${row.measuredAt.slice(0, 10)}`;
   const parts = [
     text(
-      20,
-      34,
-      'Holds per second (logarithmic scales; the thin line is the range of all rounds)',
-      'font-size="17" font-weight="600"',
+      MARGIN,
+      36,
+      'Holds per second of one lock that 100 callers in four processes want',
+      'class="strong" font-size="18"',
     ),
-    ...LEGEND.map(([kind, label], index) => legendEntry(kind, label, index)),
+    ...libraries.map((library, index) =>
+      text(
+        MARGIN + LABELS - 12,
+        TOP + index * LINE + BAR / 2 + 5,
+        library,
+        `text-anchor="end"${panels[0].best.get(library).kind === 'ours' ? ' class="strong"' : ''}`,
+      ),
+    ),
+    ...panels.map(({ title, best }, index) =>
+      panelOf(title, libraries, best, MARGIN + LABELS + index * (PLOT + FIGURE + GAP), bottom),
+    ),
+    text(MARGIN, bottom + 24, source, 'class="quiet" font-size="12"'),
   ];
-  let y = 120;
-  for (const [title, candidates] of panelsOf(rows)) {
-    const panel = panelOf(title, candidates, y);
-    parts.push(panel.svg);
-    y += panel.height;
-  }
-  const source = rows.find(({ id }) => id === 'M1') ?? rows[0];
-  if (source) {
-    const { processor, cores, node, redis, ioredis } = source.machine;
-    const where = `${processor}, ${cores} cores · Node ${node} · Redis ${redis} · ioredis ${ioredis} · ${source.measuredAt.slice(0, 10)}`;
-    parts.push(text(20, y + 4, where, 'font-size="12" fill="#57606a"'));
-  }
-  const height = y + 24;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="13" fill="#1f2328">
-<title>Holds per second of nestjs-distributed-lock and others</title>
-<rect width="100%" height="100%" fill="#ffffff"/>
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="title description" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="14">
+<title id="title">Holds per second of nestjs-distributed-lock and five other libraries</title>
+<desc id="description">${escape(panels.map(descriptionOf).join(' '))}</desc>
+<style>${STYLE}</style>
+<rect class="ground" width="100%" height="100%" rx="6"/>
 ${parts.join('\n')}
 </svg>
 `;
 }
 
-function legendEntry(kind, label, index) {
-  const [x, y] = [20 + (index % 2) * 330, 50 + Math.floor(index / 2) * 20];
-  return `<rect x="${x}" y="${y}" width="12" height="12" fill="${COLOURS[kind]}"/>${text(x + 18, y + 11, label)}`;
+/** What the bars say, for those who do not see them. */
+function descriptionOf({ title, best }) {
+  const figures = [...best].map(([library, { perSecond }]) => `${library} ${short(perSecond)}`);
+  return `${title}, holds per second: ${figures.join(', ')}.`;
 }
 
-function panelOf(title, candidates, top) {
-  const values = candidates
-    .flatMap(({ perSecond: { min, median, max } }) => [min, median, max])
-    .filter((value) => value > 0);
-  const [low, high] = scaleOf(values);
-  const at = (value) => {
-    const share = (Math.log10(Math.max(value, low)) - Math.log10(low)) / (Math.log10(high) - Math.log10(low));
-    return LABELS + Math.min(share, 1) * PLOT;
-  };
-  const [ours] = candidates.filter(({ kind }) => kind === 'ours');
-  const height = candidates.length * LINE;
-  const ticks = ticksOf(low, high).map(
-    (value) =>
-      `<line x1="${at(value)}" x2="${at(value)}" y1="${top + 14}" y2="${top + 18 + height}" stroke="#d0d7de"/>` +
-      text(at(value), top + 32 + height, short(value), 'font-size="11" fill="#57606a" text-anchor="middle"'),
-  );
-  const bars = candidates.map((candidate, index) => barOf(candidate, ours, at, top + 18 + index * LINE));
-  return {
-    svg: [text(20, top + 6, title, 'font-size="14" font-weight="600"'), ...ticks, ...bars].join('\n'),
-    height: height + 62,
-  };
-}
-
-/** Limits of the scale in steps of 1, 2, 5. The shortest bar keeps a visible length. */
-function scaleOf(values) {
-  const steps = [1, 2, 5].flatMap((digit) => Array.from({ length: 8 }, (_, power) => digit * 10 ** power));
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  const low = Math.max(1, ...steps.filter((step) => step <= least * 0.8));
-  const high = Math.min(...steps.filter((step) => step >= most));
-  return [low, high];
-}
-
-function ticksOf(low, high) {
-  const powers = Array.from({ length: 8 }, (_, power) => 10 ** power);
-  const wide = high / low > 200;
-  const digits = wide ? [1] : [1, 2, 5];
-  return powers
-    .flatMap((power) => digits.map((digit) => digit * power))
-    .filter((value) => value >= low && value <= high)
-    .concat(wide && ![1, 10, 100, 1_000, 10_000, 100_000].includes(low) ? [low] : []);
-}
-
-function barOf({ label, kind, variant, perSecond, failed, turns }, ours, at, y) {
-  const colour = kind === 'peer' ? COLOURS[variant] : COLOURS[kind];
-  const middle = y + BAR / 2;
-  const baseline = middle + 4;
-  const { median, min, max } = perSecond;
-  const compared = kind === 'ours' ? '' : `ours ${times(ours.perSecond.median / median)}`;
-  const notes = [
-    failed > 0 ? `${short(failed)} failed` : '',
-    turns.withoutAny > 0 ? `${turns.withoutAny} callers unserved` : '',
-  ];
-  const end = WIDTH - FIGURES + 60;
-  const quiet = 'font-size="11" fill="#57606a"';
+function panelOf(title, libraries, best, left, bottom) {
+  const most = Math.max(...[...best.values()].map(({ perSecond }) => perSecond));
+  const ours = [...best.values()].find(({ kind }) => kind === 'ours')?.perSecond ?? NaN;
+  const peers = [...best.values()].filter(({ kind }) => kind === 'peer');
+  const nearest = Math.max(...peers.map(({ perSecond }) => perSecond));
+  const bars = libraries.map((library, index) => {
+    const { kind, perSecond } = best.get(library) ?? { kind: 'peer', perSecond: NaN };
+    if (Number.isNaN(perSecond)) return '';
+    const y = TOP + index * LINE;
+    const width = Math.max(1, (perSecond / most) * PLOT);
+    const ratio = kind === 'ours' ? ` (${times(ours / nearest)})` : '';
+    return (
+      `<rect class="${kind}" x="${round(left)}" y="${y}" width="${round(width)}" height="${BAR}" rx="2"/>` +
+      text(
+        left + width + 8,
+        y + BAR / 2 + 5,
+        `${short(perSecond)}${ratio}`,
+        kind === 'ours' ? 'class="strong"' : '',
+      )
+    );
+  });
   return [
-    text(LABELS - 8, baseline, label, `text-anchor="end"${kind === 'ours' ? ' font-weight="600"' : ''}`),
-    `<rect x="${LABELS}" y="${y}" width="${Math.max(1, at(median) - LABELS)}" height="${BAR}" fill="${colour}"/>`,
-    `<line x1="${at(min)}" x2="${at(max)}" y1="${middle}" y2="${middle}" stroke="#1f2328" stroke-width="1.5"/>`,
-    text(end, baseline, short(median), 'font-size="12" text-anchor="end"'),
-    text(end + 10, baseline, compared, quiet),
-    text(end + 85, baseline, notes.filter(Boolean).join(', '), quiet),
-  ].join('');
+    text(left, TOP - 20, title, 'font-size="15"'),
+    `<line class="axis" x1="${round(left)}" x2="${round(left)}" y1="${TOP - 8}" y2="${bottom - 4}"/>`,
+    ...bars,
+  ].join('\n');
 }

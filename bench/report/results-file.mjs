@@ -3,13 +3,27 @@ import { format, resolveConfig } from 'prettier';
 import { chartOf } from './chart.mjs';
 import { resultsText } from './numbers.mjs';
 import { pageWith } from './page.mjs';
+import { performanceParts } from './performance-page.mjs';
+import { resultsParts } from './results-page.mjs';
+import { scalingParts } from './scaling-page.mjs';
 
-const RESULTS = new URL('../results/results.json', import.meta.url);
-const PAGE = new URL('../../docs/introduction/performance.md', import.meta.url);
-const CHART = new URL('../../docs/introduction/performance-chart.svg', import.meta.url);
+const at = (path) => new URL(`../../${path}`, import.meta.url);
+const RESULTS = at('bench/results/results.json');
+const FLEETS = at('bench/results/fleets.json');
+const CHART = at('docs/introduction/performance-chart.svg');
+
+/** The pages that show results, and their parts. */
+const PAGES = {
+  'bench/RESULTS.md': ({ rows, fleets }) => resultsParts(rows, fleets),
+  'docs/introduction/performance.md': ({ rows }) => performanceParts(rows),
+  'docs/operations/scaling.md': ({ fleets }) => scalingParts(fleets),
+};
+
+/** What a run with `--write` writes, for its last line. */
+export const WRITTEN = ['bench/results', ...Object.keys(PAGES), 'docs/introduction/performance-chart.svg'];
 
 /**
- * Writes results, chart and page. Keeps the previous results of rows that this run has not measured.
+ * Writes results, chart and pages. Keeps the previous results of rows that this run has not measured.
  *
  * @param {{ id: string }[]} measured
  * @param {import('../candidates/candidates.mjs').Candidate[]} candidates
@@ -21,24 +35,50 @@ export async function writeResults(measured, candidates) {
   );
   mkdirSync(new URL('.', RESULTS), { recursive: true });
   writeFileSync(RESULTS, resultsText({ candidates, rows }));
-  await writePage();
+  await writePages();
 }
 
-/** Regenerates the chart and the figures of the page from the results. */
-export async function writePage() {
-  const rows = readRows();
+/**
+ * Writes the results of M16 on one store, and the pages. Keeps those of the other stores.
+ *
+ * @param {string} store
+ * @param {import('./scaling-page.mjs').MeasuredFleets} measured
+ * @param {readonly string[]} order of the stores
+ */
+export async function writeFleets(store, measured, order) {
+  const all = { ...readFleets(), [store]: measured };
+  const ordered = order.flatMap((name) => (name in all ? [[name, all[name]]] : []));
+  writeFileSync(FLEETS, resultsText(Object.fromEntries(ordered)));
+  await writePages();
+}
+
+/** Regenerates the chart and the figures of all pages from the results. */
+export async function writePages() {
+  const results = { rows: readRows(), fleets: readFleets() };
   mkdirSync(new URL('.', CHART), { recursive: true });
-  writeFileSync(CHART, chartOf(rows));
-  const options = { ...(await resolveConfig(PAGE)), parser: 'markdown' };
-  writeFileSync(PAGE, await format(pageWith(readFileSync(PAGE, 'utf8'), rows), options));
+  writeFileSync(CHART, chartOf(results.rows));
+  for (const [path, partsOf] of Object.entries(PAGES)) {
+    const page = at(path);
+    const text = pageWith(readFileSync(page, 'utf8'), partsOf(results));
+    const options = { ...(await resolveConfig(page)), parser: 'markdown' };
+    writeFileSync(page, await format(text, options));
+  }
 }
 
 function readRows() {
-  if (!existsSync(RESULTS)) return [];
+  return read(RESULTS, 'results.json')?.rows ?? [];
+}
+
+function readFleets() {
+  return read(FLEETS, 'fleets.json') ?? {};
+}
+
+function read(file, name) {
+  if (!existsSync(file)) return undefined;
   try {
-    return JSON.parse(readFileSync(RESULTS, 'utf8'), readBack).rows;
+    return JSON.parse(readFileSync(file, 'utf8'), readBack);
   } catch (error) {
-    throw new Error('bench/results/results.json is not readable. Delete it, and measure all rows.', {
+    throw new Error(`bench/results/${name} is not readable. Delete it, and measure all rows.`, {
       cause: error,
     });
   }

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { freePort } from '../../.scripts/free-port.mjs';
-import { Endpoint, channelCredentials } from '../../dist/esm/stores/etcd/connection/endpoint.js';
-import { methods } from '../../dist/esm/stores/etcd/protocol.js';
+import { Endpoint, channelCredentials } from '../../build/cjs/stores/etcd/connection/endpoint.js';
+import { methods } from '../../build/cjs/stores/etcd/protocol.js';
 import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
 import { StoreStats } from './store-stats.mjs';
 
@@ -62,14 +62,42 @@ class EtcdStats extends StoreStats {
     return (await this.#endpoint.call(methods.status, undefined)).version;
   }
 
-  /** From the metrics of etcd: started requests, and entries of the raft log. */
-  async look() {
+  /**
+   * After a compaction, which operators schedule.
+   *
+   * @returns {Promise<import('./store-stats.mjs').StoreSize>}
+   */
+  async size() {
+    const all = { key: 'AA==', range_end: 'AA==', count_only: true };
+    const { header, count = 0 } = await this.#post('kv/range', all);
+    // The last revision may be compacted already.
+    await this.#post('kv/compaction', { revision: header.revision, physical: true });
+    await this.#post('maintenance/defragment', {});
+    const sum = await this.#metrics();
+    return {
+      entries: Number(count),
+      bytes: sum('etcd_mvcc_db_total_size_in_use_in_bytes'),
+      connections: undefined,
+    };
+  }
+
+  async #post(method, request) {
+    const reply = await fetch(`${this.#url}/v3/${method}`, { method: 'POST', body: JSON.stringify(request) });
+    return await reply.json();
+  }
+
+  async #metrics() {
     const text = await (await fetch(`${this.#url}/metrics`)).text();
-    const sum = (name) =>
+    return (name) =>
       [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))].reduce(
         (all, [, value]) => all + Number(value),
         0,
       );
+  }
+
+  /** From the metrics of etcd: started requests, and entries of the raft log. */
+  async look() {
+    const sum = await this.#metrics();
     return {
       requests: sum('grpc_server_started_total'),
       writes: sum('etcd_server_proposals_committed_total'),

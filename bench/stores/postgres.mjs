@@ -3,7 +3,7 @@ import { chownSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from '../../.scripts/free-port.mjs';
-import { postgresMigration } from '../../dist/esm/stores/postgres/index.js';
+import { postgresMigration } from '../../dist/esm/postgres.js';
 import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
 import { StoreStats } from './store-stats.mjs';
 
@@ -115,11 +115,26 @@ class PostgresStats extends StoreStats {
     return rows[0].version;
   }
 
+  /** @returns {Promise<import('./store-stats.mjs').StoreSize>} */
+  async size() {
+    const tables = ['holds', 'waiters', 'tombstones'].map((table) => `distributed_lock.${table}`);
+    // Statements with VACUUM can't share a request.
+    for (const table of tables) await this.#client.query(`VACUUM ${table}`);
+    const rowsOf = (table) => `(SELECT count(*) FROM ${table})`;
+    const bytesOf = (table) => `pg_total_relation_size('${table}')`;
+    const { rows } = await this.#client.query(
+      `SELECT (${tables.map(rowsOf).join(' + ')})::float8 AS entries, (${tables.map(bytesOf).join(' + ')})::float8 AS bytes,
+        (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'nestjs-distributed-lock')::float8 AS connections`,
+    );
+    return rows[0];
+  }
+
   /** Statements of clients, writing transactions, and kB of WAL. */
   async look() {
     const { rows } = await this.#client.query(
       `SELECT (SELECT coalesce(sum(calls), 0) FROM pg_stat_statements
-          WHERE query NOT LIKE '%pg_stat_statements%' AND query NOT LIKE '%pg_stat_activity%')::float8 AS requests,
+          WHERE query NOT LIKE '%pg_stat_statements%' AND query NOT LIKE '%pg_stat_activity%'
+            AND query NOT LIKE 'VACUUM%')::float8 AS requests,
         pg_snapshot_xmax(pg_current_snapshot())::text::float8 AS writes,
         (pg_current_wal_insert_lsn() - '0/0')::float8 / 1024 AS "walKilobytes"`,
     );

@@ -3,7 +3,19 @@ import { readFileSync } from 'node:fs';
 /** Clock ticks per second of processor time in /proc. */
 const TICKS = 100;
 
-/** Reads the counters of a server. Subclasses implement `empty()`, `version()`, and `look()`: the counters since its start. */
+/**
+ * What a store keeps, after its own housekeeping.
+ *
+ * @typedef {object} StoreSize
+ * @property {number} entries keys, rows or nodes
+ * @property {number} bytes of these and their indexes; in Redis, of the whole server
+ * @property {number | undefined} connections of all processes
+ */
+
+/**
+ * Reads the counters of a server. Subclasses implement `empty()`, `version()`, `size()`, and `look()`: the counters since its
+ * start.
+ */
 export class StoreStats {
   #pid;
   #before;

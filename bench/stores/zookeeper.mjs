@@ -29,6 +29,8 @@ export async function openServer({ libraries, curator }) {
     clientPort: port,
     clientPortAddress: '127.0.0.1',
     tickTime: 2_000,
+    // All processes come from this machine; the default is 60.
+    maxClientCnxns: 0,
     'admin.enableServer': false,
     '4lw.commands.whitelist': 'srvr,mntr',
   };
@@ -57,6 +59,17 @@ class ZooKeeperStats extends StoreStats {
   /** Nothing to do: nodes of holds end with the sessions of the candidates, and the server removes empty lock nodes. */
   async empty() {
     await Promise.resolve();
+  }
+
+  /** @returns {Promise<import('./store-stats.mjs').StoreSize>} */
+  async size() {
+    const text = await this.#ask('mntr');
+    const numberOf = (name) => Number(new RegExp(`^${name}\\s+(\\d+)`, 'm').exec(text)[1]);
+    return {
+      entries: numberOf('zk_znode_count'),
+      bytes: numberOf('zk_approximate_data_size'),
+      connections: numberOf('zk_num_alive_connections') - 1,
+    };
   }
 
   async version() {

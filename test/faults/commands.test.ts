@@ -37,6 +37,8 @@ describe('load on the server', () => {
     const app = await scene.app();
     const keys = (): string[] => [scene.key(), scene.key(), scene.key(), scene.key()];
     await app.locks.withLock(keys(), () => undefined);
+    // The second script of the release may still be on its way.
+    await scene.nothingLeft();
     await scene.client.config('RESETSTAT');
     const locks = await Promise.all(Array.from({ length: 10 }, () => app.locks.acquire(keys())));
     expect(scripts(await scene.commandCounts())).toBe(10);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
 import { LockUnavailableError } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisCluster } from '../support/redis-cluster.js';
@@ -27,6 +28,15 @@ async function exercise(one: LockApp, two: LockApp, key: string): Promise<void> 
   expect(await one.admin.forceRelease(key)).toBe(true);
   await next.release();
   await Promise.all(Array.from({ length: 50 }, () => one.locks.withLock(key, () => undefined)));
+}
+
+/**
+ * What a server denied to users. Without `CLIENT SETINFO`: servers from Redis 7.2 on know it, and ioredis sends it, but the
+ * recommended rules don't contain it, since older servers refuse a rule for it.
+ */
+async function deniedBy(client: Redis): Promise<unknown[]> {
+  const entries = (await client.call('ACL', 'LOG')) as unknown[][];
+  return entries.filter((entry) => !entry.includes('client|setinfo'));
 }
 
 describe('the check at start', () => {
@@ -80,8 +90,7 @@ describe('the check at start', () => {
     expect([...warningsOf(one), ...warningsOf(two)]).toEqual([]);
     await exercise(one, two, scene.key());
     await scene.nothingLeft();
-    const denied = (await scene.client.call('ACL', 'LOG')) as unknown[];
-    expect(denied).toEqual([]);
+    expect(await deniedBy(scene.client)).toEqual([]);
   });
 
   it.each(aclRules('lock:', oneServer))('F9: finds at start that %s is missing', async (missing) => {
@@ -176,7 +185,7 @@ describe('the check at start of a quorum', () => {
     expect(one.log.matching('Locks are kept')).toHaveLength(1);
     await exercise(one, two, scene.key());
     await scene.nothingLeft();
-    for (const client of scene.servers.clients) expect(await client.call('ACL', 'LOG')).toEqual([]);
+    for (const client of scene.servers.clients) expect(await deniedBy(client)).toEqual([]);
   });
 });
 
@@ -215,7 +224,7 @@ describe('the check at start in a Redis Cluster', () => {
     for (let round = 0; round < 5; round += 1) await exercise(one, two, scene.key());
     await scene.nothingLeft();
     for (const server of await scene.servers.primaries()) {
-      expect(await server.client().call('ACL', 'LOG')).toEqual([]);
+      expect(await deniedBy(server.client())).toEqual([]);
     }
   });
 

@@ -18,7 +18,7 @@ const READY = /Ready to accept connections|Sentinel ID is/;
 
 /** A redis-server process that listens on its ports. */
 export async function launchRedis({ args, directory, env }: RedisLaunch): Promise<ChildProcess> {
-  const child = spawn('redis-server', args, {
+  const child = spawn(process.env['REDIS_SERVER'] ?? 'redis-server', args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });

@@ -3,7 +3,7 @@ import { readCommandLine, UsageError } from '../../bench/command-line.mjs';
 
 const ROWS = ['M1', 'M2', 'M13'];
 const STORES = { postgres: ['M1', 'M4'] };
-const read = (...args: string[]) => readCommandLine(args, ROWS, STORES);
+const read = (...args: string[]) => readCommandLine(args, ROWS, STORES, ['M16']);
 
 describe('the command line of npm run bench', () => {
   it('measures and writes everything without arguments', () => {
@@ -33,6 +33,12 @@ describe('the command line of npm run bench', () => {
     expect(read('M2', '--write')).toMatchObject({ rows: ['M2'], write: true });
   });
 
+  it('measures some rows only when they are named, on every store', () => {
+    expect(read('M16', '--write')).toMatchObject({ rows: ['M16'], write: true, store: undefined });
+    expect(read('m16', '--store', 'postgres')).toMatchObject({ rows: ['M16'], store: 'postgres' });
+    expect(read('M16', 'M1').rows).toEqual(['M1', 'M16']);
+  });
+
   it('writes no results of short rounds and comparisons', () => {
     expect(read('--quick')).toMatchObject({ rows: ROWS, quick: true, write: false });
     expect(read('--against', 'v0.1.0', '--quick', 'M1')).toMatchObject({
@@ -44,16 +50,17 @@ describe('the command line of npm run bench', () => {
   });
 
   it.each([
-    [['M3'], 'There is no row M3. Rows are M1 M2 M13.'],
+    [['M3'], 'There is no row M3. Rows are M1 M2 M13 M16.'],
     [['--fast'], "Unknown option '--fast'"],
     [['--quick', '--write'], '--quick measures too little to be written'],
     [['--against', 'HEAD', '--write'], '--against compares two builds and writes nothing'],
+    [['--against', 'HEAD', 'M16'], '--against does not compare M16.'],
     [['--against'], "'--against <value>' argument missing"],
     [['--against', ''], '--against needs a revision: a commit, a tag or a branch; got "".'],
     [['--against=--all'], 'got "--all"'],
     [['--against', 'HEAD M1'], 'got "HEAD M1"'],
     [['--store', 'mysql'], '--store must be one of postgres; got "mysql"'],
-    [['--store', 'postgres', 'M2'], 'There is no row M2. Rows are M1 M4.'],
+    [['--store', 'postgres', 'M2'], 'There is no row M2. Rows are M1 M4 M16.'],
     [['--store', 'postgres', '--against', 'HEAD'], '--store measures one build'],
     [['--page', '--store', 'postgres'], '--page measures nothing'],
     [['--page', 'M1'], '--page takes no rows'],

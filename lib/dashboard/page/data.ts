@@ -69,12 +69,20 @@ export function waitRows({ processes }: Overview): readonly WaitRow[] {
         instance,
         callers: callers + (known?.callers ?? 0),
         longest: Math.max(longest + age, known?.longest ?? 0),
-        total: total + (known?.total ?? 0),
+        total: total + callers * age + (known?.total ?? 0),
         processes: 1 + (known?.processes ?? 0),
       });
     }
   }
   return [...rows.values()];
+}
+
+/** The longest hold or wait of all processes by now: those of a snapshot have gone on since, as the tables show them. */
+export function longest(
+  { processes }: Pick<Overview, 'processes'>,
+  kind: 'longestHold' | 'longestWait',
+): number {
+  return Math.max(0, ...processes.map(({ age, health }) => (health[kind] > 0 ? health[kind] + age : 0)));
 }
 
 /** How long a snapshot of a live process may still contain a hold that was broken, ms. */

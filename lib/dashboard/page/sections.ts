@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { Overview, SeriesPoint, ShownLoss } from '../wire.js';
-import type { HeldRow, WaitRow } from './data.js';
+import { longest, type HeldRow, type WaitRow } from './data.js';
 import { clock, count, duration, hostAndPid, leaseLeft, sharing } from './format.js';
 import type { Column, View } from './virtual-table.js';
 
@@ -9,13 +9,12 @@ type Process = Overview['processes'][number];
 export function Tiles({ processes }: Overview): View {
   const sum = (of: (process: Process) => number): number =>
     processes.reduce((total, process) => total + of(process), 0);
-  const most = (of: (process: Process) => number): number => Math.max(0, ...processes.map(of));
   const losses = sum(({ health }) => health.recentLosses);
   const tiles: readonly (readonly [title: string, value: string, isBad?: boolean])[] = [
     ['held', sum(({ health }) => health.holds).toLocaleString()],
-    ['longest hold', duration(most(({ health }) => health.longestHold))],
+    ['longest hold', duration(longest({ processes }, 'longestHold'))],
     ['waiting', sum(({ health }) => health.waiters).toLocaleString()],
-    ['longest wait', duration(most(({ health }) => health.longestWait))],
+    ['longest wait', duration(longest({ processes }, 'longestWait'))],
     ['lost, 5 min', losses.toLocaleString(), losses > 0],
     ['processes', processes.length.toLocaleString()],
   ];

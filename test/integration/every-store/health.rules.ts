@@ -44,7 +44,7 @@ export function healthRules(store: () => OperatedStore): void {
           whole: 'ok',
           locks: { status: 'up', reachable: false },
         });
-        expect(patient.locks.reasons).toEqual([expect.stringContaining('did not answer')]);
+        expect(patient.locks.reasons).toEqual([expect.stringContaining('did not reply')]);
       } finally {
         await store().resume();
       }

@@ -70,7 +70,7 @@ describe('O15: readiness over HTTP', () => {
       // A check with a longer unreachableFor stays up, with the reason.
       const patient = await ask(app, 'patient');
       expect(patient).toMatchObject({ status: 200, whole: 'ok', locks: { status: 'up', reachable: false } });
-      expect(patient.locks.reasons).toEqual([expect.stringContaining('did not answer')]);
+      expect(patient.locks.reasons).toEqual([expect.stringContaining('did not reply')]);
     } finally {
       redis.resume();
     }

@@ -152,7 +152,7 @@ export class Endpoint {
         reject(error);
       };
       const timeout = new ReplyTimeout(this.requestTimeout, () => {
-        this.cut(new Error(`${this.address} did not answer within ${inMs(this.requestTimeout)}`));
+        this.cut(new Error(`${this.address} did not reply within ${inMs(this.requestTimeout)}`));
       });
       this.pending.add(abort);
       timeout.start();

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { examples } from '../../.scripts/demo/examples.mjs';
+import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+
+describe('examples/testing', () => {
+  let example: Example;
+
+  beforeAll(async () => {
+    example = await Example.prepare('testing');
+  }, EXAMPLES_SET_UP_MS);
+
+  afterAll(() => example.end());
+
+  it('has tests that pass with Jest, without a Redis', async () => {
+    const jest = join(examples, 'node_modules/jest/bin/jest.js');
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--experimental-vm-modules', jest, '--rootDir', 'dist/testing', '--json', '--runInBand'],
+      { cwd: examples, env: { ...process.env, REDIS_URL: 'redis://localhost:1', NODE_OPTIONS: '' } },
+    );
+    const { numFailedTests, numPassedTests } = JSON.parse(stdout) as Record<string, number>;
+    expect(numFailedTests).toBe(0);
+    expect(numPassedTests).toBeGreaterThan(10);
+  }, 60_000);
+
+  it('is the application that they test', async () => {
+    const app = await example.start();
+    await using _held = await example.locks.acquire('payment:7');
+    expect((await send(app, 'POST', '/payments/7')).status).toBe(423);
+  });
+});
