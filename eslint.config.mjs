@@ -4,7 +4,15 @@ import tseslint from 'typescript-eslint';
 
 export default defineConfig(
   {
-    ignores: ['**/dist/', '**/node_modules/', 'coverage/', '**/*.generated.ts', 'examples/*/generated/'],
+    ignores: [
+      '**/dist/',
+      'build/',
+      '**/node_modules/',
+      'coverage/',
+      '**/*.generated.ts',
+      'examples/*/generated/',
+      'docs/.vitepress/cache/',
+    ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
@@ -49,7 +57,11 @@ export default defineConfig(
       'no-console': 'error',
       'no-restricted-imports': [
         'error',
-        { patterns: [{ regex: '/dist/', message: 'Import from lib, or from the package by its name.' }] },
+        {
+          patterns: [
+            { regex: '/(dist|build)/', message: 'Import from lib, or from the package by its name.' },
+          ],
+        },
       ],
     },
   },

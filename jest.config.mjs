@@ -6,8 +6,17 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   // Imports are written as they will run ('./thing.js'); here the same file may still be TypeScript.
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/sample-app/', '<rootDir>/examples/'],
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'],
+    // Another version, for `npm run matrix`.
+    ...(process.env.IOREDIS && { '^ioredis$': process.env.IOREDIS }),
+  },
+  modulePathIgnorePatterns: [
+    '<rootDir>/dist/',
+    '<rootDir>/build/',
+    '<rootDir>/sample-app/',
+    '<rootDir>/examples/',
+  ],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

@@ -1,64 +1,53 @@
 /**
- * `npm run build`: generates the Lua module and the page, compiles both builds, and links them.
+ * `npm run build`: generates the Lua module and the page, compiles `lib` into `build`, and bundles that into `dist`, which is
+ * published. `build` is for development: tools that use or change single modules find them unbundled in `build/cjs`.
  *
  * A failed build removes `dist`, so that tests and npm never use an incomplete build.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { bundlePackage, writeUnbundled } from './bundle.mjs';
 import { generateLua } from './generate-lua.mjs';
 import { generatePage } from './generate-page.mjs';
-import { linkBuilds } from './link-builds.mjs';
 import { timeOfBuild } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = join(root, 'dist');
 /** Marks the files as CommonJS. Its time stamp is the start of the build. */
-const BUILD_MARKER = join(root, 'dist/cjs/package.json');
+const BUILD_MARKER = join(dist, 'cjs/package.json');
 
-async function nestBuild(tsconfig) {
+async function nestBuild() {
   const manifest = createRequire(import.meta.url).resolve('@nestjs/cli/package.json');
   const nest = join(dirname(manifest), 'bin/nest.js');
-  const compiler = spawn(process.execPath, [nest, 'build', '--path', tsconfig], {
+  const compiler = spawn(process.execPath, [nest, 'build'], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [status] = await once(compiler, 'exit');
-  if (status !== 0) throw new Error(`nest build --path ${tsconfig} found errors`);
+  if (status !== 0) throw new Error('nest build found errors');
 }
 
-/**
- * Lets applications without ioredis compile with `skipLibCheck: false`: the options of the module name its types, which are
- * `any` there. The compiler would drop the comments from the sources.
- */
-function allowMissingIoredis(dist) {
-  const files = readdirSync(dist, { recursive: true }).filter((file) => file.endsWith('.d.ts'));
-  for (const file of files.map((name) => join(dist, name))) {
-    const types = readFileSync(file, 'utf8');
-    const line = /^(?:import|export) .* from ['"]ioredis['"];$/gm;
-    if (line.test(types)) writeFileSync(file, types.replace(line, '// @ts-ignore: an optional peer\n$&'));
-  }
+function removeBuild() {
+  for (const folder of ['dist', 'build']) rmSync(join(root, folder), { recursive: true, force: true });
 }
 
 export async function build() {
   generateLua();
   await generatePage();
   const startedAt = timeOfBuild();
-  const dist = join(root, 'dist');
-  rmSync(dist, { recursive: true, force: true });
+  removeBuild();
   try {
-    // Waits for both even if one fails: a running compiler would write into the next build.
-    const outcomes = await Promise.allSettled(['tsconfig.cjs.json', 'tsconfig.esm.json'].map(nestBuild));
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed) throw failed.reason;
+    await nestBuild();
+    await bundlePackage(dist);
+    await writeUnbundled(join(root, 'build/cjs'));
     writeFileSync(BUILD_MARKER, '{ "type": "commonjs" }\n');
-    await linkBuilds(dist);
-    allowMissingIoredis(dist);
     utimesSync(BUILD_MARKER, startedAt, startedAt);
   } catch (error) {
-    rmSync(dist, { recursive: true, force: true });
+    removeBuild();
     throw error;
   }
 }

@@ -25,7 +25,8 @@ import { takeOverTimers } from '../test/explore/world-time.mjs';
 import { World } from '../test/explore/world.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
-const dist = fileURLToPath(new URL('../dist/cjs', import.meta.url));
+/** The modules unbundled. */
+const build = fileURLToPath(new URL('../build/cjs', import.meta.url));
 const require = createRequire(import.meta.url);
 
 const { values } = parseArgs({
@@ -68,7 +69,7 @@ try {
 }
 
 /** The built classes that are explored. */
-function modulesOf(directory = dist) {
+function modulesOf(directory = build) {
   const part = (name) => require(join(directory, name));
   return {
     ...part('engine/key-machine/key-machine.js'),
@@ -83,9 +84,8 @@ function modulesOf(directory = dist) {
 function plantedModules({ file, from, to }) {
   const directory = mkdtempSync(join(tmpdir(), 'explore-'));
   try {
-    const filter = (source) => !/\.(ts|map)$/.test(source);
     for (const part of ['engine', 'common', 'stores/port', 'stores/quorum'])
-      cpSync(join(dist, part), join(directory, part), { recursive: true, filter });
+      cpSync(join(build, part), join(directory, part), { recursive: true });
     writeFileSync(join(directory, 'package.json'), '{ "type": "commonjs" }');
     const source = readFileSync(join(directory, file), 'utf8');
     if (!source.includes(from)) throw new Failure(`the bug has no place in ${file}: ${from}`);

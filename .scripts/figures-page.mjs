@@ -15,7 +15,7 @@ async function startApplication() {
   const { Module } = await import('@nestjs/common');
   const { NestFactory } = await import('@nestjs/core');
   const { DistributedLockModule, LockService } = await import('../dist/esm/index.js');
-  const { LockDashboardModule } = await import('../dist/esm/dashboard/index.js');
+  const { LockDashboardModule } = await import('../dist/esm/dashboard.js');
   class Application {}
   const imports = [
     DistributedLockModule.forRoot({ store: 'memory', shutdownTimeout: 0 }),

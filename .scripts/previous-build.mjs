@@ -21,9 +21,9 @@ const commit = process.env['PREVIOUS_COMMIT'] || PREVIOUS;
 /** Its imports resolve to the packages of this folder. */
 const folder = join(root, 'node_modules/.cache/previous-build', commit);
 
-/** @returns {string | undefined} the folder of the built ES modules of the previous version; undefined if it was not built */
+/** @returns {string | undefined} the folder of the built previous version; undefined if it was not built */
 export function previousBuild() {
-  return existsSync(folder) ? join(folder, 'dist/esm/') : undefined;
+  return existsSync(folder) ? folder : undefined;
 }
 
 /**

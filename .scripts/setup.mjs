@@ -202,12 +202,11 @@ const BUILD_INPUTS = [
   'nest-cli.json',
   'package.json',
   'tsconfig.json',
-  'tsconfig.cjs.json',
-  'tsconfig.esm.json',
+  'tsconfig.build.json',
   '.scripts/build.mjs',
+  '.scripts/bundle.mjs',
   '.scripts/generate-lua.mjs',
   '.scripts/generate-page.mjs',
-  '.scripts/link-builds.mjs',
 ];
 
 /** The time stamp for a build of all files written so far. Rounded up, since files have fractions of a millisecond. */

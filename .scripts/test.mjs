@@ -3,7 +3,7 @@
  * `--no-setup` skips the set-up. `--quick` runs the tests that check a change within about a minute: see QUICK. `--stores`
  * sets up further servers and programs, and runs the tests that need them: see STORES. `--package` runs applications that
  * install the package, as part of `npm run check:package`. `--examples` (`npm run test:examples`) runs the applications of
- * `examples/`. `--rules` (`npm run rules:table`) runs the rules common to all
+ * `examples/`. `--site` runs the tests of the built documentation site, as part of `npm run docs:test`. `--rules` (`npm run rules:table`) runs the rules common to all
  * stores, and prints the number of tests of each rule for each store.
  */
 import { spawnSync } from 'node:child_process';
@@ -80,6 +80,9 @@ const PACKAGE = ['test/package/consumers.test.ts'];
 /** The tests of `npm run test:examples`. They install the dependencies of the examples, so `npm test` skips them with a message. */
 const EXAMPLES = ['test/examples/[a-z0-9-]+.test.ts'];
 
+/** The tests of `npm run docs:test`, which need the built documentation site; `npm test` skips them with a message. */
+const SITE = ['test/site/[a-z-]+.test.ts'];
+
 /** The tests of `npm run rules:table`: the rules common to all stores. */
 const RULES = [
   'test/contract/(memory|fallback|redis|redis-sentinel|redis-cluster|quorum|postgres|etcd|zookeeper).test.ts',
@@ -152,6 +155,7 @@ function runJest(args, env) {
       console.log(`Skipped: the tests that need ${needed}; npm run test:stores runs them.`);
     console.log('Skipped: the applications that install the package; npm run check:package runs them.');
     console.log('Skipped: the applications of examples/; npm run test:examples runs them.');
+    console.log('Skipped: the documentation site; npm run docs:test runs its tests.');
   }
   // Last, so that the result is the last line of the log.
   const totals = output?.[3];
@@ -159,12 +163,13 @@ function runJest(args, env) {
   return status ?? 1;
 }
 
-const OWN = ['--no-setup', '--quick', '--stores', '--package', '--examples', '--rules'];
+const OWN = ['--no-setup', '--quick', '--stores', '--package', '--examples', '--site', '--rules'];
 const args = process.argv.slice(2);
 const isQuick = args.includes('--quick');
 const isOfStores = args.includes('--stores');
 const isOfPackage = args.includes('--package');
 const isOfExamples = args.includes('--examples');
+const isOfSite = args.includes('--site');
 const isOfRules = args.includes('--rules');
 /** Tests named by the user always run; they report a missing server themselves. */
 const isWhole = args.length === 0;
@@ -178,13 +183,15 @@ const patterns = isQuick
       ? PACKAGE
       : isOfExamples
         ? EXAMPLES
-        : isOfRules
-          ? RULES
-          : [];
+        : isOfSite
+          ? SITE
+          : isOfRules
+            ? RULES
+            : [];
 const jestArgs = [
   ...(given.some((arg) => arg.startsWith('test/')) ? [] : patterns),
   ...(isOfRules ? REPORTERS.map((reporter) => `--reporters=${reporter}`) : []),
-  ...(isWhole ? [...Object.values(STORES).flat(), ...PACKAGE, ...EXAMPLES] : []).map(
+  ...(isWhole ? [...Object.values(STORES).flat(), ...PACKAGE, ...EXAMPLES, ...SITE] : []).map(
     (pattern) => `--testPathIgnorePatterns=${pattern}`,
   ),
   ...given,

@@ -16,11 +16,11 @@ const nothing = () => undefined;
 /** The instruments as their modules compose them. */
 async function instrumentsOf(locks) {
   const require = createRequire(import.meta.url);
-  const { LockGauges } = require('../dist/cjs/instruments/lock-gauges.js');
-  const { LockRecorder } = require('../dist/cjs/instruments/lock-recorder.js');
-  const { LockCollectors } = require('../dist/cjs/prometheus/lock-collectors.js');
-  const { LockMeters } = require('../dist/cjs/opentelemetry/lock-meters.js');
-  const { LockSpans } = require('../dist/cjs/opentelemetry/lock-spans.js');
+  const { LockGauges } = require('../build/cjs/instruments/lock-gauges.js');
+  const { LockRecorder } = require('../build/cjs/instruments/lock-recorder.js');
+  const { LockCollectors } = require('../build/cjs/prometheus/lock-collectors.js');
+  const { LockMeters } = require('../build/cjs/opentelemetry/lock-meters.js');
+  const { LockSpans } = require('../build/cjs/opentelemetry/lock-spans.js');
   const { AsyncLocalStorageContextManager } = require('@opentelemetry/context-async-hooks');
   const {
     AggregationTemporality,
@@ -64,6 +64,8 @@ async function round(locks) {
 }
 
 ensureBuild();
+// The instruments are single modules of it.
+process.env['BENCH_BUILD'] = './unbundled-build.mjs';
 const { openApplication } = await import('./candidates/ours.mjs');
 const redis = await startPrivateRedis(ensureRedisServer().path);
 const { app, locks } = await openApplication({ redis: redis.url });

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { entryOf } from '../../.scripts/entries.mjs';
 import { ensureDependencies, holdsAllOf, SetupError } from '../../.scripts/setup.mjs';
 import { UsageError } from '../command-line.mjs';
 import { exitOnSignals } from '../harness/exit-on-signals.mjs';
@@ -11,9 +12,9 @@ import { git } from './git.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Like `candidates/this-build.mjs`. Written into the worktree, so that imports resolve to its packages. */
-const ENTRY = `import 'reflect-metadata';
+const entryFor = (tree) => `import 'reflect-metadata';
 export { NestFactory } from '@nestjs/core';
-export { DistributedLockModule, Locked, LockService } from './dist/esm/index.js';
+export { DistributedLockModule, Locked, LockService } from '${entryOf(tree)}';
 `;
 
 /**
@@ -71,7 +72,7 @@ export function buildRevision(commit, log) {
   });
   if (status !== 0) throw new SetupError(`${commit.slice(0, 12)} can't be built:\n${stderr.trim()}`);
   const entry = join(tree, 'entry.mjs');
-  writeFileSync(entry, ENTRY);
+  writeFileSync(entry, entryFor(tree));
   return pathToFileURL(entry).href;
 }
 

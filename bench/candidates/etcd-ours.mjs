@@ -1,4 +1,4 @@
-import { etcdStore } from '../../dist/esm/stores/etcd/index.js';
+import { etcdStore } from '../../dist/esm/etcd.js';
 import { openWith } from './ours.mjs';
 
 /** This library with locks in etcd. */

@@ -1,5 +1,5 @@
-import { Endpoint, channelCredentials } from '../../dist/esm/stores/etcd/connection/endpoint.js';
-import { methods, MessageWriter, fieldsOf } from '../../dist/esm/stores/etcd/protocol.js';
+import { Endpoint, channelCredentials } from '../../build/cjs/stores/etcd/connection/endpoint.js';
+import { methods, MessageWriter, fieldsOf } from '../../build/cjs/stores/etcd/protocol.js';
 import { installedVersion } from './installed-version.mjs';
 
 /** The lock service of etcd itself. It has no inspectable queue, no fencing token and no wait time-out. */

@@ -1,4 +1,4 @@
-import { postgresStore } from '../../dist/esm/stores/postgres/index.js';
+import { postgresStore } from '../../dist/esm/postgres.js';
 import { openWith } from './ours.mjs';
 
 /** This library with locks in PostgreSQL. */

@@ -1,5 +1,5 @@
-import { create, NODE, remove } from '../../dist/esm/stores/zookeeper/connection/protocol.js';
-import { ZooKeeperConnection } from '../../dist/esm/stores/zookeeper/connection/zookeeper-connection.js';
+import { create, NODE, remove } from '../../build/cjs/stores/zookeeper/connection/protocol.js';
+import { ZooKeeperConnection } from '../../build/cjs/stores/zookeeper/connection/zookeeper-connection.js';
 import { version } from './ours.mjs';
 
 /** The minimum for ZooKeeper: one request creates a node if it is absent, another deletes it. Both are awaited. */

@@ -1,4 +1,4 @@
-import { zookeeperStore } from '../../dist/esm/stores/zookeeper/index.js';
+import { zookeeperStore } from '../../dist/esm/zookeeper.js';
 import { openWith } from './ours.mjs';
 
 /** This library with locks in ZooKeeper. */

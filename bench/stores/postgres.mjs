@@ -3,7 +3,7 @@ import { chownSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from '../../.scripts/free-port.mjs';
-import { postgresMigration } from '../../dist/esm/stores/postgres/index.js';
+import { postgresMigration } from '../../dist/esm/postgres.js';
 import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
 import { StoreStats } from './store-stats.mjs';
 

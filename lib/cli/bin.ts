@@ -2,8 +2,8 @@
 import { run } from './run.js';
 
 /**
- * The executable. It is an ES module in both builds, because `import()` of an ES module loads configuration files of both
- * kinds. Everything it imports belongs to the shared core.
+ * The executable. It is an ES module, because `import()` of an ES module loads configuration files of both kinds. Everything
+ * it imports belongs to the core.
  */
 const { argv, env, stdout, stderr } = process;
 const load = (url: string): Promise<unknown> => import(url) as Promise<unknown>;

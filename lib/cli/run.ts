@@ -116,7 +116,7 @@ function overview(): string {
   ].join('\n');
 }
 
-/** Reads package.json beside `dist`. This module runs as CommonJS in both builds. */
+/** Reads the package.json of the package, from `dist/cjs/core`. The core runs as CommonJS. */
 function packageVersion(): string {
   const manifest = readFileSync(join(__dirname, '../../../package.json'), 'utf8');
   return (JSON.parse(manifest) as { readonly version: string }).version;

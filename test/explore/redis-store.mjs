@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { processOf } from './store-model.mjs';
 
 const require = createRequire(import.meta.url);
-const { KeyNames } = require('../../dist/cjs/stores/redis/scripts/key-names.js');
-const { LockCalls, scripts } = require('../../dist/cjs/stores/redis/scripts/scripts.js');
+const { KeyNames } = require('../../build/cjs/stores/redis/scripts/key-names.js');
+const { LockCalls, scripts } = require('../../build/cjs/stores/redis/scripts/scripts.js');
 
 const PROCESSES = ['A', 'B', 'C'];
 const KEY = 'key';

@@ -12,7 +12,7 @@ import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
-const runbook = readFileSync(join(import.meta.dirname, '../../docs/operations/runbook.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/operations/restore.md'), 'utf8');
 
 interface RestorableServer {
   saveData(): Promise<void>;
@@ -20,7 +20,7 @@ interface RestorableServer {
   close(): Promise<void>;
 }
 
-/** Follows the steps of the runbook after a snapshot was restored. */
+/** Follows the steps of docs/operations/restore.md. */
 describe('F53: a snapshot is restored', () => {
   const servers: RestorableServer[] = [];
   const apps: LockApp[] = [];
@@ -43,7 +43,7 @@ describe('F53: a snapshot is restored', () => {
     return last;
   };
 
-  /** @param raise runs the command of the runbook */
+  /** @param raise runs the command of the page */
   const tokensAround = async (
     server: RestorableServer,
     store: () => LockStore,
@@ -60,13 +60,13 @@ describe('F53: a snapshot is restored', () => {
   };
 
   whereThereIsEtcd('the steps for etcd', () => {
-    it('F53: in etcd tokens fall back, unless the base is raised as the runbook says', async () => {
+    it('F53: in etcd tokens fall back, unless the base is raised as the page says', async () => {
       const server = await (await EtcdServer.start()).ready();
       const store = (): LockStore => etcdStore({ hosts: server.address });
       const { before, unraised, after } = await tokensAround(server, store, async () => {
         const client = server.client();
         await client.open(10_000);
-        const [, key = ''] = /^ *etcdctl put (\S+) \$\(date \+%s%6N\)$/m.exec(runbook) ?? [];
+        const [, key = ''] = /^ *etcdctl put (\S+) \$\(date \+%s%6N\)$/m.exec(page) ?? [];
         const put = { do: 'put', key, value: String(Date.now() * 1_000), lease: 0 } as const;
         await client.call(methods.transaction, { do: 'txn', if: [], then: [put], else: [] });
       });
@@ -76,12 +76,12 @@ describe('F53: a snapshot is restored', () => {
   });
 
   whereThereIsZooKeeper('the steps for ZooKeeper', () => {
-    it('F53: in ZooKeeper tokens fall back, unless the base is raised as the runbook says', async () => {
+    it('F53: in ZooKeeper tokens fall back, unless the base is raised as the page says', async () => {
       const server = await ZooKeeperServer.start();
       const store = (): LockStore => zookeeperStore({ hosts: server.address });
       const { before, unraised, after } = await tokensAround(server, store, async () => {
         const nodes = await NodesOfLocks.open(server.port);
-        const [, path = '', base = ''] = /^ *zkCli\.sh set (\S+) (\d+)$/m.exec(runbook) ?? [];
+        const [, path = '', base = ''] = /^ *zkCli\.sh set (\S+) (\d+)$/m.exec(page) ?? [];
         await nodes.write(path, base);
         await nodes.close();
       });

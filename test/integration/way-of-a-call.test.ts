@@ -20,7 +20,7 @@ describe('the path of one call', () => {
     const script = path('test/support/way-of-a-call.mjs');
     const { stdout } = await promisify(execFile)(process.execPath, [
       script,
-      path('dist/esm/index.js'),
+      path('build/cjs/index.js'),
       server?.url ?? '',
     ]);
     const used = (JSON.parse(stdout) as string[]).map((file) => file.replace(/^lib\//, ''));

@@ -2,16 +2,22 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
 
-const lib = join(import.meta.dirname, '../../lib');
-const ENTRIES = ['', 'testing', 'dashboard', 'health', 'leader', 'prometheus', 'opentelemetry'].concat(
-  ['etcd', 'postgres', 'zookeeper'].map((store) => `stores/${store}`),
-);
+const root = join(import.meta.dirname, '../..');
+/** The entries of the package, with their folders in lib. */
+const ENTRIES = {
+  index: '',
+  store: 'stores/port',
+  ...Object.fromEntries(
+    ['testing', 'dashboard', 'health', 'leader', 'prometheus', 'opentelemetry'].map((name) => [name, name]),
+  ),
+  ...Object.fromEntries(['etcd', 'postgres', 'zookeeper'].map((name) => [name, `stores/${name}`])),
+};
+const sources = Object.values(ENTRIES).map((folder) => join(root, 'lib', folder, 'index.ts'));
 
-/** The hover text that an editor shows for every export of the package and its members. */
-function hoverTexts(): ReadonlyMap<string, string> {
-  const files = ENTRIES.map((entry) => join(lib, entry, 'index.ts'));
+/** The hover text that an editor shows for every export of these files and its members. */
+function hoverTexts(files: readonly string[]): ReadonlyMap<string, string> {
   const options = { target: ts.ScriptTarget.ES2022, moduleResolution: ts.ModuleResolutionKind.NodeNext };
-  const program = ts.createProgram(files, { ...options, module: ts.ModuleKind.NodeNext, strict: true });
+  const program = ts.createProgram([...files], { ...options, module: ts.ModuleKind.NodeNext, strict: true });
   const checker = program.getTypeChecker();
   const texts = new Map<string, string>();
   const add = (name: string, symbol: ts.Symbol): void => {
@@ -36,10 +42,20 @@ function hoverTexts(): ReadonlyMap<string, string> {
 
 describe('texts that editors show', () => {
   it('contain no comment syntax', () => {
-    const texts = [...hoverTexts()];
+    const texts = [...hoverTexts(sources)];
     expect(texts.filter(([, text]) => text.trim() !== '').length).toBeGreaterThan(200);
     const marked = texts.filter(([, text]) => /\\@|^@(?:link|Locked)\b|\{\s*\|/m.test(text));
     expect(marked).toEqual([]);
     expect(texts.find(([name]) => name === 'Locked')?.[1]).toContain('`@Locked({ key: ');
+  });
+
+  it.each(['cjs', 'esm'])('are the same in the declarations of dist/%s', (folder) => {
+    const declarations = Object.keys(ENTRIES).map((entry) => join(root, 'dist', folder, `${entry}.d.ts`));
+    const published = hoverTexts(declarations);
+    // The compiler shows a link without braces where it knows the target, and declares no comments on parameter properties.
+    const shown = (text = ''): string => text.replaceAll(/\{@link (\w+) ?\}/g, '$1');
+    const texts = [...hoverTexts(sources)].filter(([, text]) => !/^$|^(.+)\n@param \w+ \1$/.test(text));
+    expect(texts.length).toBeGreaterThan(200);
+    expect(texts.filter(([name, text]) => shown(published.get(name)) !== shown(text))).toEqual([]);
   });
 });

@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { exampleNames } from '../../.scripts/demo/examples.mjs';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -46,41 +44,45 @@ function linksOf(page: string, text: string): Link[] {
   return targets.map(([, target = '']) => ({ page, target }));
 }
 
-describe('the pages of the package', () => {
-  let packed: ReadonlySet<string>;
+/** Folders with files that are not part of the repository. */
+const GENERATED = new Set(['.git', '.cache', 'build', 'cache', 'coverage', 'dist', 'node_modules']);
+
+/** The files of the repository, in a folder with a slash at its end. */
+function filesIn(folder = ''): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isDirectory()) return [folder + entry.name];
+    return GENERATED.has(entry.name) ? [] : filesIn(`${folder}${entry.name}/`);
+  });
+}
+
+describe('the pages of the repository', () => {
+  let files: ReadonlySet<string>;
+  let pages: readonly string[];
   let links: readonly Link[];
   const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
 
   beforeAll(() => {
-    const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
-    const report = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as
-      { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
-    const [pack] = Object.values(report) as { files: { path: string }[] }[];
-    packed = new Set(pack?.files.map(({ path }) => path));
-    const pages = [...packed].filter((path) => path.endsWith('.md'));
+    files = new Set(filesIn());
+    pages = [...files].filter((path) => path.endsWith('.md'));
     links = pages.flatMap((page) => linksOf(page, textOf(page)));
   });
 
-  it('link only to files of the package', () => {
+  it('link only to files of the repository', () => {
     expect(links.length).toBeGreaterThan(50);
-    const files = [...packed];
+    const all = [...files];
     const broken = links.filter(({ page, target }) => {
       const [path = ''] = target.split('#');
       if (path === '' || /^[a-z]+:/i.test(path)) return false;
       const file = normalize(join(dirname(page), path));
-      return !packed.has(file) && !files.some((name) => name.startsWith(`${file.replace(/\/$/, '')}/`));
+      return !files.has(file) && !all.some((name) => name.startsWith(`${file.replace(/\/$/, '')}/`));
     });
     expect(broken).toEqual([]);
   });
 
-  it('come with the source of every example', () => {
-    expect(exampleNames().filter((name) => !packed.has(`examples/${name}/src/main.ts`))).toEqual([]);
-  });
-
   it('name only existing files', () => {
-    const named = [...packed]
-      .filter((path) => path.endsWith('.md'))
-      .flatMap((page) => [...textOf(page).matchAll(FILE_NAME)].map(([, name = '']) => ({ page, name })));
+    const named = pages.flatMap((page) =>
+      [...textOf(page).matchAll(FILE_NAME)].map(([, name = '']) => ({ page, name })),
+    );
     expect(named.length).toBeGreaterThan(50);
     const isThere = (name: string): boolean =>
       ['', 'lib', 'lib/stores/redis'].some((folder) => existsSync(join(root, folder, name)));
@@ -88,7 +90,6 @@ describe('the pages of the package', () => {
   });
 
   it('name only existing files in code blocks', () => {
-    const pages = [...packed].filter((path) => path.endsWith('.md'));
     const missing = pages.flatMap((page) =>
       [...textOf(page).matchAll(/^( *)(?:```|~~~)[^]*?^ *(?:```|~~~) *$/gm)]
         .flatMap(([block]) => [...block.matchAll(FILE_IN_CODE)].map(([, name = '']) => name))
@@ -103,7 +104,7 @@ describe('the pages of the package', () => {
       const [path = '', anchor] = target.split('#');
       if (anchor === undefined || /^[a-z]+:/i.test(path)) return false;
       const file = path === '' ? page : normalize(join(dirname(page), path));
-      return file.endsWith('.md') && packed.has(file) && !anchorsOf(textOf(file)).has(anchor);
+      return file.endsWith('.md') && files.has(file) && !anchorsOf(textOf(file)).has(anchor);
     });
     expect(broken).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { plantNames, plantOf } from '../soak/plants.mjs';
 
-const build = join(import.meta.dirname, '../../dist/cjs');
+const build = join(import.meta.dirname, '../../build/cjs');
 
 /** The build as the soak reads it; changes are discarded. */
 const unchanged = {

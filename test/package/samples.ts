@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import { API_FOLDER, pageFiles } from '../../docs/.vitepress/pages.mjs';
 import { exampleNames } from '../../.scripts/demo/examples.mjs';
 
 const root = join(import.meta.dirname, '../..');
@@ -23,8 +24,8 @@ export interface Sample {
 
 /** The pages that users read. */
 export function pages(): string[] {
-  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
-  const names = docs.filter((name) => name.endsWith('.md')).map((name) => join('docs', name));
+  // Some are there only after the site was built: those of its dependencies, and the reference that TypeDoc writes.
+  const names = pageFiles().filter((name) => name.startsWith('docs/') && !name.startsWith(`${API_FOLDER}/`));
   const ofExamples = exampleNames().map((name) => join('examples', name, 'README.md'));
   return ['README.md', 'sample-app/README.md', 'examples/README.md', ...ofExamples, ...names.sort()];
 }

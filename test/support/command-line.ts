@@ -7,7 +7,7 @@ import { run } from '../../lib/cli/run.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { until, within } from './until.js';
 
-const built = fileURLToPath(new URL('../../dist/esm/cli/bin.js', import.meta.url));
+const built = fileURLToPath(new URL('../../dist/esm/cli.js', import.meta.url));
 
 export interface CommandLineSettings {
   readonly env?: Readonly<Record<string, string>>;

@@ -20,7 +20,7 @@ const commands = {
     const imports = [DistributedLockModule.forRoot(await moduleOptionsOf(options))];
     if (isOnPage)
       imports.push(
-        (await import('../../dist/esm/dashboard/index.js')).LockDashboardModule.forRoot({ page: false }),
+        (await import('../../dist/esm/dashboard.js')).LockDashboardModule.forRoot({ page: false }),
       );
     class WorkerModule {}
     Module({ imports })(WorkerModule);

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { until } from './until.js';
 
@@ -53,12 +53,12 @@ export class RollingProcess {
   }
 
   /**
-   * @param build the folder of the built ES modules
+   * @param folder of the built package
    * @param options of the module, see worker-options.mjs
    */
-  static async start(build: string, options: object): Promise<RollingProcess> {
+  static async start(folder: string, options: object): Promise<RollingProcess> {
     const script = fileURLToPath(new URL('./rolling-worker.mjs', import.meta.url));
-    const settings = JSON.stringify({ build: pathToFileURL(build).href, options });
+    const settings = JSON.stringify({ folder, options });
     const child = fork(script, [settings], {
       execArgv: [],
       env: { ...process.env, NODE_OPTIONS: '' },

@@ -1,15 +1,16 @@
-// A process of one of two versions that share locks. It uses only what both versions have. Its argument: `build`, the URL of
-// the built ES modules, and `options`, those of the module, see worker-options.mjs.
+// A process of one of two versions that share locks. It uses only what both versions have. Its argument: `folder`, the
+// built package, and `options`, those of the module, see worker-options.mjs.
 import 'reflect-metadata';
 import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
+import { entryOf } from '../../.scripts/entries.mjs';
 import { moduleOptionsOf } from './worker-options.mjs';
 
-const { build, options } = JSON.parse(process.argv[2]);
-const { DistributedLockModule, LockService } = await import(new URL('index.js', build).href);
+const { folder, options } = JSON.parse(process.argv[2]);
+const { DistributedLockModule, LockService } = await import(entryOf(folder));
 const app = await NestFactory.createApplicationContext(
-  DistributedLockModule.forRoot(await moduleOptionsOf(options, build)),
+  DistributedLockModule.forRoot(await moduleOptionsOf(options, folder)),
   { logger: false },
 );
 const locks = app.get(LockService);

@@ -1,5 +1,5 @@
 // Prints the files of the library that run during one uncontended `withLock` on Redis, by V8's coverage.
-// Arguments: the built entry, and the URL of a Redis server.
+// Arguments: the entry of the unbundled build, and the URL of a Redis server.
 import 'reflect-metadata';
 import { Session } from 'node:inspector/promises';
 import { pathToFileURL } from 'node:url';
@@ -23,8 +23,8 @@ const { result } = await session.post('Profiler.takePreciseCoverage');
 const files = result
   .filter(
     ({ url, functions }) =>
-      /\/dist\/cjs\//.test(url) && functions.some(({ ranges: [{ count }] }) => count > 0),
+      /\/build\/cjs\//.test(url) && functions.some(({ ranges: [{ count }] }) => count > 0),
   )
-  .map(({ url }) => url.replace(/^.*\/dist\/cjs\//, 'lib/').replace(/\.js$/, '.ts'));
+  .map(({ url }) => url.replace(/^.*\/build\/cjs\//, 'lib/').replace(/\.js$/, '.ts'));
 console.log(JSON.stringify([...new Set(files)].sort()));
 await app.close();

@@ -1,16 +1,18 @@
 // Module options that a test can send to another process, in which the store is created.
+import { fileURLToPath } from 'node:url';
+import { entryOf } from '../../.scripts/entries.mjs';
 
 /**
  * @param {{ etcd?: object, postgres?: object, zookeeper?: object }} options module options; `etcd` and the others: options of
  *   that store
- * @param {string} [build] the URL of the built ES modules
+ * @param {string} [folder] of the built package
  * @returns {Promise<object>}
  */
 export async function moduleOptionsOf(
   { etcd, postgres, zookeeper, ...options },
-  build = new URL('../../dist/esm/', import.meta.url).href,
+  folder = fileURLToPath(new URL('../../', import.meta.url)),
 ) {
-  const storeIn = (name) => import(new URL(`stores/${name}/index.js`, build).href);
+  const storeIn = (name) => import(entryOf(folder, `./${name}`));
   if (etcd !== undefined) {
     const { etcdStore } = await storeIn('etcd');
     return { ...options, store: etcdStore(etcd) };

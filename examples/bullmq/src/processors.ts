@@ -16,7 +16,7 @@ async function sendToAccounting(_document: Document) {
 
 const keyOf = ({ data }: Job<Document>) => `customer:${data.customer}`;
 
-/** A job whose customer is busy fails with `LockTimeoutError`, and BullMQ tries it again as often as `attempts` says. */
+/** A job whose customer is busy fails with `LockTimeoutError`, and BullMQ retries it up to `attempts` times. */
 @Processor('invoices', { concurrency: 10 })
 export class InvoicesProcessor extends WorkerHost {
   @Locked({ key: keyOf, waitTime: 200 })

@@ -3,7 +3,7 @@ import { Catch, ConflictException, type ArgumentsHost } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
 import { LockTimeoutError } from 'nestjs-distributed-lock';
 
-/** Answers 409 with a body of this application. All other lock errors keep the library's answers. */
+/** Answers 409 with its own body. For all other lock errors the library answers. */
 @Catch(LockTimeoutError)
 export class LockBusyFilter extends BaseExceptionFilter {
   override catch(_busy: LockTimeoutError, host: ArgumentsHost): void {

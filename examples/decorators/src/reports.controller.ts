@@ -11,7 +11,7 @@ export class ReportsController {
     return this.reports.build(report);
   }
 
-  /** In a handler no context is needed: the key function has its parameters, whatever part of the request they are. */
+  /** A handler needs no context: the key function has its parameters, which may be any part of the request. */
   @Post(':report/approvals')
   @Locked({ key: (report: string, user: string) => `approval:${user}:${report}`, waitTime: 500 })
   async approve(

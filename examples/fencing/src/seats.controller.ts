@@ -5,7 +5,7 @@ import { SeatsTable } from './seats.table.js';
 
 interface Booking {
   readonly guest: string;
-  /** How long the work stands still, in ms: longer than the lease, and the lock is lost. */
+  /** How long the work pauses, in ms. If that is longer than the lease, the lock is lost. */
   readonly pause?: number;
 }
 

@@ -5,7 +5,7 @@ interface Row {
   lockToken: number;
 }
 
-/** A table that refuses the tokens of older holders. Your database does the same with a column and a condition. */
+/** A table that rejects the tokens of older holders. Your database does the same with a column and a condition. */
 @Injectable()
 export class SeatsTable {
   private readonly rows = new Map<string, Row>();

@@ -15,7 +15,7 @@ export class ExportsController {
   @Sse(':id/progress')
   @Locked({ key: (id: string) => `export:${id}`, waitTime: 500 })
   progress(@Param('id') id: string): Observable<MessageEvent> {
-    return interval(100).pipe(
+    return interval(500).pipe(
       take(3),
       map((step) => ({ data: { export: id, step } })),
     );

@@ -23,7 +23,7 @@ export class PaymentsService implements OnModuleInit, OnApplicationShutdown {
     connectionString: process.env.DATABASE_URL ?? 'postgres://postgres@localhost:5432/postgres',
   });
 
-  // Processes that start at the same moment can't create the table at once.
+  // PostgreSQL fails if two processes create the table at the same moment.
   @Locked('payments:table')
   async onModuleInit(): Promise<void> {
     await this.db.query(
@@ -35,11 +35,11 @@ export class PaymentsService implements OnModuleInit, OnApplicationShutdown {
     await this.db.end();
   }
 
-  /** Of two requests with the same key the second waits for the first, and gets its answer. */
+  /** Of two requests with the same key, the second waits for the first and returns the same result. */
   @Locked({ key: (key: string) => `payment:${key}` })
   async pay(key: string, order: Order): Promise<Payment> {
     const { account, amount } = order;
-    // The row is there before the charge: a crash in between leaves a payment without a charge, which can be found.
+    // Insert the row before the charge. After a crash in between, a payment without a charge shows what happened.
     await this.db.query('INSERT INTO payments (key, request) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
       key,
       { account, amount },
@@ -51,7 +51,7 @@ export class PaymentsService implements OnModuleInit, OnApplicationShutdown {
     const [payment] = rows;
     if (!payment?.same) throw new UnprocessableEntityException('This key belongs to another payment');
     if (payment.charge !== null) return { charge: payment.charge };
-    // After a crash this may be the second call. The provider knows the key, and does not charge twice.
+    // After a crash this may be the second call. The provider knows the key and does not charge twice.
     const charge = await chargeAccount(key, { account, amount });
     await this.db.query('UPDATE payments SET charge = $2 WHERE key = $1', [key, charge]);
     return { charge };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Headers, Post } from '@nestjs/common';
 
-/** Takes the part of a payment provider: it charges once for each `Idempotency-Key`, however often it is called. */
+/** Simulates a payment provider: it charges only once for each `Idempotency-Key`. */
 @Controller('charges')
 export class ProviderController {
   private readonly charges = new Map<string, { readonly id: string; calls: number }>();
@@ -12,7 +12,7 @@ export class ProviderController {
     const charge = this.charges.get(key) ?? { id: randomUUID(), calls: 0 };
     charge.calls++;
     this.charges.set(key, charge);
-    // The money has been moved, and the answer is still on its way.
+    // The money has moved, and the client has no answer yet.
     await delay(Number(process.env.PROVIDER_MS ?? 500));
     return { id: charge.id };
   }

@@ -14,13 +14,13 @@ export class CoursesService {
     private readonly prisma: PrismaService,
   ) {}
 
-  /** The transaction begins when the lock is held, so that no connection is in use while a request waits. */
+  /** The transaction begins after the lock is acquired, so a waiting request uses no connection. */
   async enrol(id: string, student: string): Promise<{ left: number }> {
     return await this.locks.withLock(`course:${id}`, async (lock) =>
       this.prisma.$transaction(async (transaction) => {
         const course = await transaction.course.findUnique({ where: { id } });
         if (course === null) throw new NotFoundException();
-        // The token comes first: no row matches if this holder has lost the lock and a newer one has been there.
+        // The token comes first: no row matches if a newer holder has already worked on this course.
         const { count } = await transaction.course.updateMany({
           where: { id, lockToken: { lte: lock.token } },
           data: { lockToken: lock.token },

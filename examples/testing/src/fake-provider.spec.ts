@@ -4,7 +4,7 @@ import { LockService, LockTimeoutError } from 'nestjs-distributed-lock';
 import { FakeLockService } from 'nestjs-distributed-lock/testing';
 import { Bank, Payments } from './payments.js';
 
-it('refuses a payment while others hold the lock', async () => {
+it('rejects a payment while another process holds the lock', async () => {
   const locks = new FakeLockService();
   const testing = await Test.createTestingModule({
     providers: [Bank, Payments, { provide: LockService, useValue: locks }],

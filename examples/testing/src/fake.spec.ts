@@ -13,12 +13,12 @@ beforeEach(() => {
   payments = new Payments(bank, locks);
 });
 
-it('takes the lock of the payment', async () => {
+it('acquires the lock of the payment', async () => {
   await payments.refund('7');
   expect(locks.calls).toEqual([{ method: 'withLock', key: 'payment:7', options: { waitTime: 5_000 } }]);
 });
 
-it('refuses while others hold it', async () => {
+it('rejects while another process holds the lock', async () => {
   await locks.setBusy('payment:7');
   await expect(payments.refund('7')).rejects.toBeInstanceOf(LockTimeoutError); // at once
   await locks.setFree('payment:7');
@@ -32,7 +32,7 @@ it('notices that the lock is lost', async () => {
   await expect(payments.refund('7')).rejects.toBeInstanceOf(LockLostError);
 });
 
-it('fails when the store is away', async () => {
+it('fails when the store is unavailable', async () => {
   locks.setUnavailable();
   await expect(payments.refund('7')).rejects.toBeInstanceOf(LockUnavailableError);
 });

@@ -20,14 +20,14 @@ beforeEach(async () => {
 
 afterEach(() => testing.close());
 
-it('refuses a second payment meanwhile', async () => {
+it('rejects a second payment at the same time', async () => {
   const other = await testing.get(LockService).acquire('payment:7');
   await expect(testing.get(Payments).pay('7')).rejects.toBeInstanceOf(LockTimeoutError);
   await other.release();
   await expect(testing.get(Payments).pay('7')).resolves.toBe('confirmed 7');
 });
 
-it('does not refund when the lock is taken away in the middle of the work', async () => {
+it('does not refund when an operator breaks the lock during the work', async () => {
   testing.get(Bank).confirm = async () => {
     await testing.get(LockAdmin).forceRelease('payment:7');
     return 'confirmed too late';

@@ -23,12 +23,12 @@ beforeEach(async () => {
 
 afterEach(() => testing.close());
 
-it('gives up after five seconds, which take no time', async () => {
+it('times out after five seconds, without waiting for them', async () => {
   const other = await store.hold('payment:7'); // as another process would
-  const refused = expect(testing.get(Payments).refund('7')).rejects.toBeInstanceOf(LockTimeoutError);
+  const rejected = expect(testing.get(Payments).refund('7')).rejects.toBeInstanceOf(LockTimeoutError);
   await store.untilQueued('payment:7');
   await store.advance(5_000);
-  await refused;
+  await rejected;
   await other.release();
 });
 
@@ -40,14 +40,14 @@ it('does not refund when the lock is lost', async () => {
   await expect(testing.get(Payments).refund('7')).rejects.toBeInstanceOf(LockLostError);
 });
 
-it('fails when the store is away', async () => {
+it('fails when the store is unavailable', async () => {
   store.setUnavailable();
   await expect(testing.get(Payments).pay('7')).rejects.toBeInstanceOf(LockUnavailableError);
   store.setAvailable();
   await expect(testing.get(Payments).pay('7')).resolves.toBe('confirmed 7');
 });
 
-it('loses what can not be renewed', async () => {
+it('loses a lock that it cannot renew', async () => {
   const lock = await testing.get(LockService).acquire('k');
   store.setUnavailable();
   await store.advance(30_000);

@@ -18,15 +18,15 @@ afterEach(async () => {
   await testing.close();
 });
 
-it('gives up after five seconds', async () => {
+it('times out after five seconds', async () => {
   const other = await testing.get(LockService).acquire('payment:7');
-  const refused = expect(testing.get(Payments).refund('7')).rejects.toBeInstanceOf(LockTimeoutError);
+  const rejected = expect(testing.get(Payments).refund('7')).rejects.toBeInstanceOf(LockTimeoutError);
   await jest.advanceTimersByTimeAsync(5_000);
-  await refused;
+  await rejected;
   await other.release();
 });
 
-it('keeps the lock for as long as the work runs, and a lease no longer than it lasts', async () => {
+it('renews a lock, but not one with a leaseTime', async () => {
   const renewed = await testing.get(LockService).acquire('renewed');
   const leased = await testing.get(LockService).acquire('leased', { leaseTime: 10_000 });
   await jest.advanceTimersByTimeAsync(600_000);

@@ -16,12 +16,12 @@ export class AccountsService {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** The lock is outside, the transaction inside: the next holder reads what has been committed. */
+  /** The lock is outside, the transaction inside: the next holder reads committed data. */
   async withdraw(id: string, amount: number): Promise<{ balance: number }> {
     return await this.locks.withLock(`account:${id}`, async (lock) => {
       const { balance } = await this.read(id, lock.token);
       if (balance < amount) throw new ConflictException('Not enough money on this account');
-      // Slow work belongs under the lock, but not into the transaction.
+      // Do slow work under the lock, but outside of the transaction.
       await checkForFraud(id, amount);
       await this.dataSource.transaction(async (transaction) => {
         await this.update(transaction, id, lock.token, { balance: balance - amount });
@@ -31,7 +31,7 @@ export class AccountsService {
     });
   }
 
-  /** Leaves the token when it reads, so that a holder that has lost the lock before can't write afterwards. */
+  /** Stores the token in the row when it reads. After that, a holder with a smaller token can't write. */
   private async read(id: string, token: number): Promise<Account> {
     const manager = this.dataSource.manager;
     if (!(await manager.existsBy(Account, { id }))) throw new NotFoundException();
@@ -39,7 +39,7 @@ export class AccountsService {
     return await manager.findOneByOrFail(Account, { id });
   }
 
-  /** Changes the account unless a newer holder of the lock has been there. */
+  /** Changes the account unless a newer holder has worked on it. */
   private async update(
     manager: EntityManager,
     id: string,

@@ -28,7 +28,7 @@ class AccountsController {
 
 @Module({
   imports: [
-    // Locks are kept in the database of the application, on a connection of their own. No other server is needed.
+    // The locks are in the database of the application, on their own connection. You need no other server.
     DistributedLockModule.forRoot({
       store: postgresStore({ connection: databaseUrl, createSchema: true }),
       watchdogTimeout: 3_000,

@@ -134,25 +134,25 @@ export interface LeaseGrant {
  * events carry the time, requests and timers are {@link KeyEffects}, and events never nest. The head of the line is
  * served by a lease of this process if one may pass to it (P20, P24 to P26), otherwise by a queue entry (P10).
  *
- * | state of        | event                      | what follows                                                       |
- * | --------------- | -------------------------- | ------------------------------------------------------------------ |
- * | caller: waiting | a lease may pass to it     | started, without a request                                         |
- * |                 | its entry is granted       | started                                                            |
- * |                 | timed out, aborted         | refused; the next caller inherits its entry, or it is withdrawn    |
- * |                 | shutdown, store refuses    | refused                                                            |
- * | entry: asking   | granted                    | gone; its caller starts, or the grant is released if none needs it |
- * |                 | queued                     | queued: polls (P14)                                                |
- * |                 | failed, may be retried     | retrying, in doubt if the request may have been carried out        |
- * |                 | failed, conflict           | withdrawn; its callers are refused                                 |
- * |                 | its caller is gone         | inherited by the next caller; with none, withdrawn at the reply    |
- * | entry: queued   | pushed grant               | gone; its caller starts and claims (P12)                           |
- * |                 | poll, reconnected          | asking                                                             |
- * |                 | its caller is gone         | inherited, or withdrawn                                            |
- * | entry: retrying | time is up, reconnected    | asking                                                             |
- * | lease: in use   | its last hold ends         | in use by the next caller, parked, or released                     |
- * |                 | lost, broken               | gone                                                               |
- * | lease: parked   | reserved                   | in use by the next caller, or released                             |
- * |                 | budget ends, no callers    | released                                                           |
+ * | state of        | event                   | what follows                                                       |
+ * | --------------- | ----------------------- | ------------------------------------------------------------------ |
+ * | caller: waiting | a lease may pass to it  | started, without a request                                         |
+ * |                 | its entry is granted    | started                                                            |
+ * |                 | timed out, aborted      | refused; the next caller inherits its entry, or it is withdrawn    |
+ * |                 | shutdown, store refuses | refused                                                            |
+ * | entry: asking   | granted                 | gone; its caller starts, or the grant is released if none needs it |
+ * |                 | queued                  | queued: polls (P14)                                                |
+ * |                 | failed, may be retried  | retrying, in doubt if the request may have been carried out        |
+ * |                 | failed, conflict        | withdrawn; its callers are refused                                 |
+ * |                 | its caller is gone      | inherited by the next caller; with none, withdrawn at the reply    |
+ * | entry: queued   | pushed grant            | gone; its caller starts and claims (P12)                           |
+ * |                 | poll, reconnected       | asking                                                             |
+ * |                 | its caller is gone      | inherited, or withdrawn                                            |
+ * | entry: retrying | time is up, reconnected | asking                                                             |
+ * | lease: in use   | its last hold ends      | in use by the next caller, parked, or released                     |
+ * |                 | lost, broken            | gone                                                               |
+ * | lease: parked   | reserved                | in use by the next caller, or released                             |
+ * |                 | budget ends, no callers | released                                                           |
  *
  * After each event, `settle` restores the invariants: every caller has a lease or an entry that will serve or wake it,
  * or is behind one that has; no entry and no idle lease is kept without a caller that needs it.

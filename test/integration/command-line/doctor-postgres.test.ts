@@ -21,7 +21,7 @@ whereThereIsPostgres('doctor with postgres', () => {
 
     it('warns of slow hand-overs, names the option that causes them, and exits with 0', async () => {
       const config = join(folder, 'deaf.mjs');
-      const entry = new URL('../../../dist/cjs/stores/postgres/index.js', import.meta.url).href;
+      const entry = new URL('../../../dist/cjs/postgres.js', import.meta.url).href;
       const options = `{ connection: ${JSON.stringify(server.url)}, listen: false }`;
       const text = `import { postgresStore } from '${entry}';\nexport default { store: postgresStore(${options}) };`;
       await writeFile(config, text);

@@ -297,7 +297,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     scene.until({ kill: () => rm(folder, { recursive: true }) });
     const config = join(folder, 'store.mjs');
     // The only store of the package without a server.
-    const memory = new URL('../../../dist/cjs/stores/memory/memory-lock-store.js', import.meta.url).href;
+    const memory = new URL('../../../dist/esm/index.js', import.meta.url).href;
     await writeFile(
       config,
       `import { MemoryLockStore } from '${memory}'; export default { store: new MemoryLockStore() };`,

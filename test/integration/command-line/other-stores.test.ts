@@ -21,7 +21,7 @@ describe('O25: the command line with a store without optional abilities', () => 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
     config = join(folder, 'bare.mjs');
-    const memory = new URL('../../../dist/cjs/stores/memory/memory-lock-store.js', import.meta.url).href;
+    const memory = new URL('../../../dist/esm/index.js', import.meta.url).href;
     await writeFile(config, BARE(memory));
   });
   afterAll(() => rm(folder, { recursive: true }));

@@ -5,9 +5,9 @@ import { zookeeperStore } from '../../../lib/stores/zookeeper/index.js';
 
 /** The functions that create stores, and their entry points of the package. */
 const FACTORIES = {
-  postgresStore: { make: postgresStore, entry: 'stores/postgres' },
-  etcdStore: { make: etcdStore, entry: 'stores/etcd' },
-  zookeeperStore: { make: zookeeperStore, entry: 'stores/zookeeper' },
+  postgresStore: { make: postgresStore, entry: 'postgres' },
+  etcdStore: { make: etcdStore, entry: 'etcd' },
+  zookeeperStore: { make: zookeeperStore, entry: 'zookeeper' },
 } as const;
 
 type FactoryName = keyof typeof FACTORIES;
@@ -69,7 +69,7 @@ export function optionsOf(reach: Reach): DistributedLockOptions {
 export function configOf(reach: Reach): string {
   if ('module' in reach) return `export default ${JSON.stringify(reach.module)};`;
   const { factory, given } = reach;
-  const entry = new URL(`../../../dist/esm/${FACTORIES[factory].entry}/index.js`, import.meta.url).href;
+  const entry = new URL(`../../../dist/esm/${FACTORIES[factory].entry}.js`, import.meta.url).href;
   return `import { ${factory} } from '${entry}';
     export default { store: ${factory}(${JSON.stringify(given)}) };`;
 }

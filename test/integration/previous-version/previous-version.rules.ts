@@ -13,7 +13,7 @@ export interface SharedStore {
   close(): Promise<unknown>;
 }
 
-const present = fileURLToPath(new URL('../../../dist/esm/', import.meta.url));
+const present = fileURLToPath(new URL('../../../', import.meta.url));
 
 const LONG = 30_000;
 /** A waiter that was not notified polls after a second. */
@@ -43,7 +43,7 @@ export function previousVersionRules(store: string, start: () => Promise<SharedS
     };
 
     beforeAll(async () => {
-      if (!existsSync(present)) throw new Error('dist/esm is missing: run "npm run build" first');
+      if (!existsSync(join(present, 'dist'))) throw new Error('dist is missing: run "npm run build" first');
       folder = mkdtempSync(join(tmpdir(), 'lock-versions-'));
       shared = await start();
       // In the order of a deploy.

@@ -1,0 +1,117 @@
+/** The tables of tested platforms in README.md and docs/reference/compatibility.md, generated from the results of `npm run matrix`. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const path = (file) => fileURLToPath(new URL(`../${file}`, import.meta.url));
+
+const RESULTS = path('test/matrix/results.json');
+
+/** The technologies by the first part of the names of their cells, in the order of the tables, with the supported versions. */
+const TECHNOLOGIES = {
+  node: { title: 'Node', supported: '20 or newer; 24 is recommended' },
+  nest: { title: 'NestJS', supported: '11, 12' },
+  typescript: { title: 'TypeScript', supported: '5.2 or newer, with `experimentalDecorators`' },
+  ioredis: { title: 'ioredis', supported: '5.4.1 or newer, 6' },
+  redis: { title: 'Redis', supported: '6.2 or newer' },
+  valkey: { title: 'Valkey', supported: '7.2 or newer' },
+  postgres: { title: 'PostgreSQL', supported: '12 or newer, with `pg` 8.11 or newer' },
+  etcd: { title: 'etcd', supported: '3.4 or newer; 3.5.18 or newer is recommended' },
+  zookeeper: { title: 'ZooKeeper', supported: '3.5.3 or newer' },
+};
+
+/** The pages with a table, and the columns of that table. */
+const PAGES = {
+  'README.md': ['', 'supported', 'tested'],
+  'docs/reference/compatibility.md': ['', 'supported', 'tested', 'tests of each', 'last run'],
+};
+
+/**
+ * @typedef {{ version: string, passed: number, failed: number, date: string }} Run of a cell: the version that the server or
+ *   program reported, the number of tests, and the day
+ * @typedef {Record<string, Run | { notRun: string }>} Results by the name of the cell, such as `redis/7.4`
+ */
+
+/** @returns {Results} */
+export const readResults = () => JSON.parse(readFileSync(RESULTS, 'utf8'));
+
+/** Adds results. A cell that could not run keeps the result of its last run. */
+export function saveResults(added) {
+  const results = readResults();
+  for (const [name, result] of Object.entries(added)) {
+    if ('notRun' in result && 'version' in (results[name] ?? {})) continue;
+    results[name] = result;
+  }
+  const sorted = Object.entries(results).sort(([one], [other]) =>
+    one.localeCompare(other, 'en', { numeric: true }),
+  );
+  writeFileSync(RESULTS, `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`);
+}
+
+/** The lowest and the highest of several values, or the one value. */
+function span(values) {
+  const sorted = [...new Set(values)].sort((one, other) => (one < other ? -1 : 1));
+  return sorted.length === 1 ? String(sorted[0]) : `${sorted[0]} to ${sorted.at(-1)}`;
+}
+
+/** The cells of one technology. */
+function lineOf(results, kind) {
+  const runs = Object.entries(results)
+    .filter(([name, result]) => name.startsWith(`${kind}/`) && 'version' in result && result.failed === 0)
+    .map(([, result]) => result);
+  const { title, supported } = TECHNOLOGIES[kind];
+  return {
+    '': title,
+    supported,
+    tested: runs.map(({ version }) => version).join(', '),
+    'tests of each': runs.length === 0 ? '' : span(runs.map(({ passed }) => passed)),
+    'last run': runs.length === 0 ? '' : span(runs.map(({ date }) => date)),
+  };
+}
+
+/** A table in Markdown as Prettier formats it. */
+function markdown(head, lines) {
+  const rows = lines.map((line) => head.map((column) => line[column]));
+  const widths = head.map((title, index) =>
+    Math.max(3, title.length, ...rows.map((row) => row[index].length)),
+  );
+  const format = (cells) => `| ${cells.map((cell, index) => cell.padEnd(widths[index])).join(' | ')} |`;
+  return [
+    format(head),
+    `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`,
+    ...rows.map(format),
+  ].join('\n');
+}
+
+/**
+ * The table of a page.
+ *
+ * @param {Results} results
+ * @param {string} page one of the pages with a table
+ * @returns {string}
+ */
+export const tableFor = (results, page) =>
+  markdown(
+    PAGES[page],
+    Object.keys(TECHNOLOGIES).map((kind) => lineOf(results, kind)),
+  );
+
+const BEGIN = '<!-- matrix -->';
+const END = '<!-- /matrix -->';
+
+/** @returns {string} the text with this table between its markers */
+export function withTable(text, table) {
+  const begin = text.indexOf(BEGIN);
+  const end = text.indexOf(END);
+  if (begin === -1 || end < begin) throw new Error(`there is no ${BEGIN} … ${END}`);
+  return `${text.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${text.slice(end)}`;
+}
+
+/** @returns {{ page: string, file: string, text: string }[]} the pages with their current text */
+export const pages = () =>
+  Object.keys(PAGES).map((page) => ({ page, file: path(page), text: readFileSync(path(page), 'utf8') }));
+
+/** Writes the tables of all pages. */
+export function writePages() {
+  const results = readResults();
+  for (const { page, file, text } of pages()) writeFileSync(file, withTable(text, tableFor(results, page)));
+}

@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeViolations, TestBrowser } from '../support/browser-page.js';
+import { chromiumProgram } from '../support/where-there-is-chromium.js';
+import { whereThereIs } from '../support/where-there-is.js';
+import { BuiltSite } from './built-site.js';
+
+/** One page of each kind. */
+const KINDS = {
+  home: '/',
+  guide: '/guides/exclusive',
+  diagrams: '/internals/how-it-works',
+  tables: '/introduction/choosing-a-store',
+  reference: '/reference/',
+  API: '/reference/api/nestjs-distributed-lock/classes/LockService',
+  Chinese: '/zh/',
+};
+
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+
+let site: BuiltSite;
+beforeAll(async () => {
+  site = await BuiltSite.serve();
+});
+afterAll(async () => {
+  await site.close();
+});
+
+/** The values of an attribute in HTML. */
+function valuesOf(attribute: string, html: string): string[] {
+  return [...html.matchAll(new RegExp(`\\s${attribute}="([^"]*)"`, 'g'))].map(([, value = '']) =>
+    value.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'"),
+  );
+}
+
+describe('the documentation site', () => {
+  it('answers all its pages, and all links and anchors in them lead somewhere', async () => {
+    const pages = new Map<string, { ids: ReadonlySet<string>; targets: readonly string[] }>();
+    for (const path of site.paths()) {
+      const url = site.url(path);
+      const response = await fetch(url);
+      expect(`${path}: ${response.status}`).toBe(`${path}: 200`);
+      const html = await response.text();
+      const targets = [...valuesOf('href', html), ...valuesOf('src', html)];
+      pages.set(url.pathname, { ids: new Set(valuesOf('id', html)), targets });
+    }
+    expect(pages.size).toBeGreaterThan(200);
+    const answers = new Map<string, Promise<number>>();
+    const statusOf = (url: URL): Promise<number> => {
+      const known = answers.get(url.pathname);
+      const answer = known ?? fetch(url).then(({ status }) => status);
+      answers.set(url.pathname, answer);
+      return answer;
+    };
+    /** Each with the first page that has it: most are on all pages. */
+    const broken = new Map<string, string>();
+    for (const [path, { targets }] of pages) {
+      for (const target of new Set(targets)) {
+        const url = new URL(target, site.url('/').origin + path);
+        // Other sites are not for a test to visit.
+        if (url.origin !== site.url('/').origin) continue;
+        const anchor = decodeURIComponent(url.hash.slice(1));
+        const page = pages.get(url.pathname);
+        if (page === undefined && (await statusOf(url)) !== 200) broken.set(target, path);
+        if (page !== undefined && anchor !== '' && !page.ids.has(anchor)) broken.set(target, path);
+      }
+    }
+    expect(broken).toEqual(new Map());
+  });
+
+  it('says 404 for other addresses', async () => {
+    const response = await fetch(site.url('/no-such-page'));
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain('404');
+  });
+
+  it('shows text in braces and angle brackets as it is', async () => {
+    const html = await (await fetch(site.url('/reference/behaviour'))).text();
+    expect(html).not.toContain('undefined undefined');
+  });
+});
+
+whereThereIs(
+  'Chromium',
+  chromiumProgram,
+  'npm run docs:test',
+)('the documentation site in a browser', () => {
+  describe('the documentation site in a browser', () => {
+    let browser: TestBrowser;
+    beforeAll(async () => {
+      browser = await TestBrowser.start();
+    });
+    afterEach(async () => {
+      // Also requests to other hosts: the site needs none.
+      expect(await browser.closePages()).toEqual([]);
+    });
+    afterAll(async () => {
+      await browser.close();
+    });
+
+    /** Resolves when Vue has taken over the page, so that its buttons work. */
+    const isReady = (page: Page): Promise<unknown> =>
+      page.waitForFunction(() => '__vue_app__' in (document.querySelector('#app') ?? {}));
+
+    describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
+      it.each([
+        ['a desktop', DESKTOP],
+        ['a phone', PHONE],
+      ])('is accessible on %s, and no wider than it', async (_, viewport) => {
+        const page = await browser.open(site.url('/'), { colorScheme, viewport });
+        const problems: string[] = [];
+        for (const [kind, path] of Object.entries(KINDS)) {
+          await page.goto(String(site.url(path)));
+          await isReady(page);
+          const isDark = await page.evaluate(() => document.documentElement.classList.contains('dark'));
+          expect(isDark).toBe(colorScheme === 'dark');
+          problems.push(...(await axeViolations(page)).map((violation) => `${kind}: ${violation}`));
+          const { scrollWidth, clientWidth } = await page.evaluate(() => {
+            const { scrollWidth, clientWidth } = document.documentElement;
+            return { scrollWidth, clientWidth };
+          });
+          if (scrollWidth > clientWidth) problems.push(`${kind}: ${scrollWidth} wide on ${clientWidth}`);
+        }
+        expect(problems).toEqual([]);
+      });
+    });
+
+    it.each([
+      ['light', DESKTOP],
+      ['dark', PHONE],
+    ] as const)('finds what is searched, accessibly, in %s mode', async (colorScheme, viewport) => {
+      const page = await browser.open(site.url('/'), { colorScheme, viewport });
+      await isReady(page);
+      await page.getByRole('button', { name: 'Search' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Search' });
+      await dialog.getByRole('searchbox').fill('fencing');
+      const results = dialog.getByRole('listitem').getByRole('link');
+      await results.first().waitFor();
+      expect((await results.allInnerTexts()).join('\n')).toContain('Fencing tokens');
+      expect(await axeViolations(page)).toEqual([]);
+      await results.first().click();
+      await page.waitForURL(/fencing/);
+    });
+
+    it('opens the sidebar on a phone', async () => {
+      const page = await browser.open(site.url(KINDS.guide), { viewport: PHONE });
+      await isReady(page);
+      const link = page.locator('.VPSidebar').getByRole('link', { name: 'Choosing a store' });
+      const left = async (): Promise<number> => (await link.boundingBox())?.x ?? NaN;
+      expect(await left()).toBeLessThan(0);
+      await page.getByRole('button', { name: 'Menu', exact: true }).click();
+      await link.click();
+      await page.waitForURL(/choosing-a-store/);
+      await page.getByRole('heading', { level: 1, name: 'Choosing a store' }).waitFor();
+    });
+
+    it('links to the source of a page, also of one outside of docs', async () => {
+      const page = await browser.open(site.url('/guides/exclusive'));
+      for (const [path, file] of [
+        ['/guides/exclusive', 'docs/guides/exclusive.md'],
+        ['/operations/', 'docs/operations/README.md'],
+        ['/internals/contributing', 'CONTRIBUTING.md'],
+      ] as const) {
+        await page.goto(String(site.url(path)));
+        const href = await page.getByRole('link', { name: 'Edit this page' }).getAttribute('href');
+        expect(href).toMatch(new RegExp(`^https://repository\\.example/.*/edit/main/${file}$`));
+      }
+      await page.goto(String(site.url(KINDS.API)));
+      expect(await page.getByRole('link', { name: 'Edit this page' }).count()).toBe(0);
+    });
+
+    it('leads to the other language, and speaks it', async () => {
+      const page = await browser.open(site.url('/'));
+      await isReady(page);
+      await page.getByRole('button', { name: 'Change language' }).hover();
+      await page.getByRole('link', { name: '简体中文' }).click();
+      await page.waitForURL(/\/zh\//);
+      expect(await page.locator('html').getAttribute('lang')).toBe('zh-CN');
+      await page.getByRole('button', { name: '搜索' }).waitFor();
+    });
+
+    const { SITE_SCREENSHOTS: folder } = process.env;
+    if (folder !== undefined) {
+      it.each([
+        ['desktop', DESKTOP],
+        ['phone', PHONE],
+      ])('is photographed on a %s', async (device, viewport) => {
+        const page = await browser.open(site.url('/'), { viewport });
+        const views = ['/', '/introduction/quick-start', KINDS.guide, KINDS.diagrams, KINDS.API];
+        const chinese = views.map((path) => `/zh${path}`).filter((path) => site.paths().includes(path));
+        for (const path of [...views, ...chinese]) {
+          await page.goto(String(site.url(path)));
+          await isReady(page);
+          const name = path.replace(/^\/|\/$/g, '').replaceAll('/', '-') || 'home';
+          await page.screenshot({ path: join(folder, `${name}-${device}.png`) });
+        }
+      });
+    }
+  });
+});
