@@ -79,8 +79,8 @@ describe('the check at start', () => {
     await scene.client.config('SET', 'maxmemory-policy', 'noeviction');
     expect(warningsOf(app)).toEqual([
       `Redis at 127.0.0.1:${scene.server.port} has the maxmemory-policy allkeys-lru: when its memory is full it evicts ` +
-        'keys, and with them locks that are held. Set maxmemory-policy to noeviction, or keep the locks on a server of ' +
-        'their own.',
+        'keys, including held locks. Set maxmemory-policy to noeviction, or move the locks to a separate server.',
+      'their own.',
     ]);
   });
 
@@ -160,8 +160,8 @@ describe('the check at start', () => {
       const atPrimary = await scene.app({ replicas: { min: 2 } });
       expect(atPrimary.log.matching('Locks are kept')[0]).toContain('noeviction, 1 replica)');
       expect(warningsOf(atPrimary)).toEqual([
-        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be acquired before there are as ` +
-          'many. Connect replicas, or lower replicas.min.',
+        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be acquired with fewer. ` +
+          'Connect replicas, or lower replicas.min.',
       ]);
     } finally {
       await replica.close();

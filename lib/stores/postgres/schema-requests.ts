@@ -1,7 +1,7 @@
 /**
- * The functions for the requests, one for each kind. `r` is what `lock-calls.ts` writes; the result is what it reads.
+ * The functions for the requests, one for each kind. `lock-calls.ts` writes `r` and reads the result.
  *
- * @param s the schema, as SQL writes it
+ * @param s the schema, as written in SQL
  */
 export function requests(s: string): string {
   return `
