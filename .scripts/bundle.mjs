@@ -1,5 +1,5 @@
 /**
- * Bundles the compiled modules of `build/esm` into `dist`, see docs/internals/decisions/0031-bundled-package.md: the core once,
+ * Bundles the compiled modules of `build/esm` into `dist`, see docs/internals/decisions/0023-bundled-package.md: the core once,
  * as CommonJS, and the Nest layer for each module system. The declarations are bundled in the same way.
  */
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
