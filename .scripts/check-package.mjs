@@ -1,4 +1,4 @@
-/** `npm run check:package`: packs the package as for publication, and checks the tarball with publint and attw. */
+/** `npm run check:package`: packs the package as for publication, and checks the tarball with publint and attw, and tries to publish it. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,15 @@ function packInto(folder) {
   const report = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' }));
   const [packed] = Array.isArray(report) ? report : Object.values(report);
   return join(folder, packed.filename);
+}
+
+/**
+ * Whether npm would publish the tarball, as far as that can be known without a network. The tag is not `latest`, for which npm
+ * asks the registry.
+ */
+function isPublishable(tarball) {
+  const args = ['publish', tarball, '--dry-run', '--offline', '--tag', 'next', '--loglevel=error'];
+  return spawnSync('npm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }).status === 0;
 }
 
 function main() {
@@ -32,6 +41,7 @@ function main() {
       });
       if (status !== 0) process.exitCode = 1;
     }
+    if (!isPublishable(tarball)) process.exitCode = 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

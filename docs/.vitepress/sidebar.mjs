@@ -88,12 +88,12 @@ const SECTIONS = [
   {
     text: { en: 'Operations', zh: '运维' },
     folder: 'operations',
-    order: ['page', 'health', 'monitoring', 'kubernetes', 'scaling', 'runbook'],
+    order: ['page', 'health', 'monitoring', 'lock-admin', 'kubernetes', 'scaling', 'runbook', 'restore'],
   },
   {
     text: { en: 'Safety', zh: '安全性' },
     folder: 'safety',
-    order: ['fencing-tokens'],
+    order: ['fencing-tokens', 'stores'],
   },
   {
     text: { en: 'Stores', zh: '存储' },
@@ -116,7 +116,7 @@ const SECTIONS = [
   {
     text: { en: 'Coming from …', zh: '从其他库迁移' },
     folder: 'coming-from',
-    order: [],
+    order: ['redisson', 'java', 'redlock', 'redis-semaphore', 'murlock'],
   },
   {
     text: { en: 'Reference', zh: '参考' },
