@@ -1,5 +1,5 @@
 /**
- * Bundles the compiled modules of `build/esm` into `dist`, see docs/internals/decisions/0031-bundled-package.md: the core once,
+ * Bundles the compiled modules of `build/esm` into `dist`, see docs/internals/decisions/0023-bundled-package.md: the core once,
  * as CommonJS, and the Nest layer for each module system. The declarations are bundled in the same way.
  */
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -163,6 +163,17 @@ function allowMissingIoredis(types) {
   );
 }
 
+/**
+ * The file from which ES modules import a part of the core, without ending. Node scans the whole text of a CommonJS module that
+ * an ES module imports, for the names of its exports: ten times as long as it takes to load the part.
+ */
+const forEsm = (part) => part.replace(/^core/, 'exports');
+
+function reexports(file, names) {
+  const lines = names.map((name) => `exports.${name} = part.${name};\n`);
+  return `'use strict';\n\nconst part = require('${file}');\n\n${lines.join('')}`;
+}
+
 /** Bundles modules or declarations into `dist/cjs` and `dist/esm`. */
 async function bundleInto(dist, { ending, layer, plugins }) {
   const imports = readImports(ending);
@@ -172,12 +183,13 @@ async function bundleInto(dist, { ending, layer, plugins }) {
   const coreEntries = Object.fromEntries(Object.entries(ENTRIES).filter((entry) => !isOfLayer(entry)));
   const nestEntries = Object.fromEntries(Object.entries(ENTRIES).filter(isOfLayer));
   const entryFiles = new Set(Object.values(ENTRIES).map((name) => fileOf(name, ending)));
+  const facades = facadesOf(imports, outside);
   const common = { ending, plugins };
 
   const core = await bundle({
     ...common,
     input: coreEntries,
-    facades: facadesOf(imports, outside),
+    facades,
     isIn: (name) => !outside.has(name),
   });
   const chunks = await write(core, join(dist, 'cjs'), {
@@ -188,18 +200,23 @@ async function bundleInto(dist, { ending, layer, plugins }) {
       return entryFiles.has(id) ? undefined : chunkOf(nameOf(id, ending));
     },
   });
-  for (const { name, exports } of chunks.filter((chunk) => chunk.name in coreEntries)) {
+  for (const { name, exports } of chunks) {
     const names = ending === '.js' ? `{ ${exports.join(', ')} }` : '*';
-    writeTo(join(dist, 'esm', name + ending), `export ${names} from '../cjs/${name}.js';\n`);
+    if (name in coreEntries)
+      writeTo(join(dist, 'esm', name + ending), `export ${names} from '../cjs/${name}.js';\n`);
+    if (ending === '.js' && name in facades)
+      writeTo(join(dist, 'cjs', forEsm(name) + ending), reexports(`../${name}.js`, exports));
   }
 
   const isIn = (name) => outside.has(name);
   const manualChunks = (id) => (nameOf(id, ending).startsWith('nest/') ? 'nest' : undefined);
-  const toCore = (prefix) => (id) => (id.startsWith('core/') ? `${prefix}${id}.js` : id);
-  const forCommonJs = await bundle({ ...common, input: nestEntries, isIn });
-  await write(forCommonJs, join(dist, 'cjs'), { ending, format: 'cjs', manualChunks, paths: toCore('./') });
-  const forEsm = await bundle({ ...common, input: { ...nestEntries, ...programs }, isIn });
-  await write(forEsm, join(dist, 'esm'), { ending, format: 'es', manualChunks, paths: toCore('../cjs/') });
+  const toCore = (place) => (id) => (id.startsWith('core/') ? `${place(id)}.js` : id);
+  const commonJs = await bundle({ ...common, input: nestEntries, isIn });
+  const fromCommonJs = toCore((part) => `./${part}`);
+  await write(commonJs, join(dist, 'cjs'), { ending, format: 'cjs', manualChunks, paths: fromCommonJs });
+  const esm = await bundle({ ...common, input: { ...nestEntries, ...programs }, isIn });
+  const fromEsm = toCore((part) => `../cjs/${ending === '.js' ? forEsm(part) : part}`);
+  await write(esm, join(dist, 'esm'), { ending, format: 'es', manualChunks, paths: fromEsm });
 }
 
 /** Bundles the published package. */

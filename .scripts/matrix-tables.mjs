@@ -22,6 +22,7 @@ const TECHNOLOGIES = {
 /** The pages with a table, and the columns of that table. */
 const PAGES = {
   'README.md': ['', 'supported', 'tested'],
+  'README.zh-CN.md': ['', 'supported', 'tested'],
   'docs/reference/compatibility.md': ['', 'supported', 'tested', 'tests of each', 'last run'],
 };
 

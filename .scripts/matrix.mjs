@@ -189,7 +189,9 @@ function runTypeScript(wanted) {
 function runRedis(name) {
   const program = fetchRedis(name);
   const version = reportedBy(program, ['--version'], /v=([\d.]+)/);
-  return { version, ...runTests({ tests: ON_REDIS, env: { REDIS_SERVER: program } }) };
+  // Tests can't set the clock of this build.
+  const env = name === 'valkey/9.1' ? { SERVER_CLOCKS: 'real' } : {};
+  return { version, ...runTests({ tests: ON_REDIS, env: { REDIS_SERVER: program, ...env } }) };
 }
 
 function runPostgres(major) {
@@ -234,7 +236,7 @@ const CELLS = new Map([
   ['etcd/3.4', () => runEtcd()],
   ['etcd/3.5', () => runEtcd('3.5.35')],
   ['etcd/3.6', () => runEtcd('3.6.16')],
-  ['zookeeper/3.8', () => runZooKeeper('3.8.7')],
+  ['zookeeper/3.8', () => runZooKeeper('3.8.6')],
   ['zookeeper/3.9', () => runZooKeeper('3.9.5')],
 ]);
 

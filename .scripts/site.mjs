@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
 import { generatePageIfPossible } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
-import { SetupError, ensureDependencies } from './setup.mjs';
+import { SetupError, ensureDependencies, installWithApt, toStderr } from './setup.mjs';
+import { mayUseApt } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'docs/.vitepress');
@@ -48,6 +49,12 @@ function vitepress(args, env) {
   run(join(folder, 'node_modules/vitepress/bin/vitepress.js'), args, env);
 }
 
+/** Without a font for it, pictures of pages in Chinese show boxes. */
+function ensureChineseFont() {
+  const { stdout } = spawnSync('fc-list', [':lang=zh'], { encoding: 'utf8' });
+  if (!stdout?.trim() && mayUseApt()) installWithApt(['fonts-wqy-zenhei'], toStderr);
+}
+
 /** Takes the folder for screenshots out of the arguments. */
 function readArguments(args) {
   const at = args.indexOf('--screenshots');
@@ -64,7 +71,10 @@ async function timed(what, work) {
 
 async function test(given) {
   const { args, screenshots } = readArguments(given);
-  if (screenshots) mkdirSync(screenshots, { recursive: true });
+  if (screenshots) {
+    mkdirSync(screenshots, { recursive: true });
+    ensureChineseFont();
+  }
   await timed('Dependencies', prepare);
   await timed('Reference', writeApi);
   await timed('Site', () => vitepress(['build', 'docs'], SETTINGS_OF_TESTS));

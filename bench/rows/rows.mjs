@@ -11,6 +11,7 @@ import * as m10 from './m10-decorator.mjs';
 import * as m11 from './m11-crash.mjs';
 import * as m12 from './m12-readers.mjs';
 import * as m13 from './m13-semaphore.mjs';
+import * as m15 from './m15-cold-start.mjs';
 
 /**
  * @typedef {object} Context
@@ -33,4 +34,4 @@ import * as m13 from './m13-semaphore.mjs';
  */
 
 /** @type {Row[]} */
-export const ROWS = [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13];
+export const ROWS = [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m15];

@@ -9,6 +9,9 @@ import { addressOf, isPage, pageFiles, placeOf, root } from './pages.mjs';
 /** Files in `docs/` that readers download: the build copies them. */
 const DOWNLOADS = /\.(json|yaml|sql)$/;
 
+/** The home pages say what the READMEs say. */
+const HOME = { 'README.md': '/', 'README.zh-CN.md': '/zh/' };
+
 /**
  * What a link in a page means on the site.
  *
@@ -22,8 +25,7 @@ export function linkOf(page, href, sourceOf) {
   const [, path, anchor = ''] = /^([^#]*)(#.*)?$/.exec(href);
   const file = fileOf(page, decodeURI(path));
   if (file === undefined) return { dead: true };
-  // The home page says what the README says.
-  if (file === 'README.md') return { href: '/' };
+  if (HOME[file] !== undefined) return { href: HOME[file] };
   const target = pageOf(file);
   if (target !== undefined) return { href: addressOf(placeOf(target)) + anchor };
   if (file.startsWith('docs/') && DOWNLOADS.test(file)) {

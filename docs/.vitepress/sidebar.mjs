@@ -88,12 +88,12 @@ const SECTIONS = [
   {
     text: { en: 'Operations', zh: '运维' },
     folder: 'operations',
-    order: ['page', 'health', 'monitoring', 'kubernetes', 'scaling', 'runbook'],
+    order: ['page', 'health', 'monitoring', 'lock-admin', 'kubernetes', 'scaling', 'runbook', 'restore'],
   },
   {
     text: { en: 'Safety', zh: '安全性' },
     folder: 'safety',
-    order: ['fencing-tokens'],
+    order: ['fencing-tokens', 'stores'],
   },
   {
     text: { en: 'Stores', zh: '存储' },
@@ -127,7 +127,16 @@ const SECTIONS = [
   {
     text: { en: 'Internals', zh: '内部实现' },
     folder: 'internals',
-    order: ['architecture', 'how-it-works', 'rules', 'proof', 'soak', 'bench', 'contributing'],
+    order: [
+      'architecture',
+      'life-of-a-lock',
+      'how-it-works',
+      'rules',
+      'proof',
+      'soak',
+      'bench',
+      'contributing',
+    ],
   },
 ];
 
@@ -262,7 +271,7 @@ export function sidebarOfApi(files = pageFiles()) {
 }
 
 /** "Class: LockService" and "Function: backoff()" without the kind. */
-const nameOf = (title) => title.replace(/^[A-Z][a-z]+( [a-z]+)?: /, '').replace(/<.*$/, '');
+const nameOf = (title) => title.replace(/^[A-Z][a-z]+( [A-Za-z]+)*: /, '').replace(/<.*$/, '');
 
 const isInLocale = (place, locale) => (place.startsWith('zh/') ? locale === 'zh' : locale === 'en');
 

@@ -43,12 +43,9 @@ export default {
     'LockErrorBody',
     'LockErrorDetails',
     'MethodOf',
+    'Never',
     'PASSED_ON',
     'StaticOptions',
-    // Remove when these are marked with @inline.
-    'CommonLockOptions',
-    'Sharing',
-    'Waiting',
   ],
   logLevel: 'Warn',
   hidePageHeader: true,

@@ -13,7 +13,11 @@ import {
   shown,
 } from './option-checks.js';
 
-/** Options of every lock. All times are milliseconds. */
+/**
+ * Options of every lock. All times are milliseconds.
+ *
+ * @inline
+ */
 interface CommonLockOptions {
   /**
    * How long to wait for the lock, counted from the call: 0 … 2 147 483 647, or `Infinity`. 0 is a single attempt. Then
@@ -87,6 +91,8 @@ type Never<T, Why extends string> = T & Readonly<Record<Why, never>>;
 /**
  * How many callers can hold the lock at once. No member has a required property; otherwise, if a property such as `key`
  * were missing, the compiler's message would be about the member's.
+ *
+ * @inline
  */
 type Sharing =
   | {
@@ -120,7 +126,11 @@ type Sharing =
       readonly mode?: undefined;
     };
 
-/** How a caller waits: in the queue, or by retrying. */
+/**
+ * How a caller waits: in the queue, or by retrying.
+ *
+ * @inline
+ */
 type Waiting =
   | {
       /**

@@ -47,7 +47,7 @@ describe('the check at start', () => {
     const lines = app.log.matching('Locks are kept');
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(
-      /^Locks are kept in Redis at 127\.0\.0\.1:\d+ \(Redis \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client [\w-]{22}@[\w.-]+\/\d+\.$/,
+      /^Locks are kept in Redis at 127\.0\.0\.1:\d+ \((Redis|Valkey) \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client [\w-]{22}@[\w.-]+\/\d+\.$/,
     );
     expect(warningsOf(app)).toEqual([]);
     expect(await scene.client.keys('*')).toEqual([]);
@@ -198,7 +198,7 @@ describe('the check at start in a Redis Cluster', () => {
   it('logs one line when all is well', async () => {
     const app = await scene.app();
     expect(app.log.matching('Locks are kept')[0]).toMatch(
-      /^Locks are kept in Redis Cluster at [\d.:, ]+ \(3 primaries, each Redis \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client/,
+      /^Locks are kept in Redis Cluster at [\d.:, ]+ \(3 primaries, each (Redis|Valkey) \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client/,
     );
     expect(warningsOf(app)).toEqual([]);
     expect((await scene.servers.keys()).filter((key) => key.includes('check'))).toEqual([]);

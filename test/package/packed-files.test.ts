@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -28,18 +28,18 @@ function textsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
+let packed: Packed;
+let paths: readonly string[];
+
+beforeAll(() => {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
+  const report = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as
+    Packed[] | Record<string, Packed>;
+  [packed] = Object.values(report) as [Packed];
+  paths = packed.files.map(({ path }) => path);
+});
+
 describe('the packed files', () => {
-  let packed: Packed;
-  let paths: readonly string[];
-
-  beforeAll(() => {
-    const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
-    const report = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as
-      Packed[] | Record<string, Packed>;
-    [packed] = Object.values(report) as [Packed];
-    paths = packed.files.map(({ path }) => path);
-  });
-
   it('are few and small', () => {
     expect(paths.length).toBeLessThan(120);
     expect(packed.size).toBeLessThan(500_000);
@@ -47,7 +47,14 @@ describe('the packed files', () => {
 
   it('are the build and what every package has; documentation and sources are in the repository', () => {
     const others = paths.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path));
-    expect(others).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist/cjs/package.json', 'package.json']);
+    expect(others).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'README.zh-CN.md',
+      'dist/cjs/package.json',
+      'package.json',
+    ]);
   });
 
   it('include everything that package.json names', () => {
@@ -59,13 +66,16 @@ describe('the packed files', () => {
     expect(named.filter((path) => !paths.includes(path))).toEqual([]);
   });
 
-  it('include a README whose relative links lead to files of the repository', () => {
-    const text = readFileSync(join(root, 'README.md'), 'utf8');
-    const links = [...text.matchAll(/\]\(([^()\s#]+)/g), ...text.matchAll(/(?:src|href)="([^"#]+)"/g)];
-    const relative = links.map(([, target = '']) => target).filter((target) => !/^[a-z]+:/i.test(target));
-    expect(links.length).toBeGreaterThan(10);
-    expect(relative.filter((target) => !existsSync(join(root, target)))).toEqual([]);
-  });
+  it.each(['README.md', 'README.zh-CN.md'])(
+    'include %s, whose links lead to files of the repository',
+    (page) => {
+      const text = readFileSync(join(root, page), 'utf8');
+      const links = [...text.matchAll(/\]\(([^()\s#]+)/g), ...text.matchAll(/(?:src|href)="([^"#]+)"/g)];
+      const relative = links.map(([, target = '']) => target).filter((target) => !/^[a-z]+:/i.test(target));
+      expect(links.length).toBeGreaterThan(10);
+      expect(relative.filter((target) => !existsSync(join(root, target)))).toEqual([]);
+    },
+  );
 });
 
 const MAIN = ['base', 'engine', 'memory', 'nest', 'redis'];
@@ -93,6 +103,17 @@ const PEERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('an entry of the package', () => {
+  it('imports CommonJS only from small files: Node scans them for the names of their exports', () => {
+    const files = paths.filter((path) => /^dist\/esm\/.*\.js$/.test(path));
+    const imported = files.flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(/ from '(\.\.\/cjs\/[^']+)'/g)].map(
+        ([, path = '']) => join(root, dirname(file), path),
+      ),
+    );
+    expect(imported.length).toBeGreaterThan(10);
+    expect(imported.filter((file) => statSync(file).size > 10_000)).toEqual([]);
+  });
+
   async function loadedBy(entry: string): Promise<{ parts: string[]; peers: string[] }> {
     const name = entry.replace('.', 'nestjs-distributed-lock');
     const script = `require(${JSON.stringify(name)}); console.log(JSON.stringify(Object.keys(require.cache)))`;

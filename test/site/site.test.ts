@@ -10,7 +10,7 @@ import { BuiltSite } from './built-site.js';
 const KINDS = {
   home: '/',
   guide: '/guides/exclusive',
-  diagrams: '/internals/how-it-works',
+  diagrams: '/internals/life-of-a-lock',
   tables: '/introduction/choosing-a-store',
   reference: '/reference/',
   API: '/reference/api/nestjs-distributed-lock/classes/LockService',
@@ -75,11 +75,6 @@ describe('the documentation site', () => {
     expect(response.status).toBe(404);
     expect(await response.text()).toContain('404');
   });
-
-  it('shows text in braces and angle brackets as it is', async () => {
-    const html = await (await fetch(site.url('/reference/behaviour'))).text();
-    expect(html).not.toContain('undefined undefined');
-  });
 });
 
 whereThereIs(
@@ -138,7 +133,12 @@ whereThereIs(
       await dialog.getByRole('searchbox').fill('fencing');
       const results = dialog.getByRole('listitem').getByRole('link');
       await results.first().waitFor();
-      expect((await results.allInnerTexts()).join('\n')).toContain('Fencing tokens');
+      expect((await results.allInnerTexts()).slice(0, 3).join('\n')).toContain('Fencing tokens');
+      const links = await results.evaluateAll((all) =>
+        all.map((link) => (link as HTMLAnchorElement).pathname),
+      );
+      // Guides come before the many types that have a token.
+      expect(links.slice(0, 3).filter((path) => path.includes('/reference/api/'))).toEqual([]);
       expect(await axeViolations(page)).toEqual([]);
       await results.first().click();
       await page.waitForURL(/fencing/);

@@ -1,0 +1,64 @@
+/**
+ * A process that has loaded nothing yet, and loads Nest and ioredis, then this library. Run with --expose-gc for `memory`, which
+ * costs no time, and without it for times: collecting garbage would warm up the process.
+ */
+import { Session } from 'node:inspector';
+import { serve } from '../harness/serve.mjs';
+
+/** What an application loads anyway. */
+const PEERS = ['reflect-metadata', 'rxjs', '@nestjs/common', '@nestjs/core', 'ioredis'];
+const BUILD = process.env['BENCH_BUILD'] ?? new URL('../candidates/this-build.mjs', import.meta.url).href;
+
+async function loadPeers() {
+  for (const name of PEERS) await import(name);
+}
+
+async function timed(action) {
+  const startedAt = performance.now();
+  await action();
+  return performance.now() - startedAt;
+}
+
+/** Bytes in use. Collects garbage repeatedly, since finalizers free more. */
+async function heapUsed() {
+  for (let i = 0; i < 3; i++) {
+    globalThis.gc();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+serve({
+  /** ms for Nest and ioredis, and ms more for this library. */
+  async times() {
+    return { peers: await timed(loadPeers), library: await timed(() => import(BUILD)) };
+  },
+
+  /** Bytes of the same. */
+  async memory() {
+    const start = await heapUsed();
+    await loadPeers();
+    const peers = await heapUsed();
+    await import(BUILD);
+    return { peers: peers - start, library: (await heapUsed()) - peers };
+  },
+
+  /** The number of modules of the same. */
+  async modules() {
+    const session = new Session();
+    session.connect();
+    let modules = 0;
+    session.on(
+      'Debugger.scriptParsed',
+      ({ params: { url } }) => (modules += url.startsWith('file:') ? 1 : 0),
+    );
+    session.post('Debugger.enable');
+    modules = 0;
+    await loadPeers();
+    const peers = modules;
+    await import(BUILD);
+    // Without the file that names what is loaded.
+    return { peers, library: modules - peers - 1 };
+  },
+});

@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Actor } from '../harness/actor.mjs';
+import { median, spreadOf } from '../harness/statistics.mjs';
+import { atMost, information } from '../report/checks.mjs';
+import { percent, short, spreadText } from '../report/numbers.mjs';
+import { table } from '../report/table.mjs';
+
+export const id = 'M15';
+export const title = 'cold start: import of the main entry after Nest and ioredis; the package';
+
+/** Of the time that Nest and ioredis take. */
+const GOAL_SHARE = 0.12;
+const GOAL_MB = 5;
+const GOAL_FILES = 120;
+const GOAL_KB = 500;
+const [KB, MB] = [1_000, 1_000_000];
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Loads everything in a new process. */
+async function start(what, build) {
+  const actor = new Actor('cold-start.mjs', { build, execArgv: what === 'memory' ? ['--expose-gc'] : [] });
+  try {
+    return await actor.call(what);
+  } finally {
+    await actor.kill();
+  }
+}
+
+export const gauges = [
+  {
+    what: 'import after Nest and ioredis',
+    unit: 'ms',
+    better: 'less',
+    open: async (_context, build) => ({
+      sample: async () => (await start('times', build)).library,
+      close: async () => undefined,
+    }),
+  },
+];
+
+/** The tarball as it would be published. */
+function packed() {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=error'];
+  const report = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' }));
+  const [{ size, unpackedSize, files }] = Object.values(report);
+  return { size, unpackedSize, files: files.length };
+}
+
+export async function run({ quick, progress }) {
+  const rounds = quick ? 3 : 15;
+  const samples = { times: [], memory: [] };
+  // The first start reads files that are not in the cache of the system yet.
+  await start('times');
+  for (let round = 1; round <= rounds; round++) {
+    for (const what of ['times', 'memory']) samples[what].push(await start(what));
+    const { peers, library } = samples.times.at(-1);
+    progress(id, `round ${round}/${rounds}  ${short(library)} ms after ${short(peers)} ms`);
+  }
+  const modules = await start('modules');
+  const { size, unpackedSize, files } = packed();
+
+  const of = (what, part, unit = 1) => spreadOf(samples[what].map((sample) => sample[part] / unit));
+  const time = { peers: of('times', 'peers'), library: of('times', 'library') };
+  const memory = { peers: of('memory', 'peers', MB), library: of('memory', 'library', MB) };
+  // Within a process, so that other load on the machine affects both.
+  const share = median(samples.times.map(({ peers, library }) => library / peers));
+  const lineOf = (name, part) => [
+    name,
+    short(time[part].median),
+    spreadText(time[part]),
+    short(memory[part].median),
+    short(modules[part]),
+  ];
+  return {
+    text: [
+      table(
+        ['loaded', 'ms', 'min–max', 'MB', 'modules'],
+        [lineOf('Nest and ioredis', 'peers'), lineOf('this library, after them', 'library')],
+      ),
+      `the package: ${short(files)} files, ${short(size / KB)} KB packed, ${short(unpackedSize / KB)} KB unpacked`,
+    ],
+    checks: [
+      atMost('time of the import ÷ that of Nest and ioredis', share, GOAL_SHARE, {
+        measured: percent(share),
+      }),
+      information('time of the import, ms', short(time.library.median), time.library.median),
+      atMost('MB more', memory.library.median, GOAL_MB),
+      information('modules of the package that are loaded', short(modules.library), modules.library),
+      atMost('files in the package', files, GOAL_FILES),
+      atMost('KB packed', size / KB, GOAL_KB),
+    ],
+    data: { rounds, share, time, memory, modules, size, unpackedSize, files, samples },
+  };
+}
