@@ -59,7 +59,7 @@ const browser = await chromium.launch({
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   await page.goto(`${await application.getUrl()}/locks`);
-  await page.getByRole('button', { name: 'Ask the store for all' }).click();
+  await page.getByRole('button', { name: 'List all locks in the store' }).click();
   await page.getByRole('status').getByText('The store has 10,000 held locks.').waitFor();
   for (let way = 1; way <= WAYS; way += 1) {
     const frames = (await page.evaluate(framesOfOneWay, STEPS)).sort((one, other) => one - other);

@@ -20,7 +20,7 @@ local last = redis.call('SET', fence, ARGV[4], 'GET')
 if last and tonumber(last) > tonumber(ARGV[4]) then
   redis.call('SET', fence, last)
 end
--- pcall: a value of another type at the lock's name is no hold.
+-- pcall: a value of another type at the lock's name is not a hold.
 local mine = redis.pcall('HGET', lock, ARGV[1])
 if mine == '1' then
   redis.call('HSET', lock, 'token', ARGV[2], 'since', ARGV[3])

@@ -22,8 +22,8 @@ const STEPS_OF_FEW = [
 const KB = 1_000;
 const MB = 1_000_000;
 
-/** How long the store may take to remove what a load leaves behind, ms. */
-const SETTLE_MS = 20_000;
+/** How long the store may take to remove what a load leaves behind, ms: tombstones of requests in doubt last for 60 s. */
+const SETTLE_MS = 75_000;
 /** For how long its entries stay unchanged at most while it removes some, ms. */
 const QUIET_MS = 3_500;
 const LOOK_EVERY_MS = 250;
@@ -121,17 +121,17 @@ async function occupied({ stats }, fleet) {
   };
 }
 
-/** The same after a load, once the store has no more entries than these, or their number stays as it is. */
-async function settled(context, fleet, atMostEntries = 0) {
+/** The same after a load, once the store has no more entries than before it, or else as soon as their number stays the same. */
+async function settled(context, fleet, entriesBefore) {
   const { stats } = context;
   const startedAt = performance.now();
   let last = Infinity;
   for (let steady = 0; performance.now() - startedAt < SETTLE_MS; await elapse(LOOK_EVERY_MS)) {
     const { entries } = await stats.size();
-    if (entries <= atMostEntries) break;
+    if (entriesBefore !== undefined && entries <= entriesBefore) break;
     steady = entries === last ? steady + 1 : 0;
     last = entries;
-    if (steady * LOOK_EVERY_MS >= QUIET_MS) break;
+    if (entriesBefore === undefined && steady * LOOK_EVERY_MS >= QUIET_MS) break;
   }
   const settledMs = performance.now() - startedAt;
   return { ...(await occupied(context, fleet)), settledMs };
@@ -369,7 +369,11 @@ function growthText({ costs }, { steps, memory }) {
   ];
 }
 
-function growthChecks({ steps, before, after }) {
+/**
+ * @param {{ steps: object[], before: object, after: object }} growth
+ * @returns {import('../report/checks.mjs').Check[]}
+ */
+export function growthChecks({ steps, before, after }) {
   const largest = Math.max(...steps.map(({ processes }) => processes));
   const of = (name, processes, callersEach = CALLERS_EACH) =>
     steps.find(

@@ -10,14 +10,14 @@ import {
 import type { CommandArguments, OptionSpecs } from './arguments.js';
 import type { Output } from './output.js';
 
-/** What a command works with. */
+/** The context of a command. */
 export interface CommandContext {
   readonly args: CommandArguments;
   /** The arguments after `--`, for a command that runs another one. */
   readonly rest: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly output: Output;
-  /** Which store the user has chosen. */
+  /** The options of the store that the user has chosen. */
   readonly storeOptions: () => Promise<DistributedLockOptions>;
 }
 
@@ -73,9 +73,9 @@ export async function withLocks<T>(
   }
 }
 
-/** How many entries the store scans per request: few, since a server does nothing else meanwhile. */
+/** How many entries the store scans per request: few, since the server is blocked meanwhile. */
 const SCAN_COUNT = 200;
-/** Pause between two requests, ms, in which the server can do other work. */
+/** The pause between two requests, ms, for other work of the server. */
 const SCAN_PAUSE = 2;
 
 /** All held locks whose keys match, each once. */

@@ -17,7 +17,7 @@ export class UsageError extends Error {
 /** The exit codes, which are documented in docs/reference/command-line.md and must not change. */
 export const EXIT = {
   ok: 0,
-  /** The answer is no: a free key, a refused break, a problem that `doctor` found. */
+  /** A negative result: a free key, a refused break, a problem that `doctor` found. */
   no: 1,
   /** An invalid command line or configuration. */
   usage: 64,
@@ -27,7 +27,7 @@ export const EXIT = {
   internal: 70,
   /** `lock`: the lock was lost before the command ended. */
   lost: 74,
-  /** `lock`: others hold the lock. */
+  /** `lock`: the lock is held. */
   notObtained: 75,
   /** `lock`: the command exists but can't be started. */
   cannotStart: 126,

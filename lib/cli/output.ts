@@ -12,7 +12,7 @@ type Style = 'bold' | 'green' | 'yellow' | 'red';
 
 /** Writes results to one stream and everything else to the other. */
 export class Output {
-  /** Whether the reader of the results has closed them, such as `head` at the end of a pipe. That is no error. */
+  /** Whether the reader of the results has closed them, such as `head` at the end of a pipe. That is not an error. */
   isClosed = false;
   /** Why results could not be written. */
   failure: Error | undefined;
@@ -34,7 +34,7 @@ export class Output {
     this.colours = !json && results.isTTY === true && results.hasColors?.() === true;
   }
 
-  /** Writes lines of the result for people. The caller escapes text of others with {@link printable}. */
+  /** Writes lines of the result for people. The caller escapes untrusted text with {@link printable}. */
   lines(...lines: readonly string[]): void {
     if (!this.isClosed) this.results.write(lines.map((line) => `${line.trimEnd()}\n`).join(''));
   }
@@ -86,10 +86,10 @@ export function tableOf(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
 }
 
-/** Control and format characters and line separators, which could command the terminal. */
+/** Control and format characters and line separators, which could control the terminal. */
 const UNPRINTABLE = /[\p{C}\u2028\u2029]/gu;
 
-/** Escapes invisible characters in text of others, such as a key, for one line of a terminal. */
+/** Escapes invisible characters in untrusted text, such as a key, for one line of a terminal. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => {
     const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));

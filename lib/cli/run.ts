@@ -38,8 +38,8 @@ const COMMON_HELP = `Where the locks are:
                        several times: a quorum of independent servers
   --cluster            the URLs are nodes of a Redis Cluster
   --sentinel NAME      the URLs are sentinels that know the primary by this name
-  --key-prefix PREFIX  what the names of locks in Redis start with (default lock:)
-  --config FILE        a module whose default export is what DistributedLockModule.forRoot takes, for all stores
+  --key-prefix PREFIX  the prefix of the names of locks in Redis (default lock:)
+  --config FILE        a module whose default export is the options of DistributedLockModule.forRoot, for all stores
   LOCK_REDIS_URL       in the environment: the URL, or several with blanks between them, without --redis
 
   --json               results as JSON on the output, errors as JSON on the error output
@@ -95,9 +95,7 @@ function withoutCommand(name: string, output: Output): number {
     return EXIT.ok;
   }
   // Anything else is not quoted: it may be a misplaced URL with a password.
-  const what = /^[\w-]+$/.test(name)
-    ? `There is no command ${name}`
-    : 'The first argument has to be a command';
+  const what = /^[\w-]+$/.test(name) ? `There is no command ${name}` : 'The first argument must be a command';
   throw new UsageError(`${what}. Commands are ${[...COMMANDS.keys()].join(', ')}; see --help.`);
 }
 
@@ -106,7 +104,7 @@ function overview(): string {
   return [
     'Usage: nestjs-distributed-lock COMMAND [options]',
     '',
-    'Looks after locks from outside of the processes that use them.',
+    'Inspects, breaks and acquires locks from outside of the applications that use them.',
     '',
     ...lines,
     '',

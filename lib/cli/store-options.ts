@@ -15,7 +15,7 @@ export const URL_VARIABLE = 'LOCK_REDIS_URL';
 /** Options that choose a Redis. They exclude `--config`. */
 const REDIS_OPTIONS = ['redis', 'cluster', 'sentinel', 'key-prefix'];
 
-/** Options of `forRoot` without meaning for the command line, or that would hide locks from other processes. */
+/** Options of `forRoot` that have no meaning for the command line, or would hide locks from other processes. */
 const IGNORED_OPTIONS = new Set(['name', 'isGlobal', 'onUnavailable']);
 
 /** The store that arguments, a configuration file or the environment specify, as options of `DistributedLockModule.forRoot`. */
@@ -28,7 +28,7 @@ export async function storeOptionsOf(
   if (file !== undefined) {
     const other = REDIS_OPTIONS.find((name) => args.has(name));
     if (other !== undefined) {
-      throw new UsageError(`--config and --${other} exclude each other: the file says where the locks are.`);
+      throw new UsageError(`--config and --${other} exclude each other: the file sets where the locks are.`);
     }
     return await loadConfig(file, load);
   }
@@ -38,7 +38,7 @@ export async function storeOptionsOf(
 }
 
 /**
- * The arguments that choose the store, for a command line to copy. URLs that may contain a password are left out, since
+ * The arguments that choose the store, for a command line to copy. URLs that may contain a password are omitted, since
  * other users of the machine can see a program's arguments.
  */
 export function storeArguments(args: CommandArguments): readonly string[] {
@@ -115,15 +115,15 @@ async function loadConfig(file: string, load: LoadModule): Promise<DistributedLo
       : await exported;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new UsageError(
-      `--config ${file}: its default export has to be options as DistributedLockModule.forRoot takes them, or a function that ` +
-        "gives them, such as: export default { redis: 'redis://localhost:6379' };",
+      `--config ${file}: its default export must be options of DistributedLockModule.forRoot, or a function that ` +
+        "returns them, such as: export default { redis: 'redis://localhost:6379' };",
     );
   }
   const entries = Object.entries(options).filter(([name]) => !IGNORED_OPTIONS.has(name));
   const kept = Object.fromEntries(entries) as unknown as DistributedLockOptions; // validated when the store is created
   if (kept.store === 'memory') {
     throw new UsageError(
-      `--config ${file}: locks of store: 'memory' can be seen only by the process that has them.`,
+      `--config ${file}: locks of store: 'memory' are visible only in the process that has them.`,
     );
   }
   return kept;

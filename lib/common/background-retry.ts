@@ -12,37 +12,37 @@ const MAX_CALLER_WAIT = 500;
 export interface RepeatedRequest<T> {
   /** @param inDoubt whether an earlier attempt failed in doubt */
   attempt(inDoubt: boolean): PromiseLike<T>;
-  /** When trying again has become useless; asked after the first failure. */
+  /** When retrying becomes useless; called after the first failure. */
   until(): MonotonicMs;
-  /** ms between attempts; if left out they grow, as {@link pauseBefore} says. */
+  /** ms between attempts; by default they grow, see {@link pauseBefore}. */
   readonly pause?: number;
 }
 
-/** A request whose caller waits for the first attempts only. */
+/** A request whose caller waits only for the first attempts. */
 export interface RetriedRequest<T, R> extends RepeatedRequest<T> {
-  /** What the caller is told: of a reply, or of none in time. */
+  /** The caller's result: for a reply, or for none in time. */
   resultOf(reply: T | undefined): R;
 }
 
-/** Exponential pause before try number `attempt` (from 0), with jitter so that many processes spread out. */
+/** Exponential pause before attempt number `attempt` (from 0), with jitter so that many processes spread out. */
 export function pauseBefore(attempt: number): number {
   const ceiling = Math.min(FIRST_PAUSE * 2 ** attempt, LONGEST_PAUSE);
   return ceiling / 2 + Math.random() * (ceiling / 2);
 }
 
 /**
- * Requests that must get through, such as a release whose reply was lost (P33): tried again in the background until
- * they succeed, their time is over, or it is stopped.
+ * Requests that must succeed, such as a release whose reply was lost (P33): retried in the background until they
+ * succeed, their time has passed, or retries are stopped.
  */
 export class BackgroundRetry {
   private readonly running = new Set<Promise<unknown>>();
-  /** End the pauses between attempts. */
+  /** They end the pauses between attempts. */
   private readonly pauses = new Set<() => void>();
-  /** End the waits of callers. A store that is back does not end them, since a reply is about to come. */
+  /** They end the waits of callers. A store that is back does not end them, since a reply is about to arrive. */
   private readonly waits = new Set<() => void>();
   private readonly context = new DetachedContext();
   private stopped = false;
-  /** First attempts under way; counted, since nearly all of them succeed. */
+  /** Pending first attempts; counted, since nearly all of them succeed. */
   private first = 0;
   private onFirstsDone: (() => void) | undefined;
   /** How often `retryNow` was called. */
@@ -56,8 +56,8 @@ export class BackgroundRetry {
   ) {}
 
   /**
-   * Resolves with what came of the first attempt, or of one shortly after; if there was no reply, further attempts go
-   * on in the background.
+   * Resolves with the result of the first attempt, or of one shortly after; if there was no reply, further attempts
+   * continue in the background.
    */
   run<T, R>(request: RetriedRequest<T, R>): Deferred<R> {
     const result = new Deferred<R>();
@@ -72,7 +72,7 @@ export class BackgroundRetry {
         replied(reply);
       },
       (error) => {
-        // It may outlast the request that it was for.
+        // It may outlast the request it was for.
         const repeated = this.context.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
         this.firstDone();
         void this.withinCallerWait(repeated).then(replied);
@@ -81,7 +81,7 @@ export class BackgroundRetry {
     return result;
   }
 
-  /** Resolves with the reply, however many attempts it takes; with undefined if there is none before they end. */
+  /** Resolves with the reply, however many attempts it takes; with undefined if retries end without one. */
   complete<T>(request: RepeatedRequest<T>): Promise<T | undefined> {
     return this.track(
       new Promise<T | undefined>((resolve) => {
@@ -97,7 +97,7 @@ export class BackgroundRetry {
     return this.track(this.repeat(request, false));
   }
 
-  /** Resolves when no request is under way for the first time. */
+  /** Resolves when no first attempt is pending. */
   async firstsDone(): Promise<void> {
     while (this.first > 0) {
       await new Promise<void>((resolve) => {
@@ -106,7 +106,7 @@ export class BackgroundRetry {
     }
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when nothing is pending. */
   async idle(): Promise<void> {
     while (this.first > 0 || this.running.size > 0) {
       await Promise.allSettled(this.running);
@@ -114,7 +114,7 @@ export class BackgroundRetry {
     }
   }
 
-  /** Ends all pauses at once: the store can be reached again. */
+  /** Ends all pauses at once: the store is reachable again. */
   retryNow(): void {
     this.resumptions += 1;
     if (this.pauses.size === 0) return;
@@ -123,7 +123,7 @@ export class BackgroundRetry {
     });
   }
 
-  /** Tries what is between two attempts once more, and nothing after that. Answers whether there was any. */
+  /** Repeats pausing requests once more, and nothing after that. Returns whether there were any. */
   stop(): boolean {
     const isAnyLeft = this.pauses.size > 0;
     this.retryNow();
@@ -132,7 +132,7 @@ export class BackgroundRetry {
     return isAnyLeft;
   }
 
-  /** Counts work among what `idle` waits for. */
+  /** Makes `idle` wait for the work. */
   track<T>(work: Promise<T>): Promise<T> {
     this.running.add(work);
     const done = (): void => {
@@ -142,7 +142,7 @@ export class BackgroundRetry {
     return work;
   }
 
-  /** Calls back after a pause between attempts, or when the store is back. The function that it answers ends the pause. */
+  /** Calls back after a pause between attempts, or when the store is back. Returns a function that ends the pause. */
   callAfter(ms: number, done: () => void, among = this.pauses): () => void {
     const wake = (): void => {
       this.timers.clear(timer);
@@ -155,7 +155,7 @@ export class BackgroundRetry {
     return wake;
   }
 
-  /** A store of the user's may throw instead of reject. */
+  /** A custom store may throw instead of reject. */
   private attempt<T>(request: RepeatedRequest<T>, inDoubt: boolean): PromiseLike<T> {
     try {
       return request.attempt(inDoubt);
@@ -185,7 +185,7 @@ export class BackgroundRetry {
         whenReplied(this.attempt(request, inDoubt), resolve, (error) => {
           inDoubt ||= this.isInDoubt(error);
           failures += 1;
-          // It was sent before the store could be reached again.
+          // It was sent before the store was reachable again.
           if (resumptions !== this.resumptions) tryAgain();
           else pause();
         });
@@ -202,7 +202,7 @@ export class BackgroundRetry {
     return this.stopped || this.clock.monotonic() >= until;
   }
 
-  /** What `work` brings within the time that a caller waits. */
+  /** The result of `work` within the time that a caller waits. */
   private async withinCallerWait<T>(work: Promise<T>): Promise<T | undefined> {
     const timeout = new Promise<undefined>((resolve) => {
       this.callAfter(

@@ -1,23 +1,23 @@
 /** Milliseconds of the process's monotonic clock. Never compare them with wall-clock times. */
 export type MonotonicMs = number & { readonly __brand: 'monotonic' };
 
-/** Milliseconds since the epoch, for people. Never used to decide whether a lock is held. */
+/** Milliseconds since the epoch, for display. Never used to decide whether a lock is held. */
 export type WallClockMs = number & { readonly __brand: 'wall-clock' };
 
-/** Where the engine reads the time, and has itself called back. */
+/** The engine's source of time and timers. */
 export interface LockClock {
-  /** Never goes back. What leases and waits are measured by. */
+  /** Never goes back. Leases and waits are measured by it. */
   monotonic(): MonotonicMs;
   wall(): WallClockMs;
-  /** Those of the process if left out. */
+  /** If omitted, those of the process. */
   readonly timers?: LockTimers | undefined;
 }
 
 /** Timers that follow a {@link LockClock}. */
 export interface LockTimers {
   /**
-   * Calls back once, in so many whole ms (0 … 2 147 483 647), and not before `set` has returned. Answers what `clear`
-   * takes.
+   * Calls back once, after this many whole ms (0 … 2 147 483 647), and not before `set` has returned. Returns the
+   * argument of `clear`.
    */
   set(callback: () => void, ms: number, keepsProcessAlive: boolean): unknown;
   clear(timer: unknown): void;
@@ -29,7 +29,7 @@ export type SuspendSafeMs = number & { readonly __brand: 'cautious' };
 /** The engine's only source of time. */
 export type Clock = LockClock;
 
-// Looked up at each call, and not imported: fake timers of a test replace what is global.
+// Looked up at each call, and not imported: fake timers of a test replace the globals.
 export const systemClock: Clock = {
   monotonic: () => performance.now() as MonotonicMs,
   wall: () => Date.now() as WallClockMs,
@@ -46,11 +46,11 @@ export const systemTimers: LockTimers = {
   },
 };
 
-/** The longest time that timers of Node and `PEXPIRE` both accept as meant, ms. */
+/** The longest time that timers of Node and `PEXPIRE` both accept, ms. */
 export const LONGEST_TIME = 2 ** 31 - 1;
 
 /**
- * When a lease that began no earlier than `startedAt` may no longer be relied on. One per cent and 2 ms are left for
+ * When a lease that began no earlier than `startedAt` can no longer be relied on. One per cent and 2 ms are left for
  * clocks of different speed and for the store's own rounding: the margin of the Redlock description
  * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).
  */
@@ -65,18 +65,19 @@ export function later(time: MonotonicMs, ms: number): MonotonicMs {
 /** Some systems count wall-clock time in steps of nearly 16 ms. */
 const TOLERANCE = 20;
 
-/** Older jumps matter only for requests that have been under way since. */
+/** Older jumps matter only for requests that have been pending since. */
 const JUMPS_KEPT = 16;
 
-/** A jump of the wall clock, and how far it had jumped in all by then. */
+/** A jump of the wall clock, and how far it had jumped in total by then. */
 interface Jump {
   readonly foundAt: MonotonicMs;
   readonly skipped: number;
 }
 
 /**
- * An upper bound of the time that has passed (F30). The monotonic clock stops while a machine is suspended; the wall clock goes
- * on, but can be set. So each of its jumps ahead counts as if the machine had been suspended, and a jump back counts nothing.
+ * An upper bound of the elapsed time (F30). The monotonic clock stops while a machine is suspended; the wall clock
+ * continues, but can be set. So each of its jumps ahead counts as if the machine had been suspended, and a jump back
+ * counts nothing.
  */
 export class SuspendAwareClock {
   /** By how much the wall clock is ahead of the monotonic one. */
@@ -99,7 +100,7 @@ export class SuspendAwareClock {
     return (now + this.skippedInAll) as SuspendSafeMs;
   }
 
-  /** The time, for a request that is sent next: a jump found later counts against the lease that it brings. */
+  /** The time, for a request that is sent next: a jump found later counts against the lease that it acquires. */
   sendingAt(): MonotonicMs {
     this.read();
     return this.clock.monotonic();
@@ -112,7 +113,7 @@ export class SuspendAwareClock {
     return (time + skipped) as SuspendSafeMs;
   }
 
-  /** The process may be interrupted between two readings, which must look like no jump. */
+  /** The process may be interrupted between two readings, which must not look like a jump. */
   private measure(): void {
     const before = this.clock.monotonic();
     const wall = this.clock.wall();

@@ -2,8 +2,8 @@ type OnReply<T> = (value: T) => void;
 type OnError = (error: unknown) => void;
 
 /**
- * What a request will bring. It is a promise for those who `await` it; the engine gives it its two callbacks instead,
- * and then no promise is made: with asynchronous contexts in use a promise costs more than the rest of a request.
+ * The result of a request. It is a promise for code that awaits it; the engine passes its two callbacks instead, and
+ * then no promise is created: with asynchronous contexts in use a promise costs more than the rest of a request.
  */
 export class Deferred<T> implements PromiseLike<T> {
   private onReply: OnReply<T> | undefined;
@@ -12,7 +12,7 @@ export class Deferred<T> implements PromiseLike<T> {
   private outcome: unknown;
   private made: Promise<T> | undefined;
 
-  /** For those who need one; it takes the place of the listener. */
+  /** A real promise; it takes the place of the listener. */
   get promise(): Promise<T> {
     this.made ??= new Promise<T>((resolve, reject) => {
       this.listen(resolve, reject);
@@ -53,7 +53,7 @@ export class Deferred<T> implements PromiseLike<T> {
   }
 }
 
-/** What may be awaited by several, or cost no promise. */
+/** A result that may be awaited several times, or cost no promise. */
 export type Pending<T> = Promise<T> | Deferred<T>;
 
 export function promiseOf<T>(pending: Pending<T>): Promise<T> {
@@ -64,7 +64,7 @@ export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLik
   return typeof (value as Partial<PromiseLike<T>> | null | undefined)?.then === 'function';
 }
 
-/** Tells what came of a request, whatever kind of promise a store gives; a store of the user's may give none at all. */
+/** Reports the result of a request, whatever kind of promise a store returns; a custom store may return none. */
 export function whenReplied<T>(reply: PromiseLike<T>, onReply: OnReply<T>, onError: OnError): void {
   if (reply instanceof Deferred) (reply as Deferred<T>).listen(onReply, onError);
   else Promise.resolve(reply).then(onReply, onError);

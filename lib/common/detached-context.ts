@@ -1,14 +1,14 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 
-/** The scope that the running code is in: `engine/scope.ts` gives it its meaning. Here it is known only to be left. */
+/** The scope of the running code, defined by `engine/scope.ts`. Here it is only left. */
 export const scopeStorage = new AsyncLocalStorage<unknown>();
 
 /**
- * The async context in which the module was started. Timers, sockets and promises belong to the context in which they
- * are made, and are run in it. What serves all requests must not be made in that of one of them: other requests' events
- * would be logged under its id, and what it keeps in `AsyncLocalStorage` would stay in memory for as long as a
- * connection lives. Make it where the module's parts are made. It is outside of every scope: a lock that a listener
- * acquires there would otherwise re-enter another caller's hold (B51).
+ * The async context in which the module was started. Timers, sockets and promises run in the context that created them.
+ * Parts that serve all requests must not be created in the context of one request: events of other requests would be
+ * logged under its id, and its `AsyncLocalStorage` data would stay in memory for as long as a connection lives. Create
+ * it together with the module's parts. It is outside of every scope: a lock that a listener acquires there would
+ * otherwise re-enter another caller's hold (B51).
  */
 export class DetachedContext {
   private readonly resource: AsyncResource;
@@ -17,7 +17,7 @@ export class DetachedContext {
     this.resource = scopeStorage.run(undefined, () => new AsyncResource('DistributedLock'));
   }
 
-  /** Calls `fn` without a closure for each call, since every request comes by here. */
+  /** Calls `fn` without a closure for each call, since every request passes here. */
   call<A, R, B = undefined>(fn: (argument: A, other: B) => R, argument: A, other?: B): R {
     return this.resource.runInAsyncScope(fn, undefined, argument, other);
   }

@@ -3,7 +3,7 @@ export function inMs(ms: number): string {
   return `${String(Math.round(ms))} ms`;
 }
 
-/** For people: two units at most. */
+/** For display: two units at most. */
 export function shownDuration(ms: number): string {
   if (ms === Infinity) return 'for ever';
   if (ms < 1_000) return inMs(ms);

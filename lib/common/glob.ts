@@ -1,7 +1,7 @@
 /**
- * Matches texts against a pattern in which `*` stands for any characters and `?` for one; every other character stands for
- * itself. Patterns come from people who may only look, so no pattern may take long: a failed match is retried from the
- * last `*` alone, which takes at most as many steps as pattern and text have characters, multiplied.
+ * Matches texts against a pattern in which `*` stands for any characters and `?` for one; every other character stands
+ * for itself. Patterns may come from visitors who may only view locks, so none may take long: a failed match is retried
+ * only from the last `*`, which takes at most as many steps as the lengths of pattern and text multiplied.
  */
 export class Glob {
   private readonly pattern: readonly string[];
@@ -10,7 +10,7 @@ export class Glob {
     this.pattern = Array.from(glob);
   }
 
-  /** What every match starts with. */
+  /** The beginning of every match. */
   get head(): string {
     return this.glob.split(/[*?]/, 1).join();
   }
@@ -20,7 +20,7 @@ export class Glob {
     const characters = Array.from(text);
     let at = 0;
     let position = 0;
-    /** The last `*` so far, and where the characters end that it stands for. */
+    /** The last `*` so far, and the end of the characters that it matches. */
     let star: { readonly at: number; readonly end: number } | undefined;
     while (position < characters.length) {
       const wanted = pattern[at];

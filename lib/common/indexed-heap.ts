@@ -1,6 +1,6 @@
-/** An item that knows its place in the heap, so that it can be taken out without a search. */
+/** An item that knows its index in the heap, so that it can be removed without a search. */
 export interface HeapItem {
-  /** -1 to begin with. */
+  /** Initially -1. */
   heapIndex: number;
 }
 

@@ -4,7 +4,7 @@ export interface Linked<T> {
   next: T | undefined;
 }
 
-/** First in, first out, and anybody may leave at any time. An item is in one queue at a time. */
+/** First in, first out; any item may leave at any time. An item is in one queue at a time. */
 export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
   first: T | undefined;
   size = 0;
@@ -22,7 +22,7 @@ export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
     return item.previous !== undefined || this.first === item;
   }
 
-  /** Nothing happens if the item is not in this queue (any more). */
+  /** Does nothing if the item is not in this queue. */
   leave(item: T): void {
     if (!this.has(item)) return;
     if (item.previous === undefined) this.first = item.next;
@@ -33,7 +33,7 @@ export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
     this.size -= 1;
   }
 
-  /** Empties the queue, or takes those out that fit; answers who has left. */
+  /** Empties the queue, or removes the matching items; returns the removed items. */
   leaveAll(fits: (item: T) => boolean = () => true): readonly T[] {
     const leaving = [...this].filter(fits);
     for (const item of leaving) this.leave(item);

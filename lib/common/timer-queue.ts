@@ -3,7 +3,7 @@ import { IndexedHeap, type HeapItem } from './indexed-heap.js';
 import { later, LONGEST_TIME, systemTimers, type Clock, type LockTimers, type MonotonicMs } from './clock.js';
 import { DetachedContext } from './detached-context.js';
 
-/** Something that is due at a time. `fire` is called once, when that time has come. */
+/** A callback at a given time. `fire` is called once, when that time has come. */
 export interface Timer extends HeapItem {
   dueAt: MonotonicMs;
   fire(now: MonotonicMs): void;
@@ -16,16 +16,16 @@ export class TimerQueue {
   private timer: unknown;
   private timerAt = Infinity;
   private isClosed = false;
-  /** Whether the native timer is left running though nobody waits for it. */
+  /** Whether the native timer is left running although no timer is set. */
   private isIdle = false;
-  /** What the native timer was set with: fake timers of a test may have come or gone since. */
+  /** The `setTimeout` that created the native timer: fake timers of a test may have been installed or removed since. */
   private setWith: unknown;
   private readonly context = new DetachedContext();
 
   /**
-   * @param keepsProcessAlive whether a pending timer is a reason for the process not to exit
-   * @param readsInputFirst whether timers fire after what has arrived by then was read: a reply is not late because this
-   *   process was busy
+   * @param keepsProcessAlive whether a pending timer keeps the process alive
+   * @param readsInputFirst whether timers fire after input that has arrived by then was read: a reply is not late
+   * because this process was busy
    */
   constructor(
     private readonly clock: Pick<Clock, 'monotonic' | 'timers'>,
@@ -45,7 +45,7 @@ export class TimerQueue {
     if (dueAt < this.timerAt || (this.isIdle && !this.resumes())) this.arm();
   }
 
-  /** Calls back in so many ms, unless the timer that it answers is cleared before. */
+  /** Calls back after this many ms, unless the returned timer is cleared before. */
   after(ms: number, fire: () => void): Timer {
     const timer = new CallbackTimer(fire);
     this.set(timer, later(this.clock.monotonic(), ms));
@@ -57,7 +57,7 @@ export class TimerQueue {
     if (this.queue.size === 0) this.rest();
   }
 
-  /** Drops all timers, but ends at once what waits in `within`. */
+  /** Drops all timers, but ends all waits of `within` at once. */
   close(): void {
     this.isClosed = true;
     const now = this.clock.monotonic();
@@ -89,8 +89,8 @@ export class TimerQueue {
   }
 
   /**
-   * Most waits are over soon and followed by the next one, which is due later: a native timer that is left to fire in
-   * vain costs less than one that is cleared and set for each of them. Fake timers of a test would be run for it.
+   * Most waits end shortly and are followed by the next one, which is due later: a native timer that fires in vain
+   * costs less than one that is cleared and set for each wait. Fake timers of a test would run it.
    */
   private rest(): void {
     if (this.setWith !== nativeSetTimeout || this.clock.timers !== undefined || this.timer === undefined) {
@@ -101,7 +101,7 @@ export class TimerQueue {
     if (this.keepsProcessAlive) (this.timer as NodeJS.Timeout).unref();
   }
 
-  /** Whether the native timer that was left running serves who waits now. */
+  /** Whether the native timer that was left running serves the next timer. */
   private resumes(): boolean {
     this.isIdle = false;
     if (this.setWith !== globalThis.setTimeout) return false;

@@ -2,14 +2,14 @@ import type { LockAdmin } from '../api/lock-admin.js';
 import { ProcessReport } from './process-report.js';
 import type { Overview, ProcessSnapshot, SeriesPoint } from './wire.js';
 
-/** How long all visitors get the same overview, ms. */
+/** How long all visitors receive the same overview, ms. */
 const FRESH = 2_000;
 /** Points of the plot: five minutes of overviews. */
 const MOST_POINTS = 150;
-/** The lifetime of a snapshot, ms: a greater age comes from clocks that differ. */
+/** The lifetime of a snapshot, ms: a greater age is due to different clocks. */
 const OLDEST = 15_000;
 
-/** The locks of all processes, as the page shows them. */
+/** The locks of all processes, as shown on the lock dashboard. */
 export class Dashboard {
   private reports: readonly ProcessReport[] = [];
   private series: SeriesPoint[] = [];
@@ -27,12 +27,12 @@ export class Dashboard {
     await Promise.all(this.reports.map((report) => report.stop()));
   }
 
-  /** The report of a module instance; undefined if this process has none of that name. */
+  /** The report of a module instance; undefined if this process has none with that name. */
   reportOf(instance: string | null): ProcessReport | undefined {
     return this.reports.find(({ admin }) => (admin.status().instance ?? null) === instance);
   }
 
-  /** Composed once for all visitors of two seconds. */
+  /** Composed once for all visitors within two seconds. */
   overview(): Promise<Overview> {
     const now = performance.now();
     if (this.latest === undefined || now - this.composedAt >= FRESH) {
@@ -49,7 +49,7 @@ export class Dashboard {
       if (report.board === undefined) {
         const { name } = report.admin.status().store;
         notes.add(
-          `${name} does not let processes tell each other how they are: what is shown is that of this process. Ask the store for the locks that others hold.`,
+          `${name} does not let processes publish their state: only this process is shown. List the store for the locks of other processes.`,
         );
         return;
       }
@@ -61,7 +61,7 @@ export class Dashboard {
         }
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        notes.add(`What other processes tell can't be read: ${why}. What is shown is that of this process.`);
+        notes.add(`The state of other processes can't be read: ${why}. Only this process is shown.`);
       }
     });
     await Promise.all(read);

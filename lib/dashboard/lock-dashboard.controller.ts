@@ -56,7 +56,7 @@ type RequestQuery = Readonly<Record<string, unknown>>;
 /** Header names are in lower case, as in Node. */
 type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Serves everything at one path; the query says what. */
+/** Serves everything at one path, by the query. */
 class LockDashboardController {
   private readonly lists = new SharedCalls<ShownList>(1);
   private readonly inspections = new SharedCalls<ShownLock | null>(MOST_CALLS);
@@ -94,7 +94,7 @@ class LockDashboardController {
     checkSameOrigin(headers as RequestHeaders);
     if (!this.options.allowBreak) {
       throw new ForbiddenException(
-        'Locks are not broken here. LockDashboardModule.forRoot({ allowBreak: true }) allows it.',
+        'Breaking locks is disabled. LockDashboardModule.forRoot({ allowBreak: true }) enables it.',
       );
     }
     const wanted = breakRequestOf(body);
@@ -106,7 +106,7 @@ class LockDashboardController {
     );
     if (outcome === 'free') throw new ConflictException('The lock is free already.');
     if (outcome === 'held-by-others') {
-      throw new ConflictException('The lock has another holder now. Look at it again before you break it.');
+      throw new ConflictException('The lock has another holder now. Check it again before you break it.');
     }
     this.sendJson(response, { broken: true });
   }
@@ -129,7 +129,7 @@ class LockDashboardController {
     if (answer !== undefined) return answer;
     this.host.httpAdapter.setHeader(response, 'Retry-After', RETRY_AFTER);
     throw new HttpException(
-      'The store is being asked for others, one after the other. Try again in a moment.',
+      'Too many requests of other visitors are running. Try again in a moment.',
       HttpStatus.TOO_MANY_REQUESTS,
     );
   }
@@ -148,7 +148,7 @@ class LockDashboardController {
   private list(query: RequestQuery): Promise<ShownList> | undefined {
     const instance = instanceOf(query);
     const { admin } = this.reportOf(instance);
-    // Values that are no strings, such as arrays, are rejected by `list`.
+    // `list` rejects values other than strings, such as arrays.
     const { match, cursor } = query as { readonly match?: string; readonly cursor?: string };
     const options = { match: match === '' ? undefined : match, cursor, count: LIST_COUNT };
     return this.lists.call([instance, match, cursor], () => shownList(admin, instance, options));
@@ -179,14 +179,14 @@ export function controllerAt({ path, guards }: ResolvedDashboardOptions): Type {
   return LockDashboardPage;
 }
 
-/** The controller class of one page. Its path may be set once more until Nest reads it, after it has created providers. */
+/** The controller class of one dashboard. Its path may be set until Nest reads it, after it has created providers. */
 export function controllerOf(path = ''): Type {
   class LockDashboardPage extends LockDashboardController {}
   Controller(path)(LockDashboardPage);
   return LockDashboardPage;
 }
 
-/** Stands for guards that a factory returns, when Nest has collected those of the controller. */
+/** Runs the guards that a factory returns, since Nest collects those of the controller earlier. */
 @Injectable()
 export class FactoryGuards implements CanActivate {
   constructor(@Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions) {}
@@ -201,8 +201,8 @@ export class FactoryGuards implements CanActivate {
 }
 
 /**
- * Limits the calls of visitors to the store, which share a connection with the renewals of this process. Visitors who ask
- * for the same thing at the same time share one call.
+ * Limits the store calls of visitors, which use the same connection as the renewals of this process. Concurrent
+ * identical calls of visitors are one call.
  */
 class SharedCalls<T> {
   private readonly running = new Map<string, Promise<T>>();
@@ -245,16 +245,17 @@ async function shownList(
 }
 
 /**
- * Rejects requests that another site may have caused. Browsers send `Sec-Fetch-Site`, except to pages without TLS; to those
- * they still send `Origin`. A request without both does not come from the page.
+ * Rejects cross-site requests. Browsers send `Sec-Fetch-Site`, except to pages without TLS; to those they still send
+ * `Origin`. A request without both does not come from the dashboard.
  */
 function checkSameOrigin(headers: RequestHeaders): void {
   const site = headers['sec-fetch-site'];
   const isOwn = site === undefined ? hostOf(headers['origin']) === headers['host'] : site === 'same-origin';
-  if (!isOwn) throw new ForbiddenException('Locks are broken from the page only, not from another site.');
+  if (!isOwn)
+    throw new ForbiddenException('Locks can be broken only from the dashboard, not from another site.');
   const type = headers['content-type'];
   if (typeof type !== 'string' || !/^application\/json\b/i.test(type)) {
-    throw new UnsupportedMediaTypeException('What is to be done has to be JSON.');
+    throw new UnsupportedMediaTypeException('The request body must be JSON.');
   }
 }
 
@@ -279,7 +280,7 @@ function checkHost(headers: RequestHeaders, hosts: readonly string[] | undefined
   );
 }
 
-/** Names the person behind a request, as the application or its guards know them, and the address. */
+/** The person behind a request, as known to the application or its guards, and the client's address. */
 function requesterOf(request: unknown, user: ResolvedDashboardOptions['user']): string {
   const { ip, user: fromGuards } = request as { readonly ip?: unknown; readonly user?: unknown };
   const address = typeof ip === 'string' ? ip : 'an unknown address';
@@ -302,7 +303,7 @@ function keyOf(key: unknown): string {
   try {
     return checkKey('the page', key);
   } catch {
-    throw new BadRequestException('That is no key of a lock.');
+    throw new BadRequestException('The key of a lock is required.');
   }
 }
 
@@ -313,7 +314,7 @@ function instanceOf({ instance }: RequestQuery): string | null {
 function breakRequestOf(body: unknown): BreakRequest {
   const { key, instance, token } = (body ?? {}) as Partial<Record<keyof BreakRequest, unknown>>;
   if (token !== null && !Number.isSafeInteger(token)) {
-    throw new BadRequestException('Say which hold is to be broken: { key, instance, token }.');
+    throw new BadRequestException('Name the hold to break: { key, instance, token }.');
   }
   return {
     key: keyOf(key),

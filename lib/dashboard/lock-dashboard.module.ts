@@ -40,9 +40,9 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
   ) {}
 
   /**
-   * Serves the page, unless `page` is `false`. The pages of other processes show the locks of this one, too.
+   * Serves the page, unless `page` is `false`. The pages of other processes also show the locks of this one.
    *
-   * @throws LockOptionsError for invalid options, and if neither `guards` nor `access` says who may see the page
+   * @throws LockOptionsError for invalid options, and if neither `guards` nor `access` sets who may see the page
    */
   static forRoot(options: LockDashboardOptions): DynamicModule {
     const resolved = resolveDashboardOptions(options);
@@ -55,8 +55,8 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
   }
 
   /**
-   * Serves the page with options, its path included, from a factory, a class (method `create`) or an existing provider. Guards
-   * are injected into the factory, which returns them.
+   * Serves the page with options, including its path, from a factory, a class (method `create`) or an existing
+   * provider. Guards are injected into the factory, which returns them.
    */
   static forRootAsync(options: LockDashboardAsyncOptions): DynamicModule {
     checkAsyncOptions('LockDashboardModule.forRootAsync()', options);

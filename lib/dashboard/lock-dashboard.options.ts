@@ -2,11 +2,11 @@ import type { CanActivate, ConfigurableModuleAsyncOptions, ModuleMetadata, Type 
 import { LockOptionsError } from '../model/lock.errors.js';
 import { check, checkNames, checkObject, shown } from '../model/option-checks.js';
 
-/** Options of `LockDashboardModule.forRoot`. Either `guards` or `access` is required, but for `page: false`. */
+/** Options of `LockDashboardModule.forRoot`. Either `guards` or `access` is required, except with `page: false`. */
 export interface LockDashboardOptions {
   /**
-   * Whether this process serves the page. The pages of other processes show its locks in either case. `false` is for
-   * processes without HTTP or out of reach.
+   * Whether this process serves the page. The pages of other processes show its locks in either case. Set `false` in
+   * processes that have no HTTP or are unreachable for browsers.
    *
    * @default true
    */
@@ -22,17 +22,17 @@ export interface LockDashboardOptions {
   /** `'open'`: everyone who can reach the application may see the page, or something in front of it restricts access. */
   readonly access?: 'open' | undefined;
   /**
-   * The hosts under which browsers open the page, such as `'ops.example.com'` or `'localhost:3000'`; without a port, any
-   * port matches. Requests for other hosts are rejected. This prevents DNS rebinding: another site can resolve its own name
-   * to the address of this application, and is then the same origin for a browser inside your network. Required for
-   * `access: 'open'` with `allowBreak`, and advisable with guards that check only the client's address. Behind a proxy, list
-   * the hosts that the proxy passes on.
+   * The hosts under which browsers open the page, such as `'ops.example.com'` or `'localhost:3000'`; without a port,
+   * any port matches. Requests for other hosts are rejected. This prevents DNS rebinding: another site can resolve its
+   * own name to the address of this application, and is then the same origin for a browser inside your network.
+   * Required for `access: 'open'` with `allowBreak`, and advisable with guards that check only the client's address.
+   * Behind a proxy, list the hosts that the proxy passes on.
    *
    * @default any host
    */
   readonly hosts?: readonly string[] | undefined;
   /**
-   * Whether everyone who may see the page may also break locks there. With `access: 'open'`, `hosts` is required, too.
+   * Whether everyone who may see the page may also break locks. With `access: 'open'`, `hosts` is required, too.
    *
    * @default false
    */
@@ -48,14 +48,14 @@ export interface LockDashboardOptions {
   readonly imports?: ModuleMetadata['imports'];
 }
 
-/** Options that a factory may return: guards are objects there, since Nest creates those of classes earlier. */
+/** Options that a factory may return: guards are objects there, since Nest creates guard classes earlier. */
 export type LockDashboardFactoryOptions = Omit<LockDashboardOptions, 'page' | 'imports' | 'guards'> & {
   /** Guards of the page, injected into the factory. A request must pass all of them. */
   readonly guards?: readonly CanActivate[] | undefined;
 };
 
 /**
- * Options of `LockDashboardModule.forRootAsync`. `page` and guards of classes can't come from a factory: import
+ * Options of `LockDashboardModule.forRootAsync`. `page` and guard classes can't come from a factory: import
  * `forRoot({ page: false })` where there is no page, and inject a guard into the factory to return it.
  */
 export type LockDashboardAsyncOptions = ConfigurableModuleAsyncOptions<LockDashboardFactoryOptions>;
@@ -72,8 +72,8 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockDashboardOptions>([
 ]);
 const WHERE = 'LockDashboardModule.forRoot()';
 const HOW =
-  "Write forRoot({ guards: [OpsGuard] }) with guards of yours that let operators pass, or forRoot({ access: 'open' }) if " +
-  'everybody who can reach the application may see it.';
+  "Write forRoot({ guards: [OpsGuard] }) with your own guards for operators, or forRoot({ access: 'open' }) if " +
+  'everyone who can reach the application may see it.';
 
 /** @throws LockOptionsError for invalid options */
 export function resolveDashboardOptions(options: LockDashboardOptions | undefined): ResolvedDashboardOptions {
@@ -94,7 +94,7 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
   check(
     guards.length === 0 || access === undefined,
     WHERE,
-    "access: 'open' is for a page without guards; leave out one of both",
+    "access: 'open' is for a page without guards; leave out one of them",
     access,
   );
   check(typeof allowBreak === 'boolean', WHERE, 'allowBreak must be true or false', allowBreak);
@@ -152,7 +152,7 @@ export function resolveFactoryOptions(options: LockDashboardFactoryOptions): Res
 
 function unguarded(): LockOptionsError {
   return new LockOptionsError(
-    `${WHERE}: it is not set who may see the page, which shows keys, labels and hosts. ${HOW}`,
+    `${WHERE}: set who may see the page, which shows keys, labels and hosts. ${HOW}`,
   );
 }
 

@@ -16,7 +16,7 @@ const MOST_EVENTS = 200;
 /** Publishes snapshots of one module instance of this process to the pages of all processes. */
 export class ProcessReport {
   private readonly events: RecentEvents;
-  /** Passes snapshots from process to process; undefined if the store has no way to. */
+  /** Passes snapshots from process to process; undefined if the store has no board. */
   readonly board: LockBoard | undefined;
   private timer: NodeJS.Timeout | undefined;
   /** Until when a visitor of this process's page counts as present, ms of the monotonic clock. */
@@ -151,7 +151,7 @@ class RecentEvents {
     this.events = [];
   }
 
-  /** The newest first. */
+  /** Newest first. */
   list(): readonly ShownEvent[] {
     return [...this.events].reverse();
   }

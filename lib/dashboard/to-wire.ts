@@ -5,10 +5,13 @@ import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-
 import type { LockEvent } from '../model/lock.events.js';
 import type { BusyKey, ProcessSnapshot, ShownEvent, ShownHealth, ShownLock, ShownUse } from './wire.js';
 
-/** How many holds a snapshot contains at most. */
+/** The most holds in a snapshot. */
 const MOST_HOLDS = 500;
 const MOST_BUSY = 100;
-/** Longest text of a snapshot, bytes: every reader gets those of all processes, and stores limit the size of a value. */
+/**
+ * Longest text of a snapshot, bytes: every reader receives those of all processes, and stores limit the size of a
+ * value.
+ */
 const LONGEST_TEXT = 400_000;
 
 /** The current state of a module instance of this process. Sends no request. */
@@ -40,7 +43,7 @@ export function snapshotOf(admin: LockAdmin, recent: readonly ShownEvent[]): Pro
   };
 }
 
-/** The text to publish. With very long keys and labels it contains less. */
+/** The text to publish, shortened if keys and labels are very long. */
 export function textOf(snapshot: ProcessSnapshot): string {
   const { held, busiest, lost, recent } = snapshot;
   for (let most = MOST_HOLDS; ; most = Math.floor(most / 2)) {

@@ -1,7 +1,7 @@
 /**
- * The JSON that the page receives, and that processes publish for each other. Imports nothing, since it is part of the
- * browser bundle, too. `at` and `since` are ms since the epoch by the clock of the process that reports them; durations are
- * ms. `null` stands for an unlimited number, such as a lease without end, and for missing values.
+ * The JSON that the page receives, and that processes publish for each other. Imports nothing, since it is also part of
+ * the browser bundle. `at` and `since` are ms since the epoch by the clock of the process that reports them; durations
+ * are ms. `null` stands for an unlimited number, such as a lease without end, and for missing values.
  */
 
 /** The lock of a hold or a loss. */
@@ -20,7 +20,7 @@ export interface ShownHold extends ShownUse {
   readonly token: number;
   readonly since: number;
   readonly heldFor: number;
-  /** How long it is still held for certain, without a renewal. */
+  /** How long it is certainly held, without a renewal. */
   readonly remaining: number;
   /** Why the last renewal failed. */
   readonly renewalError: string | null;
@@ -52,7 +52,7 @@ export interface ShownEvent {
   readonly at: number;
   readonly label: string | null;
   readonly token: number | null;
-  /** How long the lock was waited for or held; `null` if the event does not say. */
+  /** How long the lock was waited for or held; `null` if the event has no duration. */
   readonly lasted: number | null;
   /** Who broke the lock, why it was lost, or why its renewal failed. */
   readonly detail: string | null;
@@ -85,13 +85,13 @@ export interface ProcessSnapshot {
   readonly pid: number;
   readonly at: number;
   readonly health: ShownHealth;
-  /** The oldest first; truncated if there are very many. */
+  /** Oldest first; truncated if there are very many. */
   readonly held: readonly ShownHold[];
-  /** Sorted by `total`, the largest first. */
+  /** Sorted by `total`, largest first. */
   readonly busiest: readonly BusyKey[];
-  /** The newest first. */
+  /** Newest first. */
   readonly lost: readonly ShownLoss[];
-  /** The newest first. */
+  /** Newest first. */
   readonly recent: readonly ShownEvent[];
 }
 
@@ -151,7 +151,7 @@ export interface ShownLock extends LockAddress {
   readonly limit: number | null;
   /** Of a semaphore; `null` for other locks. */
   readonly permits: { readonly held: number; readonly free: number } | null;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly holders: readonly ShownHolder[];
   readonly waiting: number;
   /** In the order of the queue. */

@@ -7,14 +7,14 @@ import { onePerProcess } from '../nest/module/one-per-process.js';
 /** When locks count as unhealthy. All times are ms: 0 … 2 147 483 647, or `Infinity` for never. */
 export interface LockHealthThresholds {
   /**
-   * `down` when the store has not answered for this long, or has granted no lock for this long although calls wanted one.
-   * 0 reports `down` at once.
+   * `down` when the store has not replied for this long, or has granted no lock for this long although calls requested
+   * one. 0 reports `down` at once.
    *
    * @default 5_000
    */
   readonly unreachableFor?: number | undefined;
   /**
-   * How long this check waits for the store to answer its probe, 1 … 2 147 483 647 ms. A later answer counts as none.
+   * How long this check waits for the store to reply to its probe, 1 … 2 147 483 647 ms. A later reply does not count.
    *
    * @default 1_000
    */
@@ -48,12 +48,12 @@ export interface LockHealthThresholds {
 }
 
 /**
- * Thresholds for all calls of `isHealthy` that do not give their own. `degradedStatus` and `elections` go into the call, since
- * the type of its result follows from them.
+ * Thresholds for all calls of `isHealthy` that do not set their own. `degradedStatus` and `elections` belong to the
+ * call, since they determine the type of its result.
  */
 export type LockHealthDefaults = Omit<LockHealthThresholds, 'degradedStatus' | 'elections'>;
 
-/** What the health check reads of a `LeaderElection`. */
+/** The properties of a `LeaderElection` that the health check reads. */
 export interface ReportedElection {
   readonly name: string;
   readonly isLeader: boolean;
@@ -66,7 +66,7 @@ export interface LockHealth<Status extends string = 'up' | 'degraded' | 'down'> 
   readonly reasons: readonly string[];
   /** Which store keeps the locks. */
   readonly store: string;
-  /** Whether the store answered the probe. */
+  /** Whether the store replied to the probe. */
   readonly reachable: boolean;
   /** Whether locks are held in this process only (`onUnavailable: 'local'`). */
   readonly local: boolean;
@@ -100,7 +100,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
 @onePerProcess('LockHealthIndicator')
 @Injectable()
 export class LockHealthIndicator {
-  /** When the first of the unanswered probes was sent, ms since the epoch; undefined after an answer. */
+  /** When the first of the unanswered probes was sent, ms since the epoch; undefined after a reply. */
   private silentSince: number | undefined;
 
   /** @param defaults for calls of `isHealthy` without a threshold */
@@ -110,11 +110,11 @@ export class LockHealthIndicator {
   ) {}
 
   /**
-   * Sends one probe to the store. Reports `down` when the store has been unreachable for too long (for a quorum: when it
-   * has no majority), when it has answered but granted no lock for too long, and when the application shuts down. Reports
-   * degraded when locks are held in this process only, when renewals have failed for half of a lease, when holds were lost
-   * in the last five minutes, when a hold is older than `warnHeldAfter` of the module, and when a hold or a wait exceeds
-   * its threshold.
+   * Sends one probe to the store. Reports `down` when the store has been unreachable for too long (for a quorum: when
+   * it has no majority), when it has replied but granted no lock for too long, and when the application shuts down.
+   * Reports degraded when locks are held in this process only, when renewals have failed for half of a lease, when
+   * holds were lost in the last five minutes, when a hold is older than `warnHeldAfter` of the module, and when a hold
+   * or a wait exceeds its threshold.
    *
    * @param key the name of the result, such as `locks`
    * @throws LockOptionsError for invalid thresholds
@@ -151,14 +151,14 @@ export class LockHealthIndicator {
     return { [key]: health } as Record<Key, LockHealth>;
   }
 
-  /** A store that does not answer in time counts as unreachable since the first such probe was sent. */
+  /** A store that does not reply in time counts as unreachable since the first such probe was sent. */
   private async probe(timeout: number): Promise<LockStatus> {
     const sentAt = Date.now();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, timeout, undefined);
     });
-    // An answer that is too late for this check still ends the silence.
+    // A reply that is too late for this check still counts for later ones.
     const probed = this.admin.probe().then((status) => {
       if (status.store.reachable === true) this.silentSince = undefined;
       return status;
@@ -233,7 +233,7 @@ function reasonsToBeDown(
   const { reachable, failingSince } = store;
   const unreachable = now - ((reachable === false ? store.since : undefined) ?? Infinity);
   if (unreachable >= unreachableFor) {
-    return [`${store.name} has been out of reach for ${seconds(unreachable)}: ${causeOf(store)}`];
+    return [`${store.name} has been unreachable for ${seconds(unreachable)}: ${causeOf(store)}`];
   }
   const failing = now - (failingSince ?? Infinity);
   if (failing < unreachableFor) return [];
@@ -248,8 +248,8 @@ function reasonsToBeDegraded(
 ): readonly string[] {
   const { local, store, renewalsFailing, watchdogTimeout, recentLosses } = status;
   const reasons: string[] = [];
-  if (local) reasons.push(`locks are taken in this process only, since ${store.name} is out of reach`);
-  else if (store.reachable === false) reasons.push(`${store.name} did not answer: ${causeOf(store)}`);
+  if (local) reasons.push(`locks are acquired in this process only, because ${store.name} is unreachable`);
+  else if (store.reachable === false) reasons.push(`${store.name} did not reply: ${causeOf(store)}`);
   else if (store.failingSince !== undefined) reasons.push(`${store.name} grants no locks: ${causeOf(store)}`);
   if (renewalsFailing > 0) {
     const failing = held().filter((lock) => isHalfOver(lock, watchdogTimeout)).length;
@@ -277,7 +277,7 @@ function isHalfOver({ renewalError, leaseTime, remaining }: HeldLock, watchdogTi
 }
 
 function causeOf({ error, remedy }: LockStatus['store']): string {
-  const cause = error?.message ?? 'it is silent';
+  const cause = error?.message ?? 'timed out';
   return remedy === undefined ? cause : `${cause}. ${remedy}`;
 }
 

@@ -10,12 +10,12 @@ import {
   type LockHealthDefaults,
 } from './lock-health.indicator.js';
 
-/** Options that are given where the module is imported, not by a factory. */
+/** Options that belong to the import of the module, not to the factory. */
 export interface LockHealthModuleExtras {
   /**
    * The `name` of the `DistributedLockModule` to report.
    *
-   * @default the module without a name
+   * @default the unnamed module
    */
   readonly instance?: string | undefined;
 }
@@ -38,7 +38,9 @@ export class LockHealthModule {
     return withIndicator(instance, { providers: [{ provide: DEFAULTS, useValue }] });
   }
 
-  /** Takes the thresholds from a factory, a class (method `create`) or an existing provider; `instance` goes beside it. */
+  /**
+   * Takes the thresholds from a factory, a class (method `create`) or an existing provider; `instance` goes next to it.
+   */
   static forRootAsync(options: LockHealthAsyncOptions): DynamicModule {
     const where = 'LockHealthModule.forRootAsync()';
     checkAsyncOptions(where, options, ['instance']);

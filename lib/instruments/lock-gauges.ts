@@ -13,14 +13,14 @@ export interface GaugeValue {
 export class LockGauges {
   /** Kinds counted before: their series drop to 0 instead of vanishing. A process has at most 200 names. */
   private readonly seen = new Map<string, Map<string, LockKind>>();
-  /** By instance and operation, also those that were used before. */
+  /** By instance and operation, including those used before. */
   private readonly semaphores = new Map<string, Map<string, { held: number; limits: Map<string, number> }>>();
   private values: readonly GaugeValue[] | undefined;
 
   /** @param admins called at each reading */
   constructor(private readonly admins: () => readonly LockAdmin[]) {}
 
-  /** All gauges. Calls of one tick share a reading, since Prometheus collects one gauge after the other. */
+  /** All gauges. Calls of one tick use one reading, since Prometheus collects one gauge after the other. */
   read(): readonly GaugeValue[] {
     if (this.values === undefined) {
       this.values = this.admins().flatMap((admin) => this.valuesOf(admin));
@@ -79,7 +79,7 @@ export class LockGauges {
     attributes: MetricAttributes,
   ): readonly GaugeValue[] {
     const gauge = `${metric} ${attributes.instance ?? ''}`;
-    // One series exists from the start: a missing series can't be told from a missing exporter.
+    // One series exists from the start: a missing series can't be distinguished from a missing exporter.
     const kinds =
       this.seen.get(gauge) ??
       new Map<string, LockKind>([['exclusive default', { operation: 'default', mode: 'exclusive' }]]);

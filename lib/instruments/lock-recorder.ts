@@ -19,7 +19,7 @@ import { subscribeTo } from './sources.js';
 
 const LOSSES: readonly LockLostReason[] = ['expired', 'taken', 'unreachable'];
 
-/** Records what happens to the locks of this process. */
+/** Records the events of this process's locks. */
 export class LockRecorder {
   /** Bounded: a process has at most 200 names, and few values of everything else. */
   private readonly known = new Map<string, Series>();

@@ -4,7 +4,7 @@ export interface Metric {
   /** A `sum` is a gauge whose values may be added up over processes. */
   readonly kind: 'histogram' | 'counter' | 'gauge' | 'sum';
   readonly description: string;
-  /** `s` for seconds, or what is counted, such as `{hold}`. */
+  /** `s` for seconds, or the counted unit, such as `{hold}`. */
   readonly unit: string;
   readonly attributes: readonly MetricAttribute[];
 }
@@ -56,7 +56,7 @@ export const RECORDED = {
   renewalFailures: {
     name: 'distributed_lock.renewal.failures',
     kind: 'counter',
-    description: 'Renewals of leases that failed. Each is tried again until the lease is over.',
+    description: 'Failed renewals of leases. Each is retried until the lease ends.',
     unit: '{renewal}',
     attributes: LOCK_ATTRIBUTES,
   },
@@ -88,7 +88,7 @@ export const OBSERVED = {
   permitsLimit: {
     name: 'distributed_lock.permits.limit',
     kind: 'gauge',
-    description: 'Permits that the semaphores have which this process holds or waits for.',
+    description: 'Permits in total of the semaphores that this process holds or waits for.',
     unit: '{permit}',
     attributes: PERMIT_ATTRIBUTES,
   },
@@ -102,21 +102,21 @@ export const OBSERVED = {
   oldestWait: {
     name: 'distributed_lock.wait.oldest',
     kind: 'gauge',
-    description: 'For how long the call has waited that has waited longest; 0 if none waits.',
+    description: 'How long the longest-waiting call has waited; 0 if none waits.',
     unit: 's',
     attributes: ['instance'],
   },
   leaseMargin: {
     name: 'distributed_lock.lease.margin.min',
     kind: 'gauge',
-    description: 'What is left of the lease of which least is left, of those that the watchdog renews.',
+    description: 'Shortest remaining lease among those that the watchdog renews.',
     unit: 's',
     attributes: ['instance'],
   },
   local: {
     name: 'distributed_lock.local',
     kind: 'gauge',
-    description: '1 while locks are taken in this process only since the store is out of reach, else 0.',
+    description: '1 while locks are acquired in this process only because the store is unreachable, else 0.',
     unit: '1',
     attributes: ['instance'],
   },
@@ -128,7 +128,7 @@ export type ObservedMetric = keyof typeof OBSERVED;
 /** Records a value of one series: observes it in a histogram, adds it to a counter. */
 export type Series = (value: number) => void;
 
-/** What keeps histograms and counters. */
+/** Stores histograms and counters. */
 export interface MetricRegistry {
   series(metric: RecordedMetric, attributes: MetricAttributes): Series;
 }

@@ -30,7 +30,7 @@ export interface LeaderElectionOptions {
   /**
    * The `name` of the `DistributedLockModule` whose store elects the leader.
    *
-   * @default the module without a name
+   * @default the unnamed module
    */
   readonly instance?: string | undefined;
   /**
@@ -40,21 +40,21 @@ export interface LeaderElectionOptions {
    */
   readonly key?: string | undefined;
   /**
-   * How long the lock of a leader that crashed stays held, 300 … 2 147 483 647 ms; on etcd and ZooKeeper up to 1.5 times as
-   * long, in whole seconds. The election then has a session, with connections, of its own.
+   * How long the lock of a leader that crashed stays held, 300 … 2 147 483 647 ms; on etcd and ZooKeeper up to 1.5
+   * times as long, in whole seconds. The election then has its own session and connections.
    *
-   * @default that of the module, without a session of its own
+   * @default that of the module, without a separate session
    */
   readonly watchdogTimeout?: number | undefined;
   /**
-   * Shown beside the lock of the leader, 1 … 200 characters.
+   * Shown with the lock of the leader, 1 … 200 characters.
    *
    * @default `leader of` and the name of the election
    */
   readonly label?: string | undefined;
 }
 
-/** Options that a factory may return. `instance` goes beside it. */
+/** Options that a factory may return. `instance` goes next to it. */
 type LeaderElectionFactoryOptions = Omit<LeaderElectionOptions, 'instance'>;
 
 /** Options of `LeaderElectionModule.forFeatureAsync`. */
@@ -95,7 +95,7 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
     });
     const logger = new Logger('LeaderElection');
     let locks = service;
-    // Locks of this process only would elect a leader in each.
+    // Locks of this process only would elect a leader in each process.
     if (watchdogTimeout !== undefined || given.onUnavailable === 'local') {
       const engine = new LockEngine(
         options.store,
@@ -121,7 +121,7 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
       [...this.shutdownTimeouts].map(async ([election, shutdownTimeout]) => {
         let timer: NodeJS.Timeout | undefined;
         const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, shutdownTimeout)));
-        // Work that does not end keeps the lock until its lease is over (B60).
+        // Work that does not end keeps the lock until its lease ends (B60).
         await Promise.race([election.stop(), late]);
         clearTimeout(timer);
       }),
@@ -184,7 +184,7 @@ export class LeaderElectionModule {
     return withElection(name, options.instance, { providers: [{ provide: OPTIONS, useValue }] });
   }
 
-  /** Takes the options from a factory, a class (method `create`) or an existing provider; `instance` goes beside it. */
+  /** Takes the options from a factory, a class (method `create`) or an existing provider; `instance` goes next to it. */
   static forFeatureAsync(name: string, options: LeaderElectionAsyncOptions): DynamicModule {
     const where = 'LeaderElectionModule.forFeatureAsync()';
     checkAsyncOptions(where, options, ['instance']);

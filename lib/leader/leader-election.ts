@@ -6,9 +6,9 @@ import { LockClosedError, LockLostError, type LockLostReason } from '../model/lo
 import type { LockOptions } from '../model/lock.options.js';
 
 /**
- * Why leadership ended. `resigned`: `resign()` was called. `closed`: the application shuts down. The others are the reasons
- * of a lost lock: `expired`, its lease was not renewed in time; `taken`, an operator broke the lock; `unreachable`, the
- * store could not be reached until the lease was over.
+ * Why leadership ended. `resigned`: `resign()` was called. `closed`: the application shuts down. The others are the
+ * reasons of a lost lock: `expired`, its lease was not renewed in time; `taken`, an operator broke the lock;
+ * `unreachable`, the store was unreachable until the lease ended.
  */
 export type RevocationReason = LockLostReason | 'resigned' | 'closed';
 
@@ -63,14 +63,16 @@ export interface ElectionLog {
 const PAUSES = [500, 1_000, 2_000, 5_000] as const;
 
 /**
- * Elects one leader among the processes that take part in the election of this name. The leader holds a lock that the watchdog
- * renews; the other candidates wait in its queue in strict order, so the next one leads as soon as the lock is free.
+ * Elects one leader among the processes that take part in the election of this name. The leader holds a lock that the
+ * watchdog renews; the other candidates wait in its queue in strict order, so the next one leads as soon as the lock is
+ * free.
  *
- * By its own clock a leader is revoked before the store can elect another one. Work that has begun does not stop by itself,
- * though: check `signal` or `isLeader` before each step, and let the resource that it writes to compare the `token`.
+ * A leader is revoked by its own clock before the store can elect another one. Running work does not stop
+ * automatically, though: check `signal` or `isLeader` before each step, and let the resource that it writes to compare
+ * the `token`.
  */
 export class LeaderElection {
-  /** `elected` and `revoked` of this process. A subscriber that comes during a leadership gets its `elected` event first. */
+  /** `elected` and `revoked` of this process. A new subscriber during a leadership receives its `elected` event first. */
   readonly leadership$: Observable<LeadershipEvent>;
   private readonly listeners = new Set<(event: LeadershipEvent | undefined) => void>();
   private readonly handlers: Readonly<Record<LeadershipEvent['type'], ElectionHandler[]>> = {
@@ -115,9 +117,10 @@ export class LeaderElection {
   }
 
   /**
-   * Ends the leadership of this process, if it is the leader: aborts its `signal`, waits for the methods under `@OnElected` and
-   * `@OnRevoked`, and releases the lock for the next candidate. This process then queues behind the others, and leads again
-   * at once if there are none. A method under `@OnElected` must not await it, since it waits for that method.
+   * Ends the leadership of this process, if it is the leader: aborts its `signal`, waits for the methods under
+   * `@OnElected` and `@OnRevoked`, and releases the lock for the next candidate. This process then queues behind the
+   * others, and leads again at once if there are none. A method under `@OnElected` must not await it, since it waits
+   * for that method.
    */
   async resign(): Promise<void> {
     await this.current?.end('resigned');
@@ -128,7 +131,7 @@ export class LeaderElection {
     this.handlers[event].push(handler);
   }
 
-  /** Makes this process a candidate; once. */
+  /** Makes this process a candidate; only once. */
   start(): void {
     this.running ??= this.run();
   }

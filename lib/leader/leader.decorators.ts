@@ -12,7 +12,7 @@ export function getLeaderElectionToken(name: string): string {
   return `LeaderElection: import LeaderElectionModule.forFeature('${name}')`;
 }
 
-/** Injects the `LeaderElection` of that name. */
+/** Injects the `LeaderElection` with this name. */
 export function InjectLeaderElection(name: string): PropertyDecorator & ParameterDecorator {
   return Inject(getLeaderElectionToken(name));
 }
@@ -33,8 +33,9 @@ type MethodOf<Argument> = <Method extends (argument: Argument) => unknown>(
 ) => void;
 
 /**
- * Calls the method each time this process becomes the leader. It may run for as long as the process leads; it has to end when
- * the `signal` of its argument is aborted, since the next leader waits for that after `resign()` and at shutdown.
+ * Calls the method each time this process becomes the leader. It may run for as long as the process leads; it has to
+ * end when the `signal` of its argument is aborted, since the next leader waits for that after `resign()` and at
+ * shutdown.
  */
 export function OnElected(election: string): MethodOf<Leadership> {
   return record<Leadership>(election, 'elected');
@@ -53,7 +54,7 @@ function record<Argument>(election: string, event: ElectionMethod['event']): Met
   };
 }
 
-/** The methods of an object that elections call, inherited ones included; an overridden one once. */
+/** The methods of an object that elections call, including inherited ones; an overridden one once. */
 export function electionMethodsOf(object: object): readonly ElectionMethod[] {
   const found = new Map<string, ElectionMethod>();
   for (

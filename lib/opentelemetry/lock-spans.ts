@@ -108,7 +108,7 @@ export class LockSpans {
     };
   }
 
-  /** Leaves out the messages of lock errors, which contain keys, unless keys are recorded. */
+  /** Omits the messages of lock errors, which contain keys, unless keys are recorded. */
   private fail(span: Span, error: unknown): void {
     if (error instanceof Error) span.setAttribute('error.type', error.name);
     if (error instanceof LockError && !this.recordKeys) {

@@ -36,7 +36,7 @@ export class LockCollectors implements MetricRegistry {
       if (this.registry.getSingleMetric(name) === undefined) continue;
       throw new LockOptionsError(
         `LockPrometheusModule: the registry has a metric ${name} already. Import the module once, into the root module, ` +
-          'or give each application of the process a registry of its own: forRoot({ register: new Registry() }).',
+          'or give each application of the process its own registry: forRoot({ register: new Registry() }).',
       );
     }
     for (const [key, metric] of Object.entries(RECORDED) as [RecordedMetric, Metric][]) {

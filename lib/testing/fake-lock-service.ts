@@ -9,7 +9,7 @@ import { NO_LOG, SETTINGS, TestLockStore, type TestLockStoreOptions } from './te
 /** Default of `waitTime`, ms: the same as that of the module. */
 const WAIT_TIME = 5_000;
 
-/** Methods whose calls are recorded, and otherwise are as in the real service. */
+/** Methods whose calls are recorded; otherwise they are those of the real service. */
 const PASSED_ON = ['isLocked', 'current', 'assertHeld'] as const;
 
 type Methods = Readonly<Record<(typeof PASSED_ON)[number], (...args: never[]) => unknown>>;
@@ -17,7 +17,7 @@ type Methods = Readonly<Record<(typeof PASSED_ON)[number], (...args: never[]) =>
 /** The methods of `LockService`, whose calls are recorded. */
 export type RecordedMethod = 'withLock' | 'acquire' | 'tryAcquire' | (typeof PASSED_ON)[number];
 
-/** One call of a method of {@link FakeLockService}. Arguments that were not given are left out. */
+/** One call of a method of {@link FakeLockService}. Omitted arguments are missing. */
 export interface LockCall {
   readonly method: RecordedMethod;
   readonly key?: LockKey;
@@ -45,7 +45,7 @@ export class FakeLockService extends LockService {
     this.admin = new LockAdmin(engine);
   }
 
-  /** The calls so far, the oldest first. */
+  /** The calls so far, oldest first. */
   get calls(): readonly LockCall[] {
     return this.recorded;
   }

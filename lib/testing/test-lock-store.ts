@@ -151,7 +151,7 @@ function queuedEvent(key: string): string {
   return `queued ${key}`;
 }
 
-/** A session of the application under test. Fails where the test asks for it. */
+/** A session of the application under test. Fails on the requests that the test selects. */
 class TestLockSession extends ForwardingSession {
   constructor(
     private readonly session: MemorySession,
@@ -202,7 +202,7 @@ class TestLockSession extends ForwardingSession {
   }
 }
 
-/** Not retryable, so that a call fails at once instead of when its `waitTime` is over. */
+/** Not retryable, so that a call fails at once instead of when its `waitTime` ends. */
 function unavailable(): LockStoreError {
   return new LockStoreError('the test has made the store unavailable', {
     inDoubt: false,

@@ -193,7 +193,7 @@ end
 -- now.
 local function remove_holder(lock, owner, now)
   local mine = redis.pcall('HGET', lock, owner)
-  -- pcall: a value of another type at the lock's name is no hold, and must not fail the other locks.
+  -- pcall: a value of another type at the lock's name is not a hold, and must not fail the other locks.
   if type(mine) ~= 'string' then
     return false, false
   end

@@ -71,7 +71,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       expect(await axeViolations(page)).toEqual([]);
       await hold.release();
       await (await waiting).release();
-      await dialog.getByText('Nobody holds this lock now.').waitFor();
+      await dialog.getByText('This lock is free now.').waitFor();
       await dialog.getByText('released').first().waitFor();
     });
 
@@ -170,7 +170,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       const [ops, other] = [await start(true), await start()];
       await other.app.locks.acquire('stuck', { leaseTime: 600_000 });
       const page = await visit(ops);
-      await page.getByRole('button', { name: 'Ask the store for all' }).click();
+      await page.getByRole('button', { name: 'List all locks in the store' }).click();
       const row = heldTable(page).getByRole('row', { name: 'stuck' });
       await row.getByRole('button').click();
       await page.getByRole('button', { name: 'Break this lock …' }).click();
@@ -195,7 +195,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
         await other.locks.acquire('stock:pear', { leaseTime: 600_000 });
         await ops.app.locks.acquire('stock:plum', { leaseTime: 600_000 });
         const page = await visit(ops);
-        await page.getByRole('button', { name: 'Ask the store for all' }).click();
+        await page.getByRole('button', { name: 'List all locks in the store' }).click();
         const [bound, exact] = ['stock:pear', 'stock:plum'].map((name) =>
           heldTable(page).getByRole('row', { name }),
         );
@@ -217,7 +217,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       const page = await visit(ops);
       await until('the other process publishes', async () => {
         await ops.overview();
-        await page.getByRole('button', { name: 'Ask the store for all' }).click();
+        await page.getByRole('button', { name: 'List all locks in the store' }).click();
         return (await heldTable(page).count()) === 1;
       });
       await heldTable(page).getByRole('button', { name: 'stuck' }).click();
@@ -292,7 +292,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       const page = await visit(ops);
       await heldTable(page).getByRole('row', { name: 'mine' }).waitFor();
       await page.getByText('ACL SETUSER few +mget').waitFor();
-      await page.getByRole('button', { name: 'Ask the store for all' }).click();
+      await page.getByRole('button', { name: 'List all locks in the store' }).click();
       await page.getByRole('status').getByText('ACL SETUSER few +scan').waitFor();
       // The browser logs every unsuccessful response itself.
       expect(browser.complaints.splice(0)).toEqual([expect.stringContaining('503')]);
@@ -372,7 +372,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
         const headers = { 'retry-after': '0' };
         await route.fulfill({ status: 429, headers, json: { message: 'Try again.' } });
       });
-      await page.getByRole('button', { name: 'Ask the store for all' }).click();
+      await page.getByRole('button', { name: 'List all locks in the store' }).click();
       await page.getByRole('status').getByText('The store has 1 held lock.').waitFor();
       expect(refused).toBe(2);
       // Chromium logs them as errors.
@@ -393,7 +393,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       }
       const page = await visit(ops);
       await heldTable(page).waitFor();
-      await page.getByRole('button', { name: 'Ask the store for all' }).click();
+      await page.getByRole('button', { name: 'List all locks in the store' }).click();
       await page
         .getByRole('status')
         .getByText('The store has 10,000 held locks.')

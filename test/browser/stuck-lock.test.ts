@@ -73,7 +73,7 @@ whereThereIsChromium('a lock that a stopped process holds, on the page', () => {
       const wait = waits.getByRole('row', { name: key });
       await wait.waitFor({ timeout: MINUTE });
       expect(await waits.locator('.body .row').count()).toBe(1);
-      await page.getByRole('button', { name: 'Ask the store for all' }).click();
+      await page.getByRole('button', { name: 'List all locks in the store' }).click();
       await page
         .getByRole('status')
         .getByText(/^The store has 2\d held locks\.$/)

@@ -64,7 +64,7 @@ whereThereIsEtcd('the start with etcd', () => {
       const isFaulty = minor < 5 || (minor === 5 && patch < 18);
       const warnings = log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
       expect(warnings).toEqual(
-        isFaulty ? [expect.stringMatching(/faults that concern locks and are mended in 3\.5\.18/)] : [],
+        isFaulty ? [expect.stringMatching(/faults that concern locks, fixed in 3\.5\.18/)] : [],
       );
     });
 

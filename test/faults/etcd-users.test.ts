@@ -38,7 +38,7 @@ whereThereIsEtcd('users of etcd', () => {
           await locks.isLocked(key);
           return true;
         } catch (error) {
-          if (!/is not connected|did not answer/.test(String(error))) throw error;
+          if (!/is not connected|did not reply/.test(String(error))) throw error;
           return false;
         }
       });

@@ -74,7 +74,7 @@ whereThereIsPostgres('deleted data of PostgreSQL', () => {
         await scene.query(sql);
         const error = await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 1_000 }));
         expect(error).toBeInstanceOf(LockUnavailableError);
-        expect((error as Error).message).toMatch(/Run what postgresMigration\(\) gives, or set createSchema/);
+        expect((error as Error).message).toMatch(/Run the SQL of postgresMigration\(\), or set createSchema/);
         await scene.query(postgresMigration());
         if (ends) await lost;
         await held.release();

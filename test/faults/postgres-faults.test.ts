@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { OwnerId } from '../../lib/stores/port/index.js';
+import { LockCalls } from '../../lib/stores/postgres/lock-calls.js';
+import type { Call } from '../../lib/stores/postgres/request-queue.js';
 import { elapse } from '../support/until.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 import { serverFaults } from './rules/server-faults.js';
@@ -23,6 +26,54 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       expect(Number(rows[0]?.['n'])).toBe(0);
       await client.end();
       expect(await scene.leftovers()).toEqual([]);
+    });
+
+    it('no request reads a whole table, whatever the statistics: a hold costs the same beside many others', async () => {
+      const calls = new LockCalls('distributed_lock', '');
+      const client = await scene.client();
+      const run = async ({ keys, request }: Call<unknown>): Promise<void> => {
+        const { text, values } = calls.run(keys, JSON.stringify([request]));
+        await client.query(text, values);
+      };
+      const [key, limited] = [scene.key(), scene.key()];
+      const ask = (name: string, owner: string, limit: number): Promise<void> =>
+        run(
+          calls.acquire({
+            key: name,
+            owner: owner as OwnerId,
+            lease: 30_000,
+            claimLease: 2_000,
+            wait: true,
+            contended: false,
+            callers: 1,
+            tokens: 1,
+            limit,
+            permits: 1,
+            label: undefined,
+          }),
+        );
+      const release = (name: string, owner: string): Promise<void> =>
+        run(calls.release({ key: name, owner: owner as OwnerId, inDoubt: false }));
+      await client.query('BEGIN');
+      for (let round = 0; round < 8; round++) {
+        for (const [name, limit] of [
+          [key, 1],
+          [limited, 2],
+        ] as const) {
+          for (const owner of ['a:1', 'b:1', 'c:1']) await ask(name, owner, limit);
+          const { text, values } = calls.renew([{ key: name, owner: 'a:1' as OwnerId, lease: 30_000 }]);
+          await client.query(text, values);
+          for (const owner of ['a:1', 'b:1', 'c:1']) await release(name, owner);
+        }
+      }
+      const { rows } = await client.query(
+        `SELECT sum(seq_scan)::integer AS whole, sum(idx_scan)::integer AS by_index FROM pg_stat_xact_user_tables
+          WHERE schemaname = 'distributed_lock'`,
+      );
+      await client.query('ROLLBACK');
+      await client.end();
+      expect(rows[0]?.['by_index']).toBeGreaterThan(100);
+      expect(rows[0]?.['whole']).toBe(0);
     });
 
     it('a fencing token can be checked by the statement that writes', async () => {

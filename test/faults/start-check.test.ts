@@ -47,7 +47,7 @@ describe('the check at start', () => {
     const lines = app.log.matching('Locks are kept');
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(
-      /^Locks are kept in Redis at 127\.0\.0\.1:\d+ \(Redis \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client [\w-]{22}@[\w.-]+\/\d+\.$/,
+      /^Locks are kept in Redis at 127\.0\.0\.1:\d+ \((Redis|Valkey) \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client [\w-]{22}@[\w.-]+\/\d+\.$/,
     );
     expect(warningsOf(app)).toEqual([]);
     expect(await scene.client.keys('*')).toEqual([]);
@@ -79,8 +79,8 @@ describe('the check at start', () => {
     await scene.client.config('SET', 'maxmemory-policy', 'noeviction');
     expect(warningsOf(app)).toEqual([
       `Redis at 127.0.0.1:${scene.server.port} has the maxmemory-policy allkeys-lru: when its memory is full it evicts ` +
-        'keys, and with them locks that are held. Set maxmemory-policy to noeviction, or keep the locks on a server of ' +
-        'their own.',
+        'keys, including held locks. Set maxmemory-policy to noeviction, or move the locks to a separate server.',
+      'their own.',
     ]);
   });
 
@@ -160,8 +160,8 @@ describe('the check at start', () => {
       const atPrimary = await scene.app({ replicas: { min: 2 } });
       expect(atPrimary.log.matching('Locks are kept')[0]).toContain('noeviction, 1 replica)');
       expect(warningsOf(atPrimary)).toEqual([
-        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be acquired before there are as ` +
-          'many. Connect replicas, or lower replicas.min.',
+        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be acquired with fewer. ` +
+          'Connect replicas, or lower replicas.min.',
       ]);
     } finally {
       await replica.close();
@@ -198,7 +198,7 @@ describe('the check at start in a Redis Cluster', () => {
   it('logs one line when all is well', async () => {
     const app = await scene.app();
     expect(app.log.matching('Locks are kept')[0]).toMatch(
-      /^Locks are kept in Redis Cluster at [\d.:, ]+ \(3 primaries, each Redis \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client/,
+      /^Locks are kept in Redis Cluster at [\d.:, ]+ \(3 primaries, each (Redis|Valkey) \d+\.\d+\.\d+, noeviction\), prefix "lock:", as client/,
     );
     expect(warningsOf(app)).toEqual([]);
     expect((await scene.servers.keys()).filter((key) => key.includes('check'))).toEqual([]);

@@ -188,12 +188,12 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       [
         { tickTime: '1000' },
         {},
-        /stays taken for up to 4201 ms .*longer than .*\(3000 ms\)\. Set tickTime of the servers, which seems to be 1000 ms, to 400 or less .* or watchdogTimeout to 5000 or more/,
+        /stays held for up to 4201 ms .*longer than .*\(3000 ms\)\. Set tickTime of the servers, which seems to be 1000 ms, to 400 or less .* or watchdogTimeout to 5000 or more/,
       ],
       [
         {},
         { sessionTimeout: 6_000 },
-        /stays taken for up to 6300 ms .*\. Set sessionTimeout of zookeeperStore to 2301, or leave it out/,
+        /stays held for up to 6300 ms .*\. Set sessionTimeout of zookeeperStore to 2301, or leave it out/,
       ],
     ])(
       'warns when locks of a dead process stay held for longer than 1.5 times watchdogTimeout: %j, %j',

@@ -21,8 +21,8 @@ async function called(...argv: string[]): Promise<{ code: number; stdout: string
 
 describe('O25: the command line', () => {
   it.each([
-    [[], 'There is no command|The first argument has to be a command'],
-    [['redis://me:geheim@host'], 'The first argument has to be a command'],
+    [[], 'There is no command|The first argument must be a command'],
+    [['redis://me:geheim@host'], 'The first argument must be a command'],
     [['lists'], 'There is no command lists'],
     [['list'], 'Say where the locks are'],
     [['list', 'redis://me:geheim@host'], 'This command has options only'],
@@ -49,8 +49,8 @@ describe('O25: the command line', () => {
     [['break', 'k', '--token', 'x', '--redis', 'redis://h'], 'Give --token T'],
     [['break', 'k', '--token', '-1', '--redis', 'redis://h'], '--token.* ambiguous'],
     [['break', 'k', '--token=', '--redis', 'redis://h'], 'Give --token T'],
-    [['lock', 'k'], 'Say what to run'],
-    [['lock', 'k', '--'], 'Say what to run'],
+    [['lock', 'k'], 'Give a command to run'],
+    [['lock', 'k', '--'], 'Give a command to run'],
     [['lock', '--', 'true'], 'Give the KEY'],
     [['lock', 'k', '--wait', 'soon', '--', 'true'], '--wait must be a duration'],
     [['lock', 'k', '--wait', '10', '--', 'true'], '--wait must be a duration'],

@@ -5,8 +5,8 @@ import { connectionProblem } from '../../lib/stores/redis/doctor/examine-redis.j
 describe('a failed connection of doctor', () => {
   it.each([
     ['connect ECONNREFUSED 127.0.0.1:6379', 'Nothing listens'],
-    ['connect ETIMEDOUT', 'Nothing answers'],
-    ['no answer within 2000 ms', 'Nothing answers'],
+    ['connect ETIMEDOUT', 'No reply'],
+    ['no answer within 2000 ms', 'No reply'],
     ['getaddrinfo ENOTFOUND redis.invalid', 'not known here'],
     ['WRONGPASS invalid username-password pair or user is disabled.', 'neither this user nor this password'],
     ['NOAUTH Authentication required.', 'neither this user nor this password'],

@@ -26,7 +26,9 @@ describe('a password function of etcdStore', () => {
     expect(failure).toBeUndefined();
     await jest.advanceTimersByTimeAsync(1);
     await first;
-    expect(String(failure)).toContain('the password function of etcdStore gave no password within 10000 ms');
+    expect(String(failure)).toContain(
+      'the password function of etcdStore returned no password within 10000 ms',
+    );
     expect(shown).toEqual([]);
     await authentication.renew(endpoint);
     expect(shown).toEqual([{ username: 'shop', password: 's3cr3t' }]);

@@ -34,7 +34,10 @@ describe('options of postgresStore', () => {
     ],
     [{ connection: 'postgres://shop:s3cr3t@db:nan/shop' }, /could not be read. Percent-encode/],
     [{ connection: { port: 70_000 } }, /port must be a number from 1 to 65535; got 70000/],
-    [{ connection: { connect: () => undefined } }, /give the options that the client or pool was made with/],
+    [
+      { connection: { connect: () => undefined } },
+      /give the options that the client or pool was created with/,
+    ],
     [{ connection, listen: 'db:5433' }, /listen must be a URL/],
     [{ connection, schema: '' }, /schema must be the name of a schema of 1 to 63 bytes.*got ''/],
     [{ connection, schema: 'pg_locks' }, /schema must be/],

@@ -90,7 +90,7 @@ describe('the version check at the start', () => {
   ])('warns of a missing right, in the wording of the server: %s', async (refusal) => {
     const info = ['# Server', 'redis_version:7.2.4', ...usual, ''].join('\r\n');
     const { warnings } = await checkOf(serverWith(info, refusal), false);
-    expect(warnings).toEqual([expect.stringContaining('may not do everything that locks need: EVAL ')]);
+    expect(warnings).toEqual([expect.stringContaining('lacks rights that locks need: EVAL ')]);
   });
 
   it('counts replicas', async () => {

@@ -20,7 +20,7 @@ describe('the format of stored locks', () => {
     expect(refused).toThrow(UnknownFormatError);
     expect(refused).toThrow(
       'Redis at here:6379 keeps locks in format "2", written by version 3.0.0 of nestjs-distributed-lock; this version knows ' +
-        'format 1 only. Upgrade this process, or give its locks a place of their own by keyPrefix',
+        'only format 1. Upgrade this process, or separate its locks by keyPrefix',
     );
   });
 

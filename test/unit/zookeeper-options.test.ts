@@ -58,14 +58,14 @@ describe('options of zookeeperStore', () => {
     [{ hosts, path: '/zookeeper/locks' }, /not below \/zookeeper/],
     [{ hosts, sessionTimeout: 10 }, /sessionTimeout must be a number of milliseconds from 1000/],
     [{ hosts, auth: 'shop:s3cr3t' }, /auth: must be \{ user, password \}; got a string/],
-    [{ hosts, auth: { user: 'a:b', password: 's3cr3t' } }, /user must be a text without a colon/],
-    [{ hosts, auth: { user: 'shop', password: '' } }, /password must be a text that is not empty/],
+    [{ hosts, auth: { user: 'a:b', password: 's3cr3t' } }, /user must be a string without a colon/],
+    [{ hosts, auth: { user: 'shop', password: '' } }, /password must be a non-empty string/],
     [{ hosts, tls: 'yes' }, /tls: options must be an object/],
     [{ hosts: 'shop:s3cr3t@zk1' }, /each of hosts must be.*User and password go into auth; got a string/],
     [{ hosts: ['zk1', 'zk2/s3cr3t'] }, /goes into path; got a string/],
     [
       { hosts, auth: { user: 'shop:s3cr3t', password: 'x' } },
-      /user must be a text without a colon; got a string/,
+      /user must be a string without a colon; got a string/,
     ],
     [
       { hosts, tls: { ca: 's3cr3t.pem', cert: 's3cr3t.pem' } },

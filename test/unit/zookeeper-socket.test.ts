@@ -71,7 +71,7 @@ describe('a connection to a server with protocol errors', () => {
   it('ends when a reply belongs to another request, and ignores later ones', async () => {
     const { socket, ended } = await connected(answer(2).raw(STAT).frame(), answer(1).raw(STAT).frame());
     const requests = [socket.request(exists('/a')), socket.request(exists('/b'))].map(rejectionOf);
-    expect((await within(5_000, 'the end', ended)).message).toMatch(/answers another request/);
+    expect((await within(5_000, 'the end', ended)).message).toMatch(/replies to another request/);
     for (const error of await Promise.all(requests)) {
       expect(error).toBeInstanceOf(LockStoreError);
       expect(error).toMatchObject({ inDoubt: true, unreachable: true });

@@ -13,15 +13,15 @@ export const breakLock: Command = {
   summary: 'break a stuck lock, whichever process holds it',
   help: `Usage: nestjs-distributed-lock break KEY --token T [--yes]
 
-Frees a lock although it is held; whoever waits gets it. It does not stop the work of the holder, who is told
-when its process listens or renews the lock: be sure that the holder is gone, or that what it writes is checked
-by fencing tokens. Of readers and of a semaphore it ends that one hold.
+Breaks a held lock; the next waiter acquires it. This does not stop the work of the holder, which is notified
+when its process listens or renews the lock: make sure that the holder is gone, or that its writes are checked
+by fencing tokens. For read locks and semaphores, it ends only the one hold.
 
-  --token T            the token of the hold, as show and list tell it; if another one is current, nothing is
+  --token T            the token of the hold, as show and list print it; if another one is current, nothing is
                        broken. "${NO_TOKEN}" for a lock that other software holds
-  --yes                don't ask; needed where there is no terminal to ask at
+  --yes                don't ask for confirmation; required without a terminal
 
-Exit codes: 0 broken; 1 not broken: free, another token, or not confirmed; 64 usage; 69 the store can't be asked.`,
+Exit codes: 0 broken; 1 not broken: free, another token, or not confirmed; 64 usage; 69 the store is unavailable.`,
   options: { token: { type: 'string' }, yes: { type: 'boolean', short: 'y' } },
 
   async run(context) {
@@ -30,7 +30,7 @@ Exit codes: 0 broken; 1 not broken: free, another token, or not confirmed; 64 us
     const token = tokenOf(args.text('token'));
     const asks = !args.flag('yes');
     if (asks && !(isatty(0) && isatty(2))) {
-      throw new UsageError('There is no terminal to ask at: add --yes to break the lock.');
+      throw new UsageError('There is no terminal for the confirmation: add --yes to break the lock.');
     }
     return await withLocks(context, (open) => breakIt(context, open, { key, token, asks }));
   },
@@ -52,7 +52,7 @@ async function breakIt(context: CommandContext, { admin }: OpenLocks, order: Ord
   if (holder === undefined) return notHeldUnder(context, order, lock);
   const broken = { ...lock, ...holder, permits: lock.permits, holders: [holder] };
   if (asks) {
-    const question = `${heldBy(broken)}\nBreak the lock ${shown}? The holder's work goes on. [y/N] `;
+    const question = `${heldBy(broken)}\nBreak the lock ${shown}? The holder's work continues. [y/N] `;
     if (!(await confirmed(question))) return refused(context, 'declined', 'Nothing was broken.', lock);
   }
   // The confirmation took time: the store compares the hold again, in the step that breaks it.

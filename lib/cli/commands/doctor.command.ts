@@ -20,29 +20,29 @@ const LATENCY_LOOKS = 20;
 const WAKE_UP_WAIT = 5_000;
 /** A waiter polls once a second: a hand-over slower than this, ms, was not announced by a message. */
 const SLOWEST_MESSAGE = 600;
-const SLOWLY = 'Waiters that are not woken ask again once a second, so that hand-overs take up to a second.';
-/** What to do when waiters get no messages, by the name of the store. */
+const SLOWLY = 'Waiters that are not woken poll once a second, so hand-overs take up to a second.';
+/** Remedies for waiters without messages, by the name of the store. */
 const WAKE_UP_REMEDIES: readonly (readonly [RegExp, string])[] = [
   [
     /^PostgreSQL/,
-    'LISTEN needs a connection of the server itself: where a pooler lies between, give its address with postgresStore({ listen }).',
+    'LISTEN needs a direct connection to the server: behind a pooler, give the address of the server itself with postgresStore({ listen }).',
   ],
   [
     /Redis/i,
-    'Allow the user its channel and (S)SUBSCRIBE and (S)PUBLISH, and connect without a proxy that does not pass messages on.',
+    'Allow the user its channel and (S)SUBSCRIBE and (S)PUBLISH, and connect without a proxy that drops messages.',
   ],
 ];
 
 export const doctor: Command = {
-  summary: 'whether the store is fit for locks, and what to do if not',
+  summary: 'check whether the store is fit for locks, and what to do if not',
   help: `Usage: nestjs-distributed-lock doctor
 
-Looks at each Redis server with the rights that locks have there: connection, version, role, rights, eviction,
-persistence, clock and latency; takes a lock, has a second client wait for it, and gives it back, to see whether
-waiters are woken by messages (pub/sub). Other stores than Redis tell what their own check at the start finds.
-What is not well comes with its remedy. The trial lock has a key of its own; nothing else is written.
+Examines each Redis server with the rights that locks have there: connection, version, role, rights, eviction,
+persistence, clock and latency. Acquires a lock, lets a second client wait for it, and releases it, to check whether
+waiters are woken by messages (pub/sub). Other stores than Redis report the findings of their own check at start.
+Every problem comes with its remedy. The trial lock has its own key; nothing else is written.
 
-Exit codes: 0 no problem, maybe warnings; 1 a problem: locks can't be acquired or relied on, or are waited for too long;
+Exit codes: 0 no problem, maybe warnings; 1 a problem: locks can't be acquired or relied on, or waits are too long;
 64 usage.`,
   options: {},
 
@@ -125,18 +125,21 @@ async function tryLock(
       leaseTime: TRIAL_LEASE,
       label: 'doctor',
     });
-    return { handle, finding: ok('lock', `taken in ${(performance.now() - startedAt).toFixed(1)} ms`) };
+    return { handle, finding: ok('lock', `acquired in ${(performance.now() - startedAt).toFixed(1)} ms`) };
   } catch (error) {
     return { finding: problem('lock', `no lock can be acquired: ${(error as Error).message}`) };
   }
 }
 
-/** Why the store grants no locks: a missing right or table, or too few replicas. The trial may have got one regardless. */
+/**
+ * Why the store grants no locks: a missing right or table, or too few replicas. The trial may have acquired one
+ * regardless.
+ */
 async function grantsFinding(admin: LockAdmin): Promise<Finding | undefined> {
   const { store } = await admin.probe();
   if (store.failingSince === undefined) return undefined;
   const { error, remedy } = store;
-  return problem('grants', [error?.message ?? 'it does not answer', remedy].filter(Boolean).join('. '));
+  return problem('grants', [error?.message ?? 'it does not reply', remedy].filter(Boolean).join('. '));
 }
 
 /** The warnings of the store's own start check, and its latency. */
@@ -161,7 +164,7 @@ async function storeFindings(
   return [
     ok('connection', description ?? 'it answers'),
     ...warned,
-    ok('latency', `${median.toFixed(1)} ms for a look at a lock, ${longest.toFixed(1)} ms at most`),
+    ok('latency', `${median.toFixed(1)} ms to inspect a lock, ${longest.toFixed(1)} ms at most`),
   ];
 }
 
@@ -178,22 +181,22 @@ async function wakeUpFinding(holder: OpenLocks, waiter: OpenLocks, held: LockHan
     const took = performance.now() - releasedAt;
     await next.release();
     const after = `${took.toFixed(1)} ms after its release`;
-    if (took < SLOWEST_MESSAGE) return ok('pub/sub', `the waiter had the lock ${after}`);
+    if (took < SLOWEST_MESSAGE) return ok('pub/sub', `the waiter acquired the lock ${after}`);
     const { name, connections = [] } = waiter.admin.status().store;
-    const text = `the waiter had the lock ${after}, and not by a message. ${SLOWLY}`;
+    const text = `the waiter acquired the lock ${after}, but not by a message. ${SLOWLY}`;
     if (hasListeningOff(name, connections)) {
-      return warning('pub/sub', `${text} So it was chosen with postgresStore({ listen: false }).`);
+      return warning('pub/sub', `${text} That is configured by postgresStore({ listen: false }).`);
     }
-    const [, remedy = 'See what keeps messages of the store from this machine.'] =
+    const [, remedy = 'Find out what keeps messages of the store from this machine.'] =
       WAKE_UP_REMEDIES.find(([store]) => store.test(name)) ?? [];
     return problem('pub/sub', `${text} ${remedy}`);
   } catch (error) {
     await held.release();
-    return problem('pub/sub', `the waiter did not get the lock: ${(error as Error).message}`);
+    return problem('pub/sub', `the waiter did not acquire the lock: ${(error as Error).message}`);
   }
 }
 
-/** Whether a PostgreSQL store has no connection for messages, because its options say so. */
+/** Whether a PostgreSQL store has no connection for messages because of its options. */
 function hasListeningOff(name: string, connections: readonly StoreConnection[]): boolean {
   return name.startsWith('PostgreSQL') && !connections.some((each) => each.name.endsWith(' messages'));
 }

@@ -7,16 +7,16 @@ import { tableOf } from '../output.js';
 const DEFAULT_LIMIT = 100;
 
 export const list: Command = {
-  summary: 'the locks that are held, the oldest hold first',
+  summary: 'list the held locks, oldest hold first',
   help: `Usage: nestjs-distributed-lock list [--match GLOB] [--limit N]
 
-Shows the locks that are held by any process, the oldest hold first. The store looks at everything that it has, a
-little at a time; locks that are taken or given back meanwhile may be missing.
+Lists the locks held by any process, oldest hold first. The store scans all its entries, a
+few at a time; locks acquired or released meanwhile may be missing.
 
-  --match GLOB         only keys that look like this: * stands for any characters, ? for one (default *)
-  --limit N            at most so many, the oldest (default ${DEFAULT_LIMIT})
+  --match GLOB         only keys that match: * stands for any characters, ? for one (default *)
+  --limit N            at most N locks, the oldest (default ${DEFAULT_LIMIT})
 
-Exit codes: 0, also when no lock is held; 64 usage; 69 the store can't be asked.`,
+Exit codes: 0, even if no lock is held; 64 usage; 69 the store is unavailable.`,
   options: { match: { type: 'string' }, limit: { type: 'string' } },
 
   async run(context) {

@@ -23,24 +23,24 @@ export const lock: Command = {
   summary: 'run a command under a lock',
   help: `Usage: nestjs-distributed-lock lock KEY [options] -- COMMAND [ARGUMENT…]
 
-Takes the lock, runs the command without a shell, and gives the lock back when it has ended. The command has the
+Acquires the lock, runs the command without a shell, and releases the lock when it has ended. The command has the
 input, outputs and environment of this process, without LOCK_REDIS_URL, and with LOCK_KEY and LOCK_TOKEN, the fencing
-token. TERM, HUP, INT, USR1 and USR2 are passed on to it. If the lock is lost, it gets TERM, and KILL if it is still
-there after a while.
+token. TERM, HUP, INT, USR1 and USR2 are passed on to it. If the lock is lost, it receives TERM, and KILL if it is
+still running after a while.
 
-  --wait DURATION          how long to wait for the lock: 0 tries once, "forever" has no limit (default 5s, or what
-                           the file of options says)
-  --limit N                at most N hold the lock at once; all who take it have to say the same
-  --shared                 as one of any number of readers
-  --hold-at-least DURATION the lock stays taken for so long, also when the command ends sooner
-  --label TEXT             what for, for whoever looks at the lock (default the name of the command)
+  --wait DURATION          how long to wait for the lock: 0 tries once, "forever" has no limit (default 5s, or as
+                           set in the configuration file)
+  --limit N                at most N holders at once; all callers of the lock must use the same limit
+  --shared                 acquire a read lock
+  --hold-at-least DURATION keep the lock at least this long, even if the command ends sooner
+  --label TEXT             the purpose, shown when the lock is inspected (default the name of the command)
   --kill-after DURATION    from TERM to KILL when the lock is lost (default 10s)
-  --pass-redis-url         leave LOCK_REDIS_URL, which may have a password, in the environment of the command
+  --pass-redis-url         keep LOCK_REDIS_URL, which may contain a password, in the environment of the command
 
 Durations are such as 500ms, 10s, 5m or 1h.
 
 Exit codes: that of the command; 128 and the number of the signal that ended it, or the wait for the lock; 64 usage;
-69 the store can't be asked; 74 the lock was lost; 75 others hold it; 126 the command can't be started; 127 there is
+69 the store is unavailable; 74 the lock was lost; 75 the lock is held; 126 the command can't be started; 127 there is
 no such command.`,
   options: {
     wait: { type: 'string' },
@@ -57,7 +57,7 @@ no such command.`,
     const { key: given, command } = splitRest(context);
     const [program, ...args] = command;
     if (program === undefined || program === '') {
-      throw new UsageError('Say what to run: nestjs-distributed-lock lock KEY -- COMMAND [ARGUMENT…].');
+      throw new UsageError('Give a command to run: nestjs-distributed-lock lock KEY -- COMMAND [ARGUMENT…].');
     }
     const key = given ?? context.args.key();
     const options = lockOptions(context.args, program);
@@ -70,7 +70,7 @@ no such command.`,
   },
 };
 
-/** A key that begins with `-` follows a `--` of its own: `lock -- -key -- command`. */
+/** A key that begins with `-` follows its own `--`: `lock -- -key -- command`. */
 function splitRest({ args, rest }: CommandContext): { key?: string; command: readonly string[] } {
   const [key, end, ...command] = rest;
   if (args.positionals.length > 0 || key === undefined || key === '' || end !== '--')
@@ -155,12 +155,12 @@ function exitCode(
   if (handle.signal.aborted || released === 'expired') {
     const message =
       `The lock "${key}" was lost before the command had ended, with exit code ${code}. ` +
-      'Others may have held it meanwhile.';
+      'Another process may have held it meanwhile.';
     output.error({ code: 'LOCK_LOST', message, exitCode: EXIT.lost });
     return EXIT.lost;
   }
   if (released === 'unknown') {
-    const why = 'the store does not answer, so the lock could not be released: it expires with its lease';
+    const why = 'the store does not reply, so the lock could not be released: it expires with its lease';
     output.notice(`nestjs-distributed-lock: ${why}`);
   }
   return code;

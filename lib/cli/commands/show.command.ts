@@ -5,13 +5,13 @@ import { printable, shellWord } from '../output.js';
 import { storeArguments } from '../store-options.js';
 
 export const show: Command = {
-  summary: 'who holds a lock, and who waits for it',
+  summary: 'show the holders and waiters of a lock',
   help: `Usage: nestjs-distributed-lock show KEY
 
-Shows who holds a lock, since when, under which token and until when, and who waits for it, in their order.
-With --json it is null for a lock that is free.
+Shows the holders of a lock, each with its start, token and lease, and the waiters in order.
+With --json, a free lock is null.
 
-Exit codes: 0 held; 1 free; 64 usage; 69 the store can't be asked.`,
+Exit codes: 0 held; 1 free; 64 usage; 69 the store is unavailable.`,
   options: {},
 
   async run(context) {

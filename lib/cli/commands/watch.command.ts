@@ -10,20 +10,20 @@ import { printable, type Output } from '../output.js';
 const SHORTEST_INTERVAL = 100;
 
 export const watch: Command = {
-  summary: 'what happens to a lock, or to all',
+  summary: 'watch the changes of a lock, or of all',
   help: `Usage: nestjs-distributed-lock watch [KEY] [--match GLOB] [--interval 1s]
 
 Writes a line for each change of a lock, or of all: held, passed to another hold, free, more or fewer waiting. It
-looks at the store once in a while, so that what comes and goes between two looks is not seen. It goes on until it
-is interrupted or nobody reads any more, also while the store can't be asked; if that is so at the beginning, it
+polls the store, so changes that are undone between two polls are not seen. It continues until it
+is interrupted or its output is closed, even while the store is unavailable; if that is so at the beginning, it
 ends.
 
-  --match GLOB         without KEY: only keys that look like this: * stands for any characters, ? for one
-  --interval DURATION  time between two looks, from 100ms (default 1s for a KEY, 5s without)
+  --match GLOB         without KEY: only keys that match: * stands for any characters, ? for one
+  --interval DURATION  time between two polls, from 100ms (default 1s for a KEY, 5s without)
 
 With --json each line is a document: at, event (held, passed, free, waiting, unavailable, available), key, lock.
 
-Exit codes: 0 nobody reads any more; 64 usage; 69 the store can't be asked at the beginning.`,
+Exit codes: 0 the output was closed; 64 usage; 69 the store is unavailable at the beginning.`,
   options: { match: { type: 'string' }, interval: { type: 'string' } },
 
   async run(context) {
@@ -43,7 +43,7 @@ Exit codes: 0 nobody reads any more; 64 usage; 69 the store can't be asked at th
 
 type Look = () => Promise<readonly LockInfo[]>;
 
-/** Reports changes until the output is closed. The store must answer the first look; later it may be unreachable. */
+/** Reports changes until the output is closed. The store must reply to the first request; later it may be unreachable. */
 async function watchFor(output: Output, changes: LockChanges, look: Look, interval: number): Promise<void> {
   let isUnavailable = false;
   for (let looks = 1; !output.isClosed; looks += 1) {
@@ -78,7 +78,7 @@ function report(output: Output, what: Report): void {
   const now = Date.now();
   const at = new Date(now).toISOString();
   if (!('key' in what)) {
-    const text = what.event === 'available' ? 'the store answers again' : printable(what.message);
+    const text = what.event === 'available' ? 'the store replies again' : printable(what.message);
     if (output.json) output.document({ at, ...what });
     else output.lines(`${at}  ${text}`);
     return;
@@ -96,7 +96,7 @@ function changeText({ event, lock }: LockChange, now: number): string {
   return `${event === 'held' ? 'held by' : 'passed to'} ${holders}, ${waiting}`;
 }
 
-/** How a lock has changed between two looks. */
+/** The change of a lock between two reads. */
 export interface LockChange {
   readonly event: 'held' | 'passed' | 'free' | 'waiting';
   readonly key: string;
@@ -104,11 +104,11 @@ export interface LockChange {
   readonly lock: LockInfo | null;
 }
 
-/** Compares each look with the one before. */
+/** Compares each read with the one before. */
 export class LockChanges {
   private before: ReadonlyMap<string, LockInfo> | undefined;
 
-  /** @param key the only key that is watched, which is reported at first even if it is free */
+  /** @param key the only watched key, which is reported at first even if it is free */
   constructor(private readonly key?: string) {}
 
   next(locks: readonly LockInfo[]): readonly LockChange[] {

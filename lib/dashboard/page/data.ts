@@ -1,4 +1,4 @@
-/** What the page derives from overviews and the list of the store. Without DOM, so that unit tests run in Node. */
+/** Data derived from overviews and the list of the store. Without DOM, so that unit tests run in Node. */
 import type {
   LockAddress,
   Overview,
@@ -29,7 +29,7 @@ export interface HeldRow extends LockAddress {
   /** Whether `left` is only an upper bound. */
   readonly leftIsBound: boolean;
   readonly waiting: number;
-  /** What is wrong with the hold; empty if nothing is. */
+  /** The problem of the hold; empty if there is none. */
   readonly trouble: string;
 }
 
@@ -43,7 +43,7 @@ export interface WaitRow extends LockAddress {
   readonly processes: number;
 }
 
-/** A lock as the store had it at a time, ms since the epoch. */
+/** A lock as the store reported it at a time, ms since the epoch. */
 export interface ListedLock extends ShownLock {
   readonly at: number;
 }
@@ -89,7 +89,7 @@ export function longest(
 const OUTDATED = 15_000;
 
 /**
- * The holds that processes report, followed by those that only the store has.
+ * The holds that processes report, followed by those that are only in the store.
  *
  * @param listed the last list of the store
  * @param broken when holds were broken on this page, by their `holdId`
@@ -139,7 +139,7 @@ export function heldRows(
   return [...rows, ...listedRows(overview, listed, reported, isBroken)];
 }
 
-/** The holds of one lock that processes report. Without local holds, which the store does not have. */
+/** The holds of one lock that processes report. Without local holds, which are not in the store. */
 interface ReportedHolds {
   readonly latest: ShownHold;
   /** Tokens by client. */
@@ -164,7 +164,7 @@ function reportedHolds(processes: readonly Process[]): ReadonlyMap<string, Repor
 }
 
 /**
- * Whether a hold that was seen at a time is over by now, because the latest hold of its lock excludes it and began later.
+ * Whether a hold that was seen at a time has ended, because the latest hold of its lock excludes it and began later.
  * Two holds that both snapshots report for the same time are both shown.
  */
 function isFollowedBy(
@@ -177,8 +177,8 @@ function isFollowedBy(
 }
 
 /**
- * The listed holds that no process reports, without those known to be over: their lease has expired, a later hold excludes
- * them, their process reported their end, or they were broken.
+ * The listed holds that no process reports, except ended ones: their lease has expired, a later hold excludes them,
+ * their process reported their end, or they were broken.
  */
 function listedRows(
   { processes, now }: Overview,
@@ -255,14 +255,14 @@ function reportedEnds(processes: readonly Process[]): ReadonlyMap<string, number
   return ends;
 }
 
-/** The rows that contain all words of a text, in any case. */
+/** The rows that contain all words of a text, case-insensitively. */
 export function filtered<R extends HeldRow | WaitRow>(rows: readonly R[], text: string): readonly R[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return rows;
   return rows.filter((row) => {
     const texts: unknown[] = [row.key, row.instance];
     if ('holder' in row) texts.push(row.holder, row.label, row.operation, row.token, sharing(row));
-    // `join` leaves out null.
+    // `join` omits null.
     const all = texts.join('\n').toLowerCase();
     return words.every((word) => all.includes(word));
   });
@@ -308,7 +308,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The events of one lock, the newest first. */
+/** The events of one lock, newest first. */
 export type History = ReadonlyMap<string, ShownEvent>;
 
 const MOST_EVENTS = 100;

@@ -26,7 +26,7 @@ interface Props extends Shared {
 export function Detail({ address, close, ...shared }: Props): View {
   const { overview } = shared;
   const dialog = useRef<HTMLDialogElement>(null);
-  /** Undefined before the first answer; null for a free lock. */
+  /** Undefined before the first reply; null for a free lock. */
   const [lock, setLock] = useState<ShownLock | null | undefined>();
   const [trouble, setTrouble] = useState('');
   const history = useRef<History>(new Map());
@@ -63,8 +63,8 @@ export function Detail({ address, close, ...shared }: Props): View {
       </button>
     </header>
     ${trouble === '' ? '' : html`<p class="bad" role="alert">${trouble}</p>`}
-    ${lock === undefined ? html`<p class="muted">Asking the store …</p>` : ''}
-    ${lock === null ? html`<p>Nobody holds this lock now.</p>` : ''}
+    ${lock === undefined ? html`<p class="muted">Reading the store …</p>` : ''}
+    ${lock === null ? html`<p>This lock is free now.</p>` : ''}
     ${lock ? html`<${LockFacts} lock=${lock} ...${shared} />` : ''}
     <h3>Lately</h3>
     ${
@@ -115,7 +115,7 @@ function LockFacts({ lock, ...shared }: Shared & { readonly lock: ShownLock }): 
     <h3>Queue: ${count(waiting, 'call')}</h3>
     ${
       waiters.length === 0
-        ? html`<p class="muted">Nobody waits in line.</p>`
+        ? html`<p class="muted">No waiters.</p>`
         : html`<ol class="queue">
             ${waiters.slice(0, MOST_WAITERS).map(
               (waiter) =>
@@ -182,14 +182,14 @@ function Break({
             ${isOneOfSome ? 'Break this hold …' : 'Break this lock …'}
           </button>`
         : html`<p>
-              The next in line gets ${isOneOfSome ? 'its place' : 'the lock'} at once. The work of
-              ${' '}${asked.holder} goes on: it is told that it has lost the lock, but only a fencing token
-              that is checked where it writes keeps it from writing.
+              The next waiter acquires ${isOneOfSome ? 'its permits' : 'the lock'} at once. The work of
+              ${' '}${asked.holder} continues: it is notified of the loss, but only fencing tokens that are
+              checked by the guarded resource prevent its writes.
             </p>
             <button type="button" class="danger" ref=${confirm} onClick=${() => void breakIt()}>
               Break the hold with token ${asked.token ?? 'none'}
             </button>
-            <button type="button" onClick=${() => setAsked(undefined)}>Leave it</button>`
+            <button type="button" onClick=${() => setAsked(undefined)}>Cancel</button>`
     }
   </div>`;
 }

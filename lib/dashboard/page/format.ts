@@ -29,7 +29,7 @@ export function sharing({
 }: {
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number | null;
-  /** Missing in what an older version has published. */
+  /** Missing in snapshots of older versions. */
   readonly permits?: number | undefined;
 }): string {
   if (mode === 'exclusive') return 'exclusive';

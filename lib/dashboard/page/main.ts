@@ -45,7 +45,7 @@ function App(): View {
       ${overview?.notes.map((note) => html`<p class="note">${note}</p>`)}
       ${
         overview === undefined
-          ? html`<p class="muted">Asking …</p>`
+          ? html`<p class="muted">Loading …</p>`
           : html`<${Tiles} ...${overview} />
               <${Plot} series=${overview.series} />
               <section aria-labelledby="held-title">
@@ -75,7 +75,7 @@ function App(): View {
               <section aria-labelledby="waits-title">
                 <h2 id="waits-title">Longest waits</h2>
                 <${TableOr}
-                  empty="Nobody waits."
+                  empty="No waiting calls."
                   label="Longest waits"
                   rows=${shownWaits}
                   columns=${waitColumns}
@@ -142,13 +142,13 @@ function ListButton({
   };
 
   return html`<button type="button" disabled=${isListing} onClick=${() => void list()}>
-    ${isListing ? 'Asking the store …' : 'Ask the store for all'}
+    ${isListing ? 'Reading the store …' : 'List all locks in the store'}
   </button>`;
 }
 
 interface Polled {
   readonly overview: Overview | undefined;
-  /** Why there is no newer one; empty if there is. */
+  /** Why there is no newer one; empty if there is one. */
   readonly trouble: string;
 }
 
@@ -188,16 +188,16 @@ function useOverview(isPaused: boolean): Polled {
 }
 
 function troubleOf(error: unknown, last: Overview | undefined): string {
-  const since = last === undefined ? '' : ` What is shown is of ${clock(last.now)}.`;
-  if (!(error instanceof ErrorResponse)) return `The application does not answer; trying again.${since}`;
+  const since = last === undefined ? '' : ` Showing the state of ${clock(last.now)}.`;
+  if (!(error instanceof ErrorResponse)) return `The application does not reply; retrying.${since}`;
   const { status, message } = error;
   if (status === 401 || status === 403) {
-    return `You may not see this page (any more): ${message}. Sign in and load it again.${since}`;
+    return `You are not allowed to see this page: ${message}. Sign in and reload it.${since}`;
   }
-  return `The application answered ${String(status)}: ${message}.${since}`;
+  return `The application replied ${String(status)}: ${message}.${since}`;
 }
 
-/** The selected lock. It is also in the fragment of the page's address, so that the address can be shared. */
+/** The selected lock. It is also in the fragment of the page's address, so that the address can be sent to others. */
 function useSelected(): readonly [LockAddress | undefined, (address: LockAddress | undefined) => void] {
   const [selected, setSelected] = useState(readHash);
   useEffect(() => {

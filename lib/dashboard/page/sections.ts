@@ -111,7 +111,7 @@ function numberColumn<Name extends string>(
   };
 }
 
-/** The losses of all processes, the newest first. */
+/** The losses of all processes, newest first. */
 export function Losses({ processes }: Overview): View {
   const losses = processes
     .flatMap((process) => process.lost.map((loss) => ({ loss, holder: hostAndPid(process) })))
@@ -175,11 +175,11 @@ export function Processes({ processes }: Overview): View {
 
 function troublesOf({ health, age }: Process): readonly string[] {
   const troubles: string[] = [];
-  if (age > 10_000) troubles.push('has not been heard lately');
+  if (age > 10_000) troubles.push('no recent snapshot');
   if (health.closing) troubles.push('shuts down');
-  if (health.local) troubles.push('takes locks in itself only');
+  if (health.local) troubles.push('acquires locks locally only');
   else if (health.reachable === false)
-    troubles.push(`store out of reach${health.error === null ? '' : `: ${health.error}`}`);
+    troubles.push(`store unreachable${health.error === null ? '' : `: ${health.error}`}`);
   if (health.renewalsFailing > 0) troubles.push(`${count(health.renewalsFailing, 'lease')} not renewed`);
   if (health.recentLosses > 0) troubles.push(`${count(health.recentLosses, 'hold')} lost`);
   const { connections, openConnections } = health;

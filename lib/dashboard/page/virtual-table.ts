@@ -2,13 +2,13 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
-/** What a component returns. */
+/** The result of a component. */
 export type View = VNode | VNode[];
 
 export interface Column<R> {
   readonly id: string;
   readonly title: string;
-  /** The sort key. Columns of numbers are sorted from the largest at first. */
+  /** The sort key. Number columns are initially sorted from the largest. */
   readonly by: (row: R) => number | string;
   /** @default the sort key */
   readonly cell?: (row: R) => View | string;
@@ -24,7 +24,7 @@ export interface TableProps<R> {
   readonly label: string;
   readonly rows: readonly R[];
   readonly columns: readonly Column<R>[];
-  /** The column by which rows are sorted at first. */
+  /** The column by which rows are sorted initially. */
   readonly sortedBy: string;
   readonly open: (row: R) => void;
 }

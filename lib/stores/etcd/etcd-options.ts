@@ -7,13 +7,13 @@ import { addressOf, readHosts } from '../ordered/hosts.js';
 /** Options of {@link etcdStore}. */
 export interface EtcdStoreOptions {
   /**
-   * The members of the cluster, or some of them, such as `'etcd-1:2379,etcd-2:2379,etcd-3:2379'`, or a list of them. Each may
-   * start with `http://` or `https://`. The port defaults to 2379. Put IPv6 addresses in brackets. List all members, so that
-   * locks keep working when one of them is lost.
+   * The members of the cluster, or some of them, such as `'etcd-1:2379,etcd-2:2379,etcd-3:2379'`, or a list of them.
+   * Each may start with `http://` or `https://`. The port defaults to 2379. Put IPv6 addresses in brackets. List all
+   * members, so that locks keep working when one of them is lost.
    */
   readonly hosts: string | readonly string[];
   /**
-   * TLS: the certificate authority of the members, and the client certificate where etcd requires one, in PEM. `true` for
+   * TLS: the certificate authority of the members, and the client certificate if etcd requires one, in PEM. `true` for
    * TLS with the authorities of the system, as with hosts given as `https://`.
    *
    * @default false, or true if the hosts are given as `https://`
@@ -22,13 +22,13 @@ export interface EtcdStoreOptions {
   /** The etcd user; requires `password`. */
   readonly username?: string | undefined;
   /**
-   * The password, or a function that returns it whenever a connection needs it, such as for passwords that rotate. The
-   * function has 10 s; after that the attempt to connect fails, and the next attempt calls it again.
+   * The password, or a function that returns it whenever a connection needs it, for example for rotating passwords. If
+   * the function takes longer than 10 s, the attempt to connect fails, and the next attempt calls it again.
    */
   readonly password?: string | (() => string | Promise<string>) | undefined;
   /**
-   * The prefix of all keys of locks in etcd, 1 to 256 bytes of UTF-8. Applications that share locks must use the same
-   * prefix, and nothing else may use it.
+   * The prefix of all keys of locks in etcd, 1 to 256 bytes of UTF-8. Applications that use the same locks must set the
+   * same prefix, and nothing else may use it.
    *
    * @default 'distributed-lock/'
    */
@@ -78,7 +78,7 @@ const KNOWN = new Set(['hosts', 'tls', 'username', 'password', 'keyPrefix']);
 const KNOWN_TLS = new Set(['ca', 'cert', 'key', 'serverName']);
 const LONGEST_PREFIX = 256;
 
-/** Checks the options and fills in the defaults. */
+/** Checks the options and applies the defaults. */
 export function resolveEtcdOptions(options: EtcdStoreOptions): ResolvedEtcdOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   const { hosts, tls, username, password, keyPrefix = 'distributed-lock/' } = options;
@@ -141,7 +141,7 @@ function checkPem({ ca, cert, key }: EtcdTlsOptions): void {
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       fail(
-        `tls.${what} can't be read as PEM (${why}). Give what is in the file, not its path, and no key with a passphrase.`,
+        `tls.${what} can't be read as PEM (${why}). Give the contents of the file, not its path, and no key with a passphrase.`,
       );
     }
   };
@@ -160,9 +160,9 @@ function readCredentials(username: unknown, password: unknown): EtcdCredentials 
     fail(`username and password belong together; ${missing} is undefined.`);
   }
   const isName = typeof username === 'string' && username !== '';
-  check(isName, WHERE, 'username must be a text that is not empty', username);
+  check(isName, WHERE, 'username must be a non-empty string', username);
   if (typeof password !== 'string' && typeof password !== 'function')
-    fail(`password must be a text, or a function that gives one; got ${shownWithoutText(password)}.`);
+    fail(`password must be a string, or a function that returns one; got ${shownWithoutText(password)}.`);
   return { username, password: password as EtcdCredentials['password'] };
 }
 

@@ -42,7 +42,7 @@ import type { LockState } from './locks/lock-reader.js';
 import { Releaser } from './locks/releaser.js';
 import { methods, type StatusReply } from './protocol.js';
 
-/** How long a request may take, ms. A leader that dies loses its pending requests, and nobody reports that. */
+/** How long a request may take, ms. A leader that dies loses its pending requests, and nothing reports that. */
 const REQUEST_TIMEOUT = 1_000;
 
 export class EtcdSession extends OrderedSession<Entry> implements LockStoreSession {
@@ -145,7 +145,7 @@ export class EtcdSession extends OrderedSession<Entry> implements LockStoreSessi
     if (isFull(errors)) throw new LockStoreError(OUT_OF_SPACE, { inDoubt: false, retryable: true });
     const { reply } = await this.connection.call(methods.range, base.range);
     if (base.learn(reply.entries)) return;
-    // An unhealthy process gets no requests that would create it.
+    // An unhealthy process receives no requests that would create it.
     base.create().catch(() => undefined);
     const message =
       `etcd has no key ${JSON.stringify(base.range.key)}, from which tokens are counted: keys of locks were ` +
@@ -226,14 +226,14 @@ export class EtcdSession extends OrderedSession<Entry> implements LockStoreSessi
       const exists = base.learn(reply.entries);
       if (!exists || base.isTooSmall) await base.create(endpoint, reply.entries[0]);
     } catch (error) {
-      // Without space etcd grants no lock, but the holds that exist can be renewed.
+      // Without space etcd grants no lock, but existing holds can be renewed.
       if (!isOutOfSpace(error)) throw error;
     }
     return revision;
   }
 }
 
-/** Keeps each text on an etcd lease that nobody keeps alive; these are counted in seconds. */
+/** Keeps each text on an etcd lease that is not kept alive; leases are counted in seconds. */
 class EtcdBoard implements LockBoard {
   private readonly watched: string;
   private readonly texts: string;

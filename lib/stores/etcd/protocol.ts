@@ -10,16 +10,16 @@ export type Condition = { readonly key: string; readonly end?: string | undefine
 export interface RangeCall {
   readonly do: 'range';
   readonly key: string;
-  /** The first key after the range. Left out: `key` only. */
+  /** The first key after the range. If omitted: `key` only. */
   readonly end?: string | undefined;
   readonly countOnly?: boolean;
-  /** The most entries to return. Left out: all. */
+  /** The most entries to return. If omitted: all. */
   readonly limit?: number;
   /** Returns keys without values, in the order of the keys instead of by age. */
   readonly keysOnly?: boolean;
-  /** Reads the state at this revision. Left out: the latest. */
+  /** Reads the state at this revision. If omitted: the latest. */
   readonly revision?: number;
-  /** Whether the member may answer from its own state, which can lag behind. Left out: false. */
+  /** Whether the member may reply from its own state, which can lag behind. If omitted: false. */
   readonly serializable?: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface DeleteCall {
   readonly end?: string | undefined;
 }
 
-/** etcd checks all conditions, also those of nested transactions, before it carries anything out. */
+/** etcd checks all conditions, including those of nested transactions, before it carries anything out. */
 export interface Transaction {
   readonly do: 'txn';
   readonly if?: readonly Condition[];
@@ -75,7 +75,7 @@ export interface KeyValue {
 
 export interface RangeReply {
   readonly do: 'range';
-  /** The oldest first, unless `keysOnly` was set. */
+  /** Oldest first, unless `keysOnly` was set. */
   readonly entries: readonly KeyValue[];
   readonly count: number;
 }
@@ -128,7 +128,7 @@ export function transactionIn(reply: Reply | undefined): TransactionReply {
 }
 
 function unexpectedReply(): Error {
-  return new Error('etcd answered something else than was asked');
+  return new Error('etcd sent an unexpected reply');
 }
 
 export interface Method<Request, Reply> {
@@ -338,7 +338,7 @@ function readLease(message: Buffer): Lease {
 
 function readToken(message: Buffer): string {
   for (const { number, bytes } of fieldsOf(message)) if (number === 2) return bytes.toString();
-  throw new Error('etcd answered no token');
+  throw new Error('etcd sent no token');
 }
 
 function readStatus(message: Buffer): StatusReply {
@@ -367,7 +367,7 @@ export class MessageWriter {
   private buffer = Buffer.allocUnsafe(FIRST_SIZE);
   private end = 0;
 
-  /** Leaves out zero, the default of every field. */
+  /** Omits zero, the default of every field. */
   int(field: number, value: number): this {
     return value === 0 ? this : this.intOrZero(field, value);
   }

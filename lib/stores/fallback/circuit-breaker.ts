@@ -5,11 +5,11 @@ import { storeFailure } from '../port/store-failure.js';
 
 /** ms between attempts to reach the store. */
 export const RETRY_PAUSE = 1_000;
-/** A lost connection is usually back in less, ms; only a longer outage opens the circuit. */
+/** A lost connection usually recovers faster, ms; only a longer outage opens the circuit. */
 const MIN_GRACE_TIME = 100;
-/** How many round trips it takes to connect: TCP, TLS, authentication and setup. */
+/** The round trips needed to connect: TCP, TLS, authentication and setup. */
 export const CONNECT_ROUND_TRIPS = 4;
-/** The bound for distant stores, ms. */
+/** The limit for distant stores, ms. */
 const MAX_GRACE_TIME = 1_000;
 
 export function isUnreachable(error: unknown): error is LockStoreError {
@@ -26,7 +26,7 @@ export class CircuitBreaker {
   private key = PROBE_KEY;
   /** The fastest reply so far, ms: the distance of the store. */
   private roundTrip: number | undefined;
-  /** End the waits of callers that give the store time to recover. */
+  /** They end the waits of callers that give the store time to recover. */
   private readonly graceWaits = new Set<() => void>();
 
   /**
@@ -42,7 +42,7 @@ export class CircuitBreaker {
     private readonly onClose: () => void,
   ) {}
 
-  /** The store has replied to a request sent at that time, or to the last of `roundTrips` consecutive ones. */
+  /** The store has replied to a request sent at this time, or to the last of `roundTrips` consecutive ones. */
   onReply(sentAt: MonotonicMs, roundTrips = 1): void {
     this.failingSince = undefined;
     this.roundTrip = Math.min(this.roundTrip ?? Infinity, (this.now() - sentAt) / roundTrips);
@@ -58,7 +58,7 @@ export class CircuitBreaker {
 
   /**
    * A request failed because the store is unreachable. A single failure does not open the circuit, since the engine
-   * retries, and neither do the failures of other requests that were under way at the same time.
+   * retries, and neither do concurrent failures of other requests.
    *
    * @param isLastTry whether the request is not retried
    */
@@ -71,7 +71,7 @@ export class CircuitBreaker {
   }
 
   /**
-   * Makes a request that only reads. Its failures count, too: the health check of an application that acquires no locks
+   * Makes a request that only reads. Its failures count too: the health check of an application that acquires no locks
    * has to notice an outage.
    */
   async watched<T>(key: string, request: () => Promise<T>): Promise<T> {
@@ -95,7 +95,7 @@ export class CircuitBreaker {
     this.onOpen(cause);
   }
 
-  /** Waits until it is time for a second try. False: the breaker has opened, so there is none. */
+  /** Waits until it is time for a second attempt. Returns false if the breaker has opened, so there is none. */
   async waitForRecovery(): Promise<boolean> {
     if (this.isStopped) return !this.isOpen;
     await new Promise<void>((resolve) => {

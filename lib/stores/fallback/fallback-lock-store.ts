@@ -35,7 +35,7 @@ import { SessionTimers } from '../port/times.js';
 import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable, RETRY_PAUSE } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
 
-/** Locks of another store, and of this process only while that store is unreachable (B65). */
+/** Locks of another store, or of this process only while that store is unreachable (B65). */
 export class FallbackLockStore implements LockStore {
   constructor(private readonly store: LockStore) {}
 
@@ -56,13 +56,13 @@ export class FallbackLockStore implements LockStore {
   }
 }
 
-/** The session of the store. What it leaves out, the session below hides. */
+/** The session of the store. `FallbackSession` hides the methods that it lacks. */
 type ForwardedSession = LockStoreSession &
   Required<Pick<LockStoreSession, 'reserve' | 'listKeys' | 'verify' | 'connections'>>;
 
 /**
- * One client of a store that may become unreachable. Each owner is served either by the store or by this process: a lock
- * that the store has granted ends in the store, and one that was granted here ends here.
+ * One client of a store that may become unreachable. Each owner is served either by the store or by this process: a
+ * lock granted by the store ends in the store, and one granted locally ends locally.
  */
 class FallbackSession implements LockStoreSession {
   private readonly store: ForwardedSession;
@@ -71,7 +71,7 @@ class FallbackSession implements LockStoreSession {
   private readonly timers: SessionTimers;
   /** The last requests of owners that may be in the store's queue, or have a grant that has not arrived. */
   private readonly asking = new Map<OwnerId, AcquireRequest>();
-  /** Owners that asked twice, and whose first request may still be under way. */
+  /** Owners that made two requests, the first of which may still be in flight. */
   private readonly inDoubt = new Set<OwnerId>();
   /** Owners to be cancelled in the store, with their keys. */
   private readonly cancelled = new Map<OwnerId, string>();
@@ -155,7 +155,7 @@ class FallbackSession implements LockStoreSession {
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
     if (this.breaker.isOpen) return await this.askLocally(request);
     const { key, owner } = request;
-    // It was served here, and may have been withdrawn from the store: the engine continues with a new owner.
+    // It was served locally, and may have been withdrawn from the store: the engine continues with a new owner.
     if (this.local.has(owner)) return this.local.cancelled(request);
     const leaseLeft = this.local.leaseLeft(key, request.limit);
     return leaseLeft === undefined ? await this.askStore(request) : heldLocally(request, leaseLeft);
@@ -268,7 +268,7 @@ class FallbackSession implements LockStoreSession {
     const { key, owner, lease, limit } = request;
     const leaseLeft = this.local.leaseLeft(key, limit);
     if (leaseLeft !== undefined) {
-      // It was granted here to another owner while the reply was on its way.
+      // The lock was granted locally to another owner while the reply was in flight.
       if (this.breaker.isOpen) return await this.askLocally(request);
       if (request.wait) this.serveLocally(owner, key);
       else this.cancelInStore(owner, key);
@@ -303,10 +303,10 @@ class FallbackSession implements LockStoreSession {
     return reply;
   }
 
-  /** From now on the owner is served in this process, and has nothing in the store. */
+  /** From now on the owner is served in this process, and has no entry in the store. */
   private serveLocally(owner: OwnerId, key: string): void {
     const isKnown = this.local.has(owner);
-    // It asks, so it does not use an earlier grant.
+    // It makes a request, so it does not use an earlier grant.
     this.local.leaveStored(key, owner);
     this.local.add(owner, key);
     if (!isKnown && this.asking.has(owner)) this.cancelInStore(owner, key);
@@ -320,7 +320,7 @@ class FallbackSession implements LockStoreSession {
   }
 
   private onRecovery(): void {
-    // Before any caller asks the store for the same locks.
+    // Before any caller requests the same locks from the store.
     this.sendCancels();
     this.local.endWaits();
     this.client.locksLocally(false);
@@ -350,7 +350,7 @@ class FallbackSession implements LockStoreSession {
   }
 
   /**
-   * Cancels or releases the owner in the store. The engine does not know about the first of two requests, so the doubt is
+   * Cancels or releases the owner in the store. The engine does not know of the first of two requests, so the doubt is
    * added here (P32).
    */
   private endInStore<T>(
@@ -371,7 +371,7 @@ class FallbackSession implements LockStoreSession {
     );
   }
 
-  /** Cancels what the owner may have in the store, until that confirms; now, or when the store is back. */
+  /** Cancels the owner in the store until the store confirms it; now, or when the store is back. */
   private cancelInStore(owner: OwnerId, key: string): void {
     this.asking.delete(owner);
     this.inDoubt.delete(owner);

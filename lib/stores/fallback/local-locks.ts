@@ -18,18 +18,18 @@ import { isNamed, type RenewReplies } from '../port/forwarding-session.js';
 import { MemoryLocks, raiseTokens } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
 
-/** An owner that is served in this process. */
+/** An owner served in this process. */
 interface LocalOwner {
   readonly key: string;
   /** Whether it has not received a grant yet. */
   waits: boolean;
 }
 
-/** Locks held in this process only. Locks held in the store are entered as well, so that they are not granted twice. */
+/** Locks held in this process only. Locks held in the store are recorded as well, so that they are not granted twice. */
 export class LocalLocks {
   readonly session: MemorySession;
   private readonly locks = new MemoryLocks();
-  /** Every other holder has its lock from the store. */
+  /** Every other holder acquired its lock in the store. */
   private readonly owners = new Map<OwnerId, LocalOwner>();
 
   /** @param granted receives the grants of waiting owners */
@@ -40,17 +40,17 @@ export class LocalLocks {
     this.session = new MemorySession(this.locks, { ...client, granted });
   }
 
-  /** Whether the owner is served here. It stays so, because it may have been withdrawn from the store. */
+  /** Whether the owner is served locally. That never changes, because it may have been withdrawn from the store. */
   has(owner: OwnerId): boolean {
     return this.owners.has(owner);
   }
 
-  /** The owner asks here, and has received no grant. */
+  /** The owner requests a lock locally, and has received no grant. */
   add(owner: OwnerId, key: string): void {
     this.owners.set(owner, { key, waits: true });
   }
 
-  /** ms left of the local holds of a key, without those that go together with a hold of that limit in the store. */
+  /** ms left of the local holds of a key, except those compatible with a hold of this limit in the store. */
   leaseLeft(key: string, limit = 1): number | undefined {
     const now = this.client.now();
     this.locks.sweep(now);
@@ -78,7 +78,7 @@ export class LocalLocks {
     return reply.outcome === 'granted' ? { ...reply, local: true } : reply;
   }
 
-  /** Notes that the owner receives a grant; false if it no longer waits. */
+  /** Records that the owner receives a grant; false if it no longer waits. */
   onGrant(owner: OwnerId): boolean {
     const known = this.owners.get(owner);
     if (known?.waits !== true) return false;
@@ -86,7 +86,7 @@ export class LocalLocks {
     return true;
   }
 
-  /** Adds local holds that continue beside those granted by the recovered store; usually readers. */
+  /** Adds local holds that outlast the outage beside those of the recovered store; usually readers. */
   async inspectBeside(key: string, stored: StoredLock | null): Promise<StoredLock | null> {
     const local = await this.session.inspect(key);
     if (stored === null || local === null) return stored ?? local;
@@ -121,7 +121,7 @@ export class LocalLocks {
     return this.session.cancel(request);
   }
 
-  /** Rejects a request that has to be made under another owner. */
+  /** Rejects a request that has to be repeated under another owner. */
   cancelled({ key, owner, wait }: AcquireRequest): AcquireReply {
     this.withdraw(owner, key);
     // The engine cancels waiters.
@@ -134,7 +134,7 @@ export class LocalLocks {
     for (const [owner, { key, waits }] of this.owners) if (waits) this.withdraw(owner, key);
   }
 
-  /** Enters a hold that the store has granted. */
+  /** Records a hold that the store has granted. */
   enterStored(
     { key, owner, limit, permits, label }: AcquireRequest,
     until: number,
@@ -173,7 +173,7 @@ export class LocalLocks {
     } else this.leaveStored(request.key, request.owner);
   }
 
-  /** The hold in the store has ended: local waiters get the lock. */
+  /** The hold in the store has ended: local waiters acquire the lock. */
   leaveStored(key: string, owner: OwnerId): void {
     const isStored = this.locks.holdersOf(key).has(owner) && !this.has(owner);
     if (isStored) this.withdraw(owner, key);

@@ -3,8 +3,8 @@ import { MemoryLocks } from './memory-locks.js';
 import { MemorySession } from './memory-session.js';
 
 /**
- * Locks of this process only, for development and tests. Modules that are given the same object share its locks, as
- * applications on the same Redis do.
+ * Locks of this process only, for development and tests. Modules with the same object use the same locks, like
+ * applications on the same Redis.
  */
 export class MemoryLockStore implements LockStore {
   readonly name = 'the memory of this process';

@@ -12,7 +12,7 @@ export interface MemoryHold extends HeapItem {
   readonly label: string | undefined;
   token: number;
   since: WallClockMs;
-  /** Whether the grant was pushed and not claimed yet. */
+  /** Whether the grant was pushed and has not been claimed yet. */
   unclaimed: boolean;
   expiresAt: number;
 }
@@ -31,33 +31,42 @@ export interface MemoryWaiter {
 
 const RESOLVED = Promise.resolve();
 
-/** Calls back after the current call, as a message would. Not by `queueMicrotask`, which fake timers of a test replace. */
+/**
+ * Calls back after the current call, as a message would. Not with `queueMicrotask`, which fake timers of a test
+ * replace.
+ */
 export function callAfterwards(callback: () => void): void {
   void RESOLVED.then(callback);
 }
 
 let lastToken = 0;
 
-/** Reserves consecutive tokens and returns the first: they grow over all stores of the process, and from one process to the next (P3). */
+/**
+ * Reserves consecutive tokens and returns the first. They grow across all stores of the process, and from one process
+ * to the next (P3).
+ */
 export function reserveTokens(count: number): number {
   const first = Math.max(lastToken + 1, Date.now() * 1000);
   lastToken = first + count - 1;
   return first;
 }
 
-/** Later tokens are larger than this. */
+/** Later tokens are larger than `floor`. */
 export function raiseTokens(floor: number): void {
   lastToken = Math.max(lastToken, floor);
 }
 
 const NO_HOLDERS: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold>();
 
-/** The state and the rules of the Lua scripts for Redis in TypeScript (P43). */
+/** The state and rules of the Redis Lua scripts, in TypeScript (P43). */
 export class MemoryLocks {
   private readonly texts = new Map<string, { readonly text: string; readonly until: number }>();
   private watchedUntil = -Infinity;
   private readonly holds = new Map<string, Map<OwnerId, MemoryHold>>();
-  /** By how much the permits of a key's holders exceed the number of holders; only where a hold has several. */
+  /**
+   * By how much the permits of a key's holders exceed the number of holders; only for keys with a hold of several
+   * permits.
+   */
   private readonly extra = new Map<string, number>();
   private readonly queues = new Map<string, Map<OwnerId, MemoryWaiter>>();
   private readonly expiries = new IndexedHeap<MemoryHold>((hold) => hold.expiresAt);
@@ -65,7 +74,7 @@ export class MemoryLocks {
   /** @param wall the wall clock for `since`, ms since the epoch */
   constructor(private readonly wall: () => number = () => Date.now()) {}
 
-  /** The board, by the clock of one session. */
+  /** The board, using the clock of one session. */
   boardAt(now: () => number): LockBoard {
     return {
       watch: (ttl) => {
@@ -95,12 +104,12 @@ export class MemoryLocks {
     }
   }
 
-  /** The keys that are held. */
+  /** The held keys. */
   get keys(): readonly string[] {
     return [...this.holds.keys()];
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   holdersOf(key: string): ReadonlyMap<OwnerId, MemoryHold> {
     return this.holds.get(key) ?? NO_HOLDERS;
   }
@@ -111,7 +120,7 @@ export class MemoryLocks {
     return undefined;
   }
 
-  /** Whether one more owner with that limit may hold the key with so many permits. */
+  /** Whether one more owner with this limit and these permits fits beside the holders. */
   hasRoom(key: string, { limit, permits }: Pick<MemoryWaiter, 'limit' | 'permits'>): boolean {
     const { size } = this.holdersOf(key);
     if (size === 0) return true;
@@ -208,8 +217,8 @@ export class MemoryLocks {
   }
 
   /**
-   * Grants the lock to waiters, in order, while there is room. Stops at `asking`, whose grant is its reply. Returns whether
-   * no waiter is left before it.
+   * Grants the lock to waiters, in order, while there is room. Stops at `asking`, whose reply is the grant. Returns
+   * whether no waiter is left before it.
    */
   handOver(key: string, asking?: OwnerId): boolean {
     for (const waiter of this.waitersOf(key)) {

@@ -53,7 +53,7 @@ export class MemorySession implements LockStoreSession {
     const hold = this.holdOf(key, owner);
     if (hold !== undefined) {
       this.prolong(hold, lease, false);
-      // Tokens that were reserved with the grant are not announced again: they may be in use.
+      // Tokens reserved with the grant are not reported again: they may be in use.
       return this.granted(hold, 1);
     }
     const conflict = locks.conflictWith(key, limit, client.now());
@@ -199,10 +199,10 @@ export class MemorySession implements LockStoreSession {
     return hold !== undefined;
   }
 
-  /** Renews a hold; returns why it can't, if so. */
+  /** Renews a hold, or returns why it can't. */
   private renewed({ key, owner, lease, exactly = false }: RenewRequest): 'gone' | 'taken' | undefined {
     const hold = this.holdOf(key, owner);
-    // Holders of permits may hold them beside this owner.
+    // Other holders of permits may exist beside this owner.
     if (hold === undefined) return this.locks.limitOf(key) === 1 ? 'taken' : 'gone';
     if (lease > 0) this.prolong(hold, lease, exactly);
     return undefined;

@@ -7,24 +7,24 @@ export interface Host {
   /** A name, or an address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Undefined if the host is given without one. */
+  /** Undefined if the host has none. */
   readonly scheme: string | undefined;
 }
 
-/** How a store takes its option `hosts`. */
+/** The rules of a store for its option `hosts`. */
 interface HostRules {
   readonly defaultPort: number;
-  /** A call with good hosts. */
+  /** A valid setting. */
   readonly example: string;
-  /** Schemes that may stand in front of a host. */
+  /** Schemes that may precede a host. */
   readonly schemes: readonly string[];
-  /** The options for what some write into the address of a host. */
+  /** The options for what users may write into the address of a host. */
   readonly credentials: string;
   readonly path?: string;
 }
 
 /**
- * Reads the option `hosts`: a list, or a string with commas, as environment variables have it. Names each server once.
+ * Reads the option `hosts`: a list, or a comma-separated string, as in environment variables. Removes duplicates.
  *
  * @throws LockOptionsError for invalid hosts
  */

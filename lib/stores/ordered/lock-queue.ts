@@ -13,8 +13,8 @@ export function clientOf(owner: string): string {
 }
 
 /**
- * The entries of a lock, the oldest first. Its holders are as many of the first entries as fit together. No write marks that
- * the lock was handed over: an owner holds it from the moment the entries before its own are gone. No entry gets in before
+ * The entries of a lock, oldest first. The holders are as many of the first entries as fit together. A hand-over is not
+ * written: an owner holds the lock from the moment the entries before its own are gone. No entry is inserted before
  * another, so a holder remains one until its entry is deleted.
  */
 export class LockQueue<E extends OwnedEntry> {
@@ -32,7 +32,7 @@ export class LockQueue<E extends OwnedEntry> {
     return this.entries.slice(this.holderCount);
   }
 
-  /** The holder or waiter with that owner. */
+  /** The holder or waiter with this owner. */
   entryOf(owner: string): E | undefined {
     return this.entries.find((entry) => entry.owner === owner);
   }
@@ -41,12 +41,12 @@ export class LockQueue<E extends OwnedEntry> {
     return this.holders.find((entry) => entry.owner === owner);
   }
 
-  /** Whether one more entry with this limit would hold the lock with so many permits at once. */
+  /** Whether one more entry with this limit and these permits would hold the lock at once. */
   hasRoom({ limit, permits }: Pick<OwnedEntry, 'limit' | 'permits'>): boolean {
     return roomBehind(this.entries, limit, this.holderCount) >= permits;
   }
 
-  /** The limit of the holders, if it does not agree with this one. */
+  /** The limit of the holders, if it conflicts with this one. */
   conflictWith(limit: number): number | undefined {
     const [first] = this.entries;
     return first === undefined || limitsAgree(first.limit, limit) ? undefined : first.limit;
@@ -58,7 +58,7 @@ export class LockQueue<E extends OwnedEntry> {
     return this.waiters.some(({ owner }) => !owner.startsWith(prefix));
   }
 
-  /** Why an owner does not hold the lock any more: `taken` if another one holds it exclusively. */
+  /** Why an owner no longer holds the lock: `taken` if another one holds it exclusively. */
   whyNotHeld(owner: string): 'gone' | 'taken' {
     const [first] = this.entries;
     return first?.limit === 1 && first.owner !== owner ? 'taken' : 'gone';

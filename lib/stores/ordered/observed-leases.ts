@@ -4,7 +4,7 @@ import type { LockStoreClient, MonotonicMs } from '../port/lock-store.js';
 
 /** Spreads the processes that end the same lease, ms. */
 const SPREAD = 15;
-/** When a record that could not be deleted is tried again, ms. */
+/** The pause before another attempt to delete a record, ms. */
 const RETRY_PAUSE = 200;
 
 interface Observed {
@@ -15,22 +15,23 @@ interface Observed {
 }
 
 /**
- * Ends leases in a store that keeps no time: a lease is over when an observer has seen its record unchanged for longer than it
- * lasts, since clocks run at different speeds. Its holder counts from before it wrote the record, so it knows earlier.
+ * Ends leases in a store that keeps no time. As clocks run at different speeds, a lease ends when an observer has seen
+ * its record unchanged for longer than it lasts. Its holder counts from before it wrote the record, so it knows
+ * earlier.
  */
 export class ObservedLeases {
   private readonly observed = new Map<string, Observed>();
   /** The records of each lock. */
   private readonly byLock = new Map<string, Set<string>>();
 
-  /** @param end deletes the record, if its version is still the one that was seen; called again if that fails */
+  /** @param end deletes the record if its version is still the observed one; called again if that fails */
   constructor(
     private readonly client: Pick<LockStoreClient, 'now'>,
     private readonly timers: TimerQueue,
     private readonly end: (id: string, version: number) => Promise<unknown>,
   ) {}
 
-  /** The record of a holder was seen with that version. Returns how much of the lease is left at most, ms. */
+  /** The record of a holder was read with this version. Returns how much of the lease is left at most, ms. */
   see(lock: string, id: string, version: number, lease: number): number {
     const now = this.client.now();
     const known = this.observed.get(id);
@@ -66,7 +67,7 @@ export class ObservedLeases {
     for (const id of this.byLock.get(lock) ?? []) if (!ids.includes(id)) this.forget(id);
   }
 
-  /** Versions may start again: the store has lost data. */
+  /** Versions may start over: the store has lost data. */
   clear(): void {
     for (const { timer } of this.observed.values()) this.timers.clear(timer);
     this.observed.clear();

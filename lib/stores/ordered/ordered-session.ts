@@ -15,18 +15,18 @@ import type { LockQueue, OwnedEntry } from './lock-queue.js';
 const TOKEN_PATIENCE = 100;
 const TOKEN_PAUSE = 5;
 
-/** A session of a store that keeps a queue of entries for each lock: what follows from these entries. */
+/** A session of a store that keeps a queue of entries for each lock: everything that can be derived from the entries. */
 export abstract class OrderedSession<Entry extends OwnedEntry> {
   readonly remainingIsBound = true;
   protected readonly timers: TimerQueue;
-  /** Releases and withdrawals under way. */
+  /** Pending releases and withdrawals. */
   protected readonly releases = new PendingReleases();
 
   constructor(protected readonly client: LockStoreClient) {
     this.timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
   }
 
-  /** The queue as it is once everything was carried out that was requested before. */
+  /** The queue after all earlier requests have been carried out. */
   protected abstract queueOf(key: string): Promise<LockQueue<Entry>>;
   /** Undefined if it is gone. */
   protected abstract storedHold(holder: Entry): Promise<StoredHold | undefined>;
@@ -46,11 +46,11 @@ export abstract class OrderedSession<Entry extends OwnedEntry> {
         Promise.all(waiters.map((waiter) => this.storedWaiter(waiter))),
       ]);
       const known = holds.flatMap((hold) => hold ?? []);
-      // A holder that has left meanwhile made room for waiters.
+      // A holder that left meanwhile made room for waiters.
       if (known.length < holds.length) continue;
       if (known.every(({ token }) => token !== undefined) || this.client.now() >= until)
         return { limit: first.limit, holders: known, waiters: queued.flatMap((waiter) => waiter ?? []) };
-      // Ends early if the session closes; the next read fails then.
+      // Ends early if the session closes; the next read then fails.
       await this.timers.within(TOKEN_PAUSE, new Promise(() => undefined));
     }
   }
@@ -66,7 +66,7 @@ export abstract class OrderedSession<Entry extends OwnedEntry> {
       const { entries, holders } = await this.queueOf(key);
       const owned = holders.filter(({ owner }) => hold.owner === undefined || hold.owner === owner);
       const stored = await Promise.all(owned.map((holder) => this.storedHold(holder)));
-      // A holder that has left meanwhile made room for waiters.
+      // A holder that left meanwhile made room for waiters.
       if (stored.includes(undefined)) continue;
       const named = owned[stored.findIndex((each) => each !== undefined && isNamed(each, hold))];
       if (named === undefined) return entries.length === 0 ? 'free' : 'held-by-others';

@@ -19,7 +19,7 @@ import type {
 } from './lock-store.js';
 import { storeFailure } from './store-failure.js';
 
-/** A key that no caller acquires: inspecting it shows whether the store answers. */
+/** A key that no caller acquires: inspecting it shows whether the store replies. */
 export const PROBE_KEY = 'nestjs-distributed-lock:probe';
 
 /** A reply for each request, in order. */
@@ -29,14 +29,14 @@ export type RenewReplies = readonly (RenewReply | LockStoreError)[];
 export type WholeSession = LockStoreSession &
   Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'acquireAll' | 'breakHold'>>;
 
-/** A session that forwards requests about a key to the session that keeps this key. */
+/** A session that forwards requests about a key to the session responsible for the key. */
 export abstract class ForwardingSession implements WholeSession {
   abstract start(): Promise<void>;
   abstract renew(requests: readonly RenewRequest[]): Promise<RenewReplies>;
   abstract acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null>;
   abstract close(): Promise<void>;
 
-  /** Sends a request to the session that keeps the key. */
+  /** Sends a request to the session responsible for the key. */
   protected abstract at<T>(key: string, request: (session: WholeSession) => PromiseLike<T>): Promise<T>;
 
   acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -72,10 +72,10 @@ export abstract class ForwardingSession implements WholeSession {
   }
 }
 
-/** Optional methods, which the engine does without where a session leaves them out. */
+/** Optional methods, which the engine does not need. */
 type Ability = 'reserve' | 'raise' | 'acquireAll' | 'breakHold' | 'listKeys' | 'verify' | 'connections';
 
-/** Hides abilities of a session that one of the sessions behind it lacks; for its constructor. */
+/** Hides the abilities that one of the sessions behind this one lacks; called in its constructor. */
 export function hideMissing(
   session: LockStoreSession,
   behind: readonly LockStoreSession[],
@@ -123,10 +123,10 @@ export async function renewInParts<Part>(
       }
     }),
   );
-  return requests.map((request) => replies.get(request) ?? storeFailure('it was not answered'));
+  return requests.map((request) => replies.get(request) ?? storeFailure('it got no reply'));
 }
 
-/** Resolves when all of these have, where undefined stands for a resolved one; undefined if all have. */
+/** Resolves when all of these have (undefined counts as resolved); undefined if all have. */
 export function allSent(pending: Iterable<Promise<unknown> | undefined>): Promise<unknown> | undefined {
   const open = [...pending].filter((sent) => sent !== undefined);
   return open.length === 0 ? undefined : Promise.all(open);
@@ -137,7 +137,7 @@ export function isNamed(hold: Pick<StoredHold, 'owner' | 'token'>, { owner, toke
   return (owner === undefined || owner === hold.owner) && (token === undefined || token === hold.token);
 }
 
-/** `breakHold`, in two steps where the session leaves it out: a hold that begins in between is broken instead. */
+/** `breakHold`, in two steps if the session lacks it: a hold that begins in between is broken instead. */
 export async function breakHold(
   session: LockStoreSession,
   key: string,

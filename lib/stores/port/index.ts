@@ -1,4 +1,4 @@
-/** What a custom store implements, and is given: `nestjs-distributed-lock/store`. */
+/** The interfaces of a custom store: `nestjs-distributed-lock/store`. */
 export {
   InvalidCursorError,
   LockStoreError,

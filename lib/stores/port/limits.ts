@@ -1,10 +1,10 @@
 /**
- * Rules for limits: 1 for an exclusive lock, `Infinity` for readers, which only an exclusive hold excludes, or the number of
- * permits of a semaphore.
+ * Rules for limits: 1 for an exclusive lock, `Infinity` for readers, which only an exclusive hold excludes, or the
+ * number of permits of a semaphore.
  */
 interface Limited {
   readonly limit: number;
-  /** How many of the permits of a semaphore it takes; else 1. */
+  /** How many permits of a semaphore it needs; else 1. */
   readonly permits: number;
 }
 
@@ -18,8 +18,8 @@ export function isOfSemaphore(limit: number): boolean {
 }
 
 /**
- * How many of the queued requests, the oldest first, hold the lock: as many as may hold it together. One that does not fit
- * keeps those behind it waiting.
+ * How many of the queued requests, oldest first, hold the lock: as many as fit together. One that does not fit keeps
+ * those behind it waiting.
  */
 export function countHolders(queue: readonly Limited[]): number {
   const [first] = queue;
@@ -34,7 +34,7 @@ export function countHolders(queue: readonly Limited[]): number {
   return count;
 }
 
-/** How many permits more requests with that limit would get at once, behind these. */
+/** How many more permits would be granted at once to requests with this limit, behind these. */
 export function roomBehind(queue: readonly Limited[], limit: number, holders = countHolders(queue)): number {
   const [first] = queue;
   if (first === undefined) return limit;
@@ -42,7 +42,7 @@ export function roomBehind(queue: readonly Limited[], limit: number, holders = c
   return Math.max(0, limit - permitsOf(queue));
 }
 
-/** The permits of all these together. */
+/** The sum of their permits. */
 export function permitsOf(holders: Iterable<Pick<Limited, 'permits'>>): number {
   let sum = 0;
   for (const { permits } of holders) sum += permits;
@@ -56,8 +56,8 @@ interface Ending {
 }
 
 /**
- * When there may be room for a request, given the ends of the holders' leases: for an exclusive lock with the last of them,
- * for a read lock with the first, for permits of a semaphore as soon as enough are free. Undefined if there are no holders.
+ * When there may be room for a request, given the ends of the holders' leases: for an exclusive lock at the last end,
+ * for a read lock at the first, for a semaphore as soon as enough permits are free. Undefined if there are no holders.
  */
 export function firstRoom({ limit, permits }: Limited, holders: Iterable<Ending>): number | undefined {
   const leases = [...holders].sort((one, other) => one.end - other.end);

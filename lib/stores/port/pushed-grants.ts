@@ -11,32 +11,32 @@ import { storeFailure } from './store-failure.js';
 /** A server's reply to a request that queues its owner. */
 export interface TimedAcquireReply {
   readonly reply: AcquireReply;
-  /** When it queued the owner, µs; undefined if it did not. */
+  /** When the server queued the owner, µs; undefined if it did not. */
   readonly serverTime: number | undefined;
 }
 
 /** Local and server time of one exchange with the server. */
 interface ClockPair {
   readonly sentAt: MonotonicMs;
-  /** µs; undefined until the reply is here. */
+  /** µs; undefined until the reply has arrived. */
   readonly serverTime: number | undefined;
 }
 
-/** How long the times of a granted owner are kept in case it asks again, ms: longer than a request takes. */
+/** How long the times of a granted owner are kept in case it requests again, ms: longer than a request takes. */
 const CLOCK_RETENTION = 10_000;
 
 /** Reads the messages of the channel, and converts pushed leases to local time without synchronised clocks (P13). */
 export class PushedGrants {
-  /** Of owners that wait. */
+  /** Owners that wait. */
   private readonly waiting = new Map<OwnerId, ClockPair>();
-  /** Of owners that received a grant, the oldest first. */
+  /** Owners that received a grant, oldest first. */
   private readonly delivered = new Map<OwnerId, { readonly clock: ClockPair; readonly at: MonotonicMs }>();
 
   constructor(private readonly client: LockStoreClient) {}
 
   /**
-   * Opens the subscription for an owner that is about to wait. Returns whether it still wants to wait afterwards: if not,
-   * the request must not be sent, or the lock would be granted to no caller.
+   * Opens the subscription for an owner that is about to wait. Returns whether it still wants to wait afterwards: if
+   * not, the request must not be sent, or the lock would be granted without a caller.
    */
   async subscribe(owner: OwnerId, channel: { open(): Promise<void> }): Promise<boolean> {
     this.client.heldBack(owner);
@@ -101,13 +101,13 @@ export class PushedGrants {
   receive(text: string): void {
     const [kind, name, token, serverTime, lease, tokens, others] = text.split(' ');
     const owner = name as OwnerId;
-    // Its times are kept: it may go on waiting.
+    // Its times are kept, as it may continue to wait.
     if (kind === 'broken') this.client.broken(owner);
     if (kind !== 'granted') return;
-    // Others with permission may write to the channel. A waiter finds its grant when it asks again.
+    // Other clients with permission may write to the channel. A waiter finds its grant at its next request.
     if (![token, serverTime, lease, tokens].every(isNumber)) return;
     const clock = this.waiting.get(owner) ?? this.delivered.get(owner)?.clock;
-    // The owner no longer waits: its withdrawal is on the way.
+    // The owner no longer waits: its withdrawal is in flight.
     if (clock === undefined) return;
     const now = this.client.now();
     this.forget(owner);
@@ -129,7 +129,7 @@ export class PushedGrants {
     return this.waiting.get(owner)?.serverTime !== undefined;
   }
 
-  /** Most are forgotten when they are released. */
+  /** Most are removed when they are released. */
   private forgetOld(now: MonotonicMs): void {
     for (const [owner, { at }] of this.delivered) {
       if (now - at < CLOCK_RETENTION) return;

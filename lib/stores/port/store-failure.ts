@@ -3,13 +3,13 @@ import { UnknownFormatError } from './stored-format.js';
 
 /** What to do about one cause of a failure. */
 export interface Remedy {
-  /** What the failure's message contains. */
+  /** Matches the failure's message. */
   readonly says: RegExp;
   /** A sentence. */
   readonly advice: string;
 }
 
-/** Causes that keep a process from any store. Messages are those of Node.js and OpenSSL. */
+/** Causes that make any store unreachable. Messages are those of Node.js and OpenSSL. */
 export const connectionRemedies: readonly Remedy[] = [
   {
     says: /ENOTFOUND|EAI_AGAIN|Name resolution failed/,
@@ -31,7 +31,7 @@ export const connectionRemedies: readonly Remedy[] = [
   {
     says: /ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|no answer|timed out|can't be reached/i,
     advice:
-      'Nothing answers: check the address, firewalls and network policies, whether the server is overloaded or stopped, and that TLS is used on both sides or on neither.',
+      'No reply: check the address, firewalls and network policies, whether the server is overloaded or stopped, and that TLS is used on both sides or on neither.',
   },
   {
     says: /ECONNRESET|EPIPE|socket hang up|closed|terminated/i,
@@ -40,12 +40,12 @@ export const connectionRemedies: readonly Remedy[] = [
   },
 ];
 
-/** What to do about the first cause that the message contains; the store's own causes come first. */
+/** The remedy for the first cause that the message contains; the store's own causes come first. */
 export function adviceOn(message: string, ofStore: readonly Remedy[]): string | undefined {
   return [...ofStore, ...connectionRemedies].find(({ says }) => says.test(message))?.advice;
 }
 
-/** The error as a `LockStoreError`. A custom store may throw anything: that is in doubt, and worth another try. */
+/** The error as a `LockStoreError`. A custom store may throw anything: such an error is in doubt, and retryable. */
 export function storeFailure(error: unknown): LockStoreError {
   if (error instanceof LockStoreError) return error;
   return new LockStoreError(messageOf(error), { inDoubt: true, retryable: true, cause: error });
@@ -54,10 +54,10 @@ export function storeFailure(error: unknown): LockStoreError {
 /**
  * The connection is down, so the request was not sent.
  *
- * @param store its name for people
+ * @param store its name for display
  * @param isAnswer whether a server refused the connection, for example because of a wrong password
  * @param remedies for replies of its servers
- * @param why the cause, for people
+ * @param why the cause, for display
  */
 export function notConnectedTo(
   store: string,
@@ -66,7 +66,7 @@ export function notConnectedTo(
   remedies: readonly Remedy[],
   why = cause?.message,
 ): LockStoreError {
-  // That is why this process keeps no connection.
+  // It is the reason why this process has no connection.
   if (cause instanceof UnknownFormatError) return cause;
   return new LockStoreError(`${store} is not connected${why === undefined ? '' : ` (${why})`}`, {
     inDoubt: false,
@@ -93,7 +93,7 @@ export function answerLost(
   });
 }
 
-/** The text that remedies look at. Some errors name their cause in `code` only. */
+/** The text that remedies are matched against. Some errors name their cause only in `code`. */
 function textOf(cause: unknown, why: string | undefined): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return `${why ?? ''} ${messageOf(cause)} ${code}`;
@@ -112,7 +112,7 @@ export async function asked<T>(request: () => PromiseLike<T>): Promise<T> {
   }
 }
 
-/** A custom store replied with something that makes no sense: what it has done is unknown, and asking again won't help. */
+/** A custom store sent an invalid reply: what it has done is unknown, and repeating the request won't help. */
 export function unusableReply(error: unknown): LockStoreError {
   return new LockStoreError(messageOf(error), { inDoubt: true, retryable: false, cause: error });
 }

@@ -4,16 +4,18 @@ import { TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient } from './lock-store.js';
 import { storeFailure } from './store-failure.js';
 
-/** How long a waiter stays in the queue without asking again, ms: three polls (P15). */
+/** How long a waiter stays in the queue without another request, ms: three polls (P15). */
 export const WAITER_TTL = 3_000;
 
-/** How long requests of an owner withdrawn in doubt are rejected, ms: longer than a request can be late (P32). */
+/**
+ * How long requests of an owner that was withdrawn in doubt are rejected, ms: longer than a request can be late (P32).
+ */
 export const TOMBSTONE_TTL = 60_000;
 
 /** How long the first waiter delays its request until grants can be pushed to it, ms. */
 export const SUBSCRIBE_TIMEOUT = 500;
 
-/** How late a timer has to fire, ms, for the process to have been stopped or blocked meanwhile. */
+/** The delay of a timer, ms, from which the process counts as stopped or blocked meanwhile. */
 export const MIN_STALL = 50;
 
 /** How long a request may take, ms: well below a third of the lease, so that a failed renewal can be retried (P31). */
@@ -21,27 +23,30 @@ export function requestTimeoutFor(watchdogTimeout: number, longest = 2_000): num
   return Math.min(longest, watchdogTimeout / 6);
 }
 
-/** ms before connection attempt number `attempt` (from 0): up to a second, with jitter so that many processes spread out. */
+/**
+ * ms before connection attempt number `attempt` (from 0): up to a second, with jitter so that many processes spread
+ * out.
+ */
 export function pauseBeforeConnecting(attempt: number, longest = 1_000): number {
   return Math.min(25 * 2 ** attempt, longest) * (0.75 + Math.random() / 4);
 }
 
 /**
- * Calls back when a reply is overdue, but not because this process was busy: replies that have arrived by then are read
- * first. If the process stood still, the reply gets its whole time once more, since neither the request nor the reply may
- * have moved meanwhile.
+ * Calls back when a reply is overdue, unless this process was busy: replies that have arrived by then are read first.
+ * If the process stood still, the reply gets its whole time once more, since neither the request nor the reply may have
+ * moved meanwhile.
  *
- * A reply only moves the deadline: clearing and setting a timer for each reply costs more than decoding it. A timer that
- * fires before the deadline is set again. With fake timers there is one timer per reply, so that tests see them.
+ * A reply only moves the deadline, as clearing and setting a timer for each reply costs more than decoding it. A timer
+ * that fires before the deadline is set again. With fake timers there is one timer per reply, so that tests see them.
  */
 export class ReplyTimeout {
-  /** May also run while no reply is due. */
+  /** May run even while no reply is due. */
   timer: NodeJS.Timeout | undefined;
   /** Undefined while no reply is due. */
   private dueAt: number | undefined;
-  /** The `setTimeout` that made the timer: a test may have installed or removed fake timers since. */
+  /** The `setTimeout` that created the timer: a test may have installed or removed fake timers since. */
   private setWith: unknown;
-  /** Once only, or a process that stalls again and again would never time out. */
+  /** Only once, or a process that stalls repeatedly would never time out. */
   private isExtended = false;
 
   constructor(
@@ -54,7 +59,7 @@ export class ReplyTimeout {
     this.wait();
   }
 
-  /** No reply is due, but the next request may come soon. */
+  /** No reply is due, but the next request may follow shortly. */
   pause(): void {
     if (this.setWith === nativeSetTimeout) this.dueAt = undefined;
     else this.stop();

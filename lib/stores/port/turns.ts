@@ -1,9 +1,9 @@
 /** Runs work for the same name, such as a key or an owner, one after the other, in the order of the calls. */
 export class Turns<Name> {
-  /** The latest work for each name, while it is under way. */
+  /** The latest work for each name, while it is pending. */
   protected readonly last = new Map<Name, Promise<unknown>>();
 
-  /** Starts at once if no other work for the name is under way. */
+  /** Starts at once if no other work for the name is pending. */
   async run<T>(name: Name, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(name);
     const turn = before === undefined ? work() : before.then(work, work);
@@ -15,17 +15,17 @@ export class Turns<Name> {
     }
   }
 
-  /** Whether any work for the name is under way. */
+  /** Whether any work for the name is pending. */
   isBusy(name: Name): boolean {
     return this.last.has(name);
   }
 }
 
-/** Releases and withdrawals under way, by key. A store that serves requests concurrently may carry them out last. */
+/** Pending releases and withdrawals, by key. A store that serves requests concurrently may carry them out last. */
 export class PendingReleases {
   private readonly byKey = new Map<string, Set<Promise<unknown>>>();
 
-  /** Returns the result of the work, which counts as under way until then. */
+  /** Returns the result of the work, which is pending until then. */
   async track<T>(key: string, work: Promise<T>): Promise<T> {
     const { byKey } = this;
     let pending = byKey.get(key);
@@ -39,7 +39,7 @@ export class PendingReleases {
     }
   }
 
-  /** Resolves when all work that is under way for a key now has settled; undefined if there is none. */
+  /** Resolves when all work pending for a key now has settled; undefined if there is none. */
   of(key: string): Promise<unknown> | undefined {
     const pending = this.byKey.get(key);
     return pending && Promise.allSettled(pending);

@@ -4,8 +4,8 @@ import { PostgresConnection, type PgClient, type PostgresConnector } from './pos
 import { quoted } from './schema.js';
 
 /**
- * The one LISTEN of a client (P11), opened before the first wait and kept. While it is down, waiters poll; when it is back
- * they ask again, since grants may have been missed (P14).
+ * The single LISTEN of a client (P11), opened before the first wait and kept. While it is down, waiters poll; when it
+ * is back they request again, since grants may have been missed (P14).
  */
 export class GrantChannel {
   private readonly connection: PostgresConnection | undefined;
@@ -52,7 +52,7 @@ export class GrantChannel {
         this.opening = undefined;
         resolve();
       };
-      // Waiters need not wait for a connection that hangs: when it is ready after all, they ask again.
+      // Waiters need not wait for a connection that hangs: once it is ready, they repeat their requests.
       const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
       connection.open().then(settle, settle);
     });
@@ -74,7 +74,7 @@ export class GrantChannel {
   }
 
   private async listen(opened: PgClient): Promise<boolean> {
-    // As `tell()` of the schema makes it. Not a hash, which could fail on hosts in FIPS mode.
+    // The name that `tell()` of the schema uses. Not a hash, which could fail on hosts in FIPS mode.
     const name = `lock_${this.client.id.slice(0, 22)}`;
     opened.on('notification', ({ channel, payload = '' }) => {
       if (channel === name) this.onMessage(payload);
@@ -85,8 +85,8 @@ export class GrantChannel {
     if (isDirect || this.warned) return isDirect;
     this.warned = true;
     this.client.warn(
-      'The connection to PostgreSQL on which grants are to be pushed (LISTEN) goes through a pooler such as PgBouncer, ' +
-        'which may give it to others: waiters then poll once a second. Give postgresStore({ listen }) the address of ' +
+      'The connection to PostgreSQL for pushed grants (LISTEN) goes through a pooler such as PgBouncer, ' +
+        'which may assign it to other clients: waiters then poll once a second. Give postgresStore({ listen }) the address of ' +
         'the server itself, or listen: false if there is none.',
     );
     return isDirect;

@@ -96,13 +96,13 @@ export class LockCalls {
   }
 
   breakHold(key: string, { owner, token }: NamedHold): Call<BreakReply> {
-    // JSON leaves out what is undefined; the database then does not compare it.
+    // JSON omits undefined fields; the database then does not compare them.
     return this.callOf('break-hold', key, { owner, token });
   }
 
   /**
-   * Sorted by the names in the database, of which the last one is the cursor. The database compares only the literal start
-   * of the pattern, so that no pattern makes it look at more names than `count`.
+   * Sorted by the names in the database, the last of which is the cursor. The database compares only the literal start
+   * of the pattern, so that no pattern makes it scan more names than `count`.
    */
   listKeys({ match, cursor = '', count }: ListKeysRequest): Statement {
     const { schema } = this;
@@ -152,7 +152,7 @@ export class LockCalls {
       callers,
       tokens,
       limit: writtenLimit(limit),
-      // JSON leaves it out: the database takes it for 1.
+      // JSON omits it; the database defaults to 1.
       permits: permits === 1 ? undefined : permits,
       label: writtenLabel(label),
     };

@@ -14,7 +14,7 @@ import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgr
 
 /** One statement, which is one transaction. */
 export interface Statement {
-  /** The name of the prepared statement, where the connection allows those. */
+  /** The name of the prepared statement, if the connection allows prepared statements. */
   readonly name?: string;
   readonly text: string;
   readonly values: readonly unknown[];
@@ -23,7 +23,7 @@ export interface Statement {
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface ConnectionListener {
-  /** Makes a new connection ready for use. Resolves with whether statements may be prepared on it. */
+  /** Prepares a new connection. Resolves with whether statements may be prepared on it. */
   prepare(client: PgClient): Promise<boolean>;
   /** The schema is incomplete. Returns whether the preparation of the next connection repairs it. */
   mendsSchema?(): boolean;
@@ -130,7 +130,7 @@ export class PostgresConnection {
       this.ended(opened);
     };
     client.on('error', (error: Error) => {
-      // Cutting a connection that must not be used is an error of its own.
+      // Closing a connection that must not be used produces its own error.
       if (!isDown) this.failure = error;
     });
     client.on('end', down);
@@ -160,7 +160,7 @@ export class PostgresConnection {
     return true;
   }
 
-  /** Undefined after a failure, which is retried: the file of a certificate may appear a moment later. */
+  /** Undefined after a failure, which is retried: a certificate file may appear a moment later. */
   private openClient(): OpenedClient | undefined {
     try {
       return this.connector.open();
@@ -192,7 +192,7 @@ export interface OpenedClient {
   readonly client: PgClient;
   /** Destroys the socket. */
   readonly cut: (why: string) => void;
-  /** Ends the connection in order, so that the server does not log a lost one. */
+  /** Ends the connection properly, so that the server does not log a lost one. */
   readonly leave: () => void;
 }
 
@@ -203,7 +203,7 @@ export interface PostgresConnector {
   open(): OpenedClient;
 }
 
-/** The bound of a connection attempt, ms. */
+/** The limit of a connection attempt, ms. */
 const CONNECT_TIMEOUT = 5_000;
 
 /** @throws LockOptionsError unless pg is installed and accepts the options, which is checked without connecting */
@@ -237,8 +237,8 @@ function configOf(where: string, connection: unknown): PgClientOptions {
   }
   if ('connect' in config || 'query' in config) {
     throw new LockOptionsError(
-      `${where}: give the options that the client or pool was made with, not the client itself: ` +
-        'locks need connections of their own.',
+      `${where}: give the options that the client or pool was created with, not the client itself: ` +
+        'locks need separate connections.',
     );
   }
   return config;
@@ -251,12 +251,12 @@ function probeOf(where: string, Client: PgClientClass, config: PgClientOptions):
   } catch {
     // The message of pg may quote the URL.
     throw new LockOptionsError(
-      `${where} could not be read. Percent-encode special characters of the password, and check that files it names are there.`,
+      `${where} could not be read. Percent-encode special characters of the password, and check that the files it names exist.`,
     );
   }
 }
 
-/** Throws what the user's `stream` throws, and what pg throws if the files of certificates are missing. */
+/** Throws the errors of the user's `stream`, and those of pg if certificate files are missing. */
 function openClient(Client: PgClientClass, config: PgClientOptions): OpenedClient {
   const { connectionTimeoutMillis = CONNECT_TIMEOUT, ...others } = config;
   const socket = config.stream?.() ?? new Socket();
@@ -265,10 +265,10 @@ function openClient(Client: PgClientClass, config: PgClientOptions): OpenedClien
       application_name: 'nestjs-distributed-lock',
       keepAlive: true,
       ...others,
-      // To pg, 0 means no bound.
+      // For pg, 0 means no limit.
       connectionTimeoutMillis: Math.min(connectionTimeoutMillis || CONNECT_TIMEOUT, CONNECT_TIMEOUT),
       stream: () => socket,
-      // ReplyTimeout cuts the connection: after a timeout of pg the statement would go on.
+      // `ReplyTimeout` closes the connection: after a timeout of pg the statement would continue.
       query_timeout: 0,
       statement_timeout: false,
       pipeline: false,
@@ -289,8 +289,8 @@ function openClient(Client: PgClientClass, config: PgClientOptions): OpenedClien
 }
 
 /**
- * The usual options of pg's `Client`; all others are passed on. Declared here so that an application without the types of pg
- * compiles.
+ * The usual options of pg's `Client`; all others are passed on. Declared here so that an application without the types
+ * of pg compiles.
  */
 export interface PgClientOptions {
   readonly connectionString?: string | undefined;
@@ -313,7 +313,7 @@ interface PgResult<Row> {
   readonly rows: Row[];
 }
 
-/** The part of pg's `Client` that is used. */
+/** The used part of pg's `Client`. */
 export interface PgClient {
   readonly host: string;
   readonly port: number;

@@ -1,7 +1,7 @@
 import { LockStoreError } from '../port/lock-store.js';
 import { adviceOn, answerLost, notConnectedTo, type Remedy } from '../port/store-failure.js';
 
-/** What to do about PostgreSQL's errors, by SQLSTATE code. */
+/** Remedies for PostgreSQL's errors, by SQLSTATE code. */
 export const postgresRemedies: readonly Remedy[] = [
   {
     says: /\b(28P01|28000)\b|SASL|password/,
@@ -17,13 +17,16 @@ export const postgresRemedies: readonly Remedy[] = [
     advice: 'Use the address of the primary; during a failover it passes by itself.',
   },
   { says: /\b53100\b/, advice: 'The disk of PostgreSQL is full: make room.' },
-  { says: /\b53200\b/, advice: 'PostgreSQL is out of memory: lower what it may use, or add memory.' },
-  { says: /\b53300\b/, advice: 'Raise `max_connections`, or find out who opens so many connections.' },
+  { says: /\b53200\b/, advice: 'PostgreSQL is out of memory: lower its memory settings, or add memory.' },
+  {
+    says: /\b53300\b/,
+    advice: 'Raise `max_connections`, or find out which client opens so many connections.',
+  },
   { says: /\b3D000\b/, advice: 'Create the database, or correct its name at the end of the URL.' },
   {
     says: /\b(3F000|42883|42P01|20000)\b/,
     advice:
-      'Is the schema of locks up to date? Run what postgresMigration() gives, or set createSchema: true.',
+      'Is the schema of locks up to date? Run the SQL of postgresMigration(), or set createSchema: true.',
   },
   { says: /does not support SSL/, advice: 'TLS is used on one side only: use it on both, or on neither.' },
 ];
@@ -73,7 +76,7 @@ export function isServerAnswer(error: unknown): error is ServerAnswer {
   return typeof error.code === 'string' && typeof error.severity === 'string';
 }
 
-/** Whether the server does not take writes, so that another has to be found. */
+/** Whether the server accepts no writes, so that another has to be found. */
 export function isReadOnly(error: unknown): boolean {
   return isServerAnswer(error) && error.code === '25006';
 }
@@ -96,16 +99,16 @@ export function postgresFailure(error: unknown, isMended = false): LockStoreErro
   return answerLost('PostgreSQL', error instanceof Error ? withoutDetail(error) : error, postgresRemedies);
 }
 
-/** Also by its code: the severity is "FATAL" in some languages only. */
+/** Also by its code: the severity is "FATAL" only in some languages. */
 function endsConnection({ code, severity }: ServerAnswer): boolean {
   return severity === 'FATAL' || severity === 'PANIC' || startsWithAny(code, CONNECTION_ENDS);
 }
 
-/** A statement that failed has changed nothing: it is a transaction. */
+/** A statement that failed has changed nothing, as it is a transaction. */
 function refusal(error: ServerAnswer, isMended: boolean): LockStoreError {
   return new LockStoreError(`PostgreSQL answered "${error.message}" (${error.code})`, {
     remedy: isMended
-      ? 'What is missing in the schema of locks is created again.'
+      ? 'The missing parts of the schema of locks are being created again.'
       : adviceOn(error.code, postgresRemedies),
     // The server, whatever its language, may have stopped after the commit.
     inDoubt: error.severity !== 'ERROR' && startsWithAny(error.code, MAY_END_SERVER),

@@ -22,7 +22,7 @@ import { RequestQueue } from './request-queue.js';
 import { postgresMigration, quoted, SCHEMA_VERSION } from './schema.js';
 import { prepareConnection, verifyDatabase, type CheckResult } from './start-check.js';
 
-/** How often a client removes what crashed processes have left behind, ms. */
+/** How often a client removes the leftovers of crashed processes, ms. */
 const SWEEP_INTERVAL = 60_000;
 /** The shortest time between two attempts of a client to repair the schema, ms: they may not help. */
 const MENDING_PAUSE = 1_000;
@@ -31,7 +31,7 @@ const LARGEST_RENEWAL = 500;
 
 /**
  * A store of locks in a PostgreSQL database (12 or newer), for
- * `DistributedLockModule.forRoot({ store: postgresStore({ … }) })`. Nothing is connected before the module starts.
+ * `DistributedLockModule.forRoot({ store: postgresStore({ … }) })`. It connects when the module starts.
  *
  * @throws LockOptionsError for options that can't work
  */
@@ -94,7 +94,8 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     );
     // prepareConnection() rejects a standby with a better message.
     if (rows[0]?.standby === true) return;
-    // A process of an older version that starts during a deploy keeps the schema of the newer one, which serves both.
+    // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves
+    // both.
     if (rows[0]?.versioned === true && (await versionOf(opened)) > SCHEMA_VERSION) return;
     await opened.query(postgresMigration({ schema }));
     lacksSchema = false;
@@ -114,7 +115,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     return lacksSchema;
   }
 
-  /** Keys that are no longer requested keep what a crashed process has left there. */
+  /** Removes leftovers of crashed processes from keys that are no longer requested. */
   function sweepLater(): void {
     const sweep = (): void => {
       if (connection.isReady) queue.send(calls.sweep()).catch(() => undefined);
@@ -139,7 +140,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
 
   /**
    * A free lock needs no LISTEN (P7), waiting for a held one does (P14). Opening it takes time, so the owner is queued
-   * before, to keep its position, and the engine learns at once that others hold the lock (B11).
+   * first, to keep its position, and the engine learns at once that the lock is held (B11).
    */
   async function subscribeAndQueueUp(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner } = request;
@@ -207,7 +208,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
 /**
  * The board: a row for each text, while it lasts.
  *
- * @param place tells applications apart that share the schema, but no locks
+ * @param place separates applications that use the same schema, but different locks
  */
 function postgresBoard(
   schema: string,
@@ -215,9 +216,9 @@ function postgresBoard(
   send: (statement: Statement) => Promise<readonly Row[]>,
 ): LockBoard {
   const s = quoted(schema);
-  // Quoted, so that no place is the beginning of another, and PostgreSQL can store it in a text.
+  // Quoted, so that no place is the beginning of another, and PostgreSQL can store it as a text.
   const nameOf = (name: string): string => `${JSON.stringify(place)} ${name}`;
-  /** The mark that somebody watches: no process has this name. */
+  /** The mark of viewers: no process has this name. */
   const watched = nameOf('');
   const put = async (name: string, content: string, ttl: number): Promise<void> => {
     const text = `INSERT INTO ${s}.board AS b VALUES ($1, $2, ${s}.clock() + $3::bigint * 1000)

@@ -10,33 +10,34 @@ import { checkSchemaName, DEFAULT_SCHEMA } from './schema.js';
 /** Options of {@link postgresStore}. */
 export interface PostgresStoreOptions {
   /**
-   * How to reach the server: a URL (`postgres://` or `postgresql://`), or the options of pg's `Client`, including TLS (`ssl`)
-   * and a `password` function. May lead through a pooler such as PgBouncer; see `listen`.
+   * How to reach the server: a URL (`postgres://` or `postgresql://`), or the options of pg's `Client`, including TLS
+   * (`ssl`) and a `password` function. May go through a pooler such as PgBouncer; see `listen`.
    */
   readonly connection: PostgresConnectionOptions;
   /**
-   * Where to listen for pushed grants (`LISTEN`): like `connection`, but of the server itself, since a pooler that assigns
-   * connections per transaction loses messages. With `false` nothing is pushed: waiters poll once a second.
+   * Where to listen for pushed grants (`LISTEN`): like `connection`, but for the server itself, since a pooler that
+   * assigns connections per transaction loses messages. With `false` nothing is pushed: waiters poll once a second.
    *
    * @default the same as `connection`
    */
   readonly listen?: PostgresConnectionOptions | false | undefined;
   /**
-   * The schema with the tables and functions of locks: 1 to 63 bytes. Applications that share locks must use the same.
+   * The schema with the tables and functions of locks: 1 to 63 bytes. Applications that use the same locks must set the
+   * same.
    *
    * @default 'distributed_lock'
    */
   readonly schema?: string | undefined;
   /**
-   * Whether to create the schema, or bring it up to date, when the application starts, and again if a part of it is dropped.
-   * The user then needs the right to create a schema in the database. Otherwise run the SQL that `postgresMigration()`
-   * returns as a migration of your own.
+   * Whether to create the schema, or bring it up to date, when the application starts, and again if a part of it is
+   * dropped. The user then needs the right to create a schema in the database. Otherwise run the SQL that
+   * `postgresMigration()` returns as one of your own migrations.
    *
    * @default false
    */
   readonly createSchema?: boolean | undefined;
   /**
-   * The prefix of the locks' names: at most 256 bytes of UTF-8. Applications that share locks must use the same.
+   * The prefix of the locks' names: at most 256 bytes of UTF-8. Applications that use the same locks must set the same.
    *
    * @default ''
    */
@@ -56,7 +57,7 @@ const WHERE = 'postgresStore';
 const KNOWN = new Set(['connection', 'listen', 'schema', 'createSchema', 'keyPrefix']);
 const LONGEST_PREFIX = 256;
 
-/** Checks the options and adds defaults. */
+/** Checks the options and applies the defaults. */
 export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedPostgresOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   const { connection, listen, schema = DEFAULT_SCHEMA, createSchema = false, keyPrefix = '' } = options;

@@ -3,18 +3,18 @@ import { atExit } from '../port/at-exit.js';
 import { storeFailure } from '../port/store-failure.js';
 import type { PostgresConnection, Row, Statement } from './postgres-connection.js';
 
-/** A request to the functions in the database. Several share a statement. */
+/** A request to the functions in the database. Several can be one statement. */
 export interface Call<Reply> {
   /** The names in the database. */
   readonly keys: readonly string[];
   readonly request: object;
-  /** Left out if the reply is used as it is. */
+  /** Omitted if the reply needs no decoding. */
   readonly decode?: (reply: unknown) => Reply;
   /** Whether it is sent even when the process ends. */
   readonly isRelease?: true;
 }
 
-/** The most keys that one transaction locks: the server has room for some thousands in all. */
+/** The most keys that one transaction locks: the server has room for some thousands in total. */
 const MOST_KEYS = 64;
 
 class Item extends Deferred<unknown> {
@@ -27,9 +27,9 @@ class Item extends Deferred<unknown> {
 }
 
 /**
- * Sends one statement at a time, in the order of the calls. Calls that arrive meanwhile share the next statement, since a
- * commit costs far more than the work in it. So do the calls of one tick: a release and the caller's next request are one
- * transaction. Calls that were not sent when the connection is lost are never sent.
+ * Sends one statement at a time, in the order of the calls. Calls that arrive meanwhile are combined in the next
+ * statement, since a commit costs far more than the work in it. So are the calls of one tick: a release and the
+ * caller's next request are one transaction. Calls that were not sent when the connection is lost are never sent.
  */
 export class RequestQueue {
   private items: Item[] = [];
@@ -38,7 +38,7 @@ export class RequestQueue {
   /** How many calls were made, and how many of these were sent or will not be. */
   private asked = 0;
   private sent = 0;
-  /** Callbacks for when `count` calls have been sent, in that order. */
+  /** Callbacks for when `count` calls have been sent, in this order. */
   private readonly waiting: { readonly count: number; readonly done: () => void }[] = [];
   private readonly stopAtExit: () => void;
 
@@ -47,7 +47,8 @@ export class RequestQueue {
     private readonly connection: Pick<PostgresConnection, 'trouble' | 'send'>,
     private readonly run: (keys: readonly string[], requests: string) => Statement,
   ) {
-    // Callers already see the locks released in the last tick as released. Other requests have no caller any more.
+    // Callers already see locks as released that were released in the last tick. Other requests no longer have a
+    // caller.
     this.stopAtExit = atExit(() => {
       if (!this.isScheduled) return;
       this.items = this.items.filter(({ call }) => call?.isRelease);
@@ -59,7 +60,7 @@ export class RequestQueue {
     this.stopAtExit();
   }
 
-  /** Resolves when all calls so far were sent, or will not be; undefined if they were, or go out with the next flush. */
+  /** Resolves when all calls so far were sent, or will not be; undefined if they were, or are part of the next flush. */
   whenSent(): Promise<void> | undefined {
     if (this.sent === this.asked || (!this.isBusy && this.sizeOfNext() === this.items.length))
       return undefined;
@@ -75,7 +76,7 @@ export class RequestQueue {
     return item as unknown as Deferred<Reply>;
   }
 
-  /** Sends a statement of its own. */
+  /** Sends a separate statement. */
   async send(statement: Statement): Promise<readonly Row[]> {
     const item = new Item(undefined, statement);
     this.add(item);
@@ -125,7 +126,7 @@ export class RequestQueue {
   private sendParts([part, ...others]: readonly (readonly Item[])[]): void {
     if (part === undefined) {
       this.isBusy = false;
-      // Calls that callers make now share the next statement with those already here.
+      // Calls that callers make now are combined in the next statement with those already here.
       if (this.items.length > 0) this.schedule();
       return;
     }
@@ -138,7 +139,7 @@ export class RequestQueue {
         const failure = storeFailure(error);
         const isRejected = !failure.inDoubt && !failure.unreachable;
         if (isRejected && part.length > 1) {
-          // The transaction was rolled back: the failure of one call must not become that of the others.
+          // The transaction was rolled back: the failure of one call must not fail the others.
           this.sent -= part.length;
           this.sendParts(part.map((item) => [item]));
           return;
@@ -175,7 +176,7 @@ function resolveAll(batch: readonly Item[], rows: readonly Row[]): void {
         item.resolve(rows);
         return;
       }
-      if (!Array.isArray(replies)) throw new Error('PostgreSQL answered something else than was asked');
+      if (!Array.isArray(replies)) throw new Error('PostgreSQL sent an unexpected reply');
       const { decode } = item.call;
       item.resolve(decode === undefined ? replies[index] : decode(replies[index]));
     } catch (error) {

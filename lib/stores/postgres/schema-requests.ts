@@ -1,7 +1,7 @@
 /**
- * The functions for the requests, one for each kind. `r` is what `lock-calls.ts` writes; the result is what it reads.
+ * The functions for the requests, one for each kind. `lock-calls.ts` writes `r` and reads the result.
  *
- * @param s the schema, as SQL writes it
+ * @param s the schema, as written in SQL
  */
 export function requests(s: string): string {
   return `
@@ -183,7 +183,7 @@ $$;
 
 -- Renews many holds in one statement. Rows are locked, not keys: a new holder of a key first deletes expired rows.
 CREATE OR REPLACE FUNCTION ${s}.renew(keys text[], owners text[], leases bigint[], exact boolean[])
-RETURNS text[] LANGUAGE plpgsql AS $$
+RETURNS text[] LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
   now bigint := ${s}.clock();
   replies text[];
@@ -291,7 +291,10 @@ $$;
 
 -- Carries out many requests, in order, in one transaction. \`keys\` are the keys of all of them. Requests for several permits
 -- have names of their own: schemas that can't count them must not carry them out.
-CREATE OR REPLACE FUNCTION ${s}.run(keys text[], requests jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+--
+-- Every lookup is by key or owner. Without statistics PostgreSQL would plan to read whole tables, and a session keeps that plan:
+-- a hold would then cost more with each hold since the last VACUUM, and with each lock that is held.
+CREATE OR REPLACE FUNCTION ${s}.run(keys text[], requests jsonb) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
   now bigint := ${s}.lock_and_tell_time(keys);
   r jsonb;
@@ -320,8 +323,9 @@ BEGIN
 END
 $$;
 
--- Removes what crashed processes have left behind, and serves waiters. One process at a time is enough.
-CREATE OR REPLACE FUNCTION ${s}.sweep() RETURNS integer LANGUAGE plpgsql AS $$
+-- Removes what crashed processes have left behind, and serves waiters. One process at a time is enough. It shares the plans of
+-- prune() and serve() with run(). It does read whole tables, and must not be compiled for that.
+CREATE OR REPLACE FUNCTION ${s}.sweep() RETURNS integer LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
 DECLARE
   now bigint := ${s}.clock();
   k text;

@@ -3,8 +3,9 @@ import { checkNames, checkObject, shown } from '../../model/option-checks.js';
 import { requests } from './schema-requests.js';
 
 /**
- * Grows with every change of the schema. Schemas and processes of all versions work together:
- * - Version 2 changed the names of channels. Grants are not pushed between versions 1 and 2: waiters then poll once a second.
+ * Incremented with every change of the schema. Schemas and processes of all versions work together:
+ * - Version 2 changed the names of channels. Grants are not pushed between versions 1 and 2: waiters then poll once a
+ *   second.
  * - Version 3 counts permits. An older schema rejects requests for several permits.
  */
 export const SCHEMA_VERSION = 3;
@@ -25,10 +26,10 @@ export interface PostgresMigrationOptions {
 }
 
 /**
- * The SQL that creates the schema for `postgresStore`, or brings it up to date. Run it as a migration of your application,
- * with the right to create a schema. It may be run again at any time, also while locks are in use.
+ * The SQL that creates the schema for `postgresStore`, or brings it up to date. Run it as a migration of your
+ * application, with the right to create a schema. You can run it again at any time, even while locks are in use.
  *
- * @throws LockOptionsError for an unusable name of the schema
+ * @throws LockOptionsError for an unusable schema name
  */
 export function postgresMigration(options: PostgresMigrationOptions = {}): string {
   const where = 'postgresMigration';
@@ -38,7 +39,7 @@ export function postgresMigration(options: PostgresMigrationOptions = {}): strin
   return migrationOf(quoted(schema));
 }
 
-/** @param s the schema, as SQL writes it */
+/** @param s the schema, as written in SQL */
 function migrationOf(s: string): string {
   const version = `
 CREATE OR REPLACE FUNCTION ${s}.version() RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT ${String(SCHEMA_VERSION)} $$;
@@ -68,18 +69,19 @@ export function quoted(name: string): string {
   return `"${name.replace(/"/g, '""')}"`;
 }
 
-/** A text as it is written inside the quotes of an SQL literal. */
+/** A text for use inside the quotes of an SQL literal. */
 function literal(text: string): string {
   return text.replace(/'/g, "''");
 }
 
 /**
- * The tables. Times are µs of the server's clock, leases ms; a limit of 0 means any number. The row of a hold is deleted
- * with the hold: only the counter of the tokens stays. The board is for people, and may be lost with the server.
+ * The tables. Times are µs of the server's clock, leases ms; a limit of 0 means any number. The row of a hold is
+ * deleted with the hold: only the counter of the tokens stays. The board is informational, and may be lost with the
+ * server.
  *
  * A renewal changes no indexed column, so PostgreSQL rewrites the row in its page without touching an index.
  *
- * @param s the schema, as SQL writes it
+ * @param s the schema, as written in SQL
  */
 function tables(s: string): string {
   return `
@@ -138,9 +140,9 @@ $$;
 
 /**
  * The building blocks of the requests. They run while the transaction has the advisory lock of the key, so that each
- * statement sees what the transaction before it has committed.
+ * statement sees the commit of the previous transaction.
  *
- * @param s the schema, as SQL writes it
+ * @param s the schema, as written in SQL
  */
 function buildingBlocks(s: string): string {
   const tokens = `${s}.lock_number('tokens of ${literal(s)}')`;

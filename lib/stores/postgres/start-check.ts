@@ -53,7 +53,7 @@ export async function prepareConnection(
     return rows;
   };
   const facts = await factsOf(query, schema);
-  // A standby never takes writes.
+  // A standby never accepts writes.
   if (facts.standby) {
     throw new Error(`the server at ${connector.address} is a standby: locks need the primary`);
   }
@@ -70,9 +70,9 @@ export async function prepareConnection(
 }
 
 /**
- * Checks what every grant depends on: a server that takes writes, the schema and the rights to it.
+ * Checks everything that grants depend on: a server that accepts writes, the schema and the rights to it.
  *
- * @throws LockStoreError with what is missing, and the remedy
+ * @throws LockStoreError with the missing part and the remedy
  */
 export async function verifyDatabase(
   query: Query,
@@ -82,7 +82,7 @@ export async function verifyDatabase(
   if (facts.standby || facts.readonly) {
     const what = facts.standby ? 'a standby' : 'read-only';
     throw new LockStoreError(
-      `the server at ${connector.address} is ${what}: locks need a primary that takes writes`,
+      `the server at ${connector.address} is ${what}: locks need a primary that accepts writes`,
       { inDoubt: false, retryable: true },
     );
   }
@@ -106,14 +106,14 @@ async function factsOf(query: Query, schema: string): Promise<Facts> {
       coalesce(has_schema_privilege(to_regnamespace($2)::oid, 'USAGE'), false) AS usage`,
     [`${quoted(schema)}.run(text[],jsonb)`, quoted(schema), `${quoted(schema)}.format()`],
   )) as readonly (Row & Facts)[];
-  if (facts === undefined) throw new Error('PostgreSQL answered nothing');
+  if (facts === undefined) throw new Error('PostgreSQL sent no reply');
   return facts;
 }
 
-/** Settings of this session only. Those of the application, such as timeouts of statements, are not meant for locks. */
+/** Settings of this session only. Those of the application, such as statement timeouts, are not meant for locks. */
 function ownSettings({ isolation, commit, number }: Facts, requestTimeout: number): string {
-  // A request that waits for a row delays all later ones. It has to end before the reply timeout, which cuts the connection
-  // without the server noticing.
+  // A request that waits for a row delays all later ones. It has to end before the reply timeout, which closes the
+  // connection unnoticed by the server.
   const lockTimeout = Math.max(1, Math.floor(requestTimeout / LOCK_WAITS));
   const settings = ['statement_timeout = 0', `lock_timeout = ${String(lockTimeout)}`, 'jit = off'];
   if (number >= 140_000) settings.push('idle_session_timeout = 0');
@@ -135,7 +135,7 @@ function serverWarnings(facts: Facts, isDirect: boolean): string[] {
   }
   if (standbys > 0 && synchronous === '') {
     warnings.push(
-      'PostgreSQL has standbys, but commits wait for none of them: a failover may lose locks that are held, so that two ' +
+      'PostgreSQL has standbys, but commits wait for none of them: a failover may lose held locks, so that two ' +
         "processes hold the same one. Set synchronous_standby_names, such as 'ANY 1 (*)', or let the guarded resource " +
         'check fencing tokens.',
     );
@@ -143,13 +143,13 @@ function serverWarnings(facts: Facts, isDirect: boolean): string[] {
   if (isDirect) return warnings;
   if (isolation !== 'read committed') {
     warnings.push(
-      `Transactions are "${isolation}" by default, which locks can't use, and a pooler stands before PostgreSQL. Set it ` +
+      `Transactions are "${isolation}" by default, which locks can't use, and a pooler is in front of PostgreSQL. Set it ` +
         `for the user: ALTER ROLE ${quoted(facts.role)} SET default_transaction_isolation = 'read committed'.`,
     );
   }
   if (commit === 'off' || commit === 'local') {
     warnings.push(
-      `synchronous_commit is ${commit}, so that a crash of PostgreSQL may lose locks that are held. Set it for the user: ` +
+      `synchronous_commit is ${commit}, so a crash of PostgreSQL may lose held locks. Set it for the user: ` +
         `ALTER ROLE ${quoted(facts.role)} SET synchronous_commit = on.`,
     );
   }
@@ -160,9 +160,9 @@ async function schemaWarnings(query: Query, facts: Facts, schema: string): Promi
   const s = quoted(schema);
   const role = quoted(facts.role);
   const create =
-    'Run what postgresMigration() of nestjs-distributed-lock/postgres gives, or set createSchema: true.';
+    'Run the SQL of postgresMigration() in nestjs-distributed-lock/postgres, or set createSchema: true.';
   if (!facts.schema) {
-    // A user sees nothing of a schema that it may not use.
+    // A user can't see the contents of a schema that it may not use.
     const found = await query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
     return facts.usage || found.length === 0
       ? [`PostgreSQL has no schema "${schema}" for locks, or an old one. ${create}`]
@@ -171,7 +171,7 @@ async function schemaWarnings(query: Query, facts: Facts, schema: string): Promi
   const parts = await partsOf(query, schema);
   if (!parts.areThere) return [`PostgreSQL has no schema "${schema}" for locks, or an old one. ${create}`];
   if (!parts.areAllowed) {
-    return [`The user ${role} of PostgreSQL may not do everything that locks need. ${grants(s, role)}`];
+    return [`The user ${role} of PostgreSQL lacks rights that locks need. ${grants(s, role)}`];
   }
   const [found] = (await query(`SELECT ${s}.version() AS version`)) as readonly (Row & {
     readonly version: number;

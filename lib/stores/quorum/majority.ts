@@ -3,7 +3,7 @@ import type { TimerQueue } from '../../common/timer-queue.js';
 import { LockStoreError, type LockStoreClient, type LockStoreSession } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 
-/** What the acquisitions of a session share. */
+/** The common context of all acquisitions of a session. */
 export interface QuorumContext {
   /** One session for each member. */
   readonly sessions: readonly LockStoreSession[];
@@ -14,14 +14,14 @@ export interface QuorumContext {
   readonly memberTimeout: number;
 }
 
-/** The smallest group of so many members such that any two groups have a member in common. */
+/** The smallest number of members such that any two groups of this size have a member in common. */
 export function majorityOf(members: number): number {
   return Math.floor(members / 2) + 1;
 }
 
 /**
- * How many members have to grant a lock that so many may hold at once. Each member grants it to `limit` holders, so one
- * holder more than that must not find enough votes among all members. Readers only have to exclude writers.
+ * How many members have to grant a lock with this limit. Each member grants it to `limit` holders, so one further
+ * holder must not find enough votes among all members. Readers only have to exclude writers.
  */
 export function votesNeeded(members: number, limit: number): number {
   return limit === Infinity ? majorityOf(members) : Math.floor((members * limit) / (limit + 1)) + 1;
@@ -73,13 +73,13 @@ export function decided<T, R>(
   });
 }
 
-/** Resolves as soon as a majority of the members, which are all asked, has replied. */
+/** Resolves as soon as a majority of the members has replied; all must have been asked. */
 export async function confirmedByMajority(requests: readonly Promise<unknown>[]): Promise<void> {
   const majority = majorityOf(requests.length);
   await decided(requests, ({ replies }) => (replies.length >= majority ? true : undefined));
 }
 
-/** Whether so many members are unreachable that the others are no majority. One that refuses is reachable. */
+/** Whether so many members are unreachable that the others are no majority. One that rejects requests is reachable. */
 export function isOutOfReach(members: number, failures: readonly LockStoreError[], silent = 0): boolean {
   const away = failures.filter(({ unreachable }) => unreachable).length + silent;
   return away > members - majorityOf(members);
@@ -99,15 +99,15 @@ export function undecided(
   needed = majorityOf(members),
 ): LockStoreError {
   const [first] = failures;
-  const why = first === undefined ? 'the others did not answer in time' : first.message;
+  const why = first === undefined ? 'the others did not reply in time' : first.message;
   const replied = members - Math.max(failures.length, members - needed + 1);
   const what =
     needed === majorityOf(members)
-      ? `no majority of the ${String(members)} servers could be asked`
+      ? `no majority of the ${String(members)} servers is available`
       : `with its limit this lock needs ${String(needed)} of the ${String(members)} servers`;
-  return new LockStoreError(`${what}: at most ${String(replied)} answered (${why})`, {
+  return new LockStoreError(`${what}: at most ${String(replied)} replied (${why})`, {
     inDoubt,
-    // One member that can come back is enough for another try.
+    // One member that can recover makes another attempt worthwhile.
     retryable: failures.length === 0 || failures.some(({ retryable }) => retryable),
     unreachable: isOutOfReach(members, failures, silent),
     remedy: first?.remedy,

@@ -16,28 +16,28 @@ import type { QuorumContext } from './majority.js';
 import { endOf, ownerName, type QuorumHold, type Vote } from './votes.js';
 
 /**
- * One owner at one member. After each withdrawal the next request uses a new name, so that messages and late requests from
- * before can't be mistaken for current ones.
+ * One owner at one member. After each withdrawal the next request uses a new name, so that earlier messages and late
+ * requests can't be mistaken for current ones.
  */
 export class MemberState {
   vote: Vote | undefined;
   isQueued = false;
-  /** Whether the member has reported that others hold the lock there, and not replied yet. */
+  /** Whether the member has reported that another owner holds the lock, and has not replied yet. */
   keepsWaiting = false;
-  /** ms left of the holder's lease at the member, as it reported. */
+  /** ms left of the holder's lease, as the member reported it. */
   holderLeaseLeft: number | undefined;
-  /** Whether the member still rejects an earlier name of an owner that may ask again. */
+  /** Whether the member still rejects an earlier name of an owner that may request again. */
   hasTombstone: boolean;
 
-  /** Whether a request under the present name may be, or may have been, carried out unnoticed. */
+  /** Whether a request under the current name may have been, or may still be, carried out unnoticed. */
   private inDoubt = false;
-  /** Requests under the present name that are under way. */
+  /** Pending requests under the current name. */
   private pending = new Set<Promise<AcquireReply | LockStoreError>>();
-  /** The leases of the requests under way and in doubt. */
+  /** The leases of requests that are pending or in doubt. */
   private unansweredLeases: number[] = [];
   /** When the member pushed its vote. */
   private pushedAt = -Infinity;
-  /** Whether the vote was only pushed: a claim may shorten its lease. */
+  /** Whether the vote was only pushed, so that a claim may shorten its lease. */
   private isUnclaimed = false;
   /** How many times the owner was withdrawn. */
   private releases: number;
@@ -56,7 +56,7 @@ export class MemberState {
     this.announcement = new TokenAnnouncement(session, key);
   }
 
-  /** How many requests under the present name are under way. */
+  /** The number of pending requests under the current name. */
   get underWay(): number {
     return this.pending.size;
   }
@@ -81,12 +81,12 @@ export class MemberState {
     return this.isQueued || this.mayHold;
   }
 
-  /** Until when the vote may be relied on. */
+  /** Until when the vote can be relied on. */
   get endsAt(): number {
     return this.vote === undefined ? -Infinity : endOf(this.vote);
   }
 
-  /** Asks the member; undefined if the owner was withdrawn before the reply. */
+  /** Requests the lock from the member; undefined if the owner was withdrawn before the reply. */
   async acquire(request: AcquireRequest): Promise<AcquireReply | LockStoreError | undefined> {
     const { releases, owner } = this;
     const sentAt = this.now();
@@ -108,11 +108,11 @@ export class MemberState {
     return reply;
   }
 
-  /** The member pushed a grant. Returns whether it is for the present name. */
+  /** The member pushed a grant. Returns whether it is for the current name. */
   onPush(owner: OwnerId, grant: PushedGrant): boolean {
     if (owner !== this.owner || (!this.isQueued && this.underWay === 0 && !this.inDoubt)) return false;
     const { tokens = 1, othersWait = false } = grant;
-    // A request that is carried out after the push sets the lease that it asks for.
+    // A request carried out after the push sets its own lease.
     const lease = Math.min(grant.lease, ...this.unansweredLeases);
     this.onGrant({ ...grant, lease, tokens, othersWait });
     this.isUnclaimed = true;
@@ -120,7 +120,7 @@ export class MemberState {
     return true;
   }
 
-  /** The member reports, before it replies, that others hold the lock there. */
+  /** The member reports, before it replies, that another owner holds the lock. */
   onHeldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void {
     if (owner !== this.owner || this.underWay === 0) return;
     this.keepsWaiting = true;
@@ -142,12 +142,12 @@ export class MemberState {
     this.isUnclaimed = false;
   }
 
-  /** The member has reserved tokens up to this one, for the owner of that name. */
+  /** The member has reserved tokens up to this one, for the owner with this name. */
   onReserved(owner: OwnerId, last: number): void {
     if (owner === this.owner) this.announcement.reserved(last);
   }
 
-  /** The member reports that the owner does not hold the lock there; the release is sent there all the same. */
+  /** The member reports that the owner does not hold the lock; the release is sent nevertheless. */
   onLost(): void {
     this.vote = undefined;
     this.inDoubt = true;
@@ -158,14 +158,14 @@ export class MemberState {
     return owner === this.owner && this.mayHold;
   }
 
-  /** Tells the member the token on which the members agreed, and that later ones have to be larger. */
+  /** Informs the member of the token on which the members agreed, and that later ones must be larger. */
   announce(hold: QuorumHold): void {
     if (this.vote === undefined) return;
     if (this.announcement.send(hold, this.owner, this.vote.token))
       this.vote = { ...this.vote, token: hold.token };
   }
 
-  /** Withdraws the owner, whatever state it is in. Returns the request, which may be repeated. */
+  /** Withdraws the owner, whatever its state. Returns the request, which may be repeated. */
   cancel(inDoubt: boolean): () => Promise<'cancelled'> {
     const request = this.withdraw(inDoubt);
     return async () => {
@@ -175,8 +175,8 @@ export class MemberState {
   }
 
   /**
-   * Withdraws the owner so that it can ask again. Waits for requests under way first: the member then usually needs no
-   * tombstone for them.
+   * Withdraws the owner so that it can request again. Waits for pending requests first: the member then usually needs
+   * no tombstone for them.
    */
   cancelAfterReplies({
     timers,
@@ -220,7 +220,7 @@ export class MemberState {
       this.onGrant({ startedAt: sentAt, lease, token, since, tokens, othersWait });
       return;
     }
-    // The grant was pushed while this reply was on its way.
+    // The grant was pushed while this reply was in flight.
     if (this.vote !== undefined && this.pushedAt >= sentAt) return;
     this.vote = undefined;
     if (reply.outcome === 'queued') this.isQueued = true;
@@ -252,7 +252,7 @@ export class MemberState {
   }
 }
 
-/** Tells one member the token on which the members agreed for a hold, and that later tokens have to be larger. */
+/** Informs one member of the token on which the members agreed for a hold, and that later tokens must be larger. */
 class TokenAnnouncement {
   /** The hold that the member has not confirmed yet. */
   private unconfirmed: QuorumHold | undefined;
@@ -271,7 +271,7 @@ class TokenAnnouncement {
   }
 
   /**
-   * Tells the member, unless it knows or the request is under way. Returns whether the request is sent now.
+   * Informs the member, unless it knows or the request is pending. Returns whether the request is sent now.
    *
    * @param token of the hold at the member
    */
@@ -294,7 +294,7 @@ class TokenAnnouncement {
     return true;
   }
 
-  /** The request to send before each attempt to release the hold: the member carries out one after the other. */
+  /** The request to send before each attempt to release the hold: the member carries them out in order. */
   beforeRelease(owner: OwnerId): (() => void) | undefined {
     const { unconfirmed } = this;
     if (unconfirmed === undefined) return undefined;

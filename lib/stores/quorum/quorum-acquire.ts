@@ -21,11 +21,11 @@ export class QuorumAcquire {
   readonly key: string;
   readonly owner: OwnerId;
   readonly members: readonly MemberState[];
-  /** How many may hold the lock at once, this owner included. */
+  /** How many can hold the lock at once, including this owner. */
   readonly limit: number;
   /** How many members have to grant it. */
   readonly needed: number;
-  /** What that many have granted. */
+  /** The hold that enough members have granted. */
   hold: QuorumHold | undefined;
   state: 'waiting' | 'granted' | 'ended' = 'waiting';
   /** The last request of the engine. */
@@ -63,13 +63,13 @@ export class QuorumAcquire {
     this.splitVote = new SplitVoteResolver(this, context);
   }
 
-  /** Members whose grants may be relied on now. */
+  /** Members whose grants can be relied on now. */
   get voters(): MemberState[] {
     const now = this.context.client.now();
     return this.members.filter(({ endsAt }) => endsAt > now);
   }
 
-  /** One request of the engine, replied to as soon as it is decided. */
+  /** One request of the engine. Replies as soon as it is decided. */
   acquire(request: AcquireRequest): Deferred<AcquireReply> {
     const { client, timers, memberTimeout } = this.context;
     const reply = new Deferred<AcquireReply>();
@@ -79,7 +79,7 @@ export class QuorumAcquire {
     this.latest = request;
     const current = new QuorumRequest(request, client.now(), [...(former?.replies ?? []), reply]);
     this.current = current;
-    // A member that has granted is not asked again: that would prolong a split.
+    // A member that has granted the lock is not asked again: that would prolong a split vote.
     current.begin(this.members, this.isContested);
     if (this.splitVote.isBackingOff) this.settle(current, queued(undefined));
     else {
@@ -93,9 +93,9 @@ export class QuorumAcquire {
     return reply;
   }
 
-  /** Asks a member; its reply counts whenever it comes. */
+  /** Sends the request to a member; its reply counts whenever it arrives. */
   send(member: MemberState): void {
-    // Its lease has expired: the rest of it is released.
+    // Its lease has expired: releases what is left of it.
     if (this.state === 'waiting' && member.vote !== undefined && !this.voters.includes(member))
       this.cancelAt(member);
     void member.acquire(this.latest).then((reply) => {
@@ -111,7 +111,7 @@ export class QuorumAcquire {
     this.decide();
   }
 
-  /** A member reports, before it replies, that others hold the lock there. */
+  /** A member reports, before it replies, that another owner holds the lock. */
   onHeldByOthers(index: number, name: OwnerId, holderLeaseLeft: number | undefined): void {
     const { members, needed, context } = this;
     members[index]?.onHeldByOthers(name, holderLeaseLeft);
@@ -122,7 +122,7 @@ export class QuorumAcquire {
     }
   }
 
-  /** A member has broken what it granted. */
+  /** A member has broken its grant. */
   onBroken(index: number, owner: OwnerId): void {
     const member = this.members[index];
     if (this.state === 'ended' || member?.isBroken(owner) !== true) return;
@@ -135,7 +135,7 @@ export class QuorumAcquire {
     this.context.client.broken(this.owner);
   }
 
-  /** Tells a member the token of the hold, if that is decided. */
+  /** Informs a member of the token of the hold, if that is decided. */
   announceHold(member: MemberState): void {
     if (this.state === 'granted' && this.hold !== undefined) member.announce(this.hold);
   }
@@ -162,7 +162,7 @@ export class QuorumAcquire {
     for (const member of this.members) if (!member.mayBeKnown) this.send(member);
   }
 
-  /** Too few members still have the hold: those that do must not keep the lock from others. */
+  /** Too few members still have the hold: those that do must not keep the lock from other owners. */
   abandon(): void {
     if (this.state === 'ended') return;
     for (const member of this.members) this.cancelAt(member);
@@ -209,8 +209,8 @@ export class QuorumAcquire {
       this.settle(current, replyOf(this.grantedBy(fullVotes), fullVotes, isFirst));
       return;
     }
-    // Granted, but expired before the replies were here. The engine measures from before the request and rejects the grant
-    // because its lease is too short; after `queued` it would ask again and again.
+    // Granted, but expired before all replies arrived. The engine measures from before the request and rejects the
+    // grant because its lease is too short; after `queued` it would request again and again.
     const allVotes = members.flatMap(({ vote }) =>
       vote !== undefined && current.isAnsweredBy(vote) ? vote : [],
     );
@@ -227,7 +227,7 @@ export class QuorumAcquire {
     if (outcome === 'conflict') this.reject(current, current.conflict);
     else if (outcome === 'failed') this.fail(current);
     else if (outcome === 'refused') this.refuse(current);
-    // Not delayed by a silent member: the grants may expire meanwhile.
+    // Not delayed by a member that does not reply: the grants may expire meanwhile.
     else if (current.isAnsweredByMajority(members.length) && this.isContested && votes.length > 0)
       this.splitVote.start();
   }
@@ -246,7 +246,7 @@ export class QuorumAcquire {
     return this.hold;
   }
 
-  /** Enough votes came together without a request. */
+  /** Enough votes accumulated without a request. */
   private pushGrant(votes: readonly Vote[]): void {
     const grant = pushOf(this.grantedBy(votes), votes, this.needed);
     if (grant !== undefined) this.context.client.granted(this.owner, grant);
@@ -264,7 +264,7 @@ export class QuorumAcquire {
     }
   }
 
-  /** The owner neither gets the lock nor waits for it. */
+  /** The owner neither acquires the lock nor waits for it. */
   private reject(request: QuorumRequest, reply: AcquireReply): void {
     void this.leaveRejected(request).then(() => {
       this.leave.complete(this.latest.lease);
@@ -272,7 +272,7 @@ export class QuorumAcquire {
     });
   }
 
-  /** Too few members could be asked. */
+  /** Too few members replied. */
   private fail(request: QuorumRequest): void {
     this.checkMajority();
     const silent = request.hasTimedOut ? request.open.size : 0;
@@ -287,7 +287,7 @@ export class QuorumAcquire {
       return;
     }
     void this.leaveRejected(request).then(() => {
-      // In doubt, the engine cancels until the other members have confirmed.
+      // If in doubt, the engine cancels until the other members have confirmed.
       const inDoubt = !this.leave.isConfirmed;
       if (!inDoubt) this.leave.end();
       request.reject(failure(inDoubt));
@@ -325,7 +325,7 @@ export class QuorumAcquire {
   }
 }
 
-/** One request of the engine, as the members are asked. */
+/** One request of the engine, and the replies of the members. */
 class QuorumRequest {
   /** Members whose replies are awaited. */
   readonly open = new Set<MemberState>();
@@ -346,7 +346,7 @@ class QuorumRequest {
     readonly replies: readonly Deferred<AcquireReply>[],
   ) {}
 
-  /** @param keepsVotes whether members whose grants may be relied on are not asked */
+  /** @param keepsVotes whether members whose grants can be relied on are not asked */
   begin(members: readonly MemberState[], keepsVotes: boolean): void {
     for (const member of members) {
       if (keepsVotes && member.endsAt > this.sentAt) this.answered += 1;
@@ -365,7 +365,7 @@ class QuorumRequest {
     if (reply.outcome === 'conflict') this.conflicts.push(reply.limit);
   }
 
-  /** Returns whether the member has to be asked once more: it has not failed. */
+  /** Returns whether the member has to be asked once more, because it has not failed. */
   reopen(member: MemberState, hasReplied: boolean): boolean {
     if (hasReplied && !this.open.has(member)) {
       this.open.add(member);

@@ -18,9 +18,9 @@ import { baseOf } from './votes.js';
 
 /** How long to wait for members whose replies can change the result, ms. */
 const REPLY_TIME = 250;
-/** How long to wait for the other members, to complete the picture, ms. */
+/** How long to wait for the other members, for a complete result, ms. */
 const EXTRA_TIME = 10;
-/** How often to look again, `EXTRA_TIME` apart, while the token of a hold is being announced to the members. */
+/** How often to inspect again, `EXTRA_TIME` apart, while the token of a hold is being announced to the members. */
 const MAX_SECOND_LOOKS = 3;
 
 /** A member's view of a lock. */
@@ -29,7 +29,7 @@ interface MemberView {
   readonly lock: StoredLock | null;
 }
 
-/** Inspects locks and breaks them, where the members' views have to be put together. */
+/** Inspects and breaks locks, by combining the members' views. */
 export class QuorumInspection {
   constructor(private readonly context: QuorumContext) {}
 
@@ -47,11 +47,11 @@ export class QuorumInspection {
       (some) => !isSettled(count(some), majority, length - some.length),
     );
     const broken = count(replies);
-    // Members that can't be asked may have held it, too.
+    // Unreachable members may have held it too.
     return broken > 0 && broken + length - replies.length >= majority;
   }
 
-  /** A later hold is never broken: each hold has a name of its own at every member. */
+  /** A later hold is never broken: each hold has its own name at every member. */
   async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
     for (;;) {
       const { lock, views } = await this.look(key);
@@ -79,8 +79,8 @@ export class QuorumInspection {
   }
 
   /**
-   * Breaks a hold at each member that was seen to have it. Members that can't be asked may have it, too: it has ended when
-   * they are too few for it. Returns false if no member had it any more.
+   * Breaks a hold at each member that was seen to have it. Unreachable members may have it too: it has ended when they
+   * are too few for it. Returns false if no member still had it.
    */
   private async breakAt(
     views: readonly MemberView[],
@@ -159,17 +159,17 @@ function partsOf(views: readonly MemberView[], members: number): readonly Part[]
   });
 }
 
-/** Whether so many missing replies can't change whether `votes` are enough. */
+/** Whether this many missing replies can't change whether `votes` are enough. */
 function isSettled(votes: number, needed: number, missing: number): boolean {
   return votes >= needed || votes + missing < needed;
 }
 
-/** Whether so many missing replies can change who holds the lock. */
+/** Whether this many missing replies can change who holds the lock. */
 function isOpen(parts: readonly Part[], missing: number): boolean {
   return parts.some(({ holds, needed }) => !isSettled(holds.length, needed, missing));
 }
 
-/** The lock that the views show together; null if no holder is named by enough members. */
+/** The lock that results from all views; null if no holder is named by enough members. */
 function lockOf(views: readonly MemberView[], members: number): StoredLock | null {
   const parts = partsOf(views, members);
   const [first, ...others] = parts.filter(({ holds, needed }) => holds.length >= needed);
@@ -177,7 +177,7 @@ function lockOf(views: readonly MemberView[], members: number): StoredLock | nul
     if (!isOpen(parts, members - views.length)) return null;
     const most = Math.max(...parts.map(({ holds }) => holds.length));
     throw new LockStoreError(
-      `${String(most)} of the ${String(views.length)} servers that answered have one holder: ` +
+      `${String(most)} of the ${String(views.length)} servers that replied have one holder: ` +
         `without the other ${String(members - views.length)} it is not known whether it has enough of them`,
       { inDoubt: false, retryable: true },
     );
@@ -230,7 +230,7 @@ function tokensAreKnown(
   });
 }
 
-/** A cursor: which member is listed, where to continue there, and how many members have failed. */
+/** A cursor: the member being listed, where to continue there, and how many members have failed. */
 interface Position {
   readonly member: number;
   readonly failed: number;
@@ -238,8 +238,8 @@ interface Position {
 }
 
 /**
- * Lists one member after the other: a lock held by a majority is at some of them. Unreachable members are skipped while they
- * are too few to hide a lock.
+ * Lists one member after the other: a lock held by a majority is at some of them. Unreachable members are skipped while
+ * they are too few to hide a lock.
  */
 export async function listByMembers(
   sessions: readonly LockStoreSession[],
@@ -271,8 +271,8 @@ function positionIn(cursor: string | undefined): Position {
 }
 
 /**
- * The boards of all members as one: a single reachable member is enough. One that was unreachable while a text was replaced
- * returns the older text.
+ * The boards of all members as one: a single reachable member is enough. A member that was unreachable while a text was
+ * replaced returns the older text.
  */
 export function quorumBoard(boards: readonly LockBoard[]): LockBoard {
   const each = async <T>(request: (board: LockBoard) => Promise<T>): Promise<readonly T[]> => {

@@ -38,9 +38,9 @@ export class QuorumLockStore implements LockStore {
 }
 
 /**
- * One client's sessions with all members, which it uses through the port only.
+ * One client's sessions with all members, used only through the port.
  *
- * @param acquires the acquisitions of the client, which the explorer reads to tell states apart
+ * @param acquires the acquisitions of the client, by which the explorer tells states apart
  */
 export function openQuorum(
   members: readonly LockStore[],
@@ -70,7 +70,7 @@ export function openQuorum(
   const eachHas = (ability: 'reserve' | 'listKeys'): boolean =>
     sessions.every((session) => session[ability] !== undefined);
 
-  /** The client as one member sees it: it translates names at that member to owners. */
+  /** The client as one member sees it: translates names at that member to owners. */
   function memberClient(memberName: string, index: number): LockStoreClient {
     const acquireOf = (name: OwnerId): QuorumAcquire | undefined => acquires.get(baseOf(name));
     return {
@@ -84,7 +84,7 @@ export function openQuorum(
         return acquire.members[index]?.owner === name && client.resumes(acquire.owner);
       },
       broken: (name) => acquireOf(name)?.onBroken(index, name),
-      // Another member may have reconnected before: only now enough of them may still have a hold.
+      // Another member may have reconnected before: only now may enough of them still have a hold.
       reconnected: (concerns) => {
         missing.delete(index);
         client.reconnected(concerns);
@@ -143,7 +143,7 @@ export function openQuorum(
     cancel: async (request) => {
       const acquire = find(request);
       if (acquire !== undefined) await acquire.cancel(request);
-      // Any member may know the owner: a majority has to keep it out.
+      // Any member may know the owner: a majority has to reject it.
       else await confirmedByMajority(atEach((session) => session.cancel(request)));
     },
     release: (request) => {
@@ -164,11 +164,11 @@ export function openQuorum(
     forceRelease: (key) => inspection.forceRelease(key),
     breakHold: (key, hold) => inspection.breakHold(key, hold),
     ...(eachHas('listKeys') && { listKeys: (request) => listByMembers(sessions, request) }),
-    // Enough members for a majority have to be fit for locks.
+    // A majority of the members has to be fit for locks.
     verify: () => confirmedByMajority(atEach(verified)),
     connections: () => sessions.flatMap((session) => session.connections?.() ?? []),
     close: async () => {
-      // Recent releases are still on their way to members that were not waited for.
+      // Recent releases are still in flight to members that were not waited for.
       await timers.within(memberTimeout, retry.idle());
       ofSession.close();
       acquires.clear();

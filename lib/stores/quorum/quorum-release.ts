@@ -7,10 +7,16 @@ import type { MemberState } from './member-state.js';
 
 type MemberReply = ReleaseReply | 'cancelled';
 
-/** Releases or withdraws the owner at one member. Repeated after a failure only: attempts share the request under way. */
+/**
+ * Releases or withdraws the owner at one member. Repeated only after a failure: concurrent attempts use the pending
+ * request.
+ */
 type Attempt = () => Promise<MemberReply>;
 
-/** How an owner leaves the members that may know it: it is cancelled or released, or it was rejected and may ask again. */
+/**
+ * How an owner leaves the members that may know it: it is cancelled or released, or it was rejected and may request
+ * again.
+ */
 export class QuorumRelease {
   /** Whether it has left because it was rejected. */
   isRejected = false;
@@ -46,7 +52,7 @@ export class QuorumRelease {
       result.status === 'rejected' ? [storeFailure(result.reason)] : [],
     );
     const retryable = failures.some((failure) => failure.retryable);
-    // A member that refuses for good is not asked again.
+    // A member that rejects permanently is not asked again.
     if (!retryable) this.end();
     const [cause] = failures;
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
@@ -72,14 +78,14 @@ export class QuorumRelease {
     const hasVote = this.known.map(({ vote }) => vote !== undefined);
     this.attempts = this.begin((member) => member.cancelAfterReplies(context));
     this.isRejected = true;
-    // complete() tries it again.
+    // Retried by `complete()`.
     const replies = this.attempts.map((attempt) => attempt().catch(() => undefined));
     const awaited = replies.filter((_, index) => hasVote[index]);
     if (awaited.length > 0) await context.timers.within(context.memberTimeout, Promise.all(awaited));
   }
 
   /**
-   * Retries in the background until every member has confirmed, or that has become useless.
+   * Retries in the background until every member has confirmed, or retrying has become useless.
    *
    * @param lease for how long a member would keep the lock for the owner, ms
    */
@@ -126,7 +132,7 @@ export class QuorumRelease {
 }
 
 /**
- * Repeats a release or withdrawal in the background until the member has replied, or that has become useless.
+ * Repeats a release or withdrawal in the background until the member has replied, or retrying has become useless.
  *
  * @param lease for how long the member would keep the lock for the owner, ms
  */
@@ -146,8 +152,8 @@ export async function completed(
 }
 
 /**
- * What enough of the members reply to a release. A member that is not asked never knew the owner, so it counts as not
- * holding the lock for it.
+ * The reply to a release on which enough members agree. A member that is not asked never knew the owner, so it counts
+ * as not holding the lock for it.
  */
 export function decideRelease(
   requests: readonly Promise<MemberReply>[],

@@ -24,7 +24,7 @@ class QuorumRenewal {
   private readonly failures: LockStoreError[] = [];
 
   /**
-   * @param acquire undefined if the owner is not known
+   * @param acquire undefined if the owner is unknown
    * @param onDecided called once, as soon as enough members have replied for a result
    */
   constructor(
@@ -36,7 +36,7 @@ class QuorumRenewal {
     this.members = sessions.length;
     this.needed = acquire?.needed ?? majorityOf(sessions.length);
     this.startedAt = client.now();
-    // The hold will not be released: it ends then also at members that this request does not reach.
+    // The hold will not be released: it then also ends at members that this request does not reach.
     if (request.exactly === true) timers.after(request.lease, () => acquire?.abandon());
   }
 
@@ -49,7 +49,7 @@ class QuorumRenewal {
     return undefined;
   }
 
-  /** @param reply undefined, if a store left it out, counts as `gone` */
+  /** @param reply if a store leaves it out (undefined), it counts as `gone` */
   onReply(index: number, name: OwnerId, reply: RenewReply | LockStoreError | undefined): void {
     const { acquire, request } = this;
     const isDecided = this.decides(reply);
@@ -64,7 +64,7 @@ class QuorumRenewal {
     if (isDecided) this.onDecided();
   }
 
-  /** Counts a reply. Returns whether it is the one that decides. */
+  /** Counts a reply. Returns whether it decides the result. */
   private decides(reply: RenewReply | LockStoreError | undefined): boolean {
     const { members, needed } = this;
     if (reply === 'renewed') this.renewed += 1;
@@ -121,7 +121,7 @@ export function renewByMajority(
   });
 }
 
-/** Reserves tokens at all members: larger than all that the hold has used, whatever the members' clocks say. */
+/** Reserves tokens at all members, larger than all that the hold has used, whatever the members' clocks. */
 export function reserveByMajority(
   context: QuorumContext,
   acquire: QuorumAcquire | undefined,

@@ -11,14 +11,14 @@ import { baseOf } from './votes.js';
 const FIRST_LOOK = 20;
 /** How long an owner that gives way stays out of the queues at most the first time, ms. */
 const FIRST_BACK_OFF = 20;
-/** The bound to which both grow, ms. */
+/** The limit to which both grow, ms. */
 const MAX_PAUSE = 500;
 
 /**
  * Resolves a split vote: members with different queue orders have granted the lock to different owners, and none has a
- * majority. Each owner with votes inspects the members. The one with the most votes keeps them, and so do those that may
- * hold the lock beside it. The others leave all members, which then serve their next waiters, and queue again a little
- * later: then the orders agree. Once there is a winner, the others keep their votes and wait.
+ * majority. Each owner with votes inspects the members. The one with the most votes keeps them, and so do those that
+ * may hold the lock beside it. The others leave all members, which then serve their next waiters, and queue again a
+ * little later: then the orders agree. Once there is a winner, the others keep their votes and wait.
  */
 export class SplitVoteResolver {
   /** Whether the owner has left the members for a moment. */
@@ -49,7 +49,7 @@ export class SplitVoteResolver {
     this.looks = this.backOffs = 0;
   }
 
-  /** ms in which an unclaimed grant does not expire: neither pauses nor silent members may take longer. */
+  /** ms in which an unclaimed grant does not expire: neither pauses nor missing replies may take longer. */
   private get maxDelay(): number {
     return this.acquire.latest.claimLease / 4;
   }
@@ -74,7 +74,7 @@ export class SplitVoteResolver {
     this.isLooking = false;
     if (acquire.state !== 'waiting') return;
     this.looks += 1;
-    // The pushed grant is late or lost: asking claims it.
+    // The pushed grant is late or lost: a request claims it.
     for (const member of found) if (member.underWay === 0) acquire.send(member);
     const votes = acquire.voters.length + found.length;
     if (votes === 0) return;
@@ -100,7 +100,7 @@ export class SplitVoteResolver {
     });
   }
 
-  /** Unclaimed grants expire soon; these are renewed for as long as the split lasts. */
+  /** Unclaimed grants have a short lease; they are renewed for as long as the split lasts. */
   private renewVotes(): void {
     const { acquire, context } = this;
     const { key, latest } = acquire;
@@ -134,7 +134,7 @@ interface Competitor {
   votes: number;
 }
 
-/** The other owners that have votes, as an inspection of the members shows. */
+/** The other owners that have votes, according to an inspection of the members. */
 class Competitors {
   private readonly found = new Map<OwnerId, Competitor>();
   private readonly waiting = new Map<OwnerId, StoredWaiter>();
@@ -166,14 +166,14 @@ class Competitors {
     return this.leaveNoRoom([...this.found.values()].filter((competitor) => this.hasWon(competitor)));
   }
 
-  /** Whether this owner, with so many votes, has to give way: those with more votes leave no room for it. */
+  /** Whether this owner, with this many votes, has to give way: those with more votes leave no room for it. */
   prevailOver(votesOfOwner: number): boolean {
     const { owner: own } = this.request;
     const stronger = [...this.found.values()].filter(
       ({ owner, votes }) =>
         votes > votesOfOwner || (votes === votesOfOwner && tieBreaker(owner) > tieBreaker(own)),
     );
-    // Two owners that have room beside each other may each keep a larger request waiting at other members, which keeps both
+    // Two owners with room beside each other may each keep a larger request waiting at other members, which keeps both
     // of them waiting in turn: only one of them stays.
     const isSeparated = stronger.some((competitor) => !this.hasWon(competitor)) && this.largerWaits();
     return isSeparated || this.leaveNoRoom(stronger);
@@ -186,7 +186,7 @@ class Competitors {
   private leaveNoRoom(some: readonly Competitor[]): boolean {
     const { limit, permits } = this.request;
     if (some.some((competitor) => competitor.limit !== limit)) return true;
-    // Readers share the lock, but a writer that waits between them at some members keeps them apart.
+    // Readers can hold the lock together, but a writer that waits between them at some members separates them.
     if (limit === Infinity) return some.length > 0 && this.otherLimitWaits();
     return permitsOf(some) + permits > limit;
   }

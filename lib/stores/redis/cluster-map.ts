@@ -6,7 +6,7 @@ import {
   type ServerConnector,
 } from './connection/redis-connection.js';
 
-/** At least so long between two reads of the map, ms. */
+/** The shortest time between two reads of the map, ms. */
 const MIN_REFRESH_INTERVAL = 100;
 
 /** A server of the cluster that has slots. */
@@ -18,7 +18,7 @@ export interface ClusterServer {
   readonly connector: ServerConnector;
 }
 
-/** Which server of a cluster has which slots, as ioredis discovers it. */
+/** Which server of a cluster has which slots, as discovered by ioredis. */
 export class ClusterMap {
   /** Why the last attempt to read the map failed. */
   failure: Error | undefined;
@@ -28,7 +28,7 @@ export class ClusterMap {
   private refreshedAt = -Infinity;
   private refreshTimer: NodeJS.Timeout | undefined;
   private closed = false;
-  /** Failed attempts in a row to reach the cluster. */
+  /** Consecutive failed attempts to reach the cluster. */
   private attempts = 0;
 
   /** @param onChange called after each read of the map */
@@ -56,7 +56,7 @@ export class ClusterMap {
     });
   }
 
-  /** Rejects if the cluster is not there; ioredis keeps trying. */
+  /** Rejects if the cluster is unreachable; ioredis keeps trying. */
   async connect(): Promise<void> {
     await this.cluster.connect();
   }
@@ -66,7 +66,7 @@ export class ClusterMap {
     return this.cluster.slots[slot]?.[0];
   }
 
-  /** `host:port` at which this process reaches a server, for the address that the cluster gives. */
+  /** The address (`host:port`) by which this process reaches a server, for the address that the cluster reports. */
   localAddress(address: string): string {
     const { natMap } = this.connector.options;
     const local = typeof natMap === 'function' ? natMap(address) : natMap?.[address];
@@ -87,7 +87,7 @@ export class ClusterMap {
     });
   }
 
-  /** Reads the map again. Never rejects: the old map stays if no node can be reached. */
+  /** Reads the map again. Never rejects: the old map stays if no node is reachable. */
   refresh(): Promise<void> {
     this.pendingRefresh ??= this.readAgain().finally(() => {
       this.pendingRefresh = undefined;
@@ -116,7 +116,7 @@ export class ClusterMap {
     const failure = await new Promise<Error | null | undefined>((resolve) => {
       this.cluster.refreshSlotsCache(resolve);
     });
-    // Also without a `refresh` event: ioredis fails at once if it knows no node to ask.
+    // Set here, too, since ioredis fails without a `refresh` event if it knows no node to ask.
     this.refreshedAt = performance.now();
     // No known node replies. They may be gone for good, so start again with the nodes of the options.
     if (failure && this.cluster.status === 'ready') this.cluster.disconnect(true);

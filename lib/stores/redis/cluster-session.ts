@@ -31,8 +31,8 @@ const MAX_REDIRECTS = 3;
 const CURSOR = /^(\d+)@([^@\s]{1,255}:\d{1,5})$/;
 
 /**
- * A client of a Redis Cluster (P41): one session for each server that has slots. A slot that moves takes its locks and
- * queues along, and waiters ask again at the new server.
+ * A client of a Redis Cluster (P41): one session for each server that has slots. Locks and queues move with their slot,
+ * and waiters repeat their requests at the new server.
  */
 export class ClusterSession extends ForwardingSession {
   readonly board = forwardedBoard((request) =>
@@ -125,7 +125,7 @@ export class ClusterSession extends ForwardingSession {
     );
   }
 
-  /** Null for keys of several slots, which cannot share a script. */
+  /** Null for keys of several slots, which one script can't access. */
   async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
     const [slot, ...others] = new Set(requests.map(({ key }) => this.names.slotOf(key)));
     if (slot === undefined || others.length > 0) return null;
@@ -215,7 +215,7 @@ export class ClusterSession extends ForwardingSession {
     const session = this.openServer(connector, { slot, concerns, outdated });
     this.servers.set(address, session);
     const start = session.start();
-    // The server may have received slots: waiters ask at once, and holds may not have come along.
+    // The server may have received slots: waiters request at once, and holds may not have moved with them.
     start.then(
       () => {
         this.client.reconnected(concerns);

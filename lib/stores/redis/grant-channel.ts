@@ -3,14 +3,14 @@ import type { LockStoreClient } from '../port/lock-store.js';
 import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
 
 /**
- * How a client subscribes: `p`, plain; `s`, sharded, which only the server of the slot delivers (Redis 7); `a`, plain in a
- * cluster, where messages arrive from any server, so that `PUBLISH` cannot count the receivers.
+ * How a client subscribes: `p`, plain; `s`, sharded, delivered only by the server of the slot (Redis 7); `a`, plain in
+ * a cluster, where messages arrive from any server, so that `PUBLISH` can't count the receivers.
  */
 export type PubSubMode = 'p' | 's' | 'a';
 
 /**
  * The subscription of a client at one server (P11). Opened before the first wait, then kept. While it is down, waiters
- * poll; when it is back, they ask at once, since they may have missed grants (P14).
+ * poll; when it is back, they request again at once, since they may have missed grants (P14).
  */
 export class GrantChannel {
   private redis: Redis | undefined;
@@ -67,7 +67,7 @@ export class GrantChannel {
         resolve();
       };
       redis.once('close', settle);
-      // A connection that hangs must not keep callers from asking. Once it is up, they ask again.
+      // A connection that hangs must not block requests. Once it is up, they are repeated.
       const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
       redis.on('ready', () => {
         void this.subscribe(redis, () => !first).then(settle);
@@ -84,7 +84,7 @@ export class GrantChannel {
     void this.subscribe(this.redis, () => true);
   }
 
-  /** After a poll found a grant that was not pushed: the connection may be half open, which a request brings to light. */
+  /** Called after a poll found a grant that was not pushed: the connection may be half open, which a request reveals. */
   suspect(): void {
     if (this.subscribed !== undefined) this.redis?.ping().catch(() => undefined);
   }

@@ -26,7 +26,7 @@ export async function listKeys(
   checkCursor(cursor === undefined || isScanCursor(cursor));
   const glob = new Glob(match);
   const pattern = names.patternOf(glob.head);
-  const [next, found] = await withExtraRight(link, 'scan', 'held locks can not be listed', (redis) =>
+  const [next, found] = await withExtraRight(link, 'scan', "held locks can't be listed", (redis) =>
     redis.scan(cursor ?? '0', 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash'),
   );
   const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);
@@ -34,7 +34,7 @@ export async function listKeys(
 }
 
 /**
- * A sorted set of names, a string for each, and a string that says whether anyone is watching. All of them expire.
+ * The board: a sorted set of names, a string for each, and a string that marks viewers. All of them expire.
  *
  * @param set its name; the other names start with it
  */
@@ -71,7 +71,7 @@ export function redisBoard(link: ServerConnection, set: string): LockBoard {
 }
 
 /**
- * Sends a command that locks do not need, so that the user may lack the right to it.
+ * Sends a command that locks do not need, to which the user may lack the right.
  *
  * @param consequence of lacking it
  */

@@ -11,8 +11,8 @@ import { ReplicatedSession, type Replicas } from './replicated-session.js';
 import { KeyNames } from './scripts/key-names.js';
 
 /**
- * Keeps locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names, or
- * on a Redis Cluster.
+ * Keeps locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names,
+ * or on a Redis Cluster.
  */
 export class RedisLockStore implements LockStore {
   readonly name: string;

@@ -40,9 +40,9 @@ import type { KeyNames } from './scripts/key-names.js';
 import { Pipeline, ScriptBatch } from './scripts/pipeline.js';
 import { BEHIND_OTHERS, leaseLeftOf, LockCalls, type ScriptCall, type TakeReply } from './scripts/scripts.js';
 
-/** What a server of a cluster has in addition. */
+/** Additional properties of a server in a cluster. */
 export interface ClusterPart {
-  /** Its lowest slot, after which its channels are named. */
+  /** Its lowest slot, which is part of its channel names. */
   readonly slot: number;
   /** Whether the server has the slot of a key. */
   readonly concerns: (key: string) => boolean;
@@ -159,14 +159,14 @@ export class RedisSession implements WholeSession {
     return await this.pipeline.send(this.calls.renew(requests));
   }
 
-  /** Renews locks whose slot this server is receiving. */
+  /** Renews locks whose slot is moving to this server. */
   async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await this.pipeline.sendAsking(this.calls.renew(requests));
   }
 
   reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
-    // A hold waits for a single token, as others may that start in this tick. A block is for later holds, which may start
-    // before the tick ends.
+    // A hold waits for a single token, as may other holds that start in this tick. A block is for later holds, which
+    // may start before the tick ends.
     return request.tokens === 1 ? this.reserves.add(request) : this.blocks.addSoon(request);
   }
 
@@ -233,7 +233,7 @@ export class RedisSession implements WholeSession {
       const { token, since } = reply;
       return { outcome: 'granted', token, since, tokens: request.tokens, othersWait: false };
     }
-    // Not simply held: only `acquire` can tell, or serve a queue in its order (P16).
+    // Not simply held: only `acquire` can find out, or serve a queue in its order (P16).
     if (reply.ttl < -1) {
       if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
       return request.wait
@@ -255,8 +255,8 @@ export class RedisSession implements WholeSession {
   }
 
   /**
-   * A free lock needs no subscription (P7), waiting for a held one does (P14). Subscribing takes time, so the waiter has
-   * been notified before that others hold the lock (B11).
+   * A free lock needs no subscription (P7), waiting for a held one does (P14). Subscribing takes time, so the waiter
+   * has already been notified that the lock is held (B11).
    */
   private async subscribeAndQueue(request: AcquireRequest): Promise<AcquireReply> {
     const { client, channel, pushed } = this;
@@ -281,7 +281,7 @@ export class RedisSession implements WholeSession {
     return this.pipeline.send(this.calls.acquire(request, mode, name));
   }
 
-  /** Warns the operator of what will go wrong, once, as soon as the server is reached. */
+  /** Warns the operator of foreseeable problems, once, as soon as the server is reached. */
   private async check(): Promise<void> {
     if (this.checked !== undefined && this.checked.refusal === undefined) return;
     try {

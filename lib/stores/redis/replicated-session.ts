@@ -27,7 +27,7 @@ export interface ReplicaOptions {
   /** At least this many, from 1 to 100. */
   readonly min: number;
   /**
-   * How long to wait for them, in ms: from 1 to a twelfth of `watchdogTimeout`, at most 1 000. The connection carries no
+   * How long to wait for them, ms: from 1 to a twelfth of `watchdogTimeout`, at most 1 000. The connection carries no
    * other request meanwhile.
    *
    * @default 500, or the upper bound if that is less
@@ -48,7 +48,7 @@ export function resolveReplicas(where: string, options: unknown, watchdogTimeout
   if (!Number.isInteger(min) || min < 1 || min > 100) {
     throw new LockOptionsError(`${where}.min must be a number of replicas from 1 to 100; got ${shown(min)}.`);
   }
-  // Half of the request timeout, so that a connection that waits for replicas is not cut as one that hangs.
+  // Half of the request timeout, so that a connection that waits for replicas is not closed as one that hangs.
   const longest = Math.floor(requestTimeoutFor(watchdogTimeout) / 2);
   if (timeout === undefined) return { min, timeout: Math.min(500, longest) };
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > longest) {
@@ -61,8 +61,8 @@ export function resolveReplicas(where: string, options: unknown, watchdogTimeout
 }
 
 /**
- * Counts grants, renewals and reservations only when enough replicas have them (P40), so that a failover to one of those
- * replicas keeps the lock. Cancels a grant that does not reach them in time.
+ * Counts grants, renewals and reservations only when enough replicas have them (P40), so that a failover to one of
+ * those replicas keeps the lock. Cancels a grant that does not reach them in time.
  */
 export class ReplicatedSession extends RedisSession {
   /** The keys that owners wait for. */
@@ -166,12 +166,12 @@ export class ReplicatedSession extends RedisSession {
     if (key === undefined) return;
     const connection = this.link.count;
     try {
-      // Another connection wrote the grant. Rewritten on this one, `WAIT` covers it.
+      // The grant was written by another connection. `WAIT` covers it once it is rewritten on this one.
       const isHeld = await this.pipeline.send(this.calls.touch(key, owner));
       if (!isHeld) return;
       await this.confirmOrCancel([{ key, owner }], connection);
     } catch {
-      // The engine polls, and then gets the reason why it does not have the lock.
+      // The engine polls, and then learns why it does not have the lock.
       return;
     }
     if (this.waiting.delete(owner)) this.client.granted(owner, grant);
@@ -194,7 +194,7 @@ export class ReplicatedSession extends RedisSession {
     }
   }
 
-  /** @param connection the one that carried the write: `WAIT` covers the writes of its own connection only */
+  /** @param connection the connection that carried the write: `WAIT` covers only writes of its own connection */
   private async confirm(connection: number): Promise<void> {
     const { min, timeout } = this.confirmedBy;
     const confirmed = await this.link.do((redis) => redis.wait(min, timeout));
@@ -206,7 +206,7 @@ export class ReplicatedSession extends RedisSession {
     }
     if (confirmed >= min) return;
     throw new LockStoreError(
-      `only ${String(confirmed)} of the ${String(min)} replicas that replicas.min asks for confirmed within ` +
+      `only ${String(confirmed)} of the ${String(min)} replicas required by replicas.min confirmed within ` +
         inMs(timeout),
       { inDoubt: false, retryable: true },
     );

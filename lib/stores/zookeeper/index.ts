@@ -6,8 +6,9 @@ import { ZooKeeperSession } from './zookeeper-session.js';
 export type { ZooKeeperStoreOptions } from './zookeeper-options.js';
 
 /**
- * A store that keeps locks in ZooKeeper (3.5.3 or newer), for `DistributedLockModule.forRoot({ store: zookeeperStore({ … }) })`.
- * It needs no other package, and connects when the module starts.
+ * A store that keeps locks in ZooKeeper (3.5.3 or newer), for
+ * `DistributedLockModule.forRoot({ store: zookeeperStore({ … }) })`. It needs no other package, and connects when the
+ * module starts.
  *
  * @throws LockOptionsError for options that can't work
  */

@@ -14,17 +14,17 @@ import { encoded, type LockPaths } from './locks/layout.js';
 const LONGEST_TEXT = 1_000_000;
 
 /**
- * The texts of processes: a node for each, which says how long it lasts. Its writer deletes it then; in case that process is
- * stopped or dead, readers measure the time, too. Texts are ephemeral and end with their process. The node which says that
- * somebody reads is not, since one of several readers may end. Nobody watches these nodes.
+ * The texts of processes: a node for each, which contains how long it lasts. Its writer deletes it then; in case that
+ * process is stopped or dead, readers measure the time, too. Texts are ephemeral and end with their process. The node
+ * that marks viewers is not, since one of several viewers may end. These nodes are not watched.
  */
 export class ZooKeeperBoard implements LockBoard {
   private readonly watched: string;
   /** The start of the paths of texts. */
   private readonly prefix: string;
-  /** The transaction that wrote a text, and since when it has been seen unchanged. */
+  /** The transaction that wrote a text, and since when the text has been unchanged. */
   private readonly seen = new Map<string, { readonly mzxid: number; readonly since: MonotonicMs }>();
-  /** What this client wrote last, and the timer that deletes it when its time is over. */
+  /** The last texts of this client, and the timers that delete them. */
   private readonly written = new Map<string, { readonly version: number; readonly end: Timer }>();
 
   constructor(
@@ -65,7 +65,7 @@ export class ZooKeeperBoard implements LockBoard {
     return texts;
   }
 
-  /** Deletes what this client wrote; never rejects. */
+  /** Deletes the texts of this client; never rejects. */
   async clear(): Promise<void> {
     const all = [...this.written];
     this.written.clear();
@@ -85,13 +85,13 @@ export class ZooKeeperBoard implements LockBoard {
     if (earlier !== undefined) this.timers.clear(earlier.end);
     const end = this.timers.after(ttl, () => {
       this.written.delete(path);
-      // Others may have written it since. If it can't be deleted, readers ignore it all the same.
+      // Another process may have written it since. If it can't be deleted, readers ignore it anyway.
       this.request(remove(path, version)).catch(() => undefined);
     });
     this.written.set(path, { version, end });
   }
 
-  /** Returns the version that the node has then. */
+  /** Returns the new version of the node. */
   private async write(path: string, data: Uint8Array, mode: number): Promise<number> {
     const replaced = await unless(CODE.noNode, this.request(setData(path, data)));
     if (replaced !== undefined) return replaced.version;
@@ -99,7 +99,7 @@ export class ZooKeeperBoard implements LockBoard {
     return created?.stat.version ?? (await this.request(setData(path, data))).version;
   }
 
-  /** Undefined if there is none, or its time is over. */
+  /** Undefined if there is none, or its time has passed. */
   private async textAt(path: string): Promise<string | undefined> {
     const read = await unless(CODE.noNode, this.request(getData(path, false)));
     const [, ttl, text] = /^(\d+) ([^]*)$/.exec(read?.data.toString() ?? '') ?? [];
@@ -107,7 +107,7 @@ export class ZooKeeperBoard implements LockBoard {
     return isOver ? undefined : text;
   }
 
-  /** Whether a text has been seen unchanged for its time: then that time is over, whatever other processes' clocks say. */
+  /** Whether a text has been unchanged for its time: then that time has passed, whatever other processes' clocks say. */
   private isOver(path: string, mzxid: number, ttl: number): boolean {
     const now = this.client.now();
     const known = this.seen.get(path);

@@ -10,35 +10,36 @@ import { LockPaths } from './locks/layout.js';
 /** Options of {@link zookeeperStore}. */
 export interface ZooKeeperStoreOptions {
   /**
-   * The servers, such as `'zk1:2181,zk2:2181,zk3:2181'`, or a list of them. The port defaults to 2181, and to 2281 with `tls`.
-   * Put IPv6 addresses in brackets. One server is used at a time, and another one if it can't be reached.
+   * The servers, such as `'zk1:2181,zk2:2181,zk3:2181'`, or a list of them. The port defaults to 2181, and to 2281 with
+   * `tls`. Put IPv6 addresses in brackets. One server is used at a time, and another one if it is unreachable.
    */
   readonly hosts: string | readonly string[];
   /**
-   * The node below which locks are kept; it is created if it is missing. Applications that share locks must use the same
-   * path.
+   * The node below which locks are kept; it is created if it is missing. Applications that use the same locks must set
+   * the same path.
    *
    * @default '/distributed-locks'
    */
   readonly path?: string | undefined;
   /**
-   * How long the servers keep the session of a process without contact, ms, and with it the locks of a process that died.
-   * A process that is cut off loses its locks before that, even those with a longer `leaseTime`. `holdAtLeast` can't be
-   * longer than (this - half a tick of the servers) / 1.1. The servers reduce it to their `maxSessionTimeout`. At least
-   * 1 000.
+   * How long the servers keep the session of a process without contact, ms, and with it the locks of a process that
+   * died. A process that is cut off loses its locks before that, even those with a longer `leaseTime`. `holdAtLeast`
+   * can't be longer than (this - half a tick of the servers) / 1.1. The servers reduce it to their `maxSessionTimeout`.
+   * At least 1 000.
    *
    * @default 1.1 times `watchdogTimeout`, and half a tick
    */
   readonly sessionTimeout?: number | undefined;
   /**
-   * User and password of the application (scheme `digest`; SASL is not supported). Nodes that it creates belong to that user:
-   * nobody else may use them. If left out, they belong to the subject of the client certificate in `tls`; without one,
-   * everybody who can reach the servers may use them.
+   * User and password of the application (scheme `digest`; SASL is not supported). Only this user may use the nodes
+   * that the application creates. If omitted, they belong to the subject of the client certificate in `tls`; without
+   * one, everyone who can reach the servers may use them.
    */
   readonly auth?: { readonly user: string; readonly password: string } | undefined;
   /**
-   * For TLS: true, or options of Node's `tls.connect`, such as `ca`, `cert` and `key`. With a client certificate (`cert` or
-   * `pfx`) nodes belong to its subject, so all applications that share locks need certificates of the same subject, or `auth`.
+   * For TLS: true, or options of Node's `tls.connect`, such as `ca`, `cert` and `key`. With a client certificate
+   * (`cert` or `pfx`) nodes belong to its subject, so all applications that use the same locks need certificates of
+   * that subject, or `auth`.
    *
    * @default false
    */
@@ -59,7 +60,7 @@ const WHERE = 'zookeeperStore';
 const KNOWN = new Set(['hosts', 'path', 'sessionTimeout', 'auth', 'tls']);
 const DEFAULT_PATH = '/distributed-locks';
 
-/** Checks the options and fills in defaults. */
+/** Checks the options and applies the defaults. */
 export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): ResolvedZooKeeperOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   const { hosts, path = DEFAULT_PATH, sessionTimeout, auth, tls } = options;
@@ -111,11 +112,11 @@ function authOf(auth: unknown): SocketSettings['auth'] {
   if (typeof user !== 'string' || !/^[^:]+$/.test(user)) {
     // It may contain the password.
     throw new LockOptionsError(
-      `${where}: user must be a text without a colon; got ${shownWithoutText(user)}.`,
+      `${where}: user must be a string without a colon; got ${shownWithoutText(user)}.`,
     );
   }
   if (typeof password !== 'string' || password === '') {
-    throw new LockOptionsError(`${where}: password must be a text that is not empty.`);
+    throw new LockOptionsError(`${where}: password must be a non-empty string.`);
   }
   return { scheme: 'digest', credentials: `${user}:${password}` };
 }
@@ -141,7 +142,7 @@ function hasCertificate(tls: unknown): boolean {
   if (cert !== undefined || pfx !== undefined) return true;
   if (secureContext === undefined) return false;
   throw new LockOptionsError(
-    `${WHERE}: tls.secureContext may have a client certificate, to which nodes would have to belong, but does not tell. Give ` +
+    `${WHERE}: tls.secureContext may contain a client certificate, which would have to own the nodes, but hides it. Give ` +
       'ca, cert and key instead of it, or set auth.',
   );
 }

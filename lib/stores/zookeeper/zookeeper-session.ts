@@ -114,7 +114,7 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
   async release(request: OwnerRequest): Promise<ReleaseReply> {
     const { key, owner } = request;
     this.rejectLate(request);
-    // If this entry left the queue first, one that is leaving, too, would hold the lock for a moment.
+    // If this entry left the queue first, another one that is leaving would hold the lock for a moment.
     const earlier = this.releases.of(key);
     const { own } = this;
     const work = own.turns.isBusy(owner)
@@ -129,8 +129,8 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
   }
 
   /**
-   * A server that can't write its replies because the process has exited closes the connection, and does not read what else
-   * came over it. So only a single request is sure to be carried out once it was sent.
+   * A server that can't write its replies because the process has exited closes the connection, and does not read the
+   * rest of its input. So only a single request is sure to be carried out once it was sent.
    */
   whenSent(key: string): Promise<unknown> | undefined {
     return (this.connection.underWay > 1 ? this.releases : this.unsent).of(key);
@@ -164,15 +164,15 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
     return times === undefined ? Infinity : longestLease(times);
   }
 
-  /** What is to outlast the process ends before the session does. */
+  /** A lock that is to outlast the process can't outlast the session. */
   whyTooLong(lease: number): string | undefined {
     const { times } = this.connection;
     if (times === undefined || lease <= longestLease(times)) return undefined;
     return (
-      `ZooKeeper ends the session ${inMs(times.timeout)} after the last contact with this process, so that a lock stays ` +
-      `taken for ${inMs(longestLease(times))} without it, not ${inMs(lease)}. Shorten holdAtLeast, or set ` +
+      `ZooKeeper ends the session ${inMs(times.timeout)} after the last contact with this process, so a lock stays ` +
+      `held for ${inMs(longestLease(times))} without it, not ${inMs(lease)}. Shorten holdAtLeast, or set ` +
       `sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to ` +
-      `${timeoutForLease(lease, times.tick)} or more; locks of a process that died stay taken for as long then`
+      `${timeoutForLease(lease, times.tick)} or more; locks of a process that died then stay held for as long`
     );
   }
 
@@ -187,8 +187,8 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
     const now = this.client.now();
     const held = this.own.all.filter(({ hold }) => hold !== undefined && hold.endsAt > now);
     if (held.length > 0) {
-      // The session is left to end with them, so everything else is deleted now. What is left of a lease is written down: callers
-      // that come later would wait for all of it.
+      // The session is left to end with them, so everything else is deleted now. The rest of each lease is written:
+      // callers that come later would otherwise wait for all of it.
       const others = this.own.all.filter((entry) => !held.includes(entry));
       await Promise.allSettled([
         cleared,
@@ -244,7 +244,7 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
     return read && { owner, limit, permits, callers: read.data.callers, label: read.data.label };
   }
 
-  /** Makes a connection ready for locks. */
+  /** Prepares a connection for locks. */
   private async prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void> {
     if (isNew) {
       this.own.clear();
@@ -255,8 +255,8 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
     } catch (error) {
       if (hasCode(error, CODE.noNode)) {
         this.client.warn(
-          `Nodes that locks need were deleted below ${this.nodes.paths.root} in ZooKeeper. The session ends, and with it what this ` +
-            'process held there; a new one creates them again.',
+          `Nodes that locks need were deleted below ${this.nodes.paths.root} in ZooKeeper. The session ends, and with it the locks that this ` +
+            'process held there; a new session creates the nodes again.',
         );
       }
       throw error;

@@ -89,7 +89,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
       /^ {2}warning {2}persistence {2}It keeps nothing/,
     );
     expect(lines.at(-1)).toMatch(
-      /^ {2}ok {2}pub\/sub {2}the waiter had the lock [\d.]+ ms after its release$/,
+      /^ {2}ok {2}pub\/sub {2}the waiter acquired the lock [\d.]+ ms after its release$/,
     );
   });
 

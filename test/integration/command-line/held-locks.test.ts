@@ -257,7 +257,8 @@ describe('O25: nestjs-distributed-lock break', () => {
     expect(await CommandLine.run(args, { input: 'y\n' })).toMatchObject({
       code: 64,
       stdout: '',
-      stderr: 'nestjs-distributed-lock: There is no terminal to ask at: add --yes to break the lock.\n',
+      stderr:
+        'nestjs-distributed-lock: There is no terminal for the confirmation: add --yes to break the lock.\n',
     });
     expect(held.isHeld).toBe(true);
     expect(await app.locks.isLocked(key)).toBe(true);
@@ -350,8 +351,8 @@ describe('O25: nestjs-distributed-lock, with any command', () => {
     });
 
     it.each([
-      ['export const redis = 1;', 'its default export has to be options'],
-      ["export default { store: 'memory' };", 'can be seen only by the process that has them'],
+      ['export const redis = 1;', 'its default export must be options'],
+      ["export default { store: 'memory' };", 'are visible only in the process that has them'],
       ['export default {};', 'give exactly one of redis, quorum and store'],
       [
         "export default () => { throw new Error('no secret at redis://me:geheim@host'); };",

@@ -40,7 +40,7 @@ const atTerminal = (command: readonly string[]): readonly string[] => [
     const ended = await asking.ended();
     expect(ended.code).toBe(code);
     expect(ended.stdout).toContain(`pid ${process.pid} ("stuck"), token ${held.token}`);
-    expect(ended.stdout).toContain(`Break the lock ${key}? The holder's work goes on. [y/N]`);
+    expect(ended.stdout).toContain(`Break the lock ${key}? The holder's work continues. [y/N]`);
     expect(ended.stdout).toContain(code === 0 ? `${key} was broken.` : 'Nothing was broken.');
     expect(await app.locks.isLocked(key)).toBe(code === 1);
   });

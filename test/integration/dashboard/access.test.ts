@@ -48,7 +48,7 @@ describe('O20: access to the lock dashboard', () => {
 
   it.each([
     [{ access: 'yes' }, /access must be 'open'/],
-    [{ access: 'open', guards: [OpsGuard] }, /leave out one of both/],
+    [{ access: 'open', guards: [OpsGuard] }, /leave out one of them/],
     [{ guards: OpsGuard }, /guards must be an array/],
     [{ guards: ['OpsGuard'] }, /canActivate/],
     [{ access: 'open', path: 7 }, /path must be a string/],

@@ -200,7 +200,7 @@ describe('O20: the overview of the lock dashboard', () => {
     const { processes, notes } = await page.overview();
     expect(processes).toMatchObject([{ held: [{ key: 'a', token: hold.token }] }]);
     expect(notes).toEqual([
-      expect.stringContaining('a store of mine does not let processes tell each other'),
+      expect.stringContaining('a store of mine does not let processes publish their state'),
     ]);
     const { status, text } = await page.get('?data=list');
     expect(status).toBe(501);
@@ -220,7 +220,7 @@ describe('O20: the overview of the lock dashboard', () => {
       },
       { every: 100, deadline: 30_000 },
     );
-    expect(notes[0]).toContain("What other processes tell can't be read");
+    expect(notes[0]).toContain("The state of other processes can't be read");
     expect(processes).toHaveLength(1);
     expect((await page.get('?data=lock&key=a')).status).toBe(503);
   });

@@ -71,8 +71,8 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     );
     const where = `the user "few" of Redis at 127.0.0.1:${redis.port}`;
     expect(notes).toEqual([
-      `What other processes tell can't be read: ${where} may not use MGET, so that nothing is shown of other processes; ` +
-        'locks do not need it. To allow it: ACL SETUSER few +mget. What is shown is that of this process.',
+      `The state of other processes can't be read: ${where} may not use MGET, so that nothing is shown of other processes; ` +
+        'locks do not need it. To allow it: ACL SETUSER few +mget. Only this process is shown.',
     ]);
     expect(processes).toMatchObject([{ held: [{ key: 'mine' }], health: { reachable: true } }]);
 
@@ -80,7 +80,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     expect(status).toBe(503);
     expect(body).toMatchObject({
       message:
-        `list(): the store refused to list its locks: ${where} may not use SCAN, so that held locks can not be ` +
+        `list(): the store refused to list its locks: ${where} may not use SCAN, so that held locks can't be ` +
         'listed; locks do not need it. To allow it: ACL SETUSER few +scan.',
     });
 

@@ -24,7 +24,7 @@ export function healthRules(store: () => OperatedStore): void {
     const isDown = async (app: HttpApp): Promise<readonly string[]> => {
       const { locks } = await ready.answered(app, 503);
       expect(locks).toMatchObject({ status: 'down', reachable: false, local: false });
-      expect(locks.reasons).toEqual([expect.stringMatching(/ has been out of reach for .* s: ./)]);
+      expect(locks.reasons).toEqual([expect.stringMatching(/ has been unreachable for .* s: ./)]);
       return locks.reasons;
     };
 
@@ -44,7 +44,7 @@ export function healthRules(store: () => OperatedStore): void {
           whole: 'ok',
           locks: { status: 'up', reachable: false },
         });
-        expect(patient.locks.reasons).toEqual([expect.stringContaining('did not answer')]);
+        expect(patient.locks.reasons).toEqual([expect.stringContaining('did not reply')]);
       } finally {
         await store().resume();
       }

@@ -96,7 +96,7 @@ describe('options from a factory', () => {
 
   it.each([
     [{ guards: [OpsGuard] }, /a factory can't return the class of a guard. Inject the guard/],
-    [{}, /it is not set who may see the page/],
+    [{}, /set who may see the page/],
     [{ page: false, access: 'open' }, /can't return page. Import forRoot\(\{ page: false \}\)/],
     [{ imports: [], access: 'open' }, /imports belongs next to useFactory/],
   ])('of the lock dashboard are checked: %j', async (options, message) => {

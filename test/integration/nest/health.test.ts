@@ -66,11 +66,11 @@ describe('O15: readiness over HTTP', () => {
       const { status, locks } = await ask(app);
       expect({ status, locks }).toMatchObject({ status: 503, locks: { status: 'down', reachable: false } });
       // The pending request has not failed yet.
-      expect(locks.reasons).toEqual([expect.stringMatching(/has been out of reach for .* s: it is silent$/)]);
+      expect(locks.reasons).toEqual([expect.stringMatching(/has been unreachable for .* s: timed out$/)]);
       // A check with a longer unreachableFor stays up, with the reason.
       const patient = await ask(app, 'patient');
       expect(patient).toMatchObject({ status: 200, whole: 'ok', locks: { status: 'up', reachable: false } });
-      expect(patient.locks.reasons).toEqual([expect.stringContaining('did not answer')]);
+      expect(patient.locks.reasons).toEqual([expect.stringContaining('did not reply')]);
     } finally {
       redis.resume();
     }
@@ -103,7 +103,7 @@ describe('O15: readiness over HTTP', () => {
     );
     expect(local).toMatchObject({ status: 200, locks: { status: 'up', reachable: false, local: true } });
     expect(local.locks.reasons).toEqual([
-      expect.stringMatching(/^locks are taken in this process only, since Redis .* is out of reach$/),
+      expect.stringMatching(/^locks are acquired in this process only, because Redis .* is unreachable$/),
     ]);
     // Not down, even with the strict check.
     expect(await ask(app)).toMatchObject({ status: 200, locks: { status: 'degraded' } });

@@ -10,7 +10,7 @@ import type { EtcdTlsOptions } from '../etcd-options.js';
 import { methods, type Credentials, type Method } from '../protocol.js';
 import { EtcdError, etcdError } from './etcd-failure.js';
 
-/** gRPC's retries and shared connections could send a request twice, late, or to a member that was given up. */
+/** gRPC's retries and shared connections could send a request twice, late, or to a member that is no longer used. */
 const CHANNEL = {
   'grpc.enable_retries': 0,
   'grpc.use_local_subchannel_pool': 1,
@@ -45,7 +45,7 @@ export function channelCredentials(tls: EtcdTlsOptions | undefined): ChannelCred
 function metadataWith(token: string | undefined): Metadata {
   const { Metadata } = grpc();
   const metadata = new Metadata();
-  // Makes a member that has lost the majority refuse at once.
+  // Makes a member that has lost the majority reject requests at once.
   metadata.set('hasleader', 'true');
   if (token !== undefined) metadata.set('token', token);
   return metadata;
@@ -90,7 +90,7 @@ export class Endpoint {
       const abort = (error: Error): void => {
         if (settle()) reject(error);
       };
-      // gRPC reports the cause of a failed connection to requests only.
+      // gRPC reports the cause of a failed connection only to requests.
       let why = '';
       const findCause = (): void => {
         this.call(methods.status, undefined).catch((error: unknown) => {
@@ -104,7 +104,7 @@ export class Endpoint {
       this.pending.add(abort);
       const channel = this.client.getChannel();
       const look = (): void => {
-        // Reading the state of a closed channel reconnects it, as gRPC's own `waitForReady` does.
+        // Reading the state of a closed channel would reconnect it, as gRPC's own `waitForReady` does.
         if (this.isCut) return;
         const state = channel.getConnectivityState(true);
         if (state === connectivityState.TRANSIENT_FAILURE && why === '') findCause();
@@ -114,7 +114,7 @@ export class Endpoint {
       this.opened.during(look);
     });
     this.opened.keep();
-    // gRPC may reconnect unnoticed, but the requests that were pending are lost.
+    // gRPC may reconnect unnoticed, but pending requests are lost.
     this.client.getChannel().watchConnectivityState(connectivityState.READY, Infinity, () => {
       this.cut(new Error(`the connection to ${this.address} was lost`));
     });
@@ -125,13 +125,13 @@ export class Endpoint {
     return this.metadata;
   }
 
-  /** Requests keep using the current token until the new one is there. */
+  /** Requests use the current token until the new one arrives. */
   async authenticate(credentials: Credentials): Promise<void> {
     const token = await this.call(methods.authenticate, credentials, this.withoutToken);
     this.metadata = metadataWith(token);
   }
 
-  /** Rejects with an `EtcdError`, or with another error if there was no answer. */
+  /** Rejects with an `EtcdError`, or with another error if there was no reply. */
   call<Request, Reply>(
     method: Method<Request, Reply>,
     request: Request,
@@ -152,7 +152,7 @@ export class Endpoint {
         reject(error);
       };
       const timeout = new ReplyTimeout(this.requestTimeout, () => {
-        this.cut(new Error(`${this.address} did not answer within ${inMs(this.requestTimeout)}`));
+        this.cut(new Error(`${this.address} did not reply within ${inMs(this.requestTimeout)}`));
       });
       this.pending.add(abort);
       timeout.start();
@@ -217,7 +217,7 @@ let openers = 0;
 
 /**
  * The sockets of a channel that is not ready yet. gRPC does not close sockets that are still connecting, or in a TLS
- * handshake, with the channel; if the server stays silent, they keep the process alive.
+ * handshake, with the channel; if the server does not reply, they keep the process alive.
  */
 class OpenedSockets {
   private readonly sockets = new Set<Socket>();
@@ -232,7 +232,7 @@ class OpenedSockets {
   }
 
   add(socket: Socket): void {
-    // Other work that was started in this context may create sockets, too.
+    // Other work started in this context may also create sockets.
     if (this.isOpening) this.sockets.add(socket);
   }
 

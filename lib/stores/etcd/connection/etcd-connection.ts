@@ -20,8 +20,8 @@ export interface ConnectionListener {
 }
 
 /**
- * A connection to one of the members, and to another one when that one is lost, silent or cut off from the majority. Without
- * a connection requests fail at once; no request is sent twice.
+ * A connection to one of the members, and to another one when that one is lost, does not reply or is cut off from the
+ * majority. Without a connection requests fail at once; no request is sent twice.
  */
 export class EtcdConnection {
   private endpoint: Endpoint | undefined;
@@ -47,7 +47,7 @@ export class EtcdConnection {
     this.addresses = [...addresses.slice(start), ...addresses.slice(0, start)];
   }
 
-  /** Rejects with a `LockStoreError` if no member can be reached; keeps trying in the background. */
+  /** Rejects with a `LockStoreError` if no member is reachable; keeps trying in the background. */
   async open(): Promise<void> {
     for (let attempt = 1; attempt <= this.addresses.length && !this.closed; attempt++) {
       if (await this.connect(attempt < this.addresses.length)) return;
@@ -81,7 +81,7 @@ export class EtcdConnection {
       } catch (error) {
         const cause = error as Error;
         if (!authentication.helps(cause)) {
-          // The member shuts down or is cut off from the majority: try another one.
+          // The member is shutting down or cut off from the majority: try another one.
           if (cause instanceof EtcdError && cause.code === status.unavailable) endpoint.cut(cause);
           throw etcdFailure(cause);
         }
@@ -181,7 +181,7 @@ export class Authentication {
     return this.running?.endpoint === endpoint ? this.running.done : undefined;
   }
 
-  /** Obtains a new token; concurrent calls share one request. */
+  /** Obtains a new token; concurrent calls use one request. */
   renew(endpoint: Endpoint): Promise<void> {
     const pending = this.pendingFor(endpoint);
     if (pending !== undefined) return pending;
@@ -206,13 +206,15 @@ export class Authentication {
   }
 }
 
-/** Limits the time of the password function: a call that never returns must not block the connection for good. */
+/** Limits the time of the password function: a call that never returns must not block the connection permanently. */
 async function inTime(password: () => string | Promise<string>): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(
-        new Error(`the password function of etcdStore gave no password within ${inMs(PASSWORD_TIMEOUT_MS)}`),
+        new Error(
+          `the password function of etcdStore returned no password within ${inMs(PASSWORD_TIMEOUT_MS)}`,
+        ),
       );
     }, PASSWORD_TIMEOUT_MS).unref();
   });

@@ -25,7 +25,7 @@ export const etcdRemedies: readonly Remedy[] = [
   },
   {
     says: /request timed out/,
-    advice: 'The leader is gone, or its disk is slow: look at the disks of the members.',
+    advice: 'The leader is lost, or its disk is slow: check the disks of the members.',
   },
 ];
 
@@ -67,7 +67,7 @@ export class EtcdError extends Error {
   }
 }
 
-/** Converts an error of gRPC; its text names no secret. */
+/** Converts an error of gRPC; its text contains no secret. */
 export function etcdError(error: unknown): Error {
   if (error instanceof EtcdError || error instanceof LockStoreError) return error;
   if (!(error instanceof Error)) return new Error(String(error));
@@ -88,7 +88,7 @@ export function etcdFailure(cause: Error): LockStoreError {
     const message = `etcd answered "${cause.message}"`;
     return new LockStoreError(message, { remedy, inDoubt: false, retryable, cause });
   }
-  return new LockStoreError(`etcd did not answer (${cause.message})`, {
+  return new LockStoreError(`etcd did not reply (${cause.message})`, {
     inDoubt: !(cause instanceof EtcdError && cause.message === 'etcdserver: no leader'),
     retryable: true,
     unreachable: true,
@@ -97,7 +97,7 @@ export function etcdFailure(cause: Error): LockStoreError {
   });
 }
 
-/** Whether a write was refused because the database has reached its quota; etcd still reads and deletes then. */
+/** Whether a write was rejected because the database has reached its quota; etcd still reads and deletes then. */
 export function isOutOfSpace(error: unknown): boolean {
   const cause = error instanceof LockStoreError ? error.cause : error;
   return cause instanceof EtcdError && cause.message.includes('space exceeded');

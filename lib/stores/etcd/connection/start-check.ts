@@ -3,15 +3,15 @@ import type { Endpoint } from './endpoint.js';
 import { EtcdError } from './etcd-failure.js';
 
 const OLDEST = [3, 4, 0] as const;
-/** The first version that has the fixes of all series for faults that concern locks. */
+/** The first version with fixes for all faults that concern locks. */
 const WITHOUT_KNOWN_FAULTS = [3, 5, 18] as const;
 /** A history this long halves the hand-overs of a lock; without compaction it only grows. */
 const NEVER_COMPACTED = 20_000;
-/** More than compaction every five minutes leaves behind at about 300 changes a second. */
+/** More than compaction every five minutes leaves at about 300 changes a second. */
 const RARELY_COMPACTED = 100_000;
 
 export const OUT_OF_SPACE =
-  'etcd has no space left, so that no lock can be acquired; those that are held are kept. Compact and defragment it, then ' +
+  'etcd has no space left, so no lock can be acquired; held locks are kept. Compact and defragment it, then ' +
   'disarm its alarm: etcdctl alarm disarm';
 
 export function isFull(errors: StatusReply['errors']): boolean {
@@ -24,9 +24,9 @@ export function memberWarnings({ version, errors }: StatusReply): string[] {
     warnings.push(`etcd ${version} is too old for locks: use 3.4 or newer, best 3.5.18 or newer.`);
   } else if (isBefore(version, WITHOUT_KNOWN_FAULTS)) {
     warnings.push(
-      `etcd ${version} has faults that concern locks and are mended in 3.5.18: it may end leases that are kept alive, by ` +
-        'which locks are lost before their time (their holders are notified), and it may leave out changes that are watched, ' +
-        'so that waiters find out up to a second later. Upgrade it.',
+      `etcd ${version} has faults that concern locks, fixed in 3.5.18: it may end leases that are kept alive, so that ` +
+        'locks are lost early (their holders are notified), and it may miss watched changes, ' +
+        'so that waiters notice them up to a second late. Upgrade it.',
     );
   }
   if (isFull(errors)) warnings.push(`${OUT_OF_SPACE}.`);
@@ -45,8 +45,8 @@ export async function historyWarnings(
   now: number,
 ): Promise<string[]> {
   const costs =
-    'Each hold leaves a deleted key in this history, and every read of its lock goes over those, so that locks that are used ' +
-    'much become slower and slower';
+    'Each hold leaves a deleted key in this history, and every read of its lock scans those, so that heavily used locks ' +
+    'become slower and slower';
   if (now > NEVER_COMPACTED && (await hasRevision(endpoint, key, 1))) {
     return [
       `etcd has never compacted its history of ${String(now)} changes. ${costs}. Start its members with ` +
@@ -63,7 +63,7 @@ export async function historyWarnings(
   return [];
 }
 
-/** Whether a revision is still readable; to ask where the history begins would take maintenance rights. */
+/** Whether a revision is still readable; asking where the history begins would need maintenance rights. */
 async function hasRevision(
   endpoint: Pick<Endpoint, 'call'>,
   key: string,
@@ -73,13 +73,16 @@ async function hasRevision(
     await endpoint.call(methods.range, { do: 'range', key, revision, countOnly: true, serializable: true });
     return true;
   } catch (error) {
-    // Compacted, or refused by etcd or a proxy for another reason, which must not prevent the start.
+    // Compacted, or rejected by etcd or a proxy for another reason, which must not prevent the start.
     if (error instanceof EtcdError) return false;
     throw error;
   }
 }
 
-/** Sends a transaction that requires all rights that locks need, and that changes nothing: its conditions contradict. */
+/**
+ * Sends a transaction that requires all rights that locks need, but changes nothing, as its conditions contradict each
+ * other.
+ */
 export async function checkRights(endpoint: Endpoint, prefix: string): Promise<void> {
   const end = `${prefix}\u{10ffff}`;
   await endpoint.call(methods.transaction, {

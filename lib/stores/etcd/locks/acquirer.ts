@@ -43,19 +43,19 @@ export class Acquirer {
   }
 
   private acquireInTurn(request: AcquireRequest, known: OwnEntry | undefined): Promise<AcquireReply> {
-    // Waiting for its turn must not count as silence.
+    // Waiting for its turn must not look like a missed poll.
     if (known !== undefined && !known.isHeld) this.context.own.polled(known);
     if (known === undefined && request.limit !== 1) return this.acquireShared(request);
     return this.context.turns.run(request.key, () => this.acquireNow(request));
   }
 
-  /** Many callers of one moment then don't take one write to etcd's log each. */
+  /** Combines requests of many simultaneous callers, which would otherwise each cost a write to etcd's log. */
   private acquireShared(request: AcquireRequest): Promise<AcquireReply> {
     return new Promise((resolve, reject) => {
       const { key, limit } = request;
       const { turns } = this.context;
       const last = this.groups.get(key);
-      // A request that came since for the same key has to be carried out before this one.
+      // A later request for the same key has to be carried out before this one.
       const fits =
         last?.limit === limit && last.acquires.length < MOST_SHARED && last.turn === turns.lastOf(key);
       if (last !== undefined && fits) {
@@ -75,7 +75,10 @@ export class Acquirer {
     });
   }
 
-  /** Takes as many at once as possible, and asks for the next one by itself whenever the state of the lock is unknown. */
+  /**
+   * Acquires as many at once as possible, and requests the next one separately whenever the state of the lock is
+   * unknown.
+   */
   private async acquireTogether(key: string, acquires: readonly SharedRequest[]): Promise<void> {
     const lock = this.context.names.lock(key);
     for (let rest = acquires; rest.length > 0;) {
@@ -110,7 +113,7 @@ export class Acquirer {
     return free ?? (await this.takeOrQueue(lock, request));
   }
 
-  /** Takes the lock, or else queues. Undefined: try again. */
+  /** Acquires the lock, or else queues. Undefined: try again. */
   private async takeOrQueue(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { context, grants } = this;
     const { names, transactions, client } = context;
@@ -155,7 +158,7 @@ export class Acquirer {
     return this.refused(lock, request, refusal.states[0]);
   }
 
-  /** Takes the lock only if it has room. Undefined: try again. */
+  /** Acquires the lock only if it has room. Undefined: try again. */
   private async takeNow(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { grants } = this;
     const { reader } = this.context;
@@ -224,7 +227,7 @@ export class Acquirer {
     return reply;
   }
 
-  /** The reply for an owner whose entry is there. Undefined if it is gone meanwhile. */
+  /** The reply for an owner whose entry exists. Undefined if it is gone by now. */
   private async standing(
     entry: OwnEntry,
     request: AcquireRequest,
@@ -266,7 +269,7 @@ export class Acquirer {
       return undefined;
     }
     this.context.waited.remove(entry);
-    // A grant that is reported again has one token: the others may be in use.
+    // A repeated grant has one token: the others may be in use.
     const isNew = entry.token === undefined;
     if (!wasHeld) ownEntries.granted(entry, written.state.revision, lease);
     const othersWait = written.state.othersWait(this.context.client.id);
@@ -280,5 +283,5 @@ export class Acquirer {
 }
 
 function tooBusy(): LockStoreError {
-  return new LockStoreError('others came first again and again', { inDoubt: false, retryable: true });
+  return new LockStoreError('other clients came first again and again', { inDoubt: false, retryable: true });
 }

@@ -14,7 +14,7 @@ import { EntryLookups, Transactions } from './transactions.js';
 import { KeyedSerialQueue, PendingAcquires } from './turns.js';
 import { WaitedLocks, Watches } from './waited-locks.js';
 
-/** What the parts of a session share. */
+/** The common context of the parts of a session. */
 export class LockContext {
   readonly names: KeyNames;
   readonly turns = new KeyedSerialQueue();
@@ -28,7 +28,7 @@ export class LockContext {
   readonly reader = new LockReader(this);
   readonly own = new OwnEntries(this);
   readonly waited = new WaitedLocks(this);
-  /** Locks as they were when the session was granted a read lock or a permit of them, by key: the next grant may build on it. */
+  /** Locks as they were when the session was granted a read lock or a permit, by key: the next grant may build on it. */
   readonly shared = new Map<string, Pick<LockState, 'entries' | 'revision'>>();
 
   constructor(
@@ -58,14 +58,14 @@ export class LockContext {
     });
   }
 
-  /** Forgets what was seen of locks: keys were deleted, or etcd has lost data. */
+  /** Forgets all observed locks: keys were deleted, or etcd has lost data. */
   forget(): void {
     this.observed.clear();
     this.shared.clear();
   }
 
   private async endHold(name: string, modified: number): Promise<void> {
-    // Most are gone by now, and a transaction that may delete costs etcd a write also if it does not.
+    // Most are gone by now, and a transaction that may delete costs etcd a write even if it does not.
     const found = await this.lookups.find(name);
     if (found?.modified === modified)
       await this.transactions.runIf(name, { key: name, modified }, { do: 'delete', key: name });
@@ -78,9 +78,9 @@ export class LockContext {
       return answer;
     } catch (error) {
       const { inDoubt, cause } = storeFailure(error);
-      // What it may have put, or may put later, must not stay for as long as this process lives.
+      // The entry that it may have put, or may put later, must not stay for as long as this process lives.
       if (inDoubt) this.leases.replaceAll();
-      // The transaction named a lease that etcd does not have any more.
+      // The transaction named a lease that etcd no longer has.
       if (cause instanceof EtcdError && cause.code === status.notFound) this.leases.verify();
       throw error;
     }

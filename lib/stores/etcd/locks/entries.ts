@@ -44,7 +44,7 @@ export class KeyNames {
     return /^[^/]+\/(?:x|s\d+)\/[^/]/.test(name.slice(start.length));
   }
 
-  /** Readers and writers (`x`) share a range, since they exclude each other; a semaphore has one for its limit (`s5`). */
+  /** Readers and writers (`x`) use one range, since they exclude each other; a semaphore has one for its limit (`s5`). */
   kind({ start }: LockRange, limit: number): string {
     return `${start}${limit === 1 || limit === Infinity ? 'x' : `s${String(limit)}`}/`;
   }
@@ -53,7 +53,7 @@ export class KeyNames {
     return this.kind(lock, limit) + owner;
   }
 
-  /** While it exists, late requests of the owner are refused. */
+  /** While it exists, late requests of the owner are rejected. */
   tombstone(key: string, owner: string): string {
     return `${this.prefix}t/${escaped(key)}/${owner}`;
   }
@@ -74,14 +74,14 @@ function escaped(key: string): string {
 }
 
 export interface EntryValue {
-  /** Whether the owner held the lock when it wrote the entry. A waiter's entry may hold it since then. */
+  /** Whether the owner held the lock when it wrote the entry. A waiter may have acquired it since then. */
   readonly isHeld: boolean;
   readonly limit: number;
   /** How many permits of a semaphore it has or waits for; else 1. */
   readonly permits: number;
   /** Whether the etcd lease, which the session keeps alive, is the only end of the hold; `lease` does not count then. */
   readonly isKept: boolean;
-  /** How long the hold lasts without another write, ms: from the write on, or from the grant on if the owner waits. */
+  /** How long the hold lasts without another write, ms, counted from the write, or from the grant if the owner waits. */
   readonly lease: number;
   readonly callers: number;
   readonly token: number | undefined;
@@ -103,7 +103,7 @@ export interface Entry extends EntryValue {
   readonly leaseId: number;
 }
 
-/** The value as JSON, for people who look into etcd. Fields with their default are left out. */
+/** The value as JSON, readable by people who inspect etcd. Fields with their default are omitted. */
 interface Written {
   readonly state: 'held' | 'waiting';
   readonly limit: number;
@@ -134,7 +134,7 @@ export function writtenEntry(entry: EntryValue): string {
   return JSON.stringify(written);
 }
 
-/** The entries of a lock, the oldest first. */
+/** The entries of a lock, oldest first. */
 export function readEntries(lock: LockRange, found: readonly KeyValue[]): Entry[] {
   const entries = found.map((one) => readEntry(lock, one));
   // etcd returns entries of one transaction in any order.
@@ -170,12 +170,12 @@ function readEntry(
       label,
     };
   } catch (cause) {
-    const message = `etcd has something at ${JSON.stringify(name)} that is no lock`;
+    const message = `etcd has something at ${JSON.stringify(name)} that is not a lock`;
     throw new LockStoreError(message, { inDoubt: true, retryable: false, cause });
   }
 }
 
-/** The name under which a session knows its entry. Owner ids are used once, but users of the port may ask for any key. */
+/** The name under which a session knows its entry. Owner ids are used once, but users of the port may request any key. */
 export function ownName(key: string, owner: string): string {
   return `${owner} ${key}`;
 }

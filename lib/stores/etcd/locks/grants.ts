@@ -7,7 +7,10 @@ import { rangeOf, type LockState } from './lock-reader.js';
 import type { OwnEntry } from './own-entries.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
 
-/** How often a request is tried again after another client has changed the lock. Whenever a try fails, one succeeded there. */
+/**
+ * How often a request is repeated after another client has changed the lock. Whenever an attempt fails, that client's
+ * succeeded.
+ */
 export const MOST_TRIES = 10;
 /** etcd allows 128 conditions in a transaction by default, and each lock of a multi-acquire has two. */
 const MOST_LOCKS = 60;
@@ -17,11 +20,11 @@ type GrantedReply = Extract<AcquireReply, { readonly outcome: 'granted' }>;
 
 /** Why a transaction put no entries. */
 type Refusal =
-  /** A late request of an owner that was given up. */
+  /** A late request of a withdrawn owner. */
   | { readonly result: 'cancelled'; readonly index: number }
   | { readonly result: 'refused'; readonly states: readonly LockState[] };
 
-/** A request whose entry is put on that etcd lease. */
+/** A request whose entry is put on this etcd lease. */
 interface Put {
   readonly request: AcquireRequest;
   readonly leaseId: number;
@@ -36,7 +39,7 @@ export class Grants {
     return [noNewEntry(lock), this.notCancelled(request), this.context.base.condition];
   }
 
-  /** That the request is not a late one of an owner that was given up. */
+  /** Requires that the request is not a late one of a withdrawn owner. */
   notCancelled({ key, owner }: AcquireRequest): Condition {
     return { key: this.context.names.tombstone(key, owner), created: 0 };
   }
@@ -93,8 +96,8 @@ export class Grants {
   }
 
   /**
-   * Tries to take an exclusive lock that is probably free. This transaction does not say what to do otherwise: that would cost
-   * more time, here and in etcd, than everything else in it. Undefined if the lock was not granted.
+   * Tries to acquire an exclusive lock that is probably free. This transaction has no alternative operations: they
+   * would cost more time, here and in etcd, than everything else in it. Undefined if the lock was not granted.
    */
   async takeFree(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { client, leases, names, transactions } = this.context;
@@ -113,8 +116,8 @@ export class Grants {
   }
 
   /**
-   * Grants read locks or permits of a lock on which the session was granted one before, if nobody has queued since. The
-   * transaction returns no entries, which would cost many concurrent callers much time.
+   * Grants read locks or permits of a lock on which the session was granted one before, if no client has queued since.
+   * The transaction returns no entries, which would cost many concurrent callers much time.
    *
    * @returns replies to the first requests; the others may still be granted in another way
    */
@@ -161,9 +164,9 @@ export class Grants {
   }
 
   /**
-   * Takes all of these locks or none.
+   * Acquires all of these locks or none.
    *
-   * @param states what is known of each lock; empty if all are expected to be free
+   * @param states the known state of each lock; empty if all are expected to be free
    */
   async attempt(
     requests: readonly AcquireRequest[],
@@ -198,9 +201,9 @@ export class Grants {
   }
 
   /**
-   * Notes that these owners hold the lock by the transaction at that revision.
+   * Records that these owners hold the lock by the transaction at this revision.
    *
-   * @param before the entries that were there before
+   * @param before the entries that existed before
    */
   granted(
     lock: LockRange,
@@ -258,7 +261,9 @@ export class Grants {
   }
 }
 
-/** That the lock is free, or that nobody has put an entry since it was read. Entries that were deleted since don't matter. */
+/**
+ * Requires that the lock is free, or that no entry has been put since it was read. Entries deleted since don't matter.
+ */
 function noNewEntry({ start, end }: LockRange, known?: Pick<LockState, 'entries' | 'revision'>): Condition {
   return known === undefined || known.entries.length === 0
     ? { key: start, end, created: 0 }

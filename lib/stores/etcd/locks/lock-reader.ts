@@ -27,7 +27,7 @@ export function rangeOf({ start, end }: LockRange): RangeCall {
 export class LockReader {
   constructor(private readonly context: LockContext) {}
 
-  /** @param isHint whether the member may answer from its own state, which can lag behind */
+  /** @param isHint whether the member may reply from its own state, which can lag behind */
   async read(lock: LockRange, isHint = false): Promise<LockState> {
     const { base, connection, client } = this.context;
     const sentAt = client.now();
@@ -50,28 +50,30 @@ export class LockReader {
   }
 
   /**
-   * These hold the lock now, at the latest: their leases are measured from now on, unless they have been before. Not those of
-   * this session, which ends them itself, and not those that only their etcd lease ends (`isKept`).
+   * These hold the lock now, at the latest: their leases are measured from now on, unless they already are. Excludes
+   * those of this session, which ends them itself, and those that end only with their etcd lease (`isKept`).
    */
   observe(holders: readonly Entry[]): void {
     for (const entry of holders) if (!entry.isKept && this.upToDateOf(entry) === undefined) this.see(entry);
   }
 
-  /** The token that the stored entry shows; undefined if its owner has not seen the grant yet, so that nobody knows it. */
+  /**
+   * The token in the stored entry; undefined if its owner has not noticed the grant yet, so that the token is unknown.
+   */
   tokenOf({ isHeld, token, offset, modified }: Entry): number | undefined {
     if (token !== undefined || !isHeld) return token;
     const first = this.context.base.writtenAt(modified);
     return first === undefined ? undefined : first + offset;
   }
 
-  /** The most that can be left of a holder's lease, ms. */
+  /** The upper bound of what is left of a holder's lease, ms. */
   leaseLeft(entry: Entry): number {
     const own = this.upToDateOf(entry);
     if (own !== undefined) return Math.max(0, own.endsAt - this.context.client.now());
     return entry.isKept ? entry.lease : this.see(entry);
   }
 
-  /** ms until there may be room for that request. */
+  /** ms until there may be room for this request. */
   holderLeaseLeft(
     { holders }: LockState,
     request: Pick<AcquireRequest, 'limit' | 'permits'>,

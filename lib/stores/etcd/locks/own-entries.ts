@@ -19,7 +19,7 @@ import { ownName, writtenEntry, type EntryValue, type LockRange } from './entrie
 import { LockState, rangeOf } from './lock-reader.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
 
-/** How long the claim of a pushed grant is delayed, ms: many holds end before, and need no write for it. */
+/** How long the claim of a pushed grant is delayed, ms: many holds end earlier, and need no write for it. */
 const CLAIM_DELAY = 10;
 const DELETION_PAUSE = 500;
 /** How long to wait for a pending write of an entry that is due, ms. */
@@ -43,12 +43,12 @@ export class OwnEntry implements Timer {
   readonly permits: number;
   callers: number;
   label: string | undefined;
-  /** How many tokens a pushed grant should bring. */
+  /** How many tokens a pushed grant should include. */
   tokens: number;
   claimLease: number;
 
   isHeld = false;
-  /** Whether it holds the lock by a push, and the entry does not say so yet. */
+  /** Whether it holds the lock by a push that is not written to the entry yet. */
   isUnwritten = false;
   isKept = false;
   /** Whether the engine has not claimed the pushed grant yet. */
@@ -102,14 +102,14 @@ export class OwnEntry implements Timer {
   }
 }
 
-/** What a write sets. A lease of 0 leaves the lease as it is. */
+/** The content of a write. A lease of 0 leaves the lease unchanged. */
 interface WriteRequest extends Pick<RenewRequest, 'lease' | 'exactly' | 'isRenewed'> {
   /** Whether to return all entries of the lock. */
   readonly looks?: boolean;
 }
 
 interface Written {
-  /** Whether the entry does not exist any more; nothing was written then. */
+  /** Whether the entry no longer exists; nothing was written then. */
   readonly isGone: boolean;
   /** Without entries, unless `looks` was set or the entry is gone. */
   readonly state: LockState;
@@ -146,7 +146,7 @@ export class OwnEntries {
     this.endAt(entry, later(this.context.client.now(), WAITER_TTL));
   }
 
-  /** The owner holds the lock by a write at that revision. */
+  /** The owner holds the lock by a write at this revision. */
   granted(entry: OwnEntry, revision: number, lease: number): void {
     const { base, client } = this.context;
     entry.isHeld = true;
@@ -160,19 +160,19 @@ export class OwnEntries {
     return { token, since, tokens: Math.min(tokens, TOKENS_PER_REVISION - 1), othersWait };
   }
 
-  /** The owner holds the lock by a read at that revision, for its claim lease at most. The write follows. */
+  /** The owner holds the lock by a read at this revision, for its claim lease at most. The write follows. */
   holdUnwritten(entry: OwnEntry, revision: number): void {
     entry.isUnwritten = entry.isUnclaimed = true;
     entry.since = Date.now() as WallClockMs;
     this.granted(entry, revision, entry.claimLease);
     this.context.timers.after(CLAIM_DELAY, () => {
       if (!entry.isUnwritten || this.get(entry.key, entry.owner) !== entry) return;
-      // Also without a claim: other processes count its lease and want to see its token. The claim gets the error, if any.
+      // Even without a claim: other processes count its lease and need its token. The claim gets the error, if any.
       this.write(entry, { lease: 0 }).catch(() => undefined);
     });
   }
 
-  /** Forgets an entry that does not exist any more. */
+  /** Forgets an entry that no longer exists. */
   drop(entry: OwnEntry): void {
     const name = ownName(entry.key, entry.owner);
     if (this.byName.get(name) === entry) this.byName.delete(name);
@@ -252,7 +252,7 @@ export class OwnEntries {
     const isClaim = lease > 0;
     const setsExactly = isClaim && (exactly || entry.isUnclaimed);
     const left = Math.ceil(entry.willEndAt - client.now());
-    // A lease that was extended beyond the watchdog's stays as it is until less than a renewal is left.
+    // A lease that was extended beyond the watchdog's stays unchanged until less than a renewal is left.
     const isShort = setsExactly || left <= client.watchdogTimeout + 1;
     const mayBeKept = isRenewed && !exactly && lease <= client.watchdogTimeout;
     const isKept = isClaim ? mayBeKept && isShort : entry.isKept;
@@ -314,8 +314,8 @@ export class OwnEntries {
   }
 
   /**
-   * Renews without a write: keeps the etcd lease alive and checks that the entry is still attached to it. Holds therefore
-   * outlast an etcd that is out of space.
+   * Renews without a write: keeps the etcd lease alive and checks that the entry is still attached to it. Holds
+   * therefore survive while etcd is out of space.
    */
   private async keep(entry: OwnEntry, ms: number): Promise<RenewReply> {
     const { client, leases, lookups } = this.context;
@@ -345,7 +345,7 @@ export class OwnEntries {
     return 'renewed';
   }
 
-  /** Runs a request that may lengthen a lease. Until the reply this session does not take the lease as expired. */
+  /** Runs a request that may lengthen a lease. Until the reply this session does not treat the lease as expired. */
   private async lengthening<T>(
     entry: OwnEntry,
     ms: number,
@@ -373,10 +373,10 @@ export class OwnEntries {
     this.drop(entry);
     const { leases, transactions } = this.context;
     const then: Call[] = [{ do: 'delete', key: name }, ...more];
-    // Deletions of a lock's entries can share a request, as their conditions do not depend on each other.
+    // Deletions of a lock's entries can be one request, as their conditions do not depend on each other.
     const concerns = more.length === 0 ? name : key;
     try {
-      // Not before a request of the same tick for a place in the queue.
+      // Not before a request of the same tick for a queue position.
       const { reply } = await transactions.run(
         [concerns],
         { do: 'txn', if: [{ key: name, created }], then, else: more },
@@ -391,8 +391,8 @@ export class OwnEntries {
   }
 
   /**
-   * Leaves the holds to expire when the session ends (B60), each after what is left of its lease, and removes the waiters. The
-   * etcd leases are not kept alive any more, so this ends soon.
+   * Leaves the holds to expire when the session ends (B60), each after what is left of its lease, and removes the
+   * waiters. The etcd leases are no longer kept alive, so they end shortly.
    */
   async leaveToExpire(): Promise<void> {
     const { client, leases, transactions } = this.context;
@@ -417,7 +417,7 @@ export class OwnEntries {
     await leases.revoke();
   }
 
-  /** Fails the delayed claims, which are not written any more. */
+  /** Fails the delayed claims, which are no longer written. */
   close(): void {
     for (const entry of this.byName.values()) {
       entry.claim?.reject(notConnected(new Error('closed')));
@@ -431,7 +431,7 @@ export class OwnEntries {
     return state.whyNotHeld(owner);
   }
 
-  /** Renews an owner that this session does not know, or knows as a waiter only. */
+  /** Renews an owner that this session does not know, or knows only as a waiter. */
   private async renewUnknown({ key, owner, lease, exactly = false }: RenewRequest): Promise<RenewReply> {
     const { names, transactions, turns } = this.context;
     const lock = names.lock(key);

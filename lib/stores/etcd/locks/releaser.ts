@@ -8,8 +8,8 @@ import type { LockContext } from './context.js';
 import { endOf, type Entry } from './entries.js';
 
 /**
- * How long a release waits for its session's pending place in the queue, ms. Requests overtake each other: without that place
- * the next holder would see no waiters and serve all of its own callers first (P20, P26).
+ * How long a release waits for its session's pending queue position, ms. Requests overtake each other: without that
+ * position the next holder would see no waiters and serve all of its own callers first (P20, P26).
  */
 const PLACE_FIRST = 500;
 
@@ -45,7 +45,7 @@ export class Releaser {
     await this.context.turns.run(request.key, () => this.remove(request, true));
   }
 
-  /** @param alsoWaiter whether to remove the owner as well if it only waits */
+  /** @param alsoWaiter whether to remove the owner even if it only waits */
   private async remove(request: OwnerRequest, alsoWaiter: boolean): Promise<ReleaseReply> {
     if (!request.inDoubt) return await this.removeWith(request, alsoWaiter, []);
     const key = this.context.names.tombstone(request.key, request.owner);
@@ -63,7 +63,7 @@ export class Releaser {
         if (this.tombstoneLease === current) this.tombstoneLease = undefined;
       }
     }
-    // Out of space: etcd still deletes, and refuses the late request just as it refuses the tombstone.
+    // Out of space: etcd still deletes, and rejects the late request just as it rejects the tombstone.
     return await this.removeWith(request, alsoWaiter, []);
   }
 
@@ -107,8 +107,8 @@ export class Releaser {
   }
 
   /**
-   * Watches for notices of other sessions that have broken a hold of this one. A session that has never waited does not watch;
-   * it finds out at its next renewal.
+   * Watches for notices of other sessions that have broken a hold of this one. A session that has never waited does not
+   * watch; it notices at its next renewal.
    */
   listen(): void {
     if (this.listens) return;
@@ -143,7 +143,7 @@ export class Releaser {
       if (!(await breakWith({ do: 'put', key: notice, value: key, lease }))) return false;
     } catch (error) {
       if (!isOutOfSpace(error)) throw error;
-      // etcd still deletes. The holder finds out at its next renewal.
+      // etcd still deletes. The holder notices at its next renewal.
       return await breakWith();
     }
     // The watch has delivered the notice by its put.
@@ -158,7 +158,7 @@ export class Releaser {
     this.context.client.broken(owner);
   }
 
-  /** The tombstones of a minute share a lease. */
+  /** The tombstones of a minute use one lease. */
   private currentTombstoneLease(): TombstoneLease {
     const { client, leases } = this.context;
     const now = client.now();

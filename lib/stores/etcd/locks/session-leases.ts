@@ -20,14 +20,14 @@ interface SessionLease {
   /** The earliest time at which etcd may end it. */
   lastsUntil: MonotonicMs;
   usedAt: MonotonicMs;
-  /** When each keep-alive without a reply was sent, the oldest first. */
+  /** When each keep-alive without a reply was sent, oldest first. */
   readonly sent: MonotonicMs[];
 }
 
 /**
- * The lifetime of the etcd lease for holds that the watchdog renews, s. It leaves a sixth for the time between two keep-alives.
- * etcd ends leases up to half a second late, so that the locks of a dead process are free after at most 1.5 times
- * `watchdogTimeout`, rounded up to whole seconds (B20), or 3 s if that is longer.
+ * The lifetime of the etcd lease for holds that the watchdog renews, s. It leaves a sixth for the time between two
+ * keep-alives. etcd ends leases up to half a second late, so that the locks of a dead process are free after at most
+ * 1.5 times `watchdogTimeout`, rounded up to whole seconds (B20), or 3 s if that is longer.
  */
 export function lifetimeFor(watchdogTimeout: number): number {
   const most = Math.ceil((watchdogTimeout * 3) / 2_000) - 1;
@@ -36,11 +36,11 @@ export function lifetimeFor(watchdogTimeout: number): number {
 }
 
 /**
- * The etcd leases of a session, which end what a dead process leaves behind. There is one for each range of lease times; keeping
- * one alive costs etcd no write.
+ * The etcd leases of a session, which end everything that a dead process leaves. There is one for each range of lease
+ * times; keeping one alive costs etcd no write.
  *
- * Each connection has its own. Holds move to them when they are renewed: a late write of an earlier connection then finds the
- * hold on another lease, and whatever it writes ends with the old lease.
+ * Each connection has its own. Holds move to them when they are renewed: a late write of an earlier connection then
+ * finds the hold on another lease, and whatever it writes ends with the old lease.
  */
 export class SessionLeases {
   /** The leases for new entries, by lifetime. */
@@ -69,7 +69,7 @@ export class SessionLeases {
     this.shortest = lifetimeFor(client.watchdogTimeout);
   }
 
-  /** The id of a lease that lasts for at least so many ms; undefined if none is known to. */
+  /** The id of a lease that lasts for at least this many ms; undefined if none is known to. */
   at(ms: number): number | undefined {
     const lease = this.current.get(this.secondsFor(ms));
     const now = this.client.now();
@@ -78,7 +78,7 @@ export class SessionLeases {
     return lease.id;
   }
 
-  /** Like {@link at}, but grants or prolongs a lease if there is none; it lasts for so many ms from this call on. */
+  /** Like {@link at}, but grants or prolongs a lease if there is none; it lasts for this many ms from this call on. */
   async for(ms: number): Promise<number> {
     const known = this.at(ms);
     if (known !== undefined) return known;
@@ -103,7 +103,7 @@ export class SessionLeases {
     return this.alive.has(id);
   }
 
-  /** Makes it last for so many ms from this call on. False if etcd has ended it. */
+  /** Makes the lease last for this many ms from this call on. False if etcd has ended it. */
   async prolong(id: number, ms: number): Promise<boolean> {
     const until = later(this.client.now(), ms);
     const lease = this.alive.get(id);
@@ -111,8 +111,8 @@ export class SessionLeases {
   }
 
   /**
-   * Uses new leases from now on, because an entry on the old ones could not be deleted or may be written late. The old ones end
-   * once the holds on them have moved.
+   * Uses new leases from now on, because an entry on the old ones could not be deleted or may be written late. The old
+   * ones end once the holds on them have moved.
    */
   replaceAll(): void {
     this.generation += 1;
@@ -120,7 +120,7 @@ export class SessionLeases {
     this.granting.clear();
   }
 
-  /** Grants a lease of so many s that is not kept alive. */
+  /** Grants a lease of this many s that is not kept alive. */
   async grantPassing(seconds: number): Promise<number> {
     const id = newLeaseId();
     await this.connection.call(methods.leaseGrant, { id, ttl: seconds });
@@ -143,7 +143,7 @@ export class SessionLeases {
     this.wake();
   }
 
-  /** Finds out which ones etcd has ended. */
+  /** Finds out which leases etcd has ended. */
   verify(): void {
     for (const lease of this.alive.values()) this.keepAlive(lease);
   }
@@ -156,7 +156,7 @@ export class SessionLeases {
     await Promise.allSettled(all.map((id) => this.connection.call(methods.leaseRevoke, id)));
   }
 
-  /** The lifetime of the lease for holds of so many ms, s. */
+  /** The lifetime of the lease for holds of this many ms, s. */
   private secondsFor(ms: number): number {
     let seconds = this.shortest;
     if (ms <= this.client.watchdogTimeout) return seconds;
@@ -238,7 +238,7 @@ export class SessionLeases {
     for (const done of this.waiting.splice(0)) done();
   }
 
-  /** Whether it lasts until then; asks etcd unless that is known. Rejects if etcd does not answer in time. */
+  /** Whether it lasts until then; asks etcd unless that is known. Rejects if etcd does not reply in time. */
   private async confirmed(lease: SessionLease, until: MonotonicMs): Promise<boolean> {
     if (lease.lastsUntil >= until) return true;
     const deadline = later(this.client.now(), this.patience);
@@ -256,7 +256,7 @@ export class SessionLeases {
 }
 
 function notConfirmed(): LockStoreError {
-  const message = 'etcd did not confirm the lease on which locks live';
+  const message = 'etcd did not confirm the lease that locks are attached to';
   return new LockStoreError(message, { inDoubt: false, retryable: true, unreachable: true });
 }
 

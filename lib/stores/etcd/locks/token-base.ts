@@ -13,15 +13,15 @@ import {
 export const TOKENS_PER_REVISION = 128;
 
 /**
- * Derives tokens from etcd's revisions, which grow with every write. A cluster that lost its data starts again at revision 1,
- * so tokens are added to a base: the time at which a process found that there was none.
+ * Derives tokens from etcd's revisions, which grow with every write. A cluster that lost its data starts again at
+ * revision 1, so tokens are added to a base: the time at which a process found that there was no base.
  */
 export class TokenBase {
   private value: string | undefined;
   private since = 0;
   /** The highest revision of all replies. */
   private revision = 0;
-  /** The highest token that this process knows of. */
+  /** The highest token that this process knows. */
   private highest = 0;
   private creating: Promise<void> | undefined;
 
@@ -32,7 +32,7 @@ export class TokenBase {
     private readonly onChange: () => void,
   ) {}
 
-  /** That the base has not changed. */
+  /** Requires that the base has not changed. */
   get condition(): Condition {
     return { key: this.name, value: this.value ?? '' };
   }
@@ -48,8 +48,8 @@ export class TokenBase {
     if (value === this.value) return true;
     if (!/^\d+$/.test(value) || !Number.isSafeInteger(Number(value))) {
       throw storeFailure(
-        `${this.name} in etcd has to hold the number from which tokens are counted, and is ${JSON.stringify(value.slice(0, 40))}. ` +
-          'Put a number there that is larger than all tokens that your data has',
+        `${this.name} in etcd must be the number from which tokens are counted, but is ${JSON.stringify(value.slice(0, 40))}. ` +
+          'Put a number there that is larger than all tokens in your data',
       );
     }
     const isReplaced = this.value !== undefined;
@@ -60,7 +60,8 @@ export class TokenBase {
   }
 
   /**
-   * Creates the base if it does not exist, or replaces the one that was found by a larger one. Concurrent calls share a request.
+   * Creates the base if it does not exist, or replaces the one that was found by a larger one. Concurrent calls use one
+   * request.
    *
    * @param via the connection, if it is still being prepared
    */
@@ -71,14 +72,14 @@ export class TokenBase {
     return this.creating;
   }
 
-  /** Notes the revision of a reply. */
+  /** Records the revision of a reply. */
   saw(revision: number): void {
     if (revision <= this.revision) return;
     this.revision = revision;
     if (this.value !== undefined) this.highest = Math.max(this.highest, this.at(revision));
   }
 
-  /** Notes the first revision of a new connection. @returns whether etcd has lost data since */
+  /** Records the first revision of a new connection. @returns whether etcd has lost data since */
   isBehind(revision: number): boolean {
     const isBehind = revision < this.revision;
     this.revision = revision;
@@ -97,7 +98,7 @@ export class TokenBase {
     return token;
   }
 
-  /** The first token of a write at that revision; undefined if it was made under another base. */
+  /** The first token of a write at this revision; undefined if it was made under another base. */
   writtenAt(revision: number): number | undefined {
     return revision > this.since ? this.at(revision) : undefined;
   }

@@ -14,7 +14,7 @@ import {
 
 /** etcd's default limit for the operations, and for the conditions, of a transaction. */
 const MOST_OPERATIONS = 128;
-/** Transactions in one request. What the outer transaction does not use of the limit is left for each nested one. */
+/** Transactions in one request. The rest of the limit is left for the operations of each nested one. */
 const MOST_TOGETHER = MOST_OPERATIONS / 2;
 
 interface Item {
@@ -26,8 +26,8 @@ interface Item {
 }
 
 /**
- * Sends the transactions of one tick as one request, which costs each member a single write to its log. A request has only one
- * transaction for each key, since etcd checks all conditions before it carries anything out.
+ * Sends the transactions of one tick as one request, which costs each member a single write to its log. A request has
+ * only one transaction for each key, since etcd checks all conditions before it carries anything out.
  */
 export class Transactions {
   private items: Item[] = [];
@@ -94,11 +94,12 @@ export class Transactions {
       batch.forEach((item, index) => {
         const own: Reply | undefined = reply.replies[index];
         if (own?.do === 'txn') item.resolve({ revision, reply: own });
-        else item.reject(storeFailure('etcd answered something else than was asked'));
+        else item.reject(storeFailure('etcd sent an unexpected reply'));
       });
     } catch (error) {
       const failure = storeFailure(error);
-      // etcd refused the whole request. Each transaction is sent again by itself, so that only the cause of the error fails.
+      // etcd rejected the whole request. Each transaction is sent again separately, so that only the cause of the error
+      // fails.
       if (batch.length > 1 && !failure.inDoubt && !failure.unreachable) {
         for (const item of batch) void this.sendBatch([item]);
       } else for (const item of batch) item.reject(failure);
@@ -112,7 +113,7 @@ interface Lookup {
   readonly reject: (error: unknown) => void;
 }
 
-/** Checks whether entries exist. The lookups of one tick are one request, which etcd answers without a write. */
+/** Checks whether entries exist. The lookups of one tick are one request, to which etcd replies without a write. */
 export class EntryLookups {
   private waiting: Lookup[] = [];
 

@@ -3,8 +3,8 @@ import { Turns } from '../../port/turns.js';
 import { ownName } from './entries.js';
 
 /**
- * Carries out requests for the same key one after the other: requests on one connection overtake each other, and many take
- * several of them.
+ * Carries out requests for the same key one after the other: requests on one connection overtake each other, and many
+ * consist of several.
  */
 export class KeyedSerialQueue extends Turns<string> {
   /** Like `run`, for several keys at once. */
@@ -19,7 +19,7 @@ export class KeyedSerialQueue extends Turns<string> {
     }
   }
 
-  /** Starts at once, beside what is running; later work waits for all of it. */
+  /** Starts at once, beside running work; later work waits for all of it. */
   runBeside<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(key);
     const running = work();
@@ -53,8 +53,8 @@ export class PendingAcquires {
   }
 
   /**
-   * Resolves when a request that is made from then on can't overtake the session's pending request for a place in the queue:
-   * that one was answered, or is sent in this tick. Undefined if there is none.
+   * Resolves when a later request can't overtake the session's pending request for a queue position: that one got a
+   * reply, or is sent in this tick. Undefined if there is none.
    */
   placeBefore(key: string): Promise<unknown> | undefined {
     const place = this.places.get(key);
@@ -69,7 +69,7 @@ export class PendingAcquires {
     if (place?.owner === owner) for (const resume of place.onSent.splice(0)) resume();
   }
 
-  /** @param isNew whether the owner has no place in the queue yet */
+  /** @param isNew whether the owner has no queue position yet */
   async track(
     request: AcquireRequest,
     isNew: boolean,

@@ -10,7 +10,7 @@ import type { OwnEntry } from './own-entries.js';
 
 /** How long a lock is watched after its last waiter has left, ms. */
 const KEEP_WATCHING = 2_000;
-/** How many deletions of a lock are remembered, for replies that were made before them. */
+/** How many deletions of a lock are remembered, for replies sent before them. */
 const MOST_DELETIONS = 256;
 
 interface WatchListener {
@@ -19,13 +19,14 @@ interface WatchListener {
   readonly of: 'puts' | 'deletions';
   /** Every change after this revision will be reported. */
   watched(revision: number): void;
-  /** @param events of one or several revisions, the oldest first */
+  /** @param events of one or several revisions, oldest first */
   changed(events: readonly KeyValue[]): void;
 }
 
 /**
- * The stream on which etcd reports changes (P11). It is opened with the first watch and kept. Watches start with the next change,
- * since etcd serves those that start in the past only ten times a second; so listeners have to read once they are watching.
+ * The stream on which etcd reports changes (P11). It is opened with the first watch and kept. Watches start with the
+ * next change, since etcd serves those that start in the past only ten times a second; so listeners have to read once
+ * they are watching.
  */
 export class Watches {
   private readonly listeners = new Map<number, WatchListener>();
@@ -125,8 +126,8 @@ export class WaitedLock implements WatchListener {
   }
 
   watched(revision: number): void {
-    // Changes up to this revision are not reported. A transaction can put an entry and delete the one before it, so an equal
-    // revision needs a read, too.
+    // Changes up to this revision are not reported. A transaction can put an entry and delete the one before it, so an
+    // equal revision needs a read, too.
     if (revision >= this.revision) this.readSoon();
   }
 
@@ -146,9 +147,9 @@ export class WaitedLock implements WatchListener {
     this.context.reader.observe(this.queue.holders);
   }
 
-  /** Notes a read that was confirmed by a majority. */
+  /** Records a read that was confirmed by a majority. */
   private found(state: LockState): void {
-    // Such replies come in the order of their revisions; an older one says nothing about who holds the lock.
+    // Such replies come in the order of their revisions; an older one does not show who holds the lock now.
     if (state.revision < this.revision) return;
     this.see(state);
     const holders = new Set(state.holders.map(({ name }) => name));
@@ -205,9 +206,9 @@ export class WaitedLock implements WatchListener {
     this.context.turns.run(this.lock.key, work).then(done, done);
   }
 
-  /** @param known the last revision that was known before the read */
+  /** @param known the last revision known before the read */
   private async pushGrants(state: LockState, known: number): Promise<void> {
-    // A read older than that, such as through a proxy, may show a holder that has lost its place since.
+    // An older read, for example through a proxy, may show a holder that has lost its position since.
     if (state.revision < known) return;
     this.see(state);
     if (state.isWithoutBase) {
@@ -219,7 +220,7 @@ export class WaitedLock implements WatchListener {
     const othersWait = state.othersWait(this.context.client.id);
     for (const entry of state.holders) {
       const waiter = byName.get(entry.name);
-      // The owner may have had another place before, or have lost this one since.
+      // The owner may have had another position before, or have lost this one since.
       if (waiter?.created !== entry.created || this.isDeleted(entry)) continue;
       try {
         const startedAt = await this.grant(waiter, state);

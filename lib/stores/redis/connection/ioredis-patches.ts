@@ -10,7 +10,7 @@ export function patched(client: Redis): Redis {
   return withGuardedSockets(client);
 }
 
-/** The parts of ioredis behind `socketTimeout`. */
+/** The parts of ioredis that implement `socketTimeout`. */
 interface Timed {
   readonly stream: NodeJS.EventEmitter & { destroy(error: Error): unknown };
   readonly commandQueue: { readonly length: number };
@@ -21,8 +21,8 @@ interface Timed {
 }
 
 /**
- * Cuts a connection that owes a reply for longer than `socketTimeout`. ioredis also cuts it when this process was busy;
- * ioredis 5 also leaves its timer running when a connection closes, and the timer then cuts the next one.
+ * Closes a connection that has owed a reply for longer than `socketTimeout`. ioredis also closes it when this process
+ * was busy; ioredis 5 also leaves its timer running when a connection closes, and the timer then closes the next one.
  */
 function patchReplyTimeout(client: Redis): void {
   const timed = client as unknown as Timed;
@@ -59,8 +59,8 @@ function patchReplyTimeout(client: Redis): void {
 }
 
 /**
- * Ends an attempt to connect after `connectTimeout`, but not because this process was busy: a connection that is already
- * established is noticed first, and after a stall the server gets its whole time once more. ioredis ends it in both cases.
+ * Ends an attempt to connect after `connectTimeout`, unless this process was busy: an established connection is noticed
+ * first, and after a stall the server gets its whole time once more. ioredis ends it in both cases.
  */
 function patchConnectTimeout(client: Redis): void {
   const { connector } = client as unknown as {
@@ -76,14 +76,14 @@ function patchConnectTimeout(client: Redis): void {
 
 function patchSocketTimeout(socket: Socket): void {
   const set = socket.setTimeout.bind(socket);
-  /** Once only, or a process that stalls again and again would never end the attempt. */
+  /** Only once, or a process that stalls repeatedly would never end the attempt. */
   let isExtended = false;
   socket.setTimeout = (ms, onTimeout) => {
     if (onTimeout === undefined) return set(ms);
     const deadline = performance.now() + ms;
     return set(ms, () => {
       const hasStalled = performance.now() - deadline > MIN_STALL;
-      // First let a connection that is already there be noticed.
+      // Let an established connection be noticed first.
       setImmediate(() => {
         if (!hasStalled || isExtended || !socket.connecting) onTimeout();
         else {
@@ -95,7 +95,7 @@ function patchSocketTimeout(socket: Socket): void {
   };
 }
 
-/** The parts of ioredis that hold the socket of a client and make the clients for sentinels. */
+/** The parts of ioredis that hold the socket of a client and create the clients for sentinels. */
 interface Connector {
   stream?: Socket | null;
   connectToSentinel?: (...args: unknown[]) => Redis;
@@ -147,8 +147,8 @@ function whenSet<T extends object, K extends keyof T>(
 }
 
 /**
- * ioredis stops for good when a sentinel reports a failover while ioredis is looking for the primary: it has no connection
- * yet that it could cut, and takes the call for a `disconnect()` by the user. Connects again until it is closed.
+ * ioredis stops permanently when a sentinel reports a failover while ioredis is looking for the primary: it has no
+ * connection to close yet, and mistakes the call for a `disconnect()` by the user. Connects again until it is closed.
  */
 export function reconnectingForever(client: Redis): Redis {
   let isClosed = false;
@@ -158,7 +158,7 @@ export function reconnectingForever(client: Redis): Redis {
     disconnect(reconnect);
   };
   client.on('end', () => {
-    // Events report a failure.
+    // Failures are reported by events.
     if (!isClosed) client.connect().catch(() => undefined);
   });
   return client;

@@ -2,18 +2,18 @@ import type { ClusterOptions, RedisOptions } from 'ioredis';
 import { pauseBeforeConnecting } from '../../port/times.js';
 
 /**
- * How long ioredis waits for the server to close its end of a connection, ms. It waits on every disconnect, even when the
- * connection is already down; with its default of 2 s the process would outlive its application by as much (B14), and a
- * failover would take longer to leave a primary that hangs.
+ * How long ioredis waits for the server to close its end of a connection, ms. It waits on every disconnect, even when
+ * the connection is already down. Its default of 2 s would delay the end of the process by as much (B14), and a
+ * failover away from a primary that hangs.
  */
 const DISCONNECT_TIMEOUT = 100;
 
-/** Replies in the shapes that every version of ioredis has. */
+/** Replies have the shapes common to every version of ioredis. */
 export type OwnSettings = RedisOptions & { readonly replyMapping: 'legacy' };
 
 /**
  * Overrides the user's settings so that ioredis sends nothing twice or late: no queue of unsent commands, no resending
- * after a reconnect, no retries (P31). A connection that owes a reply for too long is cut; a new one may get through.
+ * after a reconnect, no retries (P31). A connection that owes a reply for too long is closed; a new one may succeed.
  */
 export function ownSettings(options: RedisOptions, requestTimeout: number): OwnSettings {
   return {
@@ -39,7 +39,7 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
   };
 }
 
-/** For servers that Sentinel finds (P40). */
+/** For servers found by Sentinel (P40). */
 function sentinelSettings(options: RedisOptions, requestTimeout: number): Omit<RedisOptions, 'replyMapping'> {
   return {
     role: 'master',
@@ -47,8 +47,8 @@ function sentinelSettings(options: RedisOptions, requestTimeout: number): Omit<R
     failoverDetector: true,
     sentinelCommandTimeout: Math.min(options.sentinelCommandTimeout ?? requestTimeout, requestTimeout),
     sentinelRetryStrategy: (times) => pauseBeforeConnecting(times),
-    // Sentinels name the dead primary until they have promoted another. A client that sleeps longer finds the new primary
-    // late, and may lose a grant pushed at the moment of the death: its lease is 2 s.
+    // Sentinels name the dead primary until they have promoted another. A client with longer pauses finds the new
+    // primary late, and may lose a grant pushed at the moment of the death: its lease is 2 s.
     retryStrategy: (times) => pauseBeforeConnecting(times, 250),
   };
 }
@@ -59,7 +59,7 @@ export interface DiscoverySettings extends ClusterOptions {
 }
 
 /**
- * ioredis only reads the slot map of the cluster. Requests go over connections of our own (P31).
+ * ioredis only reads the slot map of the cluster. Requests use separate connections (P31).
  *
  * @param pause ms before the next attempt to reach the cluster
  */
@@ -71,7 +71,7 @@ export function discoverySettings(
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
-    // The state of the whole cluster says nothing about one slot.
+    // The state of the whole cluster does not show that of one slot.
     enableReadyCheck: false,
     shardedSubscribers: false,
     scaleReads: 'master',

@@ -10,26 +10,26 @@ const WHERE = 'DistributedLockModule';
 /** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
 export type RedisServerOptions = RedisOptions;
 
-/** A Redis Cluster: some of its nodes, and the options that ioredis takes for a cluster. */
+/** A Redis Cluster: some of its nodes, and the options of ioredis for a cluster. */
 export interface RedisClusterOptions {
   /** URLs, or host and port, of at least one node. The client discovers the others. */
   readonly nodes: readonly ClusterNode[];
-  /** Options of ioredis. User, password and TLS of the nodes belong into its `redisOptions`. */
+  /** Options of ioredis. User, password and TLS of the nodes go into its `redisOptions`. */
   readonly options?: ClusterOptions | undefined;
 }
 
 /**
  * How to reach Redis: a URL, options (of one server, of Sentinel, or of a cluster), or your own client. The library
- * duplicates the client and never touches it.
+ * duplicates the client and never uses it.
  */
 export type RedisConnection = string | RedisServerOptions | RedisClusterOptions | Redis | Cluster;
 
-/** Opens connections to one server with our own settings (P31). */
+/** Opens connections to one server with the library's settings (P31). */
 export interface ServerConnector {
   readonly kind: 'server';
   /** `host:port` or path, for log lines. */
   readonly address: string;
-  /** The user's own ioredis `keyPrefix`, which comes before every key. */
+  /** The user's own ioredis `keyPrefix`, which precedes every key. */
   readonly keyPrefix: string;
   /** Name of the user on the server. */
   readonly user: string;
@@ -69,7 +69,7 @@ export function redisConnector(connection: RedisConnection): RedisConnector {
   return serverConnector(parsed, (overrides) => new Redis({ ...parsed, ...overrides }));
 }
 
-/** For the check of module options: refuses what cannot be a connection. */
+/** For the check of module options: rejects values that can't be a connection. */
 export function checkRedisConnection(value: unknown): void {
   if (typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value))) {
     redisConnector(value);
@@ -78,7 +78,7 @@ export function checkRedisConnection(value: unknown): void {
   refuse(WHERE, 'redis must be a URL, options of ioredis, or a client', value);
 }
 
-/** @param open makes a client with these overrides of its options */
+/** @param open creates a client with these overrides of its options */
 export function serverConnector(
   options: RedisOptions,
   open: (overrides: OwnSettings) => Redis,
@@ -125,7 +125,7 @@ function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
   const read = (nodes as readonly unknown[]).map((node, index) =>
     nodeOptions(`${where}.nodes[${String(index)}]`, node),
   );
-  // These apply to the nodes that are discovered, too.
+  // These also apply to discovered nodes.
   const [{ username, password, tls } = {}] = read;
   const redisOptions: RedisOptions = {
     ...(typeof username === 'string' && { username }),
@@ -144,7 +144,7 @@ function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
   });
 }
 
-/** Has ioredis parse the URL, without connecting. */
+/** Lets ioredis parse the URL, without connecting. */
 function optionsOf(url: string): RedisOptions {
   if (!/^rediss?:\/\//.test(url)) {
     throw new LockOptionsError(
@@ -174,10 +174,10 @@ function isReadable(url: string): boolean {
   }
 }
 
-/** Refuses options that ioredis would silently misread. */
+/** Rejects options that ioredis would silently misread. */
 function checkServerOptions(options: RedisServerOptions): void {
   const { db = 0 } = options;
-  // Settings from the environment come as strings, which ioredis accepts, too.
+  // Settings from the environment are strings, which ioredis accepts, too.
   const port: unknown = options.port ?? 6379;
   const rule = "the database of redis must be a number from 0, as in 'redis://localhost:6379/0'";
   check(Number.isInteger(db) && db >= 0, WHERE, rule, db);
@@ -227,7 +227,7 @@ function addressesOf(client: Cluster): string[] {
   return nodes.map((node) => addressOf(nodeOptions(`${WHERE}: redis`, node)));
 }
 
-/** By shape: the user's ioredis may be another copy than ours. */
+/** By shape: the user's ioredis may be another copy. */
 function isClient(value: RedisConnection): value is Redis {
   return typeof value !== 'string' && 'duplicate' in value && !isCluster(value);
 }

@@ -1,7 +1,7 @@
 import { LockStoreError } from '../../port/lock-store.js';
 import { adviceOn, answerLost, notConnectedTo, type Remedy } from '../../port/store-failure.js';
 
-/** Errors with which Redis rejects a request before it does anything, and which pass (P32). */
+/** Temporary errors with which Redis rejects a request before it does anything (P32). */
 const TEMPORARY = new Set([
   'MOVED',
   'ASK',
@@ -23,7 +23,7 @@ const NODE_DOWN = new Set(['MASTERDOWN', 'CLUSTERDOWN']);
 /** Errors with which Redis rejects a request every time. */
 const PERMANENT = new Set(['NOPERM', 'NOAUTH', 'WRONGPASS', 'CROSSSLOT']);
 
-/** What to do about errors of Redis. `doctor` prints the same advice. */
+/** Remedies for errors of Redis. `doctor` prints the same advice. */
 export const redisRemedies: readonly Remedy[] = [
   {
     says: /NOPERM|user executing the script|ACL failure in script/,
@@ -37,22 +37,25 @@ export const redisRemedies: readonly Remedy[] = [
   {
     says: /database|DB index/,
     advice:
-      'Choose a database that there is, such as /0 at the end of the URL, or raise `databases` of the server. A Redis Cluster has only 0.',
+      'Choose a database that exists, such as /0 at the end of the URL, or raise `databases` of the server. A Redis Cluster has only 0.',
   },
   { says: /LOADING/, advice: 'The server is reading its data from disk: wait until it has.' },
-  { says: /max number of clients/, advice: 'Raise `maxclients`, or find out who opens so many connections.' },
+  {
+    says: /max number of clients/,
+    advice: 'Raise `maxclients`, or find out which client opens so many connections.',
+  },
   { says: /protected mode/i, advice: 'Set a password, or `bind` and `protected-mode` as the message says.' },
   {
     says: /sentinel/i,
     advice:
-      'Check the addresses of the sentinels and the name of the primary: SENTINEL get-master-addr-by-name NAME has to answer its address.',
+      'Check the addresses of the sentinels and the name of the primary: SENTINEL get-master-addr-by-name NAME has to return its address.',
   },
-  { says: /OOM/, advice: 'Redis is full: raise `maxmemory`, or keep the locks on a server of their own.' },
+  { says: /OOM/, advice: 'Redis is full: raise `maxmemory`, or move the locks to a separate server.' },
   {
     says: /READONLY/,
-    advice: 'Use the address of the primary, or of Sentinel; during a failover it passes by itself.',
+    advice: 'Use the address of the primary, or of Sentinel; during a failover, the error is temporary.',
   },
-  { says: /MISCONF/, advice: 'Redis cannot write to its disk: its log says why.' },
+  { says: /MISCONF/, advice: 'Redis cannot write to its disk: its log shows why.' },
   {
     says: /NOREPLICAS|replicas connected/,
     advice:
@@ -70,7 +73,7 @@ export const redisRemedies: readonly Remedy[] = [
 
 /** Another server of the cluster has the slot (`moved`), or is receiving it (`ask`). */
 export class RedirectedError extends LockStoreError {
-  /** @param address of that server, `host:port` as the cluster gives it */
+  /** @param address of that server, `host:port` as the cluster reports it */
   constructor(
     message: string,
     readonly kind: 'moved' | 'ask',
@@ -87,7 +90,7 @@ export function notConnected(cause: Error | undefined): LockStoreError {
   return notConnectedTo('Redis', withoutCommand(cause), cause?.name === 'ReplyError', redisRemedies, why);
 }
 
-/** Whether a failed request may have been carried out, and whether asking again can help. */
+/** Whether a failed request may have been carried out, and whether repeating it can help. */
 export function redisFailure(error: unknown, connectionError: Error | undefined): LockStoreError {
   if (error instanceof LockStoreError) return error;
   const { name, message } = error as Error;
@@ -96,7 +99,7 @@ export function redisFailure(error: unknown, connectionError: Error | undefined)
   return answerLost('Redis', withoutCommand(connectionError ?? (error as Error)), redisRemedies);
 }
 
-/** The same for an error that Redis replied. */
+/** The same for an error reply of Redis. */
 export function rejection(message: string, cause?: Error): LockStoreError {
   const code = codeOf(message);
   if (code === 'MOVED' || code === 'ASK') {

@@ -5,18 +5,18 @@ import { adviceOn } from '../../port/store-failure.js';
 import type { ServerConnector } from './redis-connection.js';
 import { notConnected, redisFailure, redisRemedies } from './redis-failure.js';
 
-/** The connection to one server that carries the requests, and what it reports. */
+/** The connection for the requests to one server, and its events. */
 export class ServerConnection {
   readonly redis: Redis;
-  /** The number of the current connection: what one connection wrote says nothing about another. */
+  /** The number of the current connection; writes of earlier ones are not covered by it. */
   count = 0;
-  /** Why nothing may be sent, although the server can be reached. */
+  /** Why nothing may be sent, although the server is reachable. */
   refusal: LockStoreError | undefined;
 
   private failure: Error | undefined;
   private wasExpected = false;
   private closed = false;
-  /** Connections besides the one for requests, while they are up or trying to be. */
+  /** Connections besides the one for requests, while they are up or trying to connect. */
   private readonly others = new Set<Redis>();
 
   constructor(
@@ -31,7 +31,7 @@ export class ServerConnection {
     this.redis = connector.connect(requestTimeout);
     this.redis.on('error', (error: Error & { command?: { name?: string } }) => {
       this.failure = error;
-      // ioredis goes on in another database than the one that was selected; locks must not.
+      // ioredis continues in another database than the selected one; locks must not.
       if (error.command?.name === 'select') this.refusal = withoutDatabase(error);
     });
     this.redis.on('close', () => {
@@ -46,7 +46,7 @@ export class ServerConnection {
     });
   }
 
-  /** Rejects with a `LockStoreError` if the server is not there yet; the connection keeps trying. */
+  /** Rejects with a `LockStoreError` if the server is unreachable; the connection keeps trying. */
   async open(): Promise<void> {
     try {
       await this.firstConnection();
@@ -57,7 +57,7 @@ export class ServerConnection {
     if (this.refusal !== undefined) throw this.refusal;
   }
 
-  /** Makes one more connection, not yet open. Throws after `close()`, which could not close it. */
+  /** Creates one more connection, not yet open. Throws after `close()`, which could no longer close it. */
   another(): Redis {
     if (this.closed) throw notConnected(this.failure);
     const client = this.connector.connect(this.requestTimeout);
@@ -92,7 +92,7 @@ export class ServerConnection {
     }
   }
 
-  /** What an error of ioredis means for the request. */
+  /** The failure of the request for an error of ioredis. */
   failureOf(error: unknown): LockStoreError {
     return redisFailure(error, this.failure);
   }
@@ -102,7 +102,7 @@ export class ServerConnection {
     for (const client of [this.redis, ...this.others]) client.disconnect();
   }
 
-  /** ioredis asks sentinels again and again while they cannot name a primary; the application does not wait for that. */
+  /** ioredis asks sentinels indefinitely while they can't name a primary; the application does not wait for that. */
   private async firstConnection(): Promise<void> {
     if (!this.redis.options.sentinels) {
       await this.redis.connect();

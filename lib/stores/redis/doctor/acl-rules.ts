@@ -31,14 +31,14 @@ const OPERATIONS = ['mget', 'scan'] as const;
 /** A command that locks do not need. */
 export type OperationsCommand = (typeof OPERATIONS)[number];
 
-/** The features of Redis that are used, each of which needs rights. */
+/** The used features of Redis, each of which needs rights. */
 export interface UsedFeatures {
   readonly cluster: boolean;
   /** Whether grants are pushed by sharded pub/sub. */
   readonly sharded: boolean;
   /** Whether replicas confirm grants. */
   readonly replicas: boolean;
-  /** Whether the database is another than 0. */
+  /** Whether the database is not 0. */
   readonly database: boolean;
   /**
    * Whether the lock dashboard or lists of locks are used.
@@ -48,7 +48,7 @@ export interface UsedFeatures {
   readonly operations?: boolean;
 }
 
-/** The rules of a Redis user for locks, as `ACL SETUSER` takes them. */
+/** The rules of a Redis user for locks, in the syntax of `ACL SETUSER`. */
 export function aclRules(prefix: string, used: UsedFeatures): readonly string[] {
   const names = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
   const commands = [

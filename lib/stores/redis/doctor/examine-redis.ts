@@ -26,16 +26,16 @@ const SLOW = 20;
 /** A single reply above this is a stall, ms. */
 const STALLED = 200;
 const FORGETS_LOCKS =
-  'Two processes may then hold the same lock for a moment. Set `appendonly yes` and `appendfsync always`, or let what is guarded check fencing tokens.';
+  'Two processes may then hold the same lock for a moment. Set `appendonly yes` and `appendfsync always`, or let the guarded resource check fencing tokens.';
 
-/** What `doctor` found at one server. */
+/** The findings of `doctor` at one server. */
 export interface ServerReport {
   readonly server: string;
   readonly findings: readonly Finding[];
 }
 
 /**
- * Examines a server, or every primary of a cluster, with the rights of the user: whether it is fit for locks.
+ * Examines with the rights of the user whether a server, or every primary of a cluster, is fit for locks.
  *
  * @param keyPrefix the start of the names of locks
  * @param replicas how many must confirm a grant; 0 for none
@@ -68,7 +68,7 @@ async function examineCluster(
   try {
     await map.connect();
     const servers = map.servers();
-    if (servers.length === 0) throw new Error('no node of it knows who has the slots');
+    if (servers.length === 0) throw new Error('none of its nodes knows which servers have the slots');
     return await Promise.all(
       servers.map(({ connector: server, slot }) => examineOne(server, names, replicas, slot)),
     );
@@ -80,7 +80,7 @@ async function examineCluster(
   }
 }
 
-/** @param slot one that the server has in a cluster; undefined for a single server */
+/** @param slot a slot of the server in a cluster; undefined for a single server */
 async function examineOne(
   connector: ServerConnector,
   names: KeyNames,
@@ -118,7 +118,7 @@ async function examineOne(
   return { server: `Redis at ${connector.address}`, findings };
 }
 
-/** Leaves out what the user may not ask; the check of rights reports that. */
+/** Omits the finding if the user lacks the right; the check of rights reports that. */
 async function unlessRejected(finding: Promise<Finding>): Promise<readonly Finding[]> {
   try {
     return [await finding];
@@ -133,7 +133,7 @@ function memoryFinding(info: Info): readonly Finding[] {
   const used = Number(info.get('used_memory') ?? 0);
   if (!(max > 0) || used < max * NEARLY_FULL) return [];
   const share = `${Math.round((used / max) * 100)} % of maxmemory is used`;
-  const text = `${share}: when it is full, no lock can be acquired (OOM). Raise maxmemory, or keep locks on a server of their own.`;
+  const text = `${share}: when it is full, no lock can be acquired (OOM). Raise maxmemory, or move the locks to a separate server.`;
   return [used >= max ? problem('memory', text) : warning('memory', text)];
 }
 
@@ -143,7 +143,7 @@ async function persistenceFinding(redis: Redis, info: Info): Promise<Finding> {
   const isAppendOnly = info.get('aof_enabled') === '1';
   if (isAppendOnly && info.get('aof_last_write_status') === 'err') {
     const failed = 'It could not write its append-only file';
-    return problem(check, `${failed}, so that it refuses to write (MISCONF). Look at its log and its disk.`);
+    return problem(check, `${failed}, so it rejects writes (MISCONF). Check its log and its disk.`);
   }
   if (isAppendOnly) {
     const fsync = await setting(redis, 'appendfsync');
@@ -200,7 +200,7 @@ async function clockFinding(redis: Redis): Promise<Finding> {
   const text = `${Math.abs(offset / 1_000).toFixed(3)} s ${offset < 0 ? 'behind' : 'ahead of'} this machine's`;
   if (Math.abs(offset) - oneWay <= MAX_OFFSET) return ok('clock', text);
   const remedy =
-    'times of locks look wrong, and jobs that start by the clock need a longer holdAtLeast. Synchronise both clocks, and slew them rather than step.';
+    'times of locks look wrong, and jobs that start by the clock need a longer holdAtLeast. Synchronise both clocks, slewing instead of stepping them.';
   return warning('clock', `${text}: ${remedy}`);
 }
 
@@ -214,14 +214,14 @@ async function latencyFinding(redis: Redis): Promise<Finding> {
   times.sort((one, other) => one - other);
   const median = times[Math.floor(PINGS / 2)] ?? 0;
   const longest = times.at(-1) ?? 0;
-  const text = `${median.toFixed(1)} ms there and back, ${longest.toFixed(1)} ms at most (${PINGS} pings)`;
+  const text = `${median.toFixed(1)} ms round trip, ${longest.toFixed(1)} ms at most (${PINGS} pings)`;
   if (median > SLOW) {
-    const remedy = 'each lock that is free costs as much. Keep the locks nearer to their users.';
+    const remedy = 'acquiring a free lock takes that long. Move the locks closer to the applications.';
     return warning('latency', `${text}: ${remedy}`);
   }
   if (longest > STALLED) {
     const remedy =
-      'the server or the network stands still at times. Look for slow commands (SLOWLOG GET), swapping and snapshots.';
+      'the server or the network stalls at times. Look for slow commands (SLOWLOG GET), swapping and snapshots.';
     return warning('latency', `${text}: ${remedy}`);
   }
   return ok('latency', text);

@@ -3,11 +3,11 @@ export interface Finding {
   /** The name of the check, in a word or two. */
   readonly check: string;
   /**
-   * `problem`: locks cannot be acquired or relied on, or waiting for them takes far too long. `warning`: worth knowing, or
-   * worth doing at some point.
+   * `problem`: locks can't be acquired or relied on, or waiting for them takes far too long. `warning`: worth knowing
+   * or fixing.
    */
   readonly level: 'ok' | 'warning' | 'problem';
-  /** The result, and unless it is good what to do about it. No secrets. */
+  /** The result and, unless it is good, a remedy. No secrets. */
   readonly text: string;
 }
 

@@ -21,29 +21,29 @@ export interface CheckedServer {
   /** How many replicas must confirm a grant; 0 for none. */
   readonly replicas: number;
   readonly channel: string;
-  /** The start of names to try commands on, in a slot of the server. */
+  /** The start of names for trying commands, in a slot of the server. */
   readonly trial: string;
-  /** The name of the mark of another format. */
+  /** The name of the mark that other formats leave. */
   readonly format: string;
-  /** Makes one more connection, for a subscription. */
+  /** Creates one more connection, for a subscription. */
   readonly connect: () => Redis;
 }
 
-/** What the check at start found. */
+/** The results of the check at start. */
 export interface CheckResult {
   /** For the log line at start; undefined if the user may not run `INFO`. */
   readonly description: string | undefined;
   readonly mode: PubSubMode;
-  /** What is wrong, each with what to do about it. */
+  /** The problems, each with a remedy. */
   readonly warnings: readonly string[];
-  /** Set if the locks there have a format that this version does not know. */
+  /** Set if the stored locks have a format that this version does not know. */
   readonly refusal: UnknownFormatError | undefined;
 }
 
 /** The reply to `INFO`. */
 export type Info = ReadonlyMap<string, string>;
 
-/** @param slot one that the server has in a cluster; undefined for a single server */
+/** @param slot a slot of the server in a cluster; undefined for a single server */
 export function checkedServer(
   link: ServerConnection,
   names: KeyNames,
@@ -74,7 +74,7 @@ export async function checkServer(server: CheckedServer): Promise<CheckResult> {
   return { description: info && descriptionOf(info), mode, warnings, refusal };
 }
 
-/** The checks of the start, which `doctor` runs as well. Rejects if the server does not reply. */
+/** The checks at start, which `doctor` runs as well. Rejects if the server does not reply. */
 export async function examineServer(server: CheckedServer): Promise<{
   /** Undefined if the user may not run `INFO`. */
   readonly info: Info | undefined;
@@ -85,12 +85,12 @@ export async function examineServer(server: CheckedServer): Promise<{
   const [info, refusal] = await Promise.all([infoOf(server.redis), formatRefusal(server)]);
   const formats = refusal === undefined ? [] : [problem('format', refusal.advice)];
   const mode = modeOf(server, info);
-  const rights = findingOf('rights', `the user "${server.user}" may do everything that locks need`, [
+  const rights = findingOf('rights', `the user "${server.user}" has all rights that locks need`, [
     rightsProblem(server, mode, await rejectedCommands(server, mode)),
   ]);
   if (info === undefined) {
     const text =
-      'The server does not tell of itself, so that version, role, eviction and persistence are not known. Allow the user INFO.';
+      'The user may not run INFO, so version, role, eviction and persistence are unknown. Allow it.';
     return { info, mode, refusal, findings: [...formats, rights, warning('version', text)] };
   }
   const findings = [
@@ -101,12 +101,12 @@ export async function examineServer(server: CheckedServer): Promise<{
       replicaProblem(server, info),
     ]),
     rights,
-    findingOf('eviction', 'noeviction: locks that are held are not evicted', [evictionProblem(server, info)]),
+    findingOf('eviction', 'noeviction: held locks are not evicted', [evictionProblem(server, info)]),
   ];
   return { info, mode, refusal, findings };
 }
 
-/** Why this version must not use the locks there; undefined if it may. */
+/** Why this version must not use the stored locks; undefined if it may. */
 async function formatRefusal({
   redis,
   address,
@@ -192,7 +192,7 @@ function nameOf(info: Info): string {
 }
 
 function versionProblem({ address }: CheckedServer, info: Info): string | undefined {
-  // Valkey reports here the version of Redis that it is compatible with.
+  // Valkey reports here the version of Redis with which it is compatible.
   const [major = 0, minor = 0] = (info.get('redis_version') ?? '').split('.').map(Number);
   if (major > 6 || (major === 6 && minor >= 2)) return undefined;
   const version = info.get('redis_version') ?? 'unknown';
@@ -202,8 +202,8 @@ function versionProblem({ address }: CheckedServer, info: Info): string | undefi
 function clusterProblem({ address, used }: CheckedServer, info: Info): string | undefined {
   if (used.cluster || info.get('cluster_enabled') !== '1') return undefined;
   return (
-    `Redis at ${address} is part of a Redis Cluster, but is used as a single server: locks whose slots other servers ` +
-    `have can't be taken. Give redis: { nodes: ['redis://${address}'] } instead.`
+    `Redis at ${address} is part of a Redis Cluster, but is used as a single server: locks in slots of other servers ` +
+    `can't be acquired. Give redis: { nodes: ['redis://${address}'] } instead.`
   );
 }
 
@@ -211,8 +211,8 @@ function evictionProblem({ address }: CheckedServer, info: Info): string | undef
   const policy = info.get('maxmemory_policy');
   if (policy === undefined || policy === 'noeviction') return undefined;
   return (
-    `Redis at ${address} has the maxmemory-policy ${policy}: when its memory is full it evicts keys, and with them locks ` +
-    'that are held. Set maxmemory-policy to noeviction, or keep the locks on a server of their own.'
+    `Redis at ${address} has the maxmemory-policy ${policy}: when its memory is full it evicts keys, including held ` +
+    'locks. Set maxmemory-policy to noeviction, or move the locks to a separate server.'
   );
 }
 
@@ -227,7 +227,7 @@ function replicaProblem({ address, replicas }: CheckedServer, info: Info): strin
   if (connected >= replicas) return undefined;
   return (
     `Redis at ${address} has ${counted(connected)} connected, but replicas.min is ${String(replicas)}: no lock can be ` +
-    'taken before there are as many. Connect replicas, or lower replicas.min.'
+    'acquired with fewer. Connect replicas, or lower replicas.min.'
   );
 }
 
@@ -250,7 +250,7 @@ function rightsProblem(
   const rules = aclRules(prefix, { ...used, sharded: mode === 's' });
   const commands = [...new Set(rejected.map(({ command }) => command))].join(', ');
   return (
-    `The user "${user}" of Redis at ${address} may not do everything that locks need: ${commands} ` +
+    `The user "${user}" of Redis at ${address} lacks rights that locks need: ${commands} ` +
     `(${rejection(first.error).message}). Give it these rules: ACL SETUSER ${user} ${rules.join(' ')}`
   );
 }

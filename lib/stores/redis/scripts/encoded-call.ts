@@ -26,11 +26,11 @@ type CommandWithoutPromise = new (name: string) => {
   initPromise(): void;
 };
 
-/** Makes what sends calls, with the classes of ioredis, which is loaded when a connection to Redis is wanted. */
+/** Creates the classes that send calls from those of ioredis, which is loaded when a connection to Redis is needed. */
 function encoderOf({ Command, Redis }: ReturnType<typeof ioredis>) {
   /**
-   * A call that is already encoded. ioredis would go through the arguments of a call for many locks several times. The
-   * listener gets the outcome, and no promise is made unless something traces the client's commands: with asynchronous
+   * A call that is already encoded. ioredis would process the arguments of a call for many locks several times. The
+   * listener gets the outcome; a promise is created only if something traces the client's commands: with asynchronous
    * contexts in use, a promise costs as much as decoding the reply.
    */
   class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
@@ -43,7 +43,7 @@ function encoderOf({ Command, Redis }: ReturnType<typeof ioredis>) {
       super('evalsha');
     }
 
-    /** Called by the constructor of ioredis, which would make a promise here. */
+    /** Called by the constructor of ioredis, which would create a promise here. */
     override initPromise(): void {
       this.promise = new Deferred<unknown>();
     }
@@ -133,7 +133,7 @@ function encode({ text, keyCount, args }: ScriptCall<unknown>): string {
 /** By length: the names of locks have few lengths, and each call needs several heads. */
 const heads: string[] = [];
 
-/** Ends the previous argument and announces one of so many bytes. */
+/** Ends the previous argument and announces one of this length. */
 function headOf(length: number): string {
   const head = heads[length];
   if (head !== undefined) return head;

@@ -1,17 +1,17 @@
-/** Follows the prefix in names of the library's own. A user's key that starts with it gets it twice. */
+/** Follows the prefix in the library's own names. A user's key that starts with it gets it twice. */
 const MARK = '@:';
 /** In a cluster, the slot of the board, which belongs to no lock. */
 const SLOT_OF_BOARD = 0;
 const SLOTS = 16_384;
 
 /**
- * The names of everything in Redis. No two keys share a name whatever they contain (B70), and all names of a lock are in
- * one hash slot (P2).
+ * The names of everything in Redis. No two keys have a name in common, whatever they contain (B70), and all names of a
+ * lock are in one hash slot (P2).
  */
 export class KeyNames {
   /** Cached, since every request needs one. */
   private readonly sharedNames = new Map<string, string>();
-  /** Whether all locks share one fencing counter and the like, rather than one for each slot. */
+  /** Whether all locks use one fencing counter etc., rather than one for each slot. */
   readonly isOne: boolean;
 
   /** @param isSpread whether the names are spread over the slots of a cluster */
@@ -26,7 +26,7 @@ export class KeyNames {
     return new LockNames(this.prefix, key.startsWith(MARK) ? MARK + key : key);
   }
 
-  /** The key of the lock with that name; undefined if it is not the name of a lock. */
+  /** The key of the lock with this name; undefined if it is not the name of a lock. */
   keyOf(name: string): string | undefined {
     if (!name.startsWith(this.prefix)) return undefined;
     const key = name.slice(this.prefix.length);
@@ -41,7 +41,7 @@ export class KeyNames {
     return `${this.of(start).lock.replace(/[\\[\]*?]/g, '\\$&')}*`;
   }
 
-  /** The hash slot of a key in a cluster. Locks of one slot may share a script call. */
+  /** The hash slot of a key in a cluster. One script call can include several locks of one slot. */
   slotOf(key: string): number {
     return this.isSpread ? keySlot(this.of(key).lock) : 0;
   }
@@ -142,7 +142,7 @@ function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** The smallest number found for each slot; all numbers below `tried` have been looked at. */
+/** The smallest number found for each slot; all numbers below `tried` have been checked. */
 const numbers: number[] = [];
 let tried = 0;
 

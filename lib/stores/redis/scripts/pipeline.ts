@@ -5,7 +5,7 @@ import type { ServerConnection } from '../connection/server-connection.js';
 import { sendCall, type CallListener } from './encoded-call.js';
 import type { ScriptCall } from './scripts.js';
 
-/** Locks in one call: enough to spread its cost, few enough that the server starts while this process goes on. */
+/** Locks in one call: enough to spread its cost, few enough that the server starts while this process continues. */
 const LARGEST_CALL = 16;
 
 /** Not `queueMicrotask`, which fake timers of a test replace. */
@@ -24,7 +24,7 @@ abstract class PendingCall<Reply = unknown> implements CallListener {
   abstract deliver(reply: unknown): void;
   abstract reject(error: LockStoreError): void;
 
-  /** The reply, if the call was sent by itself. */
+  /** The reply, if the call was sent alone. */
   replied(reply: unknown): void {
     this.pipeline.ended(this);
     this.pipeline.deliver(this, reply);
@@ -54,7 +54,10 @@ class SingleCall<Reply> extends PendingCall<Reply> {
 
 /** Calls that are drained at the end of the tick. */
 interface CallSource {
-  /** Whether its calls precede all others: a release may free what the others ask for, even if they asked earlier. */
+  /**
+   * Whether its calls precede all others: a release may free locks that other calls request, even if those came
+   * earlier.
+   */
   readonly goesFirst: boolean;
   drain(): readonly PendingCall[];
 }
@@ -68,10 +71,10 @@ export class Pipeline {
   private calls: PendingCall[] = [];
   private sources: CallSource[] = [];
   private scheduled = false;
-  /** Of callers that wait until all pending calls have been sent. */
+  /** Used by callers that wait until all pending calls have been sent. */
   private sent: Promise<void> | undefined;
   private onSent: (() => void) | undefined;
-  /** Whether this turn of the event loop has sent anything: later requests of the turn go out together at its end. */
+  /** Whether this turn of the event loop has sent anything: later requests of the turn are sent together at its end. */
   private sentInTurn = false;
   /** Calls without a reply yet. */
   private underWay = 0;
@@ -87,7 +90,7 @@ export class Pipeline {
     this.loaded.clear();
   }
 
-  /** Whether a first request need not wait for others: nothing is under way or scheduled, except one earlier release. */
+  /** Whether a first request need not wait for others: nothing is pending or scheduled, except one earlier release. */
   isQuietFor(source: CallSource): boolean {
     if (this.scheduled) return false;
     return this.underWay === 0 || (this.underWay === 1 && this.loneReleases === 1 && !source.goesFirst);
@@ -109,7 +112,7 @@ export class Pipeline {
     });
   }
 
-  /** Sends a call at the end of this tick, before all others, which may ask for what it releases. */
+  /** Sends a call at the end of this tick, before all others, which may request the locks that it releases. */
   sendFirst<T>(call: ScriptCall<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.enqueueSource(sourceOf([new SingleCall(this, call, resolve, reject)]));
@@ -214,7 +217,7 @@ export class Pipeline {
     );
   }
 
-  /** A call that was sent by itself has its outcome, which is handled next. */
+  /** A call that was sent alone has its outcome, which is handled next. */
   ended({ isLoneRelease }: PendingCall): void {
     this.underWay -= 1;
     if (isLoneRelease) this.loneReleases -= 1;
@@ -257,14 +260,14 @@ export class Pipeline {
   }
 
   /**
-   * The first call of a script on a connection carries its text (P6). A call that had to be sent again would run after
+   * The first call of a script on a connection includes its text (P6). A call that had to be sent again would run after
    * those behind it, for example a release after the next request for the same lock.
    */
   private sendText({ text, keyCount, args }: ScriptCall<unknown>): Promise<unknown> {
     return this.connection.redis.eval(text.source, keyCount, ...args);
   }
 
-  /** Sends the text after all if the server has lost the script. */
+  /** Sends the text if the server has lost the script. */
   failed(pending: PendingCall, error: unknown): void {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
       pending.reject(this.connection.failureOf(error));
@@ -314,8 +317,8 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
   private items: Item<Request, Result>[] = [];
 
   /**
-   * @param slotOf the slot of a key: requests of one slot may share a call. Undefined if all may
-   * @param callFor makes the call for some requests
+   * @param slotOf the slot of a key: only requests of one slot can be in one call. Undefined if all can
+   * @param callFor creates the call for some requests
    * @param resultOf turns the reply for a request into its result; throws if it is an error
    */
   constructor(
@@ -331,7 +334,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     const count = this.items.push(item);
     if (count === 1 && this.pipeline.isQuietFor(this)) this.pipeline.write(this.drain());
     else if (count === 1) this.pipeline.enqueueSource(this);
-    // The server starts while the rest of the tick goes on here.
+    // The server starts while the rest of the tick continues here.
     else if (count === LARGEST_CALL) this.pipeline.flushUpTo(this);
     return item;
   }

@@ -28,7 +28,7 @@ import { luaSource } from './lua-source.generated.js';
 
 type Arg = string | number;
 
-/** What a Lua script takes and replies. The header of the script says the same; a test compares them (P5). */
+/** The parameters and reply of a Lua script, as in the header of the script; a test compares them (P5). */
 interface ScriptBinding<Param extends string, SharedKey extends string, SharedParam extends string, Reply> {
   readonly name: keyof typeof luaSource;
   /** Names of KEYS, in order. A script for many locks repeats them for each lock. */
@@ -217,7 +217,7 @@ type ShareParams = Record<'owner' | 'label', string> & Record<'lease' | 'limit',
 
 /** Translates requests of the port into script calls. All locks of one call are in one slot. */
 export class LockCalls {
-  /** Set where all locks share them. */
+  /** Set where all locks use the same names. */
   private sharedByAll: Shared | undefined;
 
   constructor(
@@ -240,7 +240,7 @@ export class LockCalls {
     return scripts.takeShares.with(this.locksOf(requests), requests.map(shareParams), shared);
   }
 
-  /** Asks with a position in the queue, where `wait` says so. */
+  /** Requests a lock, with a position in the queue if `wait` is set. */
   acquire(request: AcquireRequest, mode: PubSubMode, channel: string): ScriptCall<TimedAcquireReply> {
     const { owner, lease, wait, claimLease: claim, callers, tokens, limit } = request;
     const params = {
@@ -309,7 +309,7 @@ export class LockCalls {
     return requests.map(({ key }) => this.names.of(key));
   }
 
-  /** What the locks of a slot share, to which all these belong. */
+  /** The names that all locks of a slot use; all these requests belong to one slot. */
   private sharedFor(requests: readonly { readonly key: string }[]): Shared {
     if (this.sharedByAll !== undefined) return this.sharedByAll;
     const slot = this.names.slotOf(requests[0]?.key ?? '');
@@ -325,8 +325,8 @@ function shareParams(request: AcquireRequest): ShareParams {
 }
 
 /**
- * The label as it is written, followed by the permits if there are several: a label has no `/` there. Records of holds with
- * one permit stay as they are, and other builds can read all of them.
+ * The encoded label, followed by the permits if there are several: it contains no `/`. Records of holds with one permit
+ * stay as they are, so that other builds can read them.
  */
 function labelOf({ label, permits }: AcquireRequest): string {
   const written = writtenLabel(label);
@@ -348,7 +348,7 @@ function mostTokens(requests: readonly AcquireRequest[]): number {
 /** The `ttl` of a lock that is free, or has room, but has earlier waiters. */
 export const BEHIND_OTHERS = -3;
 
-/** A grant, or for how long the lock is held, ms: -2 or {@link BEHIND_OTHERS} when something else is in the way. */
+/** A grant, or for how long the lock is held, ms: -2 or {@link BEHIND_OTHERS} if there is another obstacle. */
 export type TakeReply =
   | { readonly token: number; readonly since: WallClockMs }
   | { readonly token: undefined; readonly ttl: number };
@@ -365,7 +365,7 @@ function toTakeReply(reply: unknown): TakeReply {
   return typeof reply === 'number' ? { token: undefined, ttl: reply } : toGrant(reply);
 }
 
-/** The replies for locks that were all granted, from the first token of the first. The token also tells the time. */
+/** The replies for locks that were all granted, from the first token of the first. The token also contains the time. */
 function toTakeReplies(reply: string, locks: number, tokens: number): TakeReply[] {
   const first = Number(reply);
   const since = Math.floor(first / 1000) as WallClockMs;

@@ -57,13 +57,13 @@ export function create(path: string, data: Uint8Array, acl: Acl, mode: number): 
   };
 }
 
-/** @param version fails unless the node has it; any if left out */
+/** @param version fails unless the node has it; any if omitted */
 export function remove(path: string, version = ANY_VERSION): Operation<void> {
-  // Deletes release locks, and nobody else does that for a process that exits.
+  // Deletes release locks, which no other process does for one that exits.
   return { type: 2, isSentAtExit: true, write: (to) => to.text(path).int(version), read: nothing };
 }
 
-/** @param version fails unless the node has it; any if left out */
+/** @param version fails unless the node has it; any if omitted */
 export function setData(path: string, data: Uint8Array, version = ANY_VERSION): Operation<Stat> {
   return { type: 5, write: (to) => to.text(path).bytes(data).int(version), read: readStat };
 }
@@ -71,7 +71,7 @@ export function setData(path: string, data: Uint8Array, version = ANY_VERSION): 
 /**
  * Only in {@link multi}.
  *
- * @param version fails unless the node has it; any if left out
+ * @param version fails unless the node has it; any if omitted
  */
 export function check(path: string, version = ANY_VERSION): Operation<void> {
   return { type: 13, write: (to) => to.text(path).int(version), read: nothing };
@@ -203,7 +203,7 @@ export class JuteWriter {
     return this;
   }
 
-  /** The whole request, as it is sent. */
+  /** The whole request, ready to send. */
   frame(): Buffer {
     this.buffer.writeInt32BE(this.at - 4, 0);
     return this.buffer.subarray(0, this.at);
@@ -266,7 +266,7 @@ export class JuteReader {
     return Math.max(length, 0);
   }
 
-  /** Skips that many bytes; returns where they begin. */
+  /** Skips this many bytes; returns where they begin. */
   private take(length: number): number {
     const { at } = this;
     if (at + length > this.buffer.length) throw new RangeError('it ends too early');

@@ -17,7 +17,7 @@ import { connectTo, type ZooKeeperHost } from './zookeeper-socket.js';
 /** How long to wait for the version of a server, ms: it is only for the log. */
 const VERSION_TIMEOUT = 2_000;
 
-/** Checks whether the servers can keep locks, warns of what will go wrong, and returns a description for the log. */
+/** Checks whether the servers can keep locks, warns of foreseeable problems, and returns a description for the log. */
 export async function checkServers(
   request: Request,
   host: ZooKeeperHost,
@@ -34,7 +34,7 @@ export async function checkServers(
   return `${name}, session timeout ${inMs(times.timeout)}`;
 }
 
-/** The version of a server, such as `3.9.3`, by the command `srvr`; undefined if the server does not tell. */
+/** The version of a server, such as `3.9.3`, by the command `srvr`; undefined if the server does not report it. */
 export function versionOf(
   host: ZooKeeperHost,
   tls: ConnectionOptions | undefined,
@@ -73,19 +73,19 @@ function timeoutWarnings(
   }
   const due = Math.ceil((watchdogTimeout * 1.5) / 1_000) * 1_000;
   if (goneAfter(times) <= due) return [];
-  // Whatever the tick is, the default takes 1.1 times watchdogTimeout and two ticks.
+  // Whatever the tick, the default takes 1.1 times watchdogTimeout and two ticks.
   const remedy =
     timeout > needed && isSet
       ? `sessionTimeout of zookeeperStore to ${needed}, or leave it out`
       : `tickTime of the servers, which seems to be ${inMs(tick)}, to ${Math.floor(watchdogTimeout / 5)} or ` +
         `less (and leave minSessionTimeout out), or watchdogTimeout to ${tick * 5} or more`;
   return [
-    `A lock whose process died stays taken for up to ${inMs(goneAfter(times))} on these servers, longer than 1.5 times ` +
+    `A lock whose process died stays held for up to ${inMs(goneAfter(times))} on these servers, longer than 1.5 times ` +
       `watchdogTimeout (${inMs(due)}). Set ${remedy}.`,
   ];
 }
 
-/** Does once what locks do, in their place. Preparing the connection has already tried the rest. */
+/** Tries once the operations of locks, at their path. Preparing the connection has already tried the rest. */
 async function rightsWarnings(request: Request, { acl, paths }: ResolvedZooKeeperOptions): Promise<string[]> {
   const lock = paths.ofTrial(randomUUID());
   const entry = `${lock}/x`;

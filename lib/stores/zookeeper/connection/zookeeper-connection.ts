@@ -33,10 +33,10 @@ export interface SessionTimes {
 }
 
 /**
- * The session timeout that keeps leases of that length without contact, ms. The servers must not end the session before the
- * holder's deadline, even where the holder's clock is slower. Their leader may have learned of the process half a tick (how
- * often servers report to it) and a ping before the last reply. The ping takes half of the ten per cent; clock drift and
- * busy servers have the rest.
+ * The session timeout that keeps leases of this length without contact, ms. The servers must not end the session before
+ * the holder's deadline, even where the holder's clock is slower. Their leader may have learned of the process half a
+ * tick (how often servers report to it) and a ping before the last reply. The ping takes half of the ten per cent;
+ * clock drift and busy servers have the rest.
  */
 export function timeoutForLease(lease: number, tick: number): number {
   return Math.ceil(lease * 1.1 + tick / 2) + 1;
@@ -56,11 +56,11 @@ export function goneAfter({ timeout, tick }: SessionTimes): number {
 }
 
 /**
- * A session of ZooKeeper, on one connection after the other. Requests fail while there is no connection, and none is sent
- * twice.
+ * A session of ZooKeeper, on one connection after the other. Requests fail while there is no connection, and none is
+ * sent twice.
  */
 export class ZooKeeperConnection {
-  /** The server that is used, or was tried last. */
+  /** The server in use, or tried last. */
   host: ZooKeeperHost | undefined;
   /** The connection that is being prepared, or is ready. */
   private socket: ZooKeeperSocket | undefined;
@@ -72,7 +72,7 @@ export class ZooKeeperConnection {
   private lastZxid = 0;
   private lastReplyAt = 0;
   private failure: Error | undefined;
-  /** Whether `open` is over, so that it reconnects in the background. */
+  /** Whether `open` has ended, so that it reconnects in the background. */
   private isOpened = false;
   private closed = false;
   private attempts = 0;
@@ -104,7 +104,7 @@ export class ZooKeeperConnection {
     return this.session && { timeout: this.session.timeout, tick: this.tick };
   }
 
-  /** Rejects with a `LockStoreError` if no server can be reached, and retries in the background. */
+  /** Rejects with a `LockStoreError` if no server is reachable, and retries in the background. */
   async open(): Promise<void> {
     for (let left = this.hosts.length; left > 0; left--) if (await this.connect()) return;
     this.isOpened = true;
@@ -116,7 +116,7 @@ export class ZooKeeperConnection {
   readonly request: Request = (operation) =>
     this.ready?.request(operation) ?? Promise.reject(notConnected(this.failure));
 
-  /** Connects again, with the same session if it can be continued. The outcome of requests under way is unknown. */
+  /** Connects again, with the same session if possible. The outcome of pending requests is unknown. */
   reconnect(why: string): void {
     this.socket?.cut(why);
   }
@@ -151,7 +151,7 @@ export class ZooKeeperConnection {
         return false;
       }
       if (hasCode(error, CODE.noNode)) {
-        // Nodes that the session needs were deleted. Pings would keep it, and its queue entries, for good.
+        // Nodes that the session needs were deleted. Pings would keep it, and its queue entries, indefinitely.
         this.session = undefined;
         await socket.request(endSession).catch(() => undefined);
       }
@@ -171,8 +171,8 @@ export class ZooKeeperConnection {
   }
 
   /**
-   * Reads `tickTime`, on which the session timeout depends: the shortest session that servers agree to has two ticks. That
-   * takes a session of its own, since the timeout of a session can't be changed.
+   * Reads `tickTime`, on which the session timeout depends: the shortest session that servers agree to has two ticks.
+   * That takes a separate session, since the timeout of a session can't be changed.
    */
   private async readTick(host: ZooKeeperHost): Promise<void> {
     const nothing = (): void => undefined;
@@ -184,7 +184,7 @@ export class ZooKeeperConnection {
       if (shortest === undefined) throw new Error('the server refused a new session');
       this.tick = shortest.timeout / 2;
     } finally {
-      // Not awaited: the servers end that session soon in any case.
+      // Not awaited: the servers end that session shortly in any case.
       const ended = probe.request(endSession).catch(nothing);
       void ended.then(() => probe.cut('done'));
     }
@@ -207,14 +207,14 @@ export class ZooKeeperConnection {
     return socket;
   }
 
-  /** Opens or continues the session, and has the listener prepare it. */
+  /** Opens or continues the session, and lets the listener prepare it. */
   private async prepare(socket: ZooKeeperSocket, host: ZooKeeperHost): Promise<void> {
     const earlier = this.session;
     const sentAt = performance.now();
     try {
       this.session = await socket.open(earlier, this.timeoutFor(this.tick), this.lastZxid);
     } catch (error) {
-      // Servers that lost their data refuse clients that have seen more. By then the session has expired, too.
+      // Servers that lost their data reject clients that have seen more. By then the session has expired, too.
       if (earlier !== undefined && sentAt - this.lastReplyAt > 1.5 * earlier.timeout) {
         this.session = undefined;
         this.lastZxid = 0;
@@ -224,7 +224,7 @@ export class ZooKeeperConnection {
     this.lastReplyAt = performance.now();
     const { session } = this;
     if (session === undefined) {
-      // The server can be reached, so the next attempt opens a new session there without a pause.
+      // The server is reachable, so the next attempt opens a new session there without a pause.
       this.attempts = this.hosts.indexOf(host);
       throw new Error('the session has ended');
     }
@@ -249,7 +249,7 @@ export class ZooKeeperConnection {
   private connectLater(): void {
     if (this.closed || !this.isOpened) return;
     clearTimeout(this.pause);
-    // The first round has no pause: another server may be there already.
+    // The first round has no pause: another server may be up already.
     const round = Math.floor(this.attempts / this.hosts.length);
     const ms = round === 0 ? 0 : pauseBeforeConnecting(round - 1);
     this.pause = setTimeout(() => void this.connect(), ms);

@@ -1,7 +1,7 @@
 import { LockStoreError } from '../../port/lock-store.js';
 import { adviceOn, notConnectedTo, type Remedy } from '../../port/store-failure.js';
 
-/** Error codes that the store tells apart. */
+/** Error codes that the store distinguishes. */
 export const CODE = { noNode: -101, noAuth: -102, nodeExists: -110 } as const;
 
 const MEANINGS: Readonly<Record<number, string>> = {
@@ -31,12 +31,12 @@ const MEANINGS: Readonly<Record<number, string>> = {
 /** Error codes that a retry does not help: marshalling, unimplemented, bad arguments, rights, children, ACL, login. */
 const PERMANENT: readonly number[] = [-5, -6, -8, -102, -108, -114, -115];
 
-/** What to do about errors that ZooKeeper replies with. */
+/** Remedies for errors that ZooKeeper replies with. */
 export const zooKeeperRemedies: readonly Remedy[] = [
   {
     says: /no node \(-101\)/,
     advice:
-      'Nodes below the path of locks were deleted: the process creates them again as soon as it is connected again.',
+      'Nodes below the path of locks were deleted: the process creates them again once it has reconnected.',
   },
   {
     says: /no auth \(-102\)/,
@@ -48,7 +48,7 @@ export const zooKeeperRemedies: readonly Remedy[] = [
   {
     says: /invalid ACL \(-114\)/,
     advice:
-      'The servers do not know the identity of the client, to which nodes of locks are to belong: set ssl.clientAuth=need on the servers, so that they read the certificate in `tls`, or set `auth`, a user and password.',
+      'The servers do not know the identity of the client, which must own the nodes of locks: set ssl.clientAuth=need on the servers, so that they read the certificate in `tls`, or set `auth`, a user and password.',
   },
   { says: /quota exceeded \(-125\)/, advice: 'The path of locks has a quota: raise it.' },
 ];
@@ -74,7 +74,7 @@ export function hasCode(error: unknown, ...codes: readonly number[]): boolean {
   return error instanceof ZooKeeperError && codes.includes(error.code);
 }
 
-/** Resolves with undefined if ZooKeeper replies with that error code. */
+/** Resolves with undefined if ZooKeeper replies with this error code. */
 export async function unless<T>(code: number, reply: Promise<T>): Promise<T | undefined> {
   try {
     return await reply;

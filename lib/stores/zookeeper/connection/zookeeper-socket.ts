@@ -12,7 +12,7 @@ export interface ZooKeeperHost {
   readonly port: number;
 }
 
-/** What a client presents to continue its session on another connection. */
+/** The identification with which a client continues its session on another connection. */
 export interface SessionIdentity {
   /** 16 hexadecimal digits. */
   readonly id: string;
@@ -37,7 +37,7 @@ export interface WatchEvent {
 
 export interface SocketListener {
   event(event: WatchEvent): void;
-  /** A reply came, with the id of the latest transaction that the server knows. */
+  /** A reply arrived, with the id of the latest transaction that the server knows. */
   replied(zxid: number): void;
   closed(cause: Error): void;
 }
@@ -68,7 +68,7 @@ export function pingInterval(sessionTimeout: number): number {
   return Math.min(1_000, sessionTimeout / 30);
 }
 
-/** One connection to one server. Requests are sent once, and answered in the order in which they were sent. */
+/** One connection to one server. Requests are sent once, and replies come in the same order. */
 export class ZooKeeperSocket {
   private readonly socket: Socket;
   private readonly timeout: ReplyTimeout;
@@ -92,7 +92,7 @@ export class ZooKeeperSocket {
       this.cut(`no answer within ${inMs(settings.requestTimeout)}`);
     });
     this.socket = connectTo(host, settings.tls);
-    // Releases have been reported as done; nobody waits for anything else.
+    // Releases have been reported as done; nothing waits for the other requests.
     this.stopAtExit = atExit(() => {
       this.unsent = this.unsent.filter(({ isSentAtExit }) => isSentAtExit);
       this.flush();
@@ -105,7 +105,7 @@ export class ZooKeeperSocket {
   /**
    * Opens a session, or continues one. Resolves with undefined if that one has ended.
    *
-   * @param lastZxid the latest transaction that this client has seen: a server that is behind refuses the client
+   * @param lastZxid the latest transaction that this client has seen: a server that is behind rejects the client
    */
   async open(
     session: SessionIdentity | undefined,
@@ -199,7 +199,7 @@ export class ZooKeeperSocket {
       try {
         this.handle(new JuteReader(frame));
       } catch (error) {
-        this.cut(`an answer could not be read: ${messageOf(error)}`);
+        this.cut(`a reply could not be read: ${messageOf(error)}`);
       }
       // After an unreadable reply, nothing else on this connection can be trusted.
       if (this.socket.destroyed) return;
@@ -222,7 +222,7 @@ export class ZooKeeperSocket {
       return;
     }
     const [first] = this.pending;
-    if (first?.xid !== xid) throw new Error('it answers another request than the one that is due');
+    if (first?.xid !== xid) throw new Error('it replies to another request than the one that is due');
     this.pending.delete(first);
     if (this.pending.size === 0) this.timeout.stop();
     else this.timeout.start();
@@ -237,7 +237,7 @@ export class ZooKeeperSocket {
       // A transaction has the error among the replies of its parts.
       if (error instanceof ZooKeeperError) first.reject(error);
       else {
-        first.reject(storeFailure(`the answer of ZooKeeper could not be used (${messageOf(error)})`));
+        first.reject(storeFailure(`the reply of ZooKeeper could not be used (${messageOf(error)})`));
         throw error;
       }
     }

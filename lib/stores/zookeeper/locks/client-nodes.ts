@@ -24,9 +24,9 @@ const NO_DATA = new Uint8Array();
 export const TOKENS_OF_ONE = 128;
 
 /**
- * The nodes without which no lock is granted: the parents of locks, the base of tokens, and two of the client's own. One
- * receives notices of broken holds. The other is a fence: each connection raises its version first, and each request that
- * writes names that version. So a late request of an earlier connection is rejected, whenever it arrives.
+ * The nodes without which no lock is granted: the parents of locks, the base of tokens, and two of the client's own.
+ * One receives notices of broken holds. The other is a fence: each connection raises its version first, and each
+ * request that writes names that version. So a late request of an earlier connection is rejected, whenever it arrives.
  */
 export class ClientNodes {
   readonly breakNotice: string;
@@ -49,10 +49,10 @@ export class ClientNodes {
   }
 
   /**
-   * The first token of a transaction. Tokens grow with the transactions of ZooKeeper, each of which has 128. They are counted
-   * from the time at which the path of locks was created, µs, so that they still grow after ZooKeeper lost its data. Each
-   * election counts as 2^32 transactions, which is six days, so tokens may be ahead of the time. A client that has seen larger
-   * tokens counts from those.
+   * The first token of a transaction. Tokens grow with the transactions of ZooKeeper, each of which has 128. They are
+   * counted from the time at which the path of locks was created, µs, so that they still grow after ZooKeeper lost its
+   * data. Each election counts as 2^32 transactions, which is six days, so tokens may be ahead of the time. A client
+   * that has seen larger tokens counts from those.
    */
   tokenOf(zxid: number): number {
     const token = this.base + zxid * TOKENS_OF_ONE;
@@ -66,14 +66,14 @@ export class ClientNodes {
     );
   }
 
-  /** Whether a node belongs to the present session: those of earlier ones end with them. */
+  /** Whether a node belongs to the current session: those of earlier ones end with them. */
   isOfSession({ ephemeralOwner }: Stat): boolean {
     return ephemeralOwner === this.session;
   }
 
   /**
-   * Makes a connection ready for locks. Rejects with `no node` if the fence of a session is gone: that session has to end, since
-   * a new fence could not tell requests of this connection from those of an earlier one.
+   * Prepares a connection for locks. Rejects with `no node` if the fence of a session is gone: that session has to end,
+   * since a new fence could not distinguish requests of this connection from those of an earlier one.
    */
   async prepare(request: Request, session: SessionIdentity): Promise<void> {
     const { paths, breakNotice } = this;
@@ -87,7 +87,7 @@ export class ClientNodes {
     if (isNew) {
       this.fence = paths.fenceOf(this.client, session.id);
       await this.createOwn(request, this.fence);
-      // The one of an earlier session may still be there.
+      // The one of an earlier session may still exist.
       await unless(CODE.noNode, request(remove(breakNotice)));
     }
     if (isNew || !(await isThere(request, breakNotice))) await this.createOwn(request, breakNotice);
@@ -100,7 +100,7 @@ export class ClientNodes {
     this.fenceVersion = fence.stat.version;
     this.noticeVersion = notice.stat.version;
     const tokenBase = readBase(paths.base, base.data);
-    // Data was lost, or a backup restored.
+    // Data was lost, or a backup was restored.
     if (tokenBase + fence.stat.mzxid * TOKENS_OF_ONE < this.largestToken) {
       const raised = Math.max(tokenBase, this.largestToken) + TOKENS_OF_ONE;
       await request(setData(paths.base, Buffer.from(String(raised)), base.stat.version));
@@ -111,14 +111,17 @@ export class ClientNodes {
     this.session = session.id;
   }
 
-  /** Whether the event is of a node without which no lock is granted, so that the connection has to be prepared again. */
+  /**
+   * Whether the event concerns a node without which no lock is granted, so that the connection has to be prepared
+   * again.
+   */
   needs({ type, path }: WatchEvent): boolean {
     const { fence, breakNotice, paths } = this;
     const isOfNotice = path === breakNotice && type === EVENT.deleted;
     return isOfNotice || [fence, paths.base, paths.locks].includes(path);
   }
 
-  /** Does all operations or none, and none once its connection is over. Returns their results. */
+  /** Carries out all operations or none, and none once its connection has ended. Returns their results. */
   async fenced(request: Request, ...parts: readonly Operation<unknown>[]): Promise<readonly unknown[]> {
     try {
       const [, ...results] = await request(multi([check(this.fence, this.fenceVersion), ...parts]));
@@ -133,13 +136,13 @@ export class ClientNodes {
   gone(path: string, what = 'was deleted'): LockStoreError {
     this.reconnect(`${path} ${what}`);
     return new LockStoreError(
-      `${path} in ZooKeeper ${what}, so that no lock is granted before the process has connected again, which it does at ` +
+      `${path} in ZooKeeper ${what}, so no lock is granted until the process has reconnected, which it does at ` +
         'once. Leave the nodes below the path of locks to the applications that use it',
       { inDoubt: false, retryable: true },
     );
   }
 
-  /** Reads what every grant depends on, and writes nothing. */
+  /** Reads everything that grants depend on, and writes nothing. */
   async verify(request: Request): Promise<void> {
     const { fence, breakNotice, paths } = this;
     request(sync(paths.root)).catch(() => undefined);
@@ -174,7 +177,7 @@ export class ClientNodes {
       try {
         await unless(CODE.nodeExists, request(create(path, NO_DATA, this.acl, NODE.persistent)));
       } catch (error) {
-        // The user may have rights only below a path that is already there.
+        // The user may have rights only below a path that already exists.
         if (!hasCode(error, CODE.noAuth) || !(await isThere(request, path))) throw error;
       }
     }
@@ -200,8 +203,8 @@ function readBase(path: string, data: Buffer): number {
   const base = /^\d+$/.test(text) ? Number(text) : NaN;
   if (Number.isSafeInteger(base)) return base;
   throw new LockStoreError(
-    `${path} in ZooKeeper has to hold the number from which tokens are counted, and is ${JSON.stringify(text.slice(0, 40))}. ` +
-      'Write a number there that is larger than all tokens that your data has, or delete the node: it is created again',
+    `${path} in ZooKeeper must be the number from which tokens are counted, but is ${JSON.stringify(text.slice(0, 40))}. ` +
+      'Write a number there that is larger than all tokens in your data, or delete the node: it is created again',
     { inDoubt: false, retryable: true },
   );
 }

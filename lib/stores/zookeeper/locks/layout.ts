@@ -6,9 +6,9 @@ import type { Stat } from '../connection/protocol.js';
 
 /** Where the store keeps its nodes. */
 export class LockPaths {
-  /** Has a container for each lock, whose children are the entries of its queue. */
+  /** Contains a container for each lock, whose children are the entries of its queue. */
   readonly locks: string;
-  /** Has what clients keep beside their locks. */
+  /** Contains the nodes of clients besides their locks. */
   readonly clients: string;
   /** The number from which tokens are counted. */
   readonly base: string;
@@ -27,23 +27,23 @@ export class LockPaths {
     return `${this.locks}/${encoded(key)}`;
   }
 
-  /** A lock of no key: encoded keys have no plus sign. */
+  /** A lock without a key: encoded keys have no plus sign. */
   ofTrial(id: string): string {
     return `${this.locks}/+${id}`;
   }
 
-  /** The node to which others write when they have broken a hold of that client. */
+  /** The node to which other clients write when they have broken a hold of this one. */
   breakNoticeOf(client: string): string {
     return `${this.clients}/m-${encoded(client)}`;
   }
 
-  /** The node whose version every request of the client's present connection names. */
+  /** The node whose version every request of the client's current connection names. */
   fenceOf(client: string, session: string): string {
     return `${this.clients}/f-${encoded(client)}-${session}`;
   }
 }
 
-/** A text as the name of a node. Different texts have different names, and none has a character that ZooKeeper refuses. */
+/** A text as the name of a node. Different texts have different names, without characters that ZooKeeper rejects. */
 export function encoded(text: string): string {
   const name = encodeURIComponent(text);
   return name === '.' || name === '..' ? name.replace(/\./g, '%2E') : name;
@@ -64,22 +64,24 @@ export function isEncodedKey(name: string): boolean {
 }
 
 /**
- * What the node of a queue entry says beside its name:
- * - `free`: created where the lock seemed free. If it was, the entry has held the lock since then.
- * - `waits`: the entry holds the lock only once it says so, whatever its position.
+ * The content of a queue entry's node, besides its name:
+ * - `free`: created when the lock seemed free. If it was, the entry has held the lock since then.
+ * - `waits`: the entry holds the lock only once this changes, whatever its position.
  * - `holds`.
  */
 export interface EntryData {
   readonly state: 'free' | 'waits' | 'holds';
   /** ms, from when this was written. */
   readonly lease: number;
-  /** Whether the hold lasts until its process releases it or the session ends. Otherwise waiters measure its lease, too. */
+  /**
+   * Whether the hold lasts until its process releases it or the session ends. Otherwise waiters also measure its lease.
+   */
   readonly isKept: boolean;
   /** How long the owner may take to write that it holds the lock, ms. */
   readonly claim: number;
   readonly callers: number;
   readonly label: string | undefined;
-  /** Left out if the transaction that wrote this gives the token. */
+  /** Omitted if the token is that of the transaction that wrote this. */
   readonly token?: number | undefined;
   /** ms since the epoch. */
   readonly since?: number | undefined;
@@ -87,7 +89,7 @@ export interface EntryData {
 
 const STATES = { free: 'f', waits: 'w', holds: 'h' } as const;
 
-/** Short names, since this is written for every hold. JSON leaves out what is undefined. */
+/** Short names, since this is written for every hold. JSON omits undefined fields. */
 interface EncodedData {
   readonly s: string;
   readonly l: number;
@@ -111,7 +113,10 @@ export function decodeData(bytes: Buffer): EntryData {
   return { state, lease: l, isKept: k === 1, claim: c, callers: n, label: b, token: t, since: a };
 }
 
-/** When and by which transaction an entry at a holder's position got the lock; undefined if it has not said so yet. */
+/**
+ * When and by which transaction an entry at a holder's position acquired the lock; undefined if it has not written that
+ * yet.
+ */
 export function grantIn(data: EntryData, stat: Stat): { zxid: number; since: number } | undefined {
   if (data.state === 'waits') return undefined;
   return data.state === 'free'
@@ -126,8 +131,8 @@ export interface QueueEntry extends OwnedEntry {
 }
 
 /**
- * ZooKeeper ends the names of sequential nodes with a number of ten digits, which grows. Several permits follow the owner,
- * whose encoded name has no plus sign.
+ * ZooKeeper ends the names of sequential nodes with a number of ten digits, which grows. Several permits follow the
+ * owner, whose encoded name has no plus sign.
  */
 const NAME = /^(x|r|s(\d+))-([^+]+)(?:\+(\d+))?-(\d{10})$/;
 
@@ -160,7 +165,7 @@ function entriesNamed(container: string, name: string): [] | [QueueEntry] {
 /** How many waiters of a semaphore watch the whole queue: if one of them is stopped, the others are served. */
 const MOST_IN_FRONT = 4;
 
-/** The queue of a lock as its container shows it. */
+/** The queue of a lock, as read from its container. */
 export class NodeQueue extends LockQueue<QueueEntry> {
   /**
    * @param names the names of the nodes in the lock's container, in any order
@@ -181,8 +186,8 @@ export class NodeQueue extends LockQueue<QueueEntry> {
   }
 
   /**
-   * The entry that a waiter watches: it can't hold the lock before that entry is deleted or, in a semaphore, holds the lock.
-   * Readers need not wait for readers.
+   * The entry that a waiter watches: it can't hold the lock before that entry is deleted or, in a semaphore, holds the
+   * lock. Readers need not wait for readers.
    */
   predecessorOf(index: number): QueueEntry | undefined {
     if (this.entries[index]?.limit !== Infinity) return this.entries[index - 1];
@@ -192,7 +197,7 @@ export class NodeQueue extends LockQueue<QueueEntry> {
       .find(({ limit }) => limit !== Infinity);
   }
 
-  /** Whether a waiter is among the first, which look at all holders and, in a semaphore, watch the whole queue. */
+  /** Whether a waiter is among the first, which read all holders and, in a semaphore, watch the whole queue. */
   isFront(index: number): boolean {
     const { limit = 1 } = this.entries[index] ?? {};
     return index < this.holderCount + (isOfSemaphore(limit) ? Math.min(limit, MOST_IN_FRONT) : 1);

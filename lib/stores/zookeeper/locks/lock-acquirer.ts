@@ -8,17 +8,20 @@ import type { NodeQueue, QueueEntry } from './layout.js';
 import type { LockNodes } from './lock-nodes.js';
 import { leaseToWrite, type OwnEntries, type OwnEntry, type OwnHold, type SeenQueue } from './own-entries.js';
 
-/** How often a waiter behind the front reads the queue, ms for each entry in it: watches report what matters. */
+/**
+ * How often a waiter behind the front reads the queue, ms for each entry in it: relevant changes are reported by
+ * watches.
+ */
 const READ_EVERY = 50;
 
 /** How often one request creates an entry, if the earlier one vanishes. */
 const MOST_ATTEMPTS = 3;
 
-/** How long an entry that conflicts with the one before it may take to leave the queue, ms, and how often to look. */
+/** How long an entry that conflicts with the one before it may take to leave the queue, ms, and how often to check. */
 const LEAVE_TIMEOUT = 40;
 const LOOK_EVERY = 8;
 
-/** Acquires locks, and brings grants to waiters. */
+/** Acquires locks, and delivers grants to waiters. */
 export class LockAcquirer {
   constructor(
     private readonly nodes: LockNodes,
@@ -61,7 +64,7 @@ export class LockAcquirer {
       this.wake(entry, type === EVENT.dataChanged).catch(() => undefined);
   }
 
-  /** @param isDataOnly whether the watched node is still there */
+  /** @param isDataOnly whether the watched node still exists */
   private async wake(entry: OwnEntry, isDataOnly: boolean): Promise<void> {
     const { own, nodes } = this;
     const { owner } = entry.request;
@@ -129,7 +132,7 @@ export class LockAcquirer {
     }
   }
 
-  /** The owner asks again for a lock that it holds. */
+  /** The owner requests again a lock that it holds. */
   private async askHeld(
     entry: OwnEntry,
     hold: OwnHold,
@@ -151,7 +154,7 @@ export class LockAcquirer {
     return { outcome: 'granted', ...this.grantOf(entry, hold, queue), tokens: 1 };
   }
 
-  /** Writes what others see of a waiter, if it has changed. */
+  /** Updates the visible data of a waiter, if it has changed. */
   private async update(entry: OwnEntry, request: AcquireRequest): Promise<void> {
     const { callers, label, lease, claimLease } = entry.request;
     entry.request = request;
@@ -163,7 +166,7 @@ export class LockAcquirer {
     if (!isSame) await this.markWaiting(entry);
   }
 
-  /** Returns whether the entry is there. */
+  /** Returns whether the entry exists. */
   private async markWaiting(entry: OwnEntry): Promise<boolean> {
     entry.isMarkedWaiting = true;
     const data = this.own.dataFor(entry.request, 'waits');
@@ -173,7 +176,7 @@ export class LockAcquirer {
   /**
    * Reads the queue and decides what follows for an entry that is not known to hold the lock; undefined if it is gone.
    *
-   * @param isPushed whether no request is under way, so that a grant is pushed
+   * @param isPushed whether no request is pending, so that a grant is pushed
    * @param known the queue, if it was read just now
    */
   private async evaluate(
@@ -256,7 +259,7 @@ export class LockAcquirer {
     return { outcome: 'granted', ...grant };
   }
 
-  /** Watches the predecessor; false if that entry, or its own, has gone meanwhile. */
+  /** Watches the predecessor; false if that entry, or its own, is gone by now. */
   private async waitBehind(entry: OwnEntry, { path }: QueueEntry, isFront: boolean): Promise<boolean> {
     if (!entry.isMarkedWaiting && !(await this.markWaiting(entry))) return false;
     if (!isOfSemaphore(entry.request.limit)) {
@@ -273,7 +276,7 @@ export class LockAcquirer {
     return read !== undefined && read.data.state !== 'holds';
   }
 
-  /** Whether nothing has changed for a waiter behind the front, by its own entry and its predecessor's. */
+  /** Whether nothing has changed for a waiter behind the front, judging by its own entry and its predecessor's. */
   private async isUnchanged(
     entry: OwnEntry,
     { predecessor, isPredecessorHolder }: SeenQueue,
@@ -289,8 +292,8 @@ export class LockAcquirer {
   }
 
   /**
-   * Whether the first entry leaves within a moment. One that was not written since it was created may not have noticed yet
-   * that it conflicts with an earlier entry: no caller is refused because of it.
+   * Whether the first entry leaves within a moment. One that was not written since it was created may not have noticed
+   * yet that it conflicts with an earlier entry: no caller is refused because of it.
    */
   private async firstLeaves({ entries: [first] }: NodeQueue): Promise<boolean> {
     if (first === undefined) return true;
@@ -320,7 +323,7 @@ export class LockAcquirer {
     const [first] = joined;
     if (first === undefined) return [];
     let { czxid: zxid, ctime: since } = first.stat;
-    // A queue has changed meanwhile, so it is not known whether all locks were held from the start.
+    // A queue has changed meanwhile, so it is unknown whether all locks were held from the start.
     if (joined.some(({ queue }) => queue.changedAt !== zxid)) {
       const writes = entries.map((entry) => ({ entry, data: own.dataFor(entry.request, 'holds') }));
       const stat = (await own.write(...writes))?.stat;

@@ -39,16 +39,17 @@ import {
 
 const NO_DATA = new Uint8Array();
 
-/** How often entries are created again if others create or delete their containers meanwhile. */
+/** How often entries are created again if other clients create or delete their containers meanwhile. */
 const MOST_ATTEMPTS = 5;
 
 /**
- * ZooKeeper counts the entries of a queue in 32 bits, and gives all entries after the last number the same one. From this
- * number on the queue accepts no entries, so that its container can be deleted when it is empty, and counting starts again.
+ * ZooKeeper counts the entries of a queue in 32 bits, and gives all entries after the last number the same one. From
+ * this number on the queue accepts no entries, so that its container can be deleted when it is empty, and counting
+ * starts again.
  */
 const LAST_SEQUENCE = 2_000_000_000;
 
-/** How many holders of a lock are looked at by callers that are not at the front of its queue. */
+/** How many holders of a lock are read by callers that are not at the front of its queue. */
 const MOST_LOOKED_AT = 32;
 
 export interface NewEntry {
@@ -69,7 +70,7 @@ export interface ReadEntry {
 
 /** Creates, reads, writes and deletes the nodes of locks. */
 export class LockNodes {
-  /** Paths that are to be deleted, and may still be there. */
+  /** Paths to be deleted that may still exist. */
   private readonly unwanted = new Set<string>();
   private readonly containers: LockContainers;
   private readonly observed: ObservedLeases;
@@ -132,7 +133,7 @@ export class LockNodes {
   }
 
   /**
-   * Writes to all entries or none; undefined if one is gone. Without data, only checks that the entry is there.
+   * Writes to all entries or none; undefined if one is gone. Without data, only checks that the entry exists.
    *
    * @returns the stat of the first entry, if it was written
    */
@@ -151,13 +152,13 @@ export class LockNodes {
     }
   }
 
-  /** Deletes an entry of this client; returns whether it was there. If that fails, it is retried after a reconnect. */
+  /** Deletes an entry of this client; returns whether it existed. If that fails, it is retried after a reconnect. */
   remove(path: string): Promise<boolean> {
     this.unwanted.add(path);
     return this.removeOfAny(path);
   }
 
-  /** Deletes an entry of any client; returns whether it was there. */
+  /** Deletes an entry of any client; returns whether it existed. */
   async removeOfAny(path: string): Promise<boolean> {
     let wasThere = true;
     try {
@@ -172,8 +173,8 @@ export class LockNodes {
   }
 
   /**
-   * Looks at holders, so that their leases end if they are not renewed. A waiter at the front looks at all of them, so that
-   * every lease that is measured by waiters ends.
+   * Observes holders, so that their leases end if they are not renewed. A waiter at the front observes all of them, so
+   * that every lease that is measured by waiters ends.
    *
    * @returns ms until there may be room
    */
@@ -195,9 +196,9 @@ export class LockNodes {
     );
   }
 
-  /** A holder was seen; returns what is left of its lease at most, ms. */
+  /** A holder was read; returns what is left of its lease at most, ms. */
   observe(path: string, { data, stat }: ReadEntry): number {
-    // An entry that has not said yet that it holds the lock has only the short claim lease to do so.
+    // An entry that has not yet written that it holds the lock has only the short claim lease to do so.
     const isClaimed = grantIn(data, stat) !== undefined;
     if (isClaimed && data.isKept) return data.lease;
     return this.observed.see(containerOf(path), path, stat.version, isClaimed ? data.lease : data.claim);
@@ -213,7 +214,7 @@ export class LockNodes {
     this.containers.leaveAll();
   }
 
-  /** Deletes what this client would delete later; never rejects. */
+  /** Deletes now what this client would delete later; never rejects. */
   close(): Promise<void> {
     return this.containers.clear();
   }
@@ -267,7 +268,7 @@ export class LockNodes {
     // Part 0 is the fence, the next ones create containers.
     const isOfContainer = error.part !== undefined && error.part <= missing.length;
     if (isOfContainer && error.code === CODE.noNode) throw this.clientNodes.gone(paths.locks);
-    // Others have created or deleted containers.
+    // Other clients have created or deleted containers.
     const changed = queues.filter(
       (queue, index) =>
         queue.status === 'fulfilled' && containers.found(all[index] ?? '', queue.value.changedAt > 0),
@@ -282,7 +283,7 @@ export class LockNodes {
     // Fails as long as the queue has other entries.
     await Promise.all(full.map(({ path }) => this.request(remove(containerOf(path))).catch(() => undefined)));
     throw new LockStoreError(
-      'the sequence numbers of a queue in ZooKeeper are used up; they start again when the queue is empty',
+      'the sequence numbers of a queue in ZooKeeper are exhausted; they start again when the queue is empty',
       { inDoubt: false, retryable: true },
     );
   }
@@ -295,18 +296,20 @@ function containerOf(path: string): string {
 /** More containers than these are forgotten, and found again. */
 const MOST_KNOWN = 10_000;
 
-/** How long a container stays after its last use by this client, ms: a lock that is used again soon needs no new one. */
+/**
+ * How long a container stays after its last use by this client, ms: a lock that is used again shortly needs no new one.
+ */
 const IDLE = 2_000;
 
 /** The shortest time between two sweeps, ms, so that busy clients delete many containers in one transaction. */
 const SWEEP_EVERY = 100;
 
-/** Containers in one transaction. Each path may have 3 kB, and servers refuse requests of more than a MiB. */
+/** Containers in one transaction. Each path may have 3 kB, and servers reject requests of more than a MiB. */
 const MOST_AT_ONCE = 128;
 
 /**
- * The containers of locks. Servers delete empty ones after a minute or two, but no more than 167 a second, which is too slow
- * for a fleet that uses new keys all the time. So clients delete the containers that they leave empty, many in one
+ * The containers of locks. Servers delete empty ones after a minute or two, but no more than 167 a second, which is too
+ * slow for a fleet that uses new keys all the time. So clients delete the containers that they leave empty, many in one
  * transaction. The servers delete those of dead clients.
  */
 class LockContainers {
@@ -321,7 +324,7 @@ class LockContainers {
     private readonly timers: TimerQueue,
   ) {}
 
-  /** Whether it is there as far as this client knows: others may have deleted it. */
+  /** Whether it exists as far as this client knows: other clients may have deleted it. */
   has(path: string): boolean {
     return this.known.has(path);
   }
@@ -353,7 +356,7 @@ class LockContainers {
     for (const path of this.known) this.leave(path);
   }
 
-  /** Deletes at once what would be deleted later; never rejects. */
+  /** Deletes now what would be deleted later; never rejects. */
   clear(): Promise<void> {
     return this.deleteLeft(Infinity);
   }
@@ -368,7 +371,7 @@ class LockContainers {
     });
   };
 
-  /** Deletes the containers that were left by that time, if they are empty. */
+  /** Deletes the containers that were left by this time, if they are empty. */
   private async deleteLeft(until: number): Promise<void> {
     for (;;) {
       const due: string[] = [];
@@ -380,7 +383,7 @@ class LockContainers {
     }
   }
 
-  /** Returns whether ZooKeeper could be reached; what could not be deleted is tried again. */
+  /** Returns whether ZooKeeper was reachable; what could not be deleted is tried again. */
   private async deleteEmpty(paths: readonly string[]): Promise<boolean> {
     for (const path of paths) this.left.delete(path);
     try {
@@ -388,13 +391,13 @@ class LockContainers {
       const stats = await Promise.all(paths.map((path) => unless(CODE.noNode, this.request(exists(path)))));
       const empty = paths.filter((_, index) => stats[index]?.children === 0);
       while (empty.length > 0) {
-        // Before the request, so that entries which are created from now on create the container again.
+        // Before the request, so that entries created from now on create the container again.
         for (const path of empty) this.known.delete(path);
         try {
           await this.request(multi(empty.map((path) => remove(path))));
           break;
         } catch (error) {
-          // All or none are deleted. One is in use again, or was deleted by others.
+          // All or none are deleted. One is in use again, or was deleted by another client.
           if (!(error instanceof ZooKeeperError) || error.part === undefined) throw error;
           empty.splice(error.part, 1);
         }

@@ -22,7 +22,7 @@ import { TOKENS_OF_ONE } from './client-nodes.js';
 import { grantIn, type EntryData } from './layout.js';
 import type { LockNodes } from './lock-nodes.js';
 
-/** After which an expired entry is looked at again while a request that writes to it is under way, ms. */
+/** The pause before an expired entry is checked again while a request that writes to it is pending, ms. */
 const WRITE_PAUSE = 20;
 
 /** Renewals in one transaction: enough to spread its cost, and small. */
@@ -32,20 +32,20 @@ export interface OwnHold {
   readonly token: number;
   readonly since: WallClockMs;
   endsAt: MonotonicMs;
-  /** When the lease ends by what was written last, even if that is still under way. */
+  /** When the lease ends according to the last write, even if that is still pending. */
   writtenUntil: MonotonicMs;
   /** Whether the grant was pushed and the engine has not renewed it yet. */
   isUnclaimed: boolean;
-  /** Whether its node says that the hold lasts as long as the session, so that renewals need not write. */
+  /** Whether its node states that the hold lasts as long as the session, so that renewals need not write. */
   isKept: boolean;
 }
 
-/** What a waiter behind the front of the queue saw when it read the queue. */
+/** The result of reading the queue, for a waiter behind its front. */
 export interface SeenQueue {
   readonly predecessor: string;
   readonly isPredecessorHolder: boolean;
   readonly holderLeaseLeft: number | undefined;
-  /** When to read the queue again, if no event comes before. */
+  /** When to read the queue again, if no event comes earlier. */
   readonly readAgainAt: MonotonicMs;
 }
 
@@ -58,11 +58,11 @@ export interface OwnEntry {
   hold: OwnHold | undefined;
   /** Undefined at the front of the queue, and before the queue was read. */
   seen: SeenQueue | undefined;
-  /** Number of requests under way which write that the entry holds the lock. */
+  /** Number of pending requests that write that the entry holds the lock. */
   writing: number;
   /** The nodes it watches while it waits. */
   readonly watched: Set<string>;
-  /** Deletes the entry when its lease ends or, of a waiter, when its owner has not asked again for too long. */
+  /** Deletes the entry when its lease ends or, of a waiter, when its owner has not made another request for too long. */
   expiry: CallbackTimer | undefined;
 }
 
@@ -74,7 +74,10 @@ interface HeldRenewal {
   readonly exactly: boolean;
 }
 
-/** The queue entries of this client. Each lasts as long as the lease of its hold or, of a waiter, as its owner asks again. */
+/**
+ * The queue entries of this client. Each lasts as long as the lease of its hold or, of a waiter, as its owner keeps
+ * requesting.
+ */
 export class OwnEntries {
   /** Requests of an owner come one after the other. */
   readonly turns = new Turns<OwnerId>();
@@ -113,7 +116,7 @@ export class OwnEntries {
     this.stopExpiry(entry);
   }
 
-  /** Notes that an event of that node wakes the entry. */
+  /** Records that an event of this node wakes the entry. */
   watch(path: string, entry: OwnEntry): void {
     if (this.entries.get(entry.request.owner) !== entry) return;
     entry.watched.add(path);
@@ -122,7 +125,7 @@ export class OwnEntries {
     else watchers.add(entry);
   }
 
-  /** The entries that an event of that node wakes. */
+  /** The entries that an event of this node wakes. */
   takeWatchers(path: string): Iterable<OwnEntry> {
     const watchers = this.watchers.get(path) ?? [];
     this.watchers.delete(path);
@@ -157,7 +160,7 @@ export class OwnEntries {
     this.inDoubt.clear();
   }
 
-  /** Forgets an entry and deletes its node; returns whether it was there. What fails is retried after a reconnect. */
+  /** Forgets an entry and deletes its node; returns whether it existed. A failure is retried after a reconnect. */
   async remove(entry: OwnEntry): Promise<boolean> {
     this.forget(entry);
     try {
@@ -173,7 +176,7 @@ export class OwnEntries {
     return this.inDoubt.has(owner);
   }
 
-  /** Notes whose entries a failed request may have created; returns the failure. */
+  /** Records whose entries a failed request may have created; returns the failure. */
   failed(error: unknown, requests: readonly AcquireRequest[]): LockStoreError {
     const failure = storeFailure(error);
     for (const { key, owner } of failure.inDoubt ? requests : []) {
@@ -185,7 +188,7 @@ export class OwnEntries {
   /**
    * Looks for entries that a request in doubt may have left, and deletes them.
    *
-   * @param request if given, an entry that serves it is kept, provided that it belongs to the present session
+   * @param request if given, an entry that serves it is kept, provided that it belongs to the current session
    */
   async recover(key: string, owner: OwnerId, request?: AcquireRequest): Promise<OwnEntry | undefined> {
     const queue = await this.nodes.queue(key, { isFresh: true });
@@ -225,7 +228,7 @@ export class OwnEntries {
       work.push(this.renewHeld(held.slice(first, first + LARGEST_RENEWAL), replies));
     }
     await Promise.all(work);
-    return replies.map((reply) => reply ?? storeFailure('it was not answered'));
+    return replies.map((reply) => reply ?? storeFailure('it got no reply'));
   }
 
   async reserve({ key, owner, lease, tokens }: ReserveRequest): Promise<ReserveReply> {
@@ -238,7 +241,7 @@ export class OwnEntries {
       if (entry?.hold !== undefined) await this.remove(entry);
       return { outcome: await this.whyNotHeld(key, owner) };
     }
-    // Writing begins a new lease in any case, since others can't know how much of the old one is left.
+    // Writing begins a new lease in any case, since other clients can't know how much of the old one is left.
     const written = leaseToWrite(hold, lease, false, now);
     const [{ stat } = {}, queue] = await Promise.all([
       this.write({ entry, data: this.holdData(entry.request, hold, written) }),
@@ -250,7 +253,7 @@ export class OwnEntries {
     return { outcome: 'reserved', token, othersWait: queue.othersWait(nodes.client.id) };
   }
 
-  /** Releases a hold, or removes whatever else the owner has. */
+  /** Releases a hold, or removes any other entry of the owner. */
   async release({ key, owner, inDoubt }: OwnerRequest): Promise<ReleaseReply> {
     const { nodes } = this;
     const entry = this.get(owner, key);
@@ -275,7 +278,7 @@ export class OwnEntries {
     else await this.recover(key, owner);
   }
 
-  /** Writes what is left of the lease of a hold that will not be renewed any more. */
+  /** Writes what is left of the lease of a hold that will no longer be renewed. */
   async leaveToExpire({ path, request, hold }: OwnEntry): Promise<void> {
     if (hold === undefined) return;
     const now = this.nodes.client.now();
@@ -308,7 +311,7 @@ export class OwnEntries {
     }
   }
 
-  /** Renews a hold of another client, or answers for one that has ended or belongs to an earlier session. */
+  /** Renews a hold of another client, or replies for one that has ended or belongs to an earlier session. */
   private async renewUnknown(request: RenewRequest, entry: OwnEntry | undefined): Promise<RenewReply> {
     const { key, owner } = request;
     const isOwn = entry?.hold !== undefined || clientOf(owner) === this.nodes.client.id;
@@ -354,9 +357,9 @@ export class OwnEntries {
   }
 
   /**
-   * What to write for a hold whose lease begins anew.
+   * The data of a hold whose lease begins anew.
    *
-   * @param exactly whether the lease ends then even if the session goes on
+   * @param exactly whether to end the lease then even if the session continues
    */
   holdData(request: AcquireRequest, hold: OwnHold, lease: number, exactly = false): EntryData {
     const data = this.dataFor(request, 'holds', lease);
@@ -366,8 +369,8 @@ export class OwnEntries {
 
   /**
    * Writes that entries hold their locks, all or none; undefined if one is gone. None of them expires meanwhile: its
-   * deletion would come after the write that makes its owner believe it holds the lock. Without data, a transaction confirms
-   * that the entry is there: a reply of one server would not show that the others still have the session.
+   * deletion would come after the write that makes its owner believe it holds the lock. Without data, a transaction
+   * confirms that the entry exists: a reply of one server would not show that the others still have the session.
    *
    * @returns the stat of the first entry, if it was written
    */
@@ -387,7 +390,7 @@ export class OwnEntries {
     }
   }
 
-  /** The entry got its lock by that transaction. */
+  /** The entry acquired its lock by this transaction. */
   startHold(entry: OwnEntry, zxid: number, since: number, lease: number, isUnclaimed: boolean): OwnHold {
     const endsAt = later(this.nodes.client.now(), lease);
     entry.hold = {
@@ -410,21 +413,21 @@ export class OwnEntries {
     if (entry.expiry === undefined || hold.endsAt < entry.expiry.dueAt) this.expireAt(entry, hold.endsAt);
   }
 
-  /** The owner of a waiting entry has asked again. */
+  /** The owner of a waiting entry has made another request. */
   touch(entry: OwnEntry): void {
     this.expireAt(entry, later(this.nodes.client.now(), WAITER_TTL));
   }
 
   /**
-   * Whether a hold with that lease lasts as long as its session, which the servers end soon enough after its process died,
-   * even for callers that come later. Shorter leases are measured by waiters.
+   * Whether a hold with this lease lasts as long as its session, which the servers end early enough after its process
+   * died, even for callers that come later. Shorter leases are measured by waiters.
    */
   private isKept(lease: number): boolean {
     return lease >= this.nodes.client.watchdogTimeout;
   }
 
   private expireAt(entry: OwnEntry, time: MonotonicMs): void {
-    // It was released while its renewal was under way: deleting it again would be a transaction that fails.
+    // It was released while its renewal was pending: deleting it again would be a transaction that fails.
     if (this.entries.get(entry.request.owner) !== entry) return;
     entry.expiry ??= new CallbackTimer(() => {
       const now = this.nodes.client.now();
@@ -443,7 +446,7 @@ export class OwnEntries {
 }
 
 /**
- * The lease to write: no less than what is left of the one written last, even if that is under way, unless the request is
+ * The lease to write: no less than what is left of the one written last, even if that is pending, unless the request is
  * for exactly that lease or claims a pushed grant.
  *
  * @param lease 0 for what is left
