@@ -39,7 +39,8 @@ describe('npm run demo', () => {
 
   const start = (args: readonly string[], env: Record<string, string> = {}) => {
     const child = spawn(process.execPath, [demoScript, ...args], {
-      env: { ...withoutRedisUrl(), TMPDIR: scratch, ...env },
+      // npm and compilers keep a cache of compiled code in TMPDIR.
+      env: { ...withoutRedisUrl(), TMPDIR: scratch, NODE_DISABLE_COMPILE_CACHE: '1', ...env },
     });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
