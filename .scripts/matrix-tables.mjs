@@ -24,7 +24,7 @@ const IN_CHINESE = {
   node: '20 及以上，推荐 24',
   nest: '11、12',
   typescript: '5.2 及以上，启用 `experimentalDecorators`',
-  ioredis: '5.4.1 及以上，6',
+  ioredis: '5.4.1 及以上、6',
   redis: '6.2 及以上',
   valkey: '7.2 及以上',
   postgres: '12 及以上，配合 `pg` 8.11 及以上',

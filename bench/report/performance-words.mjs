@@ -47,20 +47,20 @@ export const CHINESE = {
   nothingYet: '还没有测量结果。',
   short: (empty, work) =>
     `4 个进程 × 25 个调用者争抢同一个 key：临界区为空时，本库每秒的加锁次数是最快的同类库的 ${empty} 倍；` +
-    `临界区内有 2 毫秒的工作时是 ${work} 倍。`,
+    `临界区耗时 2 毫秒时是 ${work} 倍。`,
   loads: {
     free: '空闲的锁，1 个调用者',
     far: '空闲的锁，1 个调用者，Redis 延迟 1 ms',
     callers: '空闲的锁，200 个调用者',
     key: '同一个 key，1 个进程的 100 个调用者',
     processes: '同一个 key，4 个进程 × 25 个调用者',
-    work: '同一个 key，4 个进程 × 25 个调用者，2 ms 工作',
+    work: '同一个 key，4 个进程 × 25 个调用者，临界区 2 ms',
     readers: '1 个进程的 100 个读者',
     semaphore: '10 个许可的信号量，1 个进程的 100 个调用者',
     semaphores: '10 个许可的信号量，4 个进程 × 25 个调用者',
   },
   turns: ['每秒加锁次数', '获得锁最少–最多的调用者的次数', '每次加锁的 Redis 命令数'],
-  shared: ['临界区为空', '2 ms 工作'],
+  shared: ['临界区为空', '临界区 2 ms'],
   nobodyAhead: '在所有测试中，没有其他库每秒的加锁次数更多。',
   ahead: ({ id, name, ours, other, by, more, turns }) =>
     `- ${[`**${id}**`, name].filter(Boolean).join('，')}，${ours}：${other} ${by}` +
