@@ -59,7 +59,7 @@ export const CHINESE = {
     semaphore: '10 个许可的信号量，1 个进程的 100 个调用者',
     semaphores: '10 个许可的信号量，4 个进程 × 25 个调用者',
   },
-  turns: ['每秒加锁次数', '获得锁最少–最多的调用者的次数', '每次加锁的 Redis 命令数'],
+  turns: ['每秒加锁次数', '每个调用者获得锁的次数（最少–最多）', '每次加锁的 Redis 命令数'],
   shared: ['临界区为空', '临界区 2 ms'],
   nobodyAhead: '在所有测试中，没有其他库每秒的加锁次数更多。',
   ahead: ({ id, name, ours, other, by, more, turns }) =>
