@@ -236,7 +236,7 @@ const CELLS = new Map([
   ['etcd/3.4', () => runEtcd()],
   ['etcd/3.5', () => runEtcd('3.5.35')],
   ['etcd/3.6', () => runEtcd('3.6.16')],
-  ['zookeeper/3.8', () => runZooKeeper('3.8.7')],
+  ['zookeeper/3.8', () => runZooKeeper('3.8.6')],
   ['zookeeper/3.9', () => runZooKeeper('3.9.5')],
 ]);
 

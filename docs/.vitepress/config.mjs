@@ -137,7 +137,11 @@ export default defineConfig({
                 .split(/[\n\r\p{Z}\p{P}]+|(?<=\p{Script=Han})|(?=\p{Script=Han})/u)
                 .filter((word) => word !== ''),
           },
-          searchOptions: { combineWith: 'AND' },
+          searchOptions: {
+            combineWith: 'AND',
+            // What readers look for is rather in a guide than in a page for maintainers, or one of many types.
+            boostDocument: (id) => (/\/reference\/api\/|\/internals\//.test(id) ? 0.5 : 1),
+          },
         },
       },
     },

@@ -19,9 +19,8 @@ import type { LockBoard, NamedHold } from '../stores/port/lock-store.js';
  * for each `LockService`.
  *
  * `inspect`, `list`, `forceRelease` and `breakHold` use the store. They throw a {@link LockOptionsError} for an invalid
- * key or option before anything is sent, a `LockUnavailableError` when the store is unreachable, and a
- * `LockClosedError` once the application has shut down everything that uses locks. The other methods return what this
- * process knows.
+ * key or option before anything is sent, a `LockUnavailableError` when the store is unreachable, and a `LockClosedError`
+ * once the application has shut down everything that uses locks. The other methods return what this process knows.
  */
 export class LockAdmin {
   constructor(private readonly engine: LockEngine) {}
@@ -59,8 +58,7 @@ export class LockAdmin {
   }
 
   /**
-   * The state of the store and of this process's locks, as far as this process knows. Sends no request; see
-   * {@link probe}.
+   * The state of the store and of this process's locks, as far as this process knows. Sends no request; see {@link probe}.
    */
   status(): LockStatus {
     return this.engine.overview.status();
@@ -88,8 +86,7 @@ export class LockAdmin {
 
   /**
    * Breaks only one hold: the one with this `owner`, this `token`, or both, such as a holder that {@link inspect}
-   * returned. Later holds, other readers and other permits of a semaphore stay. The store compares and breaks in one
-   * step.
+   * returned. Later holds, other readers and other permits of a semaphore stay. The store compares and breaks in one step.
    *
    * The holder's work continues, as with {@link forceRelease}.
    *

@@ -11,9 +11,7 @@ interface PageFile {
 /** Part of the addresses, so that a new version of the files gets new addresses. */
 const version = createHash('sha256').update(pageScript).update(pageStyle).digest('base64url').slice(0, 12);
 
-/**
- * Addresses are queries of the page's own path, so they work with any prefix, version and proxy, and a trailing slash.
- */
+/** Addresses are queries of the page's own path, so they work with any prefix, version and proxy, and a trailing slash. */
 const html = `<!doctype html>
 <html lang="en">
 <head>

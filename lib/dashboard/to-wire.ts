@@ -8,10 +8,7 @@ import type { BusyKey, ProcessSnapshot, ShownEvent, ShownHealth, ShownLock, Show
 /** The most holds in a snapshot. */
 const MOST_HOLDS = 500;
 const MOST_BUSY = 100;
-/**
- * Longest text of a snapshot, bytes: every reader receives those of all processes, and stores limit the size of a
- * value.
- */
+/** Longest text of a snapshot, bytes: every reader receives those of all processes, and stores limit the size of a value. */
 const LONGEST_TEXT = 400_000;
 
 /** The current state of a module instance of this process. Sends no request. */

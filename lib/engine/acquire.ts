@@ -89,9 +89,7 @@ export async function whenStarted(
   await wait.promise;
 }
 
-/**
- * @throws LockUnsupportedError if the store can't keep a lock for that long after its process has ended; sends nothing
- */
+/** @throws LockUnsupportedError if the store can't keep a lock for that long after its process has ended; sends nothing */
 export function checkMinimumHold(session: LockStoreSession, holdAtLeast: number): void {
   const why = holdAtLeast > 0 ? session.whyTooLong?.(holdAtLeast) : undefined;
   if (why !== undefined) {

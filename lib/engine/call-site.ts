@@ -7,8 +7,7 @@ export interface CallSite {
 }
 
 /**
- * Frames of this library on top, and the number kept in total: the first outside frame may be a helper of the
- * application.
+ * Frames of this library on top, and the number kept in total: the first outside frame may be a helper of the application.
  */
 const OWN_FRAMES = 2;
 const FRAMES = OWN_FRAMES + 4;

@@ -4,9 +4,7 @@ import type { LockProcess } from '../model/lock-info.js';
 
 const LONGEST_HOST = 63;
 
-/**
- * A new client id: 128 random bits, then host and process id, so that an owner names its process. No colons, no blanks.
- */
+/** A new client id: 128 random bits, then host and process id, so that an owner names its process. No colons, no blanks. */
 export function newClientId(): string {
   const host = hostname()
     .replace(/[^\w.-]/g, '_')

@@ -100,8 +100,7 @@ const plain = Observable.prototype as unknown as Source;
 
 /**
  * An Observable whose listeners can't end the process. From a timer, rxjs rethrows errors of listeners and unhandled
- * errors; here both become a log line. So do those of derived Observables: `lift` guards most operators, `pipe` the
- * rest.
+ * errors; here both become a log line. So do those of derived Observables: `lift` guards most operators, `pipe` the rest.
  */
 export class GuardedObservable<T> extends Observable<T> {
   constructor(
@@ -227,8 +226,7 @@ type Options = Parameters<AbortSignal['addEventListener']>[2];
 type Handler = AbortSignal['onabort'];
 
 /**
- * An `AbortController` for a signal passed to the user. Every listener is guarded: Node ends the process when one
- * throws.
+ * An `AbortController` for a signal passed to the user. Every listener is guarded: Node ends the process when one throws.
  */
 export function guardedController(failed: (error: unknown) => void): AbortController {
   const controller = new AbortController();

@@ -126,9 +126,7 @@ export class Lease implements Timer, LocalLease {
     return this.fixedLease === undefined && !isOfThisHold;
   }
 
-  /**
-   * The store has confirmed the lease, by a request sent at this time (on both clocks). Deadlines only ever move later.
-   */
+  /** The store has confirmed the lease, by a request sent at this time (on both clocks). Deadlines only ever move later. */
   confirm(sentAt: MonotonicMs, sentCautiously: SuspendSafeMs, deadline: MonotonicMs): void {
     if (deadline > this.deadline) this.deadline = deadline;
     // The store still has a lease that has ended by the cautious clock: that clock was too cautious.

@@ -38,9 +38,7 @@ export class LockHealthModule {
     return withIndicator(instance, { providers: [{ provide: DEFAULTS, useValue }] });
   }
 
-  /**
-   * Takes the thresholds from a factory, a class (method `create`) or an existing provider; `instance` goes next to it.
-   */
+  /** Takes the thresholds from a factory, a class (method `create`) or an existing provider; `instance` goes next to it. */
   static forRootAsync(options: LockHealthAsyncOptions): DynamicModule {
     const where = 'LockHealthModule.forRootAsync()';
     checkAsyncOptions(where, options, ['instance']);

@@ -10,8 +10,7 @@ export interface Metric {
 }
 
 /**
- * Keys and labels of locks are never attributes: their number is unbounded. `instance` is the name of the module
- * instance.
+ * Keys and labels of locks are never attributes: their number is unbounded. `instance` is the name of the module instance.
  */
 export type MetricAttribute =
   'instance' | 'operation' | 'mode' | 'outcome' | 'error.type' | 'reason' | 'request';

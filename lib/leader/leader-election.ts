@@ -67,9 +67,8 @@ const PAUSES = [500, 1_000, 2_000, 5_000] as const;
  * watchdog renews; the other candidates wait in its queue in strict order, so the next one leads as soon as the lock is
  * free.
  *
- * A leader is revoked by its own clock before the store can elect another one. Running work does not stop
- * automatically, though: check `signal` or `isLeader` before each step, and let the resource that it writes to compare
- * the `token`.
+ * A leader is revoked by its own clock before the store can elect another one. Running work does not stop automatically,
+ * though: check `signal` or `isLeader` before each step, and let the resource that it writes to compare the `token`.
  */
 export class LeaderElection {
   /** `elected` and `revoked` of this process. A new subscriber during a leadership receives its `elected` event first. */

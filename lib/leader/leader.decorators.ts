@@ -33,9 +33,8 @@ type MethodOf<Argument> = <Method extends (argument: Argument) => unknown>(
 ) => void;
 
 /**
- * Calls the method each time this process becomes the leader. It may run for as long as the process leads; it has to
- * end when the `signal` of its argument is aborted, since the next leader waits for that after `resign()` and at
- * shutdown.
+ * Calls the method each time this process becomes the leader. It may run for as long as the process leads; it has to end
+ * when the `signal` of its argument is aborted, since the next leader waits for that after `resign()` and at shutdown.
  */
 export function OnElected(election: string): MethodOf<Leadership> {
   return record<Leadership>(election, 'elected');

@@ -36,9 +36,7 @@ export interface LockWaiter {
   readonly callers: number;
   readonly mode: 'exclusive' | 'shared';
   readonly limit: number;
-  /**
-   * How many permits of a semaphore each of them requests (of another process's callers: the first); 1 for other locks.
-   */
+  /** How many permits of a semaphore each of them requests (of another process's callers: the first); 1 for other locks. */
   readonly permits: number;
   readonly label: string | undefined;
   readonly process: LockProcess | undefined;
@@ -82,8 +80,7 @@ export interface LockListOptions {
    */
   readonly match?: string | undefined;
   /**
-   * The cursor of the previous page; without it the list starts over. A cursor that this store did not return is
-   * rejected.
+   * The cursor of the previous page; without it the list starts over. A cursor that this store did not return is rejected.
    */
   readonly cursor?: string | undefined;
   /**

@@ -31,9 +31,7 @@ export interface HeldLock extends LockUse {
   readonly callSite: string | undefined;
 }
 
-/**
- * A call of this process that waits for a lock, from `LockAdmin.waiting()`. Of several keys, the one it waits for now.
- */
+/** A call of this process that waits for a lock, from `LockAdmin.waiting()`. Of several keys, the one it waits for now. */
 export interface WaitingCall extends LockUse {
   /** ms since the call. */
   readonly waitedFor: number;

@@ -111,9 +111,8 @@ export abstract class LockError extends Error {
   }
 
   /**
-   * The HTTP status: 423 for a timeout (or `http.busyStatus` of the module), 429 for a full queue, 503 for an
-   * unavailable store, an application that has shut down or a conflict, else 500. 500 for all errors of a module with
-   * `http: false`.
+   * The HTTP status: 423 for a timeout (or `http.busyStatus` of the module), 429 for a full queue, 503 for an unavailable
+   * store, an application that has shut down or a conflict, else 500. 500 for all errors of a module with `http: false`.
    */
   getStatus(): number {
     return this.getResponse().statusCode;
@@ -260,9 +259,7 @@ export class LockLostError extends LockError {
   }
 }
 
-/**
- * `assertHeld` or `extend` was called without a hold, or `assertHeld` with a hold that the store has to confirm first.
- */
+/** `assertHeld` or `extend` was called without a hold, or `assertHeld` with a hold that the store has to confirm first. */
 export class LockNotHeldError extends LockError {
   readonly code = 'LOCK_NOT_HELD';
 }

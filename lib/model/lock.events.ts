@@ -56,8 +56,7 @@ export interface LockTimeoutEvent extends EndedCallEvent {
 }
 
 /**
- * A call was skipped (`tryAcquire`, `onBusy`): the lock was still held when its `waitTime` ended or its attempts ran
- * out.
+ * A call was skipped (`tryAcquire`, `onBusy`): the lock was still held when its `waitTime` ended or its attempts ran out.
  */
 export interface LockSkippedEvent extends EndedCallEvent {
   readonly type: 'skipped';

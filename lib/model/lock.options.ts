@@ -117,9 +117,8 @@ type Sharing =
       /**
        * How many of the `limit` permits to acquire, all or none: a whole number from 1 to `limit`. Only with `limit`.
        * Calls are served in order: while the first waiter needs more permits than are free, no later call overtakes it
-       * (within the bounds of `fair` where another process holds the permits), and `tryAcquire` finds the lock busy.
-       * The permits are renewed, released and lost together. With several keys, the call acquires this many permits of
-       * each.
+       * (within the bounds of `fair` where another process holds the permits), and `tryAcquire` finds the lock busy. The
+       * permits are renewed, released and lost together. With several keys, the call acquires this many permits of each.
        *
        * @default 1
        */

@@ -2,10 +2,7 @@ import { inspect } from 'node:util';
 import { LONGEST_TIME } from '../common/clock.js';
 import { LockOptionsError } from './lock.errors.js';
 
-/**
- * An invalid value for error messages: short, on one line, without the contents of objects, which may include
- * passwords.
- */
+/** An invalid value for error messages: short, on one line, without the contents of objects, which may include passwords. */
 export function shown(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
   if (typeof value === 'function') return 'a function';

@@ -249,6 +249,8 @@ async function launch(
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     fsync: 'off',
+    // The default from version 14 on; the tests sign in with it.
+    password_encryption: 'scram-sha-256',
     max_connections: '200',
     ...settings,
   };

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { guardAgainstOrphans } from './orphan-guard.js';
 
 /** Another process uses one of the ports; retry with other ports, or later. */
@@ -16,9 +16,19 @@ export interface RedisLaunch {
 /** A sentinel logs its id last, other servers that they are ready. */
 const READY = /Ready to accept connections|Sentinel ID is/;
 
+const program = (): string => process.env['REDIS_SERVER'] ?? 'redis-server';
+
+let major: number | undefined;
+
+/** The major version of Redis that the server is, or is compatible with. */
+export function redisMajor(): number {
+  major ??= Number(/v=(\d+)/.exec(execFileSync(program(), ['--version'], { encoding: 'utf8' }))?.[1]);
+  return major;
+}
+
 /** A redis-server process that listens on its ports. */
 export async function launchRedis({ args, directory, env }: RedisLaunch): Promise<ChildProcess> {
-  const child = spawn(process.env['REDIS_SERVER'] ?? 'redis-server', args, {
+  const child = spawn(program(), args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
-import { launchRedis, PortTaken } from './redis-process.js';
+import { launchRedis, PortTaken, redisMajor } from './redis-process.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
 import { endProcess, hasExited } from './server-process.js';
 import { createTlsFiles, type TlsFiles } from './tls-files.js';
@@ -92,9 +92,9 @@ export class RedisServer {
 
   /** The port of the cluster bus. */
   get busPort(): number {
-    const port = this.settings['cluster-port'];
-    if (port === undefined) throw new Error('only servers with cluster-enabled have a cluster bus');
-    return Number(port);
+    if (this.settings['cluster-enabled'] !== 'yes')
+      throw new Error('only servers with cluster-enabled have a cluster bus');
+    return Number(this.settings['cluster-port'] ?? this.port + 10_000);
   }
 
   get pid(): number {
@@ -212,8 +212,9 @@ async function settingsFor(
   { directory, sentinel, tls, clock }: Outfit,
   settings: RedisSettings = {},
 ): Promise<RedisSettings> {
-  // Not the usual port plus 10 000: it may be in use, or in the range of client ports.
-  const bus = settings['cluster-enabled'] === 'yes' ? { 'cluster-port': String(await freePort()) } : {};
+  // Not the usual port plus 10 000, the only one before Redis 7: it may be in use, or in the range of client ports.
+  const choosesBus = settings['cluster-enabled'] === 'yes' && redisMajor() >= 7;
+  const bus = choosesBus ? { 'cluster-port': String(await freePort()) } : {};
   return {
     ...(tls ? { port: '0', 'tls-port': String(port), ...tls.settings } : { port: String(port) }),
     bind: '127.0.0.1',

@@ -330,8 +330,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /**
-   * The time of {@link KeyEffects.wakeAt} has come: this process has used up its turn on a lease, and callers still
-   * wait.
+   * The time of {@link KeyEffects.wakeAt} has come: this process has used up its turn on a lease, and callers still wait.
    */
   fire(now: MonotonicMs): void {
     if (this.leases.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {

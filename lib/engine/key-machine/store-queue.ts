@@ -34,8 +34,7 @@ export interface QueueEffects<C> {
   /** A new owner id (P30). */
   nextOwner(): OwnerId;
   /**
-   * Requests the lock or a position in the store's queue; later `replied` or `failed`. Returns when the request was
-   * sent.
+   * Requests the lock or a position in the store's queue; later `replied` or `failed`. Returns when the request was sent.
    */
   acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
   /** Removes the entry's owner from the store, in the background; later `withdrawn`. */

@@ -24,9 +24,8 @@ type DistributiveOmit<Options, Names extends PropertyKey> = Options extends unkn
   : never;
 
 /**
- * Options of `@Locked`: the key, the reaction to a busy lock, and the options of `withLock` except `signal`. `This` is
- * the class of the method, `Busy` the type of `onBusy`; the other parameters are those of the functions that compute
- * options.
+ * Options of `@Locked`: the key, the reaction to a busy lock, and the options of `withLock` except `signal`. `This` is the
+ * class of the method, `Busy` the type of `onBusy`; the other parameters are those of the functions that compute options.
  */
 export type LockedOptions<
   Args extends readonly unknown[],

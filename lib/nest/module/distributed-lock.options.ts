@@ -130,8 +130,7 @@ export interface QuorumModuleOptions extends CommonOptions {
   /**
    * The connection of each server, as for `redis`. A lock is held while more than half of them grant it: three servers
    * tolerate the loss of one, five of two; an even number tolerates no more than one server less. The servers must not
-   * replicate each other, and none may be listed twice. Applications that use the same locks must list the same
-   * servers.
+   * replicate each other, and none may be listed twice. Applications that use the same locks must list the same servers.
    */
   readonly quorum: readonly RedisConnection[];
   readonly store?: undefined;

@@ -60,8 +60,7 @@ export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDest
   }
 
   /**
-   * The last hook, so that an application that fails to start leaves no connection open. Earlier calls connect on
-   * demand.
+   * The last hook, so that an application that fails to start leaves no connection open. Earlier calls connect on demand.
    */
   async onApplicationBootstrap(): Promise<void> {
     await this.lifecycle.start();

@@ -95,9 +95,7 @@ abstract class AnsweredLockError extends LockError {
   }
 }
 
-/**
- * Sends lock errors to clients of a gateway as Nest sends a `WsException`: in an `exception` event, without keys (B41).
- */
+/** Sends lock errors to clients of a gateway as Nest sends a `WsException`: in an `exception` event, without keys (B41). */
 @Catch(AnsweredLockError)
 export class GatewayFilter implements ExceptionFilter<LockError> {
   catch(error: LockError, host: ArgumentsHost): void {
@@ -189,8 +187,7 @@ function copyOf(error: LockError): LockError {
 
 /**
  * Node's response: Express extends it, Fastify wraps it as `raw`, and middleware on Fastify receives it directly.
- * Undefined for other transports, and for handlers outside of Nest's router, such as commands, whose type is `http`
- * too.
+ * Undefined for other transports, and for handlers outside of Nest's router, such as commands, whose type is `http` too.
  */
 function responseOf(host: ArgumentsHost): ServerResponse | undefined {
   if (host.getType() !== 'http') return undefined;

@@ -31,10 +31,7 @@ export interface MemoryWaiter {
 
 const RESOLVED = Promise.resolve();
 
-/**
- * Calls back after the current call, as a message would. Not with `queueMicrotask`, which fake timers of a test
- * replace.
- */
+/** Calls back after the current call, as a message would. Not with `queueMicrotask`, which fake timers of a test replace. */
 export function callAfterwards(callback: () => void): void {
   void RESOLVED.then(callback);
 }
@@ -64,8 +61,7 @@ export class MemoryLocks {
   private watchedUntil = -Infinity;
   private readonly holds = new Map<string, Map<OwnerId, MemoryHold>>();
   /**
-   * By how much the permits of a key's holders exceed the number of holders; only for keys with a hold of several
-   * permits.
+   * By how much the permits of a key's holders exceed the number of holders; only for keys with a hold of several permits.
    */
   private readonly extra = new Map<string, number>();
   private readonly queues = new Map<string, Map<OwnerId, MemoryWaiter>>();

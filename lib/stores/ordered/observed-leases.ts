@@ -15,9 +15,8 @@ interface Observed {
 }
 
 /**
- * Ends leases in a store that keeps no time. As clocks run at different speeds, a lease ends when an observer has seen
- * its record unchanged for longer than it lasts. Its holder counts from before it wrote the record, so it knows
- * earlier.
+ * Ends leases in a store that keeps no time. As clocks run at different speeds, a lease ends when an observer has seen its
+ * record unchanged for longer than it lasts. Its holder counts from before it wrote the record, so it knows earlier.
  */
 export class ObservedLeases {
   private readonly observed = new Map<string, Observed>();

@@ -27,10 +27,7 @@ export interface LockStore {
    */
   readonly clock?: LockClock | undefined;
 
-  /**
-   * Opens a session for one client. Called once per module instance; the module closes only the sessions that it
-   * opened.
-   */
+  /** Opens a session for one client. Called once per module instance; the module closes only the sessions that it opened. */
   open(client: LockStoreClient): LockStoreSession;
 }
 
@@ -116,8 +113,7 @@ export interface LockStoreSession {
   readonly longestUnrenewed?: number | undefined;
   /**
    * Why the store can't keep a lock for this many ms after its process is gone (`holdAtLeast`), and what to change: the
-   * end of a sentence without a full stop, for display. Undefined if it can, or does not know yet. Unlimited if
-   * omitted.
+   * end of a sentence without a full stop, for display. Undefined if it can, or does not know yet. Unlimited if omitted.
    */
   whyTooLong?(lease: number): string | undefined;
   /**
@@ -159,10 +155,9 @@ export interface LockStoreSession {
    */
   raise?(request: RaiseRequest): Promise<void>;
   /**
-   * Grants all of these locks, which are for one caller, or none. Returns the grants in order, or the index of the
-   * first lock that is not available; the engine waits for that one once it holds those before it. Null if the index is
-   * unknown, or the locks can't be granted together: the engine then requests each one separately, as it does if this
-   * is omitted.
+   * Grants all of these locks, which are for one caller, or none. Returns the grants in order, or the index of the first
+   * lock that is not available; the engine waits for that one once it holds those before it. Null if the index is unknown,
+   * or the locks can't be granted together: the engine then requests each one separately, as it does if this is omitted.
    */
   acquireAll?(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null>;
   /** The holders of a key and its waiters; null when it is free. */
@@ -237,10 +232,9 @@ export interface AcquireRequest {
    */
   readonly limit: number;
   /**
-   * How many permits of a semaphore the owner requests, all or none: from 1 to `limit`; 1 for other locks. The sum of
-   * the permits of all holders never exceeds `limit`. Waiters are granted the lock in the order in which they were
-   * queued: one whose permits are not free yet keeps those behind it waiting, as well as requests without a queue
-   * position.
+   * How many permits of a semaphore the owner requests, all or none: from 1 to `limit`; 1 for other locks. The sum of the
+   * permits of all holders never exceeds `limit`. Waiters are granted the lock in the order in which they were queued: one
+   * whose permits are not free yet keeps those behind it waiting, as well as requests without a queue position.
    */
   readonly permits: number;
   /** The caller's label, for inspection. */

@@ -7,9 +7,7 @@ import { storeFailure } from './store-failure.js';
 /** How long a waiter stays in the queue without another request, ms: three polls (P15). */
 export const WAITER_TTL = 3_000;
 
-/**
- * How long requests of an owner that was withdrawn in doubt are rejected, ms: longer than a request can be late (P32).
- */
+/** How long requests of an owner that was withdrawn in doubt are rejected, ms: longer than a request can be late (P32). */
 export const TOMBSTONE_TTL = 60_000;
 
 /** How long the first waiter delays its request until grants can be pushed to it, ms. */
@@ -23,10 +21,7 @@ export function requestTimeoutFor(watchdogTimeout: number, longest = 2_000): num
   return Math.min(longest, watchdogTimeout / 6);
 }
 
-/**
- * ms before connection attempt number `attempt` (from 0): up to a second, with jitter so that many processes spread
- * out.
- */
+/** ms before connection attempt number `attempt` (from 0): up to a second, with jitter so that many processes spread out. */
 export function pauseBeforeConnecting(attempt: number, longest = 1_000): number {
   return Math.min(25 * 2 ** attempt, longest) * (0.75 + Math.random() / 4);
 }

@@ -94,8 +94,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     );
     // prepareConnection() rejects a standby with a better message.
     if (rows[0]?.standby === true) return;
-    // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves
-    // both.
+    // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves both.
     if (rows[0]?.versioned === true && (await versionOf(opened)) > SCHEMA_VERSION) return;
     await opened.query(postgresMigration({ schema }));
     lacksSchema = false;

@@ -47,8 +47,7 @@ export class RequestQueue {
     private readonly connection: Pick<PostgresConnection, 'trouble' | 'send'>,
     private readonly run: (keys: readonly string[], requests: string) => Statement,
   ) {
-    // Callers already see locks as released that were released in the last tick. Other requests no longer have a
-    // caller.
+    // Callers already see locks as released that were released in the last tick. Other requests no longer have a caller.
     this.stopAtExit = atExit(() => {
       if (!this.isScheduled) return;
       this.items = this.items.filter(({ call }) => call?.isRelease);

@@ -75,9 +75,8 @@ function literal(text: string): string {
 }
 
 /**
- * The tables. Times are µs of the server's clock, leases ms; a limit of 0 means any number. The row of a hold is
- * deleted with the hold: only the counter of the tokens stays. The board is informational, and may be lost with the
- * server.
+ * The tables. Times are µs of the server's clock, leases ms; a limit of 0 means any number. The row of a hold is deleted
+ * with the hold: only the counter of the tokens stays. The board is informational, and may be lost with the server.
  *
  * A renewal changes no indexed column, so PostgreSQL rewrites the row in its page without touching an index.
  *

@@ -14,8 +14,7 @@ type MemberReply = ReleaseReply | 'cancelled';
 type Attempt = () => Promise<MemberReply>;
 
 /**
- * How an owner leaves the members that may know it: it is cancelled or released, or it was rejected and may request
- * again.
+ * How an owner leaves the members that may know it: it is cancelled or released, or it was rejected and may request again.
  */
 export class QuorumRelease {
   /** Whether it has left because it was rejected. */

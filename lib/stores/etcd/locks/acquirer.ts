@@ -76,8 +76,7 @@ export class Acquirer {
   }
 
   /**
-   * Acquires as many at once as possible, and requests the next one separately whenever the state of the lock is
-   * unknown.
+   * Acquires as many at once as possible, and requests the next one separately whenever the state of the lock is unknown.
    */
   private async acquireTogether(key: string, acquires: readonly SharedRequest[]): Promise<void> {
     const lock = this.context.names.lock(key);

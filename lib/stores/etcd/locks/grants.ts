@@ -261,9 +261,7 @@ export class Grants {
   }
 }
 
-/**
- * Requires that the lock is free, or that no entry has been put since it was read. Entries deleted since don't matter.
- */
+/** Requires that the lock is free, or that no entry has been put since it was read. Entries deleted since don't matter. */
 function noNewEntry({ start, end }: LockRange, known?: Pick<LockState, 'entries' | 'revision'>): Condition {
   return known === undefined || known.entries.length === 0
     ? { key: start, end, created: 0 }

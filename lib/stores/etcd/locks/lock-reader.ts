@@ -57,9 +57,7 @@ export class LockReader {
     for (const entry of holders) if (!entry.isKept && this.upToDateOf(entry) === undefined) this.see(entry);
   }
 
-  /**
-   * The token in the stored entry; undefined if its owner has not noticed the grant yet, so that the token is unknown.
-   */
+  /** The token in the stored entry; undefined if its owner has not noticed the grant yet, so that the token is unknown. */
   tokenOf({ isHeld, token, offset, modified }: Entry): number | undefined {
     if (token !== undefined || !isHeld) return token;
     const first = this.context.base.writtenAt(modified);

@@ -54,10 +54,7 @@ class SingleCall<Reply> extends PendingCall<Reply> {
 
 /** Calls that are drained at the end of the tick. */
 interface CallSource {
-  /**
-   * Whether its calls precede all others: a release may free locks that other calls request, even if those came
-   * earlier.
-   */
+  /** Whether its calls precede all others: a release may free locks that other calls request, even if those came earlier. */
   readonly goesFirst: boolean;
   drain(): readonly PendingCall[];
 }

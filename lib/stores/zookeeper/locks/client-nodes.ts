@@ -111,10 +111,7 @@ export class ClientNodes {
     this.session = session.id;
   }
 
-  /**
-   * Whether the event concerns a node without which no lock is granted, so that the connection has to be prepared
-   * again.
-   */
+  /** Whether the event concerns a node without which no lock is granted, so that the connection has to be prepared again. */
   needs({ type, path }: WatchEvent): boolean {
     const { fence, breakNotice, paths } = this;
     const isOfNotice = path === breakNotice && type === EVENT.deleted;

@@ -73,9 +73,7 @@ export interface EntryData {
   readonly state: 'free' | 'waits' | 'holds';
   /** ms, from when this was written. */
   readonly lease: number;
-  /**
-   * Whether the hold lasts until its process releases it or the session ends. Otherwise waiters also measure its lease.
-   */
+  /** Whether the hold lasts until its process releases it or the session ends. Otherwise waiters also measure its lease. */
   readonly isKept: boolean;
   /** How long the owner may take to write that it holds the lock, ms. */
   readonly claim: number;

@@ -9,8 +9,7 @@ import type { LockNodes } from './lock-nodes.js';
 import { leaseToWrite, type OwnEntries, type OwnEntry, type OwnHold, type SeenQueue } from './own-entries.js';
 
 /**
- * How often a waiter behind the front reads the queue, ms for each entry in it: relevant changes are reported by
- * watches.
+ * How often a waiter behind the front reads the queue, ms for each entry in it: relevant changes are reported by watches.
  */
 const READ_EVERY = 50;
 

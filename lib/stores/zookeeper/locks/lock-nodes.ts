@@ -296,9 +296,7 @@ function containerOf(path: string): string {
 /** More containers than these are forgotten, and found again. */
 const MOST_KNOWN = 10_000;
 
-/**
- * How long a container stays after its last use by this client, ms: a lock that is used again shortly needs no new one.
- */
+/** How long a container stays after its last use by this client, ms: a lock that is used again shortly needs no new one. */
 const IDLE = 2_000;
 
 /** The shortest time between two sweeps, ms, so that busy clients delete many containers in one transaction. */
