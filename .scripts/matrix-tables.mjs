@@ -6,7 +6,7 @@ const path = (file) => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
 const RESULTS = path('test/matrix/results.json');
 
-/** The technologies by the first part of the names of their cells, in the order of the tables, with the supported versions. */
+/** The technologies by the first part of the names of their cells, in the order of the tables, with the supported versions in English. */
 const TECHNOLOGIES = {
   node: { title: 'Node', supported: '20 or newer; 24 is recommended' },
   nest: { title: 'NestJS', supported: '11, 12' },
@@ -19,10 +19,23 @@ const TECHNOLOGIES = {
   zookeeper: { title: 'ZooKeeper', supported: '3.5.3 or newer' },
 };
 
+/** The supported versions in Chinese. */
+const IN_CHINESE = {
+  node: '20 及以上，推荐 24',
+  nest: '11、12',
+  typescript: '5.2 及以上，启用 `experimentalDecorators`',
+  ioredis: '5.4.1 及以上、6',
+  redis: '6.2 及以上',
+  valkey: '7.2 及以上',
+  postgres: '12 及以上，配合 `pg` 8.11 及以上',
+  etcd: '3.4 及以上，推荐 3.5.18 及以上',
+  zookeeper: '3.5.3 及以上',
+};
+
 /** The pages with a table, and the columns of that table. */
 const PAGES = {
   'README.md': ['', 'supported', 'tested'],
-  'README.zh-CN.md': ['', 'supported', 'tested'],
+  'README.zh-CN.md': ['', '支持的版本', '测试过的版本'],
   'docs/reference/compatibility.md': ['', 'supported', 'tested', 'tests of each', 'last run'],
 };
 
@@ -63,19 +76,26 @@ function lineOf(results, kind) {
   return {
     '': title,
     supported,
+    支持的版本: IN_CHINESE[kind],
     tested: runs.map(({ version }) => version).join(', '),
+    测试过的版本: runs.map(({ version }) => version).join('、'),
     'tests of each': runs.length === 0 ? '' : span(runs.map(({ passed }) => passed)),
     'last run': runs.length === 0 ? '' : span(runs.map(({ date }) => date)),
   };
 }
 
+/** The columns that a text takes up: Chinese characters and punctuation take two. */
+const widthOf = (text) =>
+  [...text].reduce((width, character) => width + (/[\u2e80-\ua4cf\uff00-\uff60]/.test(character) ? 2 : 1), 0);
+
 /** A table in Markdown as Prettier formats it. */
 function markdown(head, lines) {
   const rows = lines.map((line) => head.map((column) => line[column]));
   const widths = head.map((title, index) =>
-    Math.max(3, title.length, ...rows.map((row) => row[index].length)),
+    Math.max(3, widthOf(title), ...rows.map((row) => widthOf(row[index]))),
   );
-  const format = (cells) => `| ${cells.map((cell, index) => cell.padEnd(widths[index])).join(' | ')} |`;
+  const padded = (cell, index) => cell + ' '.repeat(widths[index] - widthOf(cell));
+  const format = (cells) => `| ${cells.map(padded).join(' | ')} |`;
   return [
     format(head),
     `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`,

@@ -4,6 +4,7 @@ import { chartOf } from './chart.mjs';
 import { resultsText } from './numbers.mjs';
 import { pageWith } from './page.mjs';
 import { performanceParts } from './performance-page.mjs';
+import { CHINESE } from './performance-words.mjs';
 import { resultsParts } from './results-page.mjs';
 import { scalingParts } from './scaling-page.mjs';
 
@@ -16,6 +17,7 @@ const CHART = at('docs/introduction/performance-chart.svg');
 const PAGES = {
   'bench/RESULTS.md': ({ rows, fleets }) => resultsParts(rows, fleets),
   'docs/introduction/performance.md': ({ rows }) => performanceParts(rows),
+  'docs/zh/introduction/performance.md': ({ rows }) => performanceParts(rows, CHINESE),
   'docs/operations/scaling.md': ({ fleets }) => scalingParts(fleets),
 };
 

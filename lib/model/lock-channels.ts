@@ -1,4 +1,4 @@
-import { channel, tracingChannel } from 'node:diagnostics_channel';
+import { channel, type Channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LockEvent } from './lock.events.js';
 import type { LockHandle } from './lock-handle.js';
 import type { LockKind } from './lock-kind.js';
@@ -75,13 +75,26 @@ export const requestChannel = channel('nestjs-distributed-lock:request');
 /** Publishes every event of every module instance of the process. */
 export const eventChannel = channel('nestjs-distributed-lock:event');
 
+/**
+ * The part of Node's `TracingChannel` that this library uses. Not that type itself: `@types/node` 26 swapped its type
+ * parameters, so a declaration that names them compiles with older or with newer versions only.
+ */
+export interface TraceChannel<Trace extends object> {
+  readonly start: Channel;
+  readonly end: Channel;
+  readonly asyncStart: Channel;
+  readonly asyncEnd: Channel;
+  readonly error: Channel;
+  tracePromise<R>(work: () => Promise<R>, trace: Trace): Promise<R>;
+}
+
 /** Traces each call for a lock, in the caller's asynchronous context. */
-export const acquireChannel = tracingChannel<unknown, AcquireTrace>('nestjs-distributed-lock:acquire');
+export const acquireChannel: TraceChannel<AcquireTrace> = tracingChannel('nestjs-distributed-lock:acquire');
 
 /** Traces work under a lock: `withLock`, `@Locked` and `handle.run`. */
-export const holdChannel = tracingChannel<unknown, HoldTrace>('nestjs-distributed-lock:hold');
+export const holdChannel: TraceChannel<HoldTrace> = tracingChannel('nestjs-distributed-lock:hold');
 
-type Channels = typeof acquireChannel | typeof holdChannel;
+type Channels = Omit<TraceChannel<object>, 'tracePromise'>;
 
 /** Whether a channel has subscribers. */
 export function isTraced({ start, end, asyncStart, asyncEnd, error }: Channels): boolean {

@@ -53,7 +53,8 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
   });
 
   it('B65, F2: a hold of a stopped Redis is lost at its deadline, blocks local locks until then, and is never local', async () => {
-    const app = await start({ watchdogTimeout: 1_800 });
+    // The first renewal is sent after 800 ms, and fails 600 ms before the deadline.
+    const app = await start({ watchdogTimeout: 2_400 });
     const key = scene.key();
     const held = await app.locks.acquire(key);
     scene.server.stop();

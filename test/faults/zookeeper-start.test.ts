@@ -178,7 +178,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
         const error = await rejectionOf(call());
         expect(error).toBeInstanceOf(LockUnsupportedError);
         expect((error as Error).message).toMatch(
-          /holdAtLeast \(40000 ms\) is too long: ZooKeeper ends the session 33101 ms after .*taken for 30000 ms without it, not 40000 ms\. Shorten holdAtLeast, or set sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to 44101 or more; locks of a process that died/,
+          /holdAtLeast \(40000 ms\) is too long: ZooKeeper ends the session 33101 ms after .*held for 30000 ms without it, not 40000 ms\. Shorten holdAtLeast, or set sessionTimeout of zookeeperStore, and maxSessionTimeout of the servers, to 44101 or more; locks of a process that died/,
         );
       }
       expect(await hold.release()).toBe('released');

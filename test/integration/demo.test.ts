@@ -180,7 +180,8 @@ describe('npm run demo', () => {
         ['run', 'demo', '--', '--keep', '--instances', '1', '--stock', '3', '--orders', '6'],
         {
           cwd: join(demoScript, '../..'),
-          env: { ...withoutRedisUrl(), TMPDIR: scratch },
+          // npm would keep a cache of compiled code in TMPDIR.
+          env: { ...withoutRedisUrl(), TMPDIR: scratch, NODE_DISABLE_COMPILE_CACHE: '1' },
           stdio: ['ignore', 'pipe', 'ignore'],
         },
       );

@@ -96,7 +96,7 @@ describe('applications that have installed the tarball', () => {
     expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, ...answered });
   });
 
-  it('Nest 12 and ioredis 6: ES modules compiled by the newest TypeScript (6.0), declarations included', async () => {
+  it('Nest 12 and ioredis 6: ES modules compiled by the newest TypeScript (6.0) and types of Node (26), declarations included', async () => {
     const app = await installed('nest12-esm');
     await app.tool('tsc', []);
     expect(result(await app.node('dist/main.js', env()))).toEqual({ ...exercised, ...answered });

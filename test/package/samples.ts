@@ -22,10 +22,12 @@ export interface Sample {
   readonly code: string;
 }
 
-/** The pages that users read. */
+/** The pages that users read. Those in Chinese have the samples of the English ones: translations.test.ts. */
 export function pages(): string[] {
   // Some are there only after the site was built: those of its dependencies, and the reference that TypeDoc writes.
-  const names = pageFiles().filter((name) => name.startsWith('docs/') && !name.startsWith(`${API_FOLDER}/`));
+  const isElsewhere = (name: string): boolean =>
+    [`${API_FOLDER}/`, 'docs/zh/'].some((folder) => name.startsWith(folder));
+  const names = pageFiles().filter((name) => name.startsWith('docs/') && !isElsewhere(name));
   const ofExamples = exampleNames().map((name) => join('examples', name, 'README.md'));
   return ['README.md', 'sample-app/README.md', 'examples/README.md', ...ofExamples, ...names.sort()];
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { atLeast, information } from '../../bench/report/checks.mjs';
 import { pageWith, type MeasuredRow } from '../../bench/report/page.mjs';
 import { performanceParts } from '../../bench/report/performance-page.mjs';
+import { CHINESE, ENGLISH } from '../../bench/report/performance-words.mjs';
 import { resultsParts } from '../../bench/report/results-page.mjs';
 import { scalingParts, type MeasuredFleets } from '../../bench/report/scaling-page.mjs';
 
@@ -47,6 +48,8 @@ const row = (id: string, candidates: readonly object[], loads = ['empty']): Meas
     loads: loads.map((name) => ({ name, plan: { keysPerCaller: id === 'M1' ? 1_000 : null }, candidates })),
   },
 });
+
+const results = JSON.parse(textOf('bench/results/results.json')) as { rows: MeasuredRow[] };
 
 describe('a page with results', () => {
   it('has each part between its markers, and a second run changes nothing', () => {
@@ -133,6 +136,14 @@ describe('the performance page', () => {
     expect(ahead).toBe('- **M1**, empty, ours: one 1.50 ×.');
   });
 
+  it('has a name for every load in each language', () => {
+    for (const words of [ENGLISH, CHINESE]) {
+      const parts = performanceParts(results.rows, words);
+      expect(Object.values(parts).join('')).not.toContain('undefined');
+    }
+    expect(Object.keys(CHINESE.loads)).toEqual(Object.keys(ENGLISH.loads));
+  });
+
   it('says so if no library is ahead', () => {
     const { ahead } = performanceParts([
       row('M1', [candidate('ours', 'ours', 10), candidate('peer', 'one', 5)]),
@@ -190,11 +201,10 @@ describe('the scaling page', () => {
 });
 
 describe('the pages of this repository', () => {
-  const results = JSON.parse(textOf('bench/results/results.json')) as { rows: MeasuredRow[] };
-
   it('show the results of the last measurement', () => {
     for (const [path, parts] of [
       ['docs/introduction/performance.md', performanceParts(results.rows)],
+      ['docs/zh/introduction/performance.md', performanceParts(results.rows, CHINESE)],
       ['bench/RESULTS.md', resultsParts(results.rows, fleetsMeasured())],
       ['docs/operations/scaling.md', scalingParts(fleetsMeasured())],
     ] as const) {
@@ -219,6 +229,10 @@ describe('the pages of this repository', () => {
     const said = [`${empty.toFixed(0)} times`, `${working.toFixed(1)} times with 2 ms of work`];
     for (const text of [textOf('docs/introduction/performance.md'), textOf('README.md')]) {
       for (const words of said) expect(text).toContain(words);
+    }
+    for (const text of [textOf('docs/zh/introduction/performance.md'), textOf('README.zh-CN.md')]) {
+      expect(text).toContain(`${empty.toFixed(0)} 倍`);
+      expect(text).toContain(`${working.toFixed(1)} 倍`);
     }
   });
 

@@ -35,6 +35,16 @@ describe('the tables of tested platforms', () => {
     expect(cellsOf(table, 'etcd').at(-1)).toBe('');
   });
 
+  it('have the same versions in Chinese', () => {
+    const table = tableFor(results, 'README.zh-CN.md');
+    expect(cellsOf(table, 'Redis')).toEqual(['Redis', '6.2 及以上', '6.2.14、7.4.1']);
+    const versionsOf = (page: string): unknown[] =>
+      tableFor(results, page)
+        .split('\n')
+        .map((line) => line.split('|')[2]?.match(/\d+(?:\.\d+)*/g));
+    expect(versionsOf('README.zh-CN.md')).toEqual(versionsOf('README.md'));
+  });
+
   it('say in the reference how many tests each version has passed, and when', () => {
     const table = tableFor(results, 'docs/reference/compatibility.md');
     expect(cellsOf(table, 'Redis').slice(-2)).toEqual(['90 to 100', '2026-01-01 to 2026-02-03']);

@@ -1,0 +1,69 @@
+import { NOTHING_YET } from './page.mjs';
+
+/**
+ * What the generated parts of the performance page say in one language.
+ *
+ * @typedef {object} Words
+ * @property {string} nothingYet
+ * @property {(empty: string, work: string) => string} short
+ * @property {Record<string, string>} loads the loads that the page compares, as users know them
+ * @property {readonly string[]} turns head of a table
+ * @property {readonly string[]} shared head of a table
+ * @property {string} nobodyAhead
+ * @property {(ahead: Ahead) => string} ahead
+ *
+ * @typedef {{ id: string, name: string, ours: string, other: string, by: string, more: number,
+ *   turns: readonly [string, string] | undefined }} Ahead a load in which others have more holds per second: the fastest of
+ *   them, its factor, how many more there are, and its turns and ours
+ */
+
+/** @type {Words} */
+export const ENGLISH = {
+  nothingYet: NOTHING_YET,
+  short: (empty, work) =>
+    `With 4 processes × 25 callers on one key, this library has ${empty} times the holds per second of the ` +
+    `nearest other library while the work under the lock is empty, and ${work} times with 2 ms of work.`,
+  loads: {
+    free: 'free locks, one caller',
+    far: 'free locks, one caller, Redis 1 ms away',
+    callers: 'free locks, 200 callers',
+    key: 'one key, 100 callers of one process',
+    processes: 'one key, 4 processes × 25 callers',
+    work: 'one key, 4 processes × 25 callers, 2 ms of work',
+    readers: '100 readers of one process',
+    semaphore: 'a semaphore of 10, 100 callers of one process',
+    semaphores: 'a semaphore of 10, 4 processes × 25 callers',
+  },
+  turns: ['holds/s', 'turns of the least- and most-served caller', 'Redis commands per hold'],
+  shared: ['empty', '2 ms of work'],
+  nobodyAhead: 'No other library had more holds per second in any row.',
+  ahead: ({ id, name, ours, other, by, more, turns }) =>
+    `- ${[`**${id}**`, name].filter(Boolean).join(', ')}, ${ours}: ${other} ${by}` +
+    `${more === 0 ? '' : ` and ${more} more`}${turns === undefined ? '' : `; turns ${turns.join(' against ')}`}.`,
+};
+
+/** @type {Words} */
+export const CHINESE = {
+  nothingYet: '还没有测量结果。',
+  short: (empty, work) =>
+    `4 个进程 × 25 个调用者争抢同一个 key：临界区为空时，本库每秒的加锁次数是最快的同类库的 ${empty} 倍；` +
+    `临界区耗时 2 毫秒时是 ${work} 倍。`,
+  loads: {
+    free: '空闲的锁，1 个调用者',
+    far: '空闲的锁，1 个调用者，Redis 延迟 1 ms',
+    callers: '空闲的锁，200 个调用者',
+    key: '同一个 key，1 个进程的 100 个调用者',
+    processes: '同一个 key，4 个进程 × 25 个调用者',
+    work: '同一个 key，4 个进程 × 25 个调用者，临界区 2 ms',
+    readers: '1 个进程的 100 个读者',
+    semaphore: '10 个许可的信号量，1 个进程的 100 个调用者',
+    semaphores: '10 个许可的信号量，4 个进程 × 25 个调用者',
+  },
+  turns: ['每秒加锁次数', '每个调用者获得锁的次数（最少–最多）', '每次加锁的 Redis 命令数'],
+  shared: ['临界区为空', '临界区 2 ms'],
+  nobodyAhead: '在所有测试中，没有其他库每秒的加锁次数更多。',
+  ahead: ({ id, name, ours, other, by, more, turns }) =>
+    `- ${[`**${id}**`, name].filter(Boolean).join('，')}，${ours}：${other} ${by}` +
+    `${more === 0 ? '' : `，另有 ${more} 个库也更快`}` +
+    `${turns === undefined ? '' : `；次数 ${turns.join('，本库 ')}`}。`,
+};

@@ -1,0 +1,140 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+const root = join(import.meta.dirname, '../..');
+const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
+
+/** The folders of docs that are translated. */
+const TRANSLATED = ['introduction', 'guides', 'safety'];
+
+const pagesIn = (folder: string): string[] =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`);
+
+const chineseOf = (page: string): string =>
+  page === 'README.md' ? 'README.zh-CN.md' : page.replace(/^docs\//, 'docs/zh/');
+
+const ENGLISH = ['README.md', ...TRANSLATED.flatMap((folder) => pagesIn(`docs/${folder}`))];
+/** English page, Chinese page. */
+const PAIRS = ENGLISH.map((page) => [page, chineseOf(page)] as const);
+
+/** Blocks of code with the hidden comments before them, which say where a sample is from. */
+const CODE = /(?:<!--(?:(?!-->)[^])*-->\s*)*^( *)(```|~~~)[^\n]*\n[^]*?^ *\2 *$/gm;
+const GENERATED = /<!-- (\w+) -->[^]*?<!-- \/\1 -->/g;
+
+const codeIn = (text: string): string[] => [...text.matchAll(CODE)].map(([block]) => block);
+const withoutCode = (text: string): string => text.replaceAll(CODE, '');
+
+/** The levels of the headings, in order. */
+const headingsIn = (text: string): string[] =>
+  [...withoutCode(text).matchAll(/^(#{1,6}) +\S/gm)].map(([, level = '']) => level);
+
+/** The numbers of lines of the tables, in order. */
+const tablesIn = (text: string): number[] =>
+  [...withoutCode(text).matchAll(/(?:^ *\|.*\n)+/gm)].map(([table]) => table.trimEnd().split('\n').length);
+
+/** The files that the images show, relative to the root. */
+const imagesIn = (page: string): string[] =>
+  [...withoutCode(textOf(page)).matchAll(/!\[[^\]]*\]\((\S+?)\)|<img [^>]*src="([^"]+)"/g)].map(
+    ([, path, source]) => posix.join(posix.dirname(page), path ?? source ?? ''),
+  );
+
+/** What is written as code within lines, such as the names of options. Generated parts say it in their own way. */
+const namesIn = (text: string): Set<string> =>
+  new Set(
+    [
+      ...withoutCode(text)
+        .replaceAll(GENERATED, '')
+        .matchAll(/`([^`\n]+)`/g),
+    ].map(([, name = '']) => name),
+  );
+
+/** The pages that a page links to, each as the English page. */
+const linksIn = (page: string): string[] => {
+  const links = [
+    ...withoutCode(textOf(page)).matchAll(/(?<!!)\[[^\]]*\]\((?![a-z]+:)([^)#\s]+)(?:#[^)\s]*)?\)/g),
+  ];
+  return links
+    .map(([, path = '']) => posix.join(posix.dirname(page), path))
+    .map((path) => PAIRS.find(([, chinese]) => chinese === path)?.[0] ?? path)
+    .filter((path) => !['README.md', 'README.zh-CN.md'].includes(path))
+    .sort();
+};
+
+/** Text outside of code and of the targets of links. */
+const proseOf = (text: string): string =>
+  withoutCode(text)
+    .replaceAll(GENERATED, '')
+    .replaceAll(/`[^`\n]+`/g, '`')
+    .replaceAll(/\]\([^)]*\)/g, ']')
+    .replaceAll(/<!--[^]*?-->/g, '');
+
+const HAN = '\\p{Script=Han}';
+
+describe('the translation into Chinese', () => {
+  it('has every page of the introduction, the guides and safety, and no other', () => {
+    expect(ENGLISH.length).toBeGreaterThan(30);
+    expect(PAIRS.filter(([, chinese]) => !existsSync(join(root, chinese)))).toEqual([]);
+    const chinese = TRANSLATED.flatMap((folder) => pagesIn(`docs/zh/${folder}`));
+    expect(chinese.sort()).toEqual(
+      PAIRS.map(([, page]) => page)
+        .filter((page) => page.startsWith('docs/'))
+        .sort(),
+    );
+    expect(readdirSync(join(root, 'docs/zh')).sort()).toEqual([...TRANSLATED, 'index.md'].sort());
+  });
+
+  it('has the same entries on the home page', () => {
+    const entriesOf = (page: string): string[] =>
+      textOf(page)
+        .split('\n')
+        .map((line) => (/^ *link:/.test(line) ? line.replace('/zh/', '/') : line.replace(/:.*/, '')));
+    expect(entriesOf('docs/zh/index.md')).toEqual(entriesOf('docs/index.md'));
+  });
+
+  describe.each(PAIRS)('of %s', (english, chinese) => {
+    it('has the same code blocks', () => {
+      expect(codeIn(textOf(chinese))).toEqual(codeIn(textOf(english)));
+    });
+
+    it('has headings of the same levels', () => {
+      expect(headingsIn(textOf(chinese))).toEqual(headingsIn(textOf(english)));
+    });
+
+    it('has tables with the same numbers of lines', () => {
+      expect(tablesIn(textOf(chinese))).toEqual(tablesIn(textOf(english)));
+    });
+
+    it('shows the same images', () => {
+      expect(imagesIn(chinese)).toEqual(imagesIn(english));
+    });
+
+    it('has the same generated parts', () => {
+      const partsOf = (page: string): string[] =>
+        [...textOf(page).matchAll(GENERATED)].map(([, name = '']) => name);
+      expect(partsOf(chinese)).toEqual(partsOf(english));
+    });
+
+    it('names the same options and methods', () => {
+      const names = namesIn(textOf(chinese));
+      expect([...namesIn(textOf(english))].filter((name) => !names.has(name))).toEqual([]);
+    });
+
+    it('links to the same pages, in Chinese where they are', () => {
+      expect(linksIn(chinese)).toEqual(linksIn(english));
+      const translated = new Set(PAIRS.map(([page]) => page));
+      const strays = [...textOf(chinese).matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)]
+        .map(([, path = '']) => posix.join(posix.dirname(chinese), path))
+        .filter((path) => translated.has(path) && path !== 'README.md');
+      expect(strays).toEqual([]);
+    });
+
+    it('has spaces between Chinese and Latin words, and Chinese punctuation', () => {
+      const prose = proseOf(textOf(chinese));
+      const faults = new RegExp(`${HAN}[A-Za-z0-9\`]|[A-Za-z0-9\`]${HAN}|${HAN}[,;:?!(]|[,;?!)]${HAN}`, 'gu');
+      expect([...prose.matchAll(faults)].map(({ index }) => prose.slice(index - 10, index + 10))).toEqual([]);
+    });
+  });
+});
