@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
 import { keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisServer } from '../support/redis-server.js';
-import { RedisCluster } from '../support/redis-cluster.js';
+import { addSlots, RedisCluster } from '../support/redis-cluster.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { next, rejectionOf, until, within } from '../support/until.js';
@@ -341,7 +341,7 @@ describe('a Redis Cluster whose only server does not report its address', () => 
     const server = await RedisServer.start({ settings: { 'cluster-enabled': 'yes' } });
     try {
       const client = server.client();
-      await client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+      await addSlots(client);
       const connections = async (): Promise<number> =>
         Number(/total_connections_received:(\d+)/.exec(await client.info('stats'))?.[1]);
       const before = await connections();

@@ -4,7 +4,7 @@ import { LockUnavailableError, type DistributedLockOptions } from '../../lib/ind
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { HandshakeProxy } from '../support/handshake-proxy.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
-import { RedisCluster } from '../support/redis-cluster.js';
+import { addSlots, RedisCluster } from '../support/redis-cluster.js';
 import { RedisServer } from '../support/redis-server.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
@@ -40,7 +40,7 @@ describe('TLS and users of Redis', () => {
       tls: true,
       settings: { 'cluster-enabled': 'yes', 'tls-cluster': 'yes', 'cluster-announce-ip': '127.0.0.1' },
     });
-    await inCluster.client().call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    await addSlots(inCluster.client());
   });
   afterAll(async () => {
     await Promise.all([server.close(), inCluster.close()]);

@@ -6,11 +6,15 @@ import { queuedIn } from '../support/lock-app.js';
 import { latenessOfAbort } from '../support/lateness.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
+import { redisMajor } from '../support/redis-process.js';
 import { RedisScene } from './redis-scene.js';
 
 describe('faults of the server', () => {
   const scene = new RedisScene({
-    settings: { 'busy-reply-threshold': '50', 'enable-debug-command': 'yes' },
+    settings: {
+      'lua-time-limit': '50',
+      ...(redisMajor() >= 7 && { 'enable-debug-command': 'yes' }),
+    },
   });
 
   it('F1: a restart without persistence is reported to the holder within a renewal; the next token is larger', async () => {

@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { clusterViewOf, type ClusterView } from './cluster-view.js';
 import { RedisServer, type RedisSettings } from './redis-server.js';
@@ -21,6 +21,12 @@ export interface RedisClusterOptions {
 }
 
 const SLOTS = 16_384;
+
+/** `ADDSLOTSRANGE` for Redis before 7, too. */
+export async function addSlots(node: Redis, first = 0, last = SLOTS - 1): Promise<void> {
+  const slots = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  await node.call('CLUSTER', 'ADDSLOTS', ...slots);
+}
 
 /** A Redis Cluster of real servers: slots are spread evenly, replicas in sync, failover and resharding as in production. */
 export class RedisCluster {
@@ -214,7 +220,7 @@ export class RedisCluster {
       this.groups.map(async ([primary], index) => {
         const client = this.control.of(primary!);
         const [first, last] = [index * share, Math.min(SLOTS, (index + 1) * share) - 1];
-        await client.call('CLUSTER', 'ADDSLOTSRANGE', first, last);
+        await addSlots(client, first, last);
         // Different epochs from the start: otherwise the nodes resolve the conflict one after the other.
         await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
       }),
