@@ -199,7 +199,10 @@ describe('faults of the server', () => {
     await scene.nothingLeft();
   });
 
-  it('F8: LOADING is retried until waitTime', async () => {
+  // Redis before 7 can't be made to load slowly while it runs.
+  const itFrom7 = redisMajor() >= 7 ? it : it.skip;
+
+  itFrom7('F8: LOADING is retried until waitTime', async () => {
     const app = await scene.app();
     const key = scene.key();
     const loader = scene.server.client();

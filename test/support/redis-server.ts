@@ -131,7 +131,7 @@ export class RedisServer {
    */
   async addUser(name: string, password: string, rules: readonly string[]): Promise<string> {
     const client = this.client();
-    await client.call('ACL', 'SETUSER', name, 'reset', 'on', `>${password}`, ...rules);
+    await client.call('ACL', 'SETUSER', name, 'reset', 'resetchannels', 'on', `>${password}`, ...rules);
     this.clients.delete(client);
     client.disconnect();
     const credentials = [name, password].map(encodeURIComponent).join(':');
