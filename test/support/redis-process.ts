@@ -43,7 +43,7 @@ export async function launchRedis({ args, directory, env }: RedisLaunch): Promis
     child.once('error', (cause) => {
       reject(new Error('redis-server could not be started: is it installed?', { cause }));
     });
-    child.once('exit', () => {
+    child.once('close', () => {
       const taken = /bind|Address already in use|listening socket/i.test(output);
       reject(taken ? new PortTaken(output) : new Error(`redis-server exited immediately:\n${output}`));
     });
