@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { elapse, stateOf, within } from '../../support/until.js';
+import { elapse, stateOf, until, within } from '../../support/until.js';
 import { WorkerProcess } from '../../support/worker-process.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
@@ -94,7 +94,8 @@ export function releaseRules(scene: StoreScene): void {
     const one = await WorkerProcess.start(scene.workerOptions(scene.server.port));
     workers.push(one);
     await one.askAndExit(key);
-    // Anything that it sent has arrived by then.
+    // The release of its first lock may still be on its way to the disk.
+    await until('the first lock is free', async () => !(await other.locks.isLocked(key)));
     for (let round = 0; round < 20; round++) expect(await other.locks.isLocked(key)).toBe(false);
     const handle = await other.locks.tryAcquire(key);
     expect(handle?.isHeld).toBe(true);
