@@ -204,6 +204,24 @@ describe('a quorum of five servers', () => {
     expect((await a.locks.acquire(key(), patient)).local).toBe(false);
   });
 
+  it('F52: a hold that a majority has lost is released at the servers that still have it', async () => {
+    const a = await app({ watchdogTimeout: 60_000 });
+    const lost = await a.locks.acquire(key());
+    const waiting = a.locks.acquire(lost.key, patient);
+    await until('it waits', () => a.admin.waiting().length === 1);
+    await Promise.all(
+      servers.slice(0, 3).map(async (server) => {
+        const client = server.client();
+        await client.flushall();
+        client.disconnect();
+      }),
+    );
+    const handle = await waiting;
+    expect([lost.isHeld, handle.token > lost.token]).toEqual([false, true]);
+    await handle.release();
+    await nothingLeft(servers);
+  });
+
   it('F56: with one server down, no cursor makes the quorum count as unreachable', async () => {
     const a = await app();
     await servers[4]?.kill();
