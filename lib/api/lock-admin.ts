@@ -20,7 +20,8 @@ import type { LockBoard, NamedHold } from '../stores/port/lock-store.js';
  *
  * `inspect`, `list`, `forceRelease` and `breakHold` use the store. They throw a {@link LockOptionsError} for an invalid
  * key or option before anything is sent, a `LockUnavailableError` when the store is unreachable, and a `LockClosedError`
- * once the application has shut down everything that uses locks. The other methods return what this process knows.
+ * once the application has shut down everything that uses locks. The other methods return what this process knows, and
+ * never throw; only `probe` sends a request.
  */
 export class LockAdmin {
   constructor(private readonly engine: LockEngine) {}

@@ -11,7 +11,7 @@ export interface LockHolder {
   readonly owner: string;
   /** Fencing token of the hold; undefined if the lock was acquired by other software. */
   readonly token: number | undefined;
-  /** When the hold began, ms since the epoch on the store's clock; undefined like `token`. */
+  /** When the hold began, ms since the epoch on the store's clock (on etcd, on the holder's); undefined like `token`. */
   readonly acquiredAt: number | undefined;
   /** ms until the lease ends unless it is renewed; `Infinity` if it never ends. */
   readonly remaining: number;
