@@ -66,8 +66,9 @@ export class LockAdmin {
   }
 
   /**
-   * Sends a request to the store and returns the {@link status} after it. Never throws; takes as long as a request may
-   * take.
+   * Sends a request to the store and returns the {@link status} after it. Writes nothing, unless calls have failed
+   * because of the store and no lock has been granted since: then it also acquires and releases a lock of its own. Never
+   * throws; takes as long as these requests may take.
    */
   async probe(): Promise<LockStatus> {
     await this.engine.overview.probe();
