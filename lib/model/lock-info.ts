@@ -19,7 +19,8 @@ export interface LockHolder {
   readonly expiresAt: number;
   /**
    * Whether `remaining` and `expiresAt` are only upper bounds, as for holds of other processes in etcd and ZooKeeper,
-   * which store no end of a lease: it may end earlier. A bound does not show when the lease was last renewed.
+   * which store no end of a lease: it may end earlier. A bound does not show when the lease was last renewed. The
+   * servers may keep the lock of a process that died for up to 1.5 times as long.
    */
   readonly remainingIsBound: boolean;
   /** How many permits of a semaphore the hold has; 1 for other locks. */
