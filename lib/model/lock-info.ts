@@ -81,7 +81,8 @@ export interface LockListOptions {
    */
   readonly match?: string | undefined;
   /**
-   * The cursor of the previous page; without it the list starts over. A cursor that this store did not return is rejected.
+   * The cursor of the previous page; without it the list starts over. A cursor that the store can't have returned is
+   * rejected.
    */
   readonly cursor?: string | undefined;
   /**
