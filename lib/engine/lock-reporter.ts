@@ -314,16 +314,27 @@ export class LockReporter {
     );
   }
 
-  /** @param holds the holds that used the lease, and for how long, ms */
-  lost(holds: ReadonlyMap<LeaseHolder, number>, error: LockLostError, now: MonotonicMs): void {
+  /**
+   * @param holds the holds that used the lease, and for how long, ms
+   * @param afterRelease whether only the reply to the release showed the loss
+   */
+  lost(
+    holds: ReadonlyMap<LeaseHolder, number>,
+    error: LockLostError,
+    now: MonotonicMs,
+    afterRelease = false,
+  ): void {
     const { reason } = error;
     const losses = Array.from(holds, ([hold, heldFor]): LostLock => {
       const { token } = hold;
-      return { ...factsOf(hold, this.clock), token, reason, heldFor: Math.round(heldFor) };
+      return { ...factsOf(hold, this.clock), token, reason, heldFor: Math.round(heldFor), afterRelease };
     });
     this.losses.add(losses, now);
     if (this.hub.observed) for (const lost of losses) this.hub.emit({ type: 'lost', ...lost });
-    this.log.warn(`${error.message} Its work continues; check isHeld, assertHeld() or signal there.`);
+    const advice = afterRelease
+      ? 'Its work has ended; another caller may have held the lock meanwhile.'
+      : 'Its work continues; check isHeld, assertHeld() or signal there.';
+    this.log.warn(`${error.message} ${advice}`);
   }
 
   /** For a handle's `signal`. */
