@@ -148,7 +148,7 @@ export class LockReporter {
     const { key, maxWaiting } = caller;
     this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
     return new LockQueueFullError(
-      `The lock "${key}" is held by another caller, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
+      `The lock "${key}" is held, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
         'Try again later, hold the lock for a shorter time, or raise maxWaiting.',
       { keys: [key], waiting, maxWaiting },
     );
