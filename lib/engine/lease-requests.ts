@@ -35,14 +35,8 @@ export class DelayedReleases {
    * @param hold the hold that has ended
    * @param wasSure whether the store surely has the lease
    */
-  keep(
-    lease: Lease,
-    hold: LeaseHolder,
-    now: MonotonicMs,
-    end: MonotonicMs,
-    wasSure: boolean,
-  ): Deferred<ReleaseOutcome> {
-    const kept = new KeptLease(lease, hold, now, end, wasSure, this.engine, (isThere) => {
+  keep(lease: Lease, hold: LeaseHolder, end: MonotonicMs, wasSure: boolean): Deferred<ReleaseOutcome> {
+    const kept = new KeptLease(lease, hold, end, wasSure, this.engine, (isThere) => {
       // Broken, or left to the store.
       if (!this.kept.has(lease.owner)) return;
       this.forget(lease.owner);
@@ -75,9 +69,6 @@ export class DelayedReleases {
 /** What the replies to a request that ends a lease show. */
 abstract class EndOfLease<Reply> implements RetriedRequest<Reply, ReleaseOutcome> {
   private wasInDoubt = false;
-  private isRepeated = false;
-  /** Whether it was sent before the lease could end by itself: only then does it show that the hold was lost. */
-  private isInTime: boolean;
 
   /**
    * @param hold the hold that ends by it
@@ -86,26 +77,17 @@ abstract class EndOfLease<Reply> implements RetriedRequest<Reply, ReleaseOutcome
   constructor(
     protected readonly lease: Lease,
     private readonly hold: LeaseHolder | undefined,
-    now: MonotonicMs,
     private readonly wasSure: boolean,
     protected readonly engine: LockEngine,
-  ) {
-    this.isInTime = now < lease.deadline;
-  }
+  ) {}
 
   protected abstract send(inDoubt: boolean): PromiseLike<Reply>;
-  protected abstract end(): MonotonicMs;
   protected abstract isDone(reply: Reply): boolean;
+  abstract until(): MonotonicMs;
 
   attempt(inDoubt: boolean): PromiseLike<Reply> {
     this.wasInDoubt = inDoubt;
-    if (this.isRepeated) this.isInTime = this.engine.clock.monotonic() < this.lease.deadline;
     return this.send(inDoubt);
-  }
-
-  until(): MonotonicMs {
-    this.isRepeated = true;
-    return this.end();
   }
 
   resultOf(reply: Reply | undefined): ReleaseOutcome {
@@ -113,7 +95,9 @@ abstract class EndOfLease<Reply> implements RetriedRequest<Reply, ReleaseOutcome
     if (this.isDone(reply)) return 'released';
     // Gone after a request in doubt, with time surely left: that request was carried out.
     if (this.wasInDoubt) return this.wasSure ? 'released' : 'expired';
-    if (this.hold !== undefined && this.isInTime) this.engine.leases.wasLost(this.hold);
+    // A reply after the deadline may only show that the lease ended by itself, after the hold had ended.
+    const isInTime = this.engine.clock.monotonic() < this.lease.deadline;
+    if (this.hold !== undefined && isInTime) this.engine.leases.wasLost(this.hold);
     return 'expired';
   }
 }
@@ -129,13 +113,12 @@ class KeptLease extends EndOfLease<RenewReply> implements Timer {
   constructor(
     lease: Lease,
     hold: LeaseHolder,
-    now: MonotonicMs,
     private readonly keptUntil: MonotonicMs,
     wasSure: boolean,
     engine: LockEngine,
     private readonly over: (isThere: boolean) => void,
   ) {
-    super(lease, hold, now, wasSure, engine);
+    super(lease, hold, wasSure, engine);
   }
 
   /** The release must not overtake the request, which would find no lease and report the hold as lost. */
@@ -160,7 +143,7 @@ class KeptLease extends EndOfLease<RenewReply> implements Timer {
     }
   }
 
-  protected end(): MonotonicMs {
+  until(): MonotonicMs {
     return this.keptUntil;
   }
 
@@ -176,7 +159,7 @@ export class ReleaseRequest extends EndOfLease<ReleaseReply> {
     return this.engine.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });
   }
 
-  protected end(): MonotonicMs {
+  until(): MonotonicMs {
     const now = this.engine.clock.monotonic();
     return later(now, Math.max(this.lease.deadline - now, this.engine.watchdogTimeout));
   }

@@ -141,7 +141,7 @@ export class Leases {
     if (lease.users > 0) return RELEASED;
     const { keptUntil, runner } = lease;
     if (keptUntil !== undefined && now < keptUntil) {
-      const outcome = this.delayed.keep(lease, hold, now, keptUntil, this.isSurelyThere(lease, now));
+      const outcome = this.delayed.keep(lease, hold, keptUntil, this.isSurelyThere(lease, now));
       this.endReleased(lease);
       return outcome;
     }
@@ -335,9 +335,8 @@ export class Leases {
    * @param hold the hold that ends by it, and was lost if the store no longer has the lease
    */
   private sendRelease(lease: Lease, hold?: LeaseHolder): Deferred<ReleaseOutcome> {
-    const now = this.engine.clock.monotonic();
-    const wasSure = this.isSurelyThere(lease, now);
-    return this.engine.backgroundRetry.run(new ReleaseRequest(lease, hold, now, wasSure, this.engine));
+    const wasSure = this.isSurelyThere(lease, this.engine.clock.monotonic());
+    return this.engine.backgroundRetry.run(new ReleaseRequest(lease, hold, wasSure, this.engine));
   }
 
   private isSurelyThere(lease: Lease, now: MonotonicMs): boolean {

@@ -30,6 +30,24 @@ class AwayAtReleases implements LockStore {
   };
 }
 
+/** A store that receives releases late. */
+class SlowReleases implements LockStore {
+  readonly name = 'memory';
+  private readonly real = new MemoryLockStore();
+
+  constructor(private readonly delay: number) {}
+
+  readonly open: LockStore['open'] = (client) => {
+    const session = this.real.open(client);
+    const release = session.release.bind(session);
+    session.release = async (request) => {
+      await new Promise((resolve) => setTimeout(resolve, this.delay));
+      return await release(request);
+    };
+    return session;
+  };
+}
+
 describe('a release that can only be sent long after the hold has ended', () => {
   it('B23: reports that the store had lost the lock', async () => {
     const store = new AwayAtReleases(true);
@@ -56,5 +74,17 @@ describe('a release that can only be sent long after the hold has ended', () => 
     await elapse(2_000);
     expect(app.events('lost')).toEqual([]);
     expect(await app.locks.isLocked('key')).toBe(false);
+  });
+
+  it('B23: reports no loss if the request was under way while the lease ended', async () => {
+    const store = new SlowReleases(2_000);
+    const app = await LockApp.start({ store });
+    apps.push(app);
+    const lock = await app.locks.acquire('key', { leaseTime: 1_500 });
+    const outcome = lock.release();
+    await elapse(3_000);
+    expect(await outcome).toBe('expired');
+    expect(app.events('lost')).toEqual([]);
+    expect(lock.signal.aborted).toBe(false);
   });
 });
