@@ -8,7 +8,7 @@ import { Endings } from '../support/endings.js';
 import { EtcdServer } from '../support/etcd-server.js';
 import { LockApp } from '../support/lock-app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { next, rejectionOf, until } from '../support/until.js';
+import { elapse, next, rejectionOf, until } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 
 const watchdogTimeout = 2_000;
@@ -82,6 +82,23 @@ whereThereIsEtcd('etcd without disk space', () => {
       await port.cancel('second', second, true);
       const left = { do: 'range', key: 'distributed-lock/l/', end: 'distributed-lock/l0' } as const;
       expect((await client.call(methods.range, left)).reply.entries).toEqual([]);
+    });
+
+    it('F54: after contention, nothing is written to the log of etcd', async () => {
+      await start();
+      const raftIndex: Method<undefined, number> = { ...methods.status, decode: raftIndexIn };
+      const end = performance.now() + 1_000;
+      const contend = async ({ locks }: LockApp): Promise<void> => {
+        while (performance.now() < end) await locks.withLock('key', () => undefined);
+      };
+      const apps = [await app(), await app()];
+      await Promise.all([...apps, ...apps, ...apps].map(contend));
+      // Queue positions that callers no longer needed are withdrawn in the background.
+      await elapse(500);
+      const before = await client.call(raftIndex, undefined);
+      // When the leases would end that were granted during the load.
+      await elapse(2 * watchdogTimeout);
+      expect(await client.call(raftIndex, undefined)).toBe(before);
     });
 
     it('B22: a renewal writes nothing to the log of etcd', async () => {
