@@ -88,7 +88,8 @@ export class LockAdmin {
 
   /**
    * Breaks only one hold: the one with this `owner`, this `token`, or both, such as a holder that {@link inspect}
-   * returned. Later holds, other readers and other permits of a semaphore stay. The store compares and breaks in one step.
+   * returned. Later holds, readers of other processes and other permits of a semaphore stay. The store compares and
+   * breaks in one step.
    *
    * The holder's work continues, as with {@link forceRelease}.
    *
