@@ -1,11 +1,12 @@
 /**
  * `npm run api`: writes the public declarations of every entry to `docs/internals/api/`, without comments. With `--check`, compares
- * them, for CI. Needs a build.
+ * them, for CI. Builds the package first if that is older than its sources.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import ts from 'typescript';
+import { ensureBuild } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'docs/internals/api');
@@ -112,12 +113,8 @@ function withoutPrivates(node) {
 }
 
 function main(args) {
-  const files = entries();
-  if (!files.every(([, file]) => existsSync(file))) {
-    console.error('The build is missing: run "npm run build" first.');
-    return 1;
-  }
-  const reports = new Map([...reportsOf(files)].map(([name, text]) => [`${name}.txt`, text]));
+  ensureBuild();
+  const reports = new Map([...reportsOf(entries())].map(([name, text]) => [`${name}.txt`, text]));
   const known = existsSync(folder) ? readdirSync(folder) : [];
   const at = (file) => join(folder, file);
   const changed = [...new Set([...known, ...reports.keys()])].filter(
