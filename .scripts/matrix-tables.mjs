@@ -45,6 +45,9 @@ const PAGES = {
  * @typedef {Record<string, Run | { notRun: string }>} Results by the name of the cell, such as `redis/7.4`
  */
 
+/** Orders `5.4.1` before `5.11.1`. */
+const byNumbers = (one, other) => one.localeCompare(other, 'en', { numeric: true });
+
 /** @returns {Results} */
 export const readResults = () => JSON.parse(readFileSync(RESULTS, 'utf8'));
 
@@ -55,9 +58,7 @@ export function saveResults(added) {
     if ('notRun' in result && 'version' in (results[name] ?? {})) continue;
     results[name] = result;
   }
-  const sorted = Object.entries(results).sort(([one], [other]) =>
-    one.localeCompare(other, 'en', { numeric: true }),
-  );
+  const sorted = Object.entries(results).sort(([one], [other]) => byNumbers(one, other));
   writeFileSync(RESULTS, `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`);
 }
 
@@ -71,7 +72,8 @@ function span(values) {
 function lineOf(results, kind) {
   const runs = Object.entries(results)
     .filter(([name, result]) => name.startsWith(`${kind}/`) && 'version' in result && result.failed === 0)
-    .map(([, result]) => result);
+    .map(([, result]) => result)
+    .sort((one, other) => byNumbers(one.version, other.version));
   const { title, supported } = TECHNOLOGIES[kind];
   return {
     '': title,

@@ -8,7 +8,7 @@
  *   npm run matrix -- --tables                 only writes the tables
  *
  * Servers come from the packages that `setup-servers.mjs` and other set-up scripts know. One that can't be had on this machine
- * is reported as not run. The exit code is 1 if a test failed.
+ * is reported as not run. The exit code is 1 if a test failed or a platform was not run.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -286,7 +286,7 @@ function main(args) {
       : [name, `not run: ${notRun}`, '', ''],
   );
   console.log(`\n${table(['platform', 'version', 'passed', 'failed'], lines)}`);
-  if (Object.values(results).some(({ failed = 0 }) => failed > 0)) process.exitCode = 1;
+  if (Object.values(results).some(({ failed }) => failed !== 0)) process.exitCode = 1;
 }
 
 try {

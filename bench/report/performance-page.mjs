@@ -78,7 +78,7 @@ function overBest(candidates) {
 function shortOf(rows, words) {
   const [empty, work] = ['empty', '2 ms'].map((load) => candidatesIn(rows, { row: 'M4', load }));
   if (empty === undefined || work === undefined) return words.nothingYet;
-  return words.short(overBest(empty).toFixed(0), overBest(work).toFixed(1));
+  return words.short(overBest(empty).toFixed(0), overBest(work).toFixed(2));
 }
 
 function ratiosOf(rows, words) {

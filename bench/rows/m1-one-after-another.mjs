@@ -65,7 +65,7 @@ export async function run(context) {
   const near = await measureFreeLocks(context, id, {
     candidates: choose(context.candidates, { floor: true, ours }),
     plan: PLAN,
-    goals: { withLock: 1.3, awaited: 0.85 },
+    goals: { withLock: 1.8, awaited: 0.95, processor: { withLock: 0.85, awaited: 1.2 } },
   });
   const costs = await holdCosts(context, choose(context.candidates, { floor: true, ours }));
   const proxy = await startDelayProxy(context.url);
@@ -76,7 +76,7 @@ export async function run(context) {
       plan: FAR,
       whenWarm: () => proxy.delay(DELAY_MS),
       where: `${DELAY_MS} ms away: `,
-      goals: { withLock: 1.8, awaited: 0.85 },
+      goals: { withLock: 1.9, awaited: 0.95 },
     });
     const ping = await pingTime(proxy.url);
     return {

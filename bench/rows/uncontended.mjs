@@ -1,4 +1,4 @@
-import { above, atLeast, information } from '../report/checks.mjs';
+import { above, atLeast, atMost, information } from '../report/checks.mjs';
 import { loadTable } from '../report/load-table.mjs';
 import { short, times } from '../report/numbers.mjs';
 import { bestPeer, measureLoad, only, ours, perSecondRatio, withFleets } from './measure-load.mjs';
@@ -8,7 +8,8 @@ import { bestPeer, measureLoad, only, ours, perSecondRatio, withFleets } from '.
  *
  * @param {object} context
  * @param {string} row
- * @param {object} load `where`: prefix of each check; `whenWarm`: called after the warm-up
+ * @param {object} load `where`: prefix of each check; `whenWarm`: called after the warm-up; `goals`: holds per second ÷ the floor's,
+ *   and `processor`, the client's time per hold ÷ the floor's
  */
 export async function measureFreeLocks(context, row, { candidates, url, plan, whenWarm, where = '', goals }) {
   const fleets = { row, candidates, processes: 1, ...(url === undefined ? {} : { url }) };
@@ -25,21 +26,28 @@ export async function measureFreeLocks(context, row, { candidates, url, plan, wh
     }),
   ];
   const awaited = measured.find(({ candidate }) => candidate.variant === 'awaited');
+  const checks = (variant, line) => [
+    ...against(`${where}${NAMES[variant]}`, line, goals[variant]),
+    // On a slow network, most processor time is spent on going to sleep and waking up.
+    ...(where === '' ? processorChecks(NAMES[variant], line, floor, goals.processor?.[variant]) : []),
+  ];
   return {
     measured,
     table: loadTable(measured, { contended: false }),
-    checks: [
-      ...against(`${where}\`withLock\``, ours(measured), goals.withLock),
-      // On a slow network, most processor time is spent on going to sleep and waking up.
-      ...(where === '' ? [processorCheck(ours(measured), floor)] : []),
-      ...(awaited ? against(`${where}awaited \`release()\``, awaited, goals.awaited) : []),
-    ],
+    checks: [...checks('withLock', ours(measured)), ...(awaited ? checks('awaited', awaited) : [])],
   };
 }
 
-function processorCheck({ micros: mine }, { micros: least }) {
-  return information(
-    '`withLock`: µs of processor per hold above the floor, client and server',
-    `${short(mine.client - least.client)}, ${short(mine.server - least.server)}`,
-  );
+const NAMES = { withLock: '`withLock`', awaited: 'awaited `release()`' };
+
+function processorChecks(name, { micros: mine }, { micros: least }, goal) {
+  const [what, ratio] = [`${name}: processor time of the client ÷ floor`, mine.client / least.client];
+  const measured = times(ratio);
+  return [
+    goal === undefined ? information(what, measured, ratio) : atMost(what, ratio, goal, { measured }),
+    information(
+      `${name}: µs of processor per hold above the floor, client and server`,
+      `${short(mine.client - least.client)}, ${short(mine.server - least.server)}`,
+    ),
+  ];
 }

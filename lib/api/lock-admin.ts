@@ -20,7 +20,8 @@ import type { LockBoard, NamedHold } from '../stores/port/lock-store.js';
  *
  * `inspect`, `list`, `forceRelease` and `breakHold` use the store. They throw a {@link LockOptionsError} for an invalid
  * key or option before anything is sent, a `LockUnavailableError` when the store is unreachable, and a `LockClosedError`
- * once the application has shut down everything that uses locks. The other methods return what this process knows.
+ * once the application has shut down everything that uses locks. The other methods return what this process knows, and
+ * never throw; only `probe` sends a request.
  */
 export class LockAdmin {
   constructor(private readonly engine: LockEngine) {}
@@ -65,8 +66,9 @@ export class LockAdmin {
   }
 
   /**
-   * Sends a request to the store and returns the {@link status} after it. Never throws; takes as long as a request may
-   * take.
+   * Sends a request to the store and returns the {@link status} after it. Writes nothing, unless calls have failed
+   * because of the store and no lock has been granted since: then it also acquires and releases a lock of its own. Never
+   * throws; takes as long as these requests may take.
    */
   async probe(): Promise<LockStatus> {
     await this.engine.overview.probe();
@@ -86,7 +88,8 @@ export class LockAdmin {
 
   /**
    * Breaks only one hold: the one with this `owner`, this `token`, or both, such as a holder that {@link inspect}
-   * returned. Later holds, other readers and other permits of a semaphore stay. The store compares and breaks in one step.
+   * returned. Later holds, readers of other processes and other permits of a semaphore stay. The store compares and
+   * breaks in one step.
    *
    * The holder's work continues, as with {@link forceRelease}.
    *

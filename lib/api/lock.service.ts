@@ -31,8 +31,10 @@ export type LockedWork<T> = (lock: LockHandle) => Promise<T> | T;
  *
  * Every method throws a {@link LockOptionsError} for an invalid key or option before anything is sent. Methods that use
  * the store (`withLock`, `acquire`, `tryAcquire`, `isLocked`) also throw a `LockUnavailableError` when it is
- * unreachable, and a `LockClosedError` once the application has shut down everything that uses locks. The other methods
- * return what this process knows.
+ * unreachable or rejects the request, and a `LockClosedError` once the application has shut down everything that uses
+ * locks. Calls that acquire a lock also throw a `LockConflictError` if others use another `limit` or `mode`, a
+ * `LockUpgradeError` where they would wait for their own hold, a `LockUnsupportedError` for an option that the store does
+ * not support, and the reason of their `signal` if that ends the wait. The other methods return what this process knows.
  */
 export class LockService {
   constructor(
@@ -51,11 +53,12 @@ export class LockService {
    * Acquiring the same key again inside `fn` re-enters the lock. Several keys are acquired all or none, and `fn` holds
    * them as one lock.
    *
-   * It returns when the release has been sent and does not wait for the reply, unless `onLost` is `'throw'`. Later
-   * calls of this service already see the lock as released.
+   * It returns when the release has been sent and does not wait for the reply, unless `onLost` is `'throw'`. (It also
+   * waits on etcd, and on ZooKeeper while other requests are in flight.) Later calls of this service already see the lock
+   * as released.
    *
    * @throws LockTimeoutError if the lock was still held when `waitTime` ended; LockQueueFullError if `maxWaiting`
-   * callers are waiting already; whatever `fn` throws
+   * callers are waiting already; LockLostError with `onLost: 'throw'`; whatever `fn` throws
    */
   async withLock<T>(key: LockKey, fn: LockedWork<T>): Promise<T>;
   async withLock<T>(key: LockKey, options: LockOptions, fn: LockedWork<T>): Promise<T>;
@@ -122,7 +125,11 @@ export class LockService {
     }
   }
 
-  /** Like `acquire`, but `waitTime` defaults to 0, a single attempt, and the result is null if the lock is held. */
+  /**
+   * Like `acquire`, but `waitTime` defaults to 0, a single attempt, and the result is null if the lock is held.
+   *
+   * @throws LockQueueFullError with a `waitTime`, if `maxWaiting` callers are waiting already
+   */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;

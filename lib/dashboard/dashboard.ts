@@ -1,6 +1,7 @@
 import type { LockAdmin } from '../api/lock-admin.js';
+import type { LockBreakOutcome } from '../model/inspect.options.js';
 import { ProcessReport } from './process-report.js';
-import type { Overview, ProcessSnapshot, SeriesPoint } from './wire.js';
+import type { Overview, ProcessSnapshot, SeriesPoint, ShownList, ShownLock } from './wire.js';
 
 /** How long all visitors receive the same overview, ms. */
 const FRESH = 2_000;
@@ -8,9 +9,15 @@ const FRESH = 2_000;
 const MOST_POINTS = 150;
 /** The lifetime of a snapshot, ms: a greater age is due to different clocks. */
 const OLDEST = 15_000;
+/** How many locks are inspected, and how many broken, at once for all visitors. */
+const MOST_CALLS = 8;
 
 /** The locks of all processes, as shown on the lock dashboard. */
 export class Dashboard {
+  // Not in the controller, which Nest creates anew for each request if a guard has the scope of a request.
+  readonly lists = new SharedCalls<ShownList>(1);
+  readonly inspections = new SharedCalls<ShownLock | null>(MOST_CALLS);
+  readonly breaks = new SharedCalls<LockBreakOutcome>(MOST_CALLS);
   private reports: readonly ProcessReport[] = [];
   private series: SeriesPoint[] = [];
   private latest: Promise<Overview> | undefined;
@@ -90,4 +97,25 @@ export class Dashboard {
 
 function byHost(one: ProcessSnapshot, other: ProcessSnapshot): number {
   return one.host.localeCompare(other.host) || one.pid - other.pid || one.client.localeCompare(other.client);
+}
+
+/**
+ * Limits the store calls of visitors, which use the same connection as the renewals of this process. Concurrent
+ * identical calls of visitors are one call.
+ */
+class SharedCalls<T> {
+  private readonly running = new Map<string, Promise<T>>();
+
+  constructor(private readonly most: number) {}
+
+  /** Undefined if too many other calls are running. */
+  call(what: readonly unknown[], start: () => Promise<T>): Promise<T> | undefined {
+    const id = JSON.stringify(what);
+    const same = this.running.get(id);
+    if (same !== undefined) return same;
+    if (this.running.size >= this.most) return undefined;
+    const answer = start().finally(() => this.running.delete(id));
+    this.running.set(id, answer);
+    return answer;
+  }
 }

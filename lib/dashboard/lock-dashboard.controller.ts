@@ -27,7 +27,6 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { LockAdmin } from '../api/lock-admin.js';
-import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockListOptions } from '../model/lock-info.js';
 import { checkKey } from '../model/lock-key.js';
 import { LockOptionsError, LockUnavailableError, LockUnsupportedError } from '../model/lock.errors.js';
@@ -42,8 +41,6 @@ export const DASHBOARD_OPTIONS = Symbol('options of LockDashboardModule');
 
 /** How many entries of the store a listing scans per request. */
 const LIST_COUNT = 1_000;
-/** How many locks are inspected, and how many broken, at once for all visitors. */
-const MOST_CALLS = 8;
 /** s */
 const RETRY_AFTER = '1';
 const FOREVER = 'private, max-age=31536000, immutable';
@@ -58,10 +55,6 @@ type RequestHeaders = Readonly<Record<string, string | readonly string[] | undef
 
 /** Serves everything at one path, by the query. */
 class LockDashboardController {
-  private readonly lists = new SharedCalls<ShownList>(1);
-  private readonly inspections = new SharedCalls<ShownLock | null>(MOST_CALLS);
-  private readonly breaks = new SharedCalls<LockBreakOutcome>(MOST_CALLS);
-
   constructor(
     @Inject(Dashboard) private readonly dashboard: Dashboard,
     @Inject(DASHBOARD_OPTIONS) private readonly options: ResolvedDashboardOptions,
@@ -102,7 +95,7 @@ class LockDashboardController {
     const report = this.reportOf(wanted.instance);
     const outcome = await this.orTooMany(
       response,
-      this.breaks.call([wanted, by], () => report.breakHold(wanted, by)),
+      this.dashboard.breaks.call([wanted, by], () => report.breakHold(wanted, by)),
     );
     if (outcome === 'free') throw new ConflictException('The lock is free already.');
     if (outcome === 'held-by-others') {
@@ -139,7 +132,7 @@ class LockDashboardController {
     const instance = instanceOf(query);
     const { admin } = this.reportOf(instance);
     const key = keyOf(query['key']);
-    return this.inspections.call([instance, key], async () => {
+    return this.dashboard.inspections.call([instance, key], async () => {
       const lock = await admin.inspect(key);
       return lock === null ? null : shownLock(lock, instance);
     });
@@ -151,7 +144,7 @@ class LockDashboardController {
     // `list` rejects values other than strings, such as arrays.
     const { match, cursor } = query as { readonly match?: string; readonly cursor?: string };
     const options = { match: match === '' ? undefined : match, cursor, count: LIST_COUNT };
-    return this.lists.call([instance, match, cursor], () => shownList(admin, instance, options));
+    return this.dashboard.lists.call([instance, match, cursor], () => shownList(admin, instance, options));
   }
 
   private reportOf(instance: string | null): ProcessReport {
@@ -197,27 +190,6 @@ export class FactoryGuards implements CanActivate {
       if (!(isObservable(passes) ? await lastValueFrom(passes) : await passes)) return false;
     }
     return true;
-  }
-}
-
-/**
- * Limits the store calls of visitors, which use the same connection as the renewals of this process. Concurrent
- * identical calls of visitors are one call.
- */
-class SharedCalls<T> {
-  private readonly running = new Map<string, Promise<T>>();
-
-  constructor(private readonly most: number) {}
-
-  /** Undefined if too many other calls are running. */
-  call(what: readonly unknown[], start: () => Promise<T>): Promise<T> | undefined {
-    const id = JSON.stringify(what);
-    const same = this.running.get(id);
-    if (same !== undefined) return same;
-    if (this.running.size >= this.most) return undefined;
-    const answer = start().finally(() => this.running.delete(id));
-    this.running.set(id, answer);
-    return answer;
   }
 }
 

@@ -179,9 +179,9 @@ export class Leases {
   /** The store has granted the lock again, which it would not have done if it still had this lease. */
   superseded(lease: Lease): void {
     if (lease.state !== 'held') return;
-    this.loseByStore(lease, 'expired', 'the store no longer has it');
-    // A fallback store keeps the owner until it is released.
-    if (lease.local) void this.sendRelease(lease);
+    this.lose(lease, 'expired', 'the store no longer has it');
+    // A fallback store keeps the owner until it is released, and so do members of a quorum that have not lost it.
+    void this.sendRelease(lease);
   }
 
   /** The store replied to a renewal; the new deadline counts from before that was sent (B22). */

@@ -29,8 +29,8 @@ export interface LockHandle {
    */
   readonly local: boolean;
   /**
-   * When the lock, or the last of several, was granted, ms since the epoch on the store's clock. For display, not for
-   * decisions.
+   * When the lock, or the last of several, was granted, ms since the epoch on the store's clock (on etcd, on this
+   * process's). For display, not for decisions.
    */
   readonly acquiredAt: number;
   /** Aborted when the hold is lost, with a {@link LockLostError} as reason; not on release. */
@@ -54,12 +54,16 @@ export interface LockHandle {
   /**
    * Extends the lease to at least `ms` milliseconds from now (1 … 2 147 483 647). Never shortens it.
    *
-   * @throws LockLostError, LockNotHeldError, or LockUnavailableError if the store did not reply; the lease is then
-   * unchanged
+   * @throws LockLostError if the hold was lost; LockNotHeldError if it was released; LockUnavailableError if the store
+   * did not reply or rejected the request, and the lease is unchanged; LockOptionsError for an invalid `ms`
    */
   extend(ms: number): Promise<void>;
 
-  /** Runs `fn` in the scope of this hold, where acquiring the same key again re-enters the lock. Does not release it. */
+  /**
+   * Runs `fn` in the scope of this hold, where acquiring the same key again re-enters the lock. Does not release it.
+   *
+   * @throws LockLostError or LockNotHeldError, as `assertHeld`, and `fn` is not called; whatever `fn` throws
+   */
   run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T>;
 
   /**

@@ -11,7 +11,7 @@ export interface LockHolder {
   readonly owner: string;
   /** Fencing token of the hold; undefined if the lock was acquired by other software. */
   readonly token: number | undefined;
-  /** When the hold began, ms since the epoch on the store's clock; undefined like `token`. */
+  /** When the hold began, ms since the epoch on the store's clock (on etcd, on the holder's); undefined like `token`. */
   readonly acquiredAt: number | undefined;
   /** ms until the lease ends unless it is renewed; `Infinity` if it never ends. */
   readonly remaining: number;
@@ -19,7 +19,8 @@ export interface LockHolder {
   readonly expiresAt: number;
   /**
    * Whether `remaining` and `expiresAt` are only upper bounds, as for holds of other processes in etcd and ZooKeeper,
-   * which store no end of a lease: it may end earlier. A bound does not show when the lease was last renewed.
+   * which store no end of a lease: it may end earlier. A bound does not show when the lease was last renewed. The
+   * servers may keep the lock of a process that died for up to 1.5 times as long.
    */
   readonly remainingIsBound: boolean;
   /** How many permits of a semaphore the hold has; 1 for other locks. */
@@ -80,7 +81,8 @@ export interface LockListOptions {
    */
   readonly match?: string | undefined;
   /**
-   * The cursor of the previous page; without it the list starts over. A cursor that this store did not return is rejected.
+   * The cursor of the previous page; without it the list starts over. A cursor that the store can't have returned is
+   * rejected.
    */
   readonly cursor?: string | undefined;
   /**

@@ -62,15 +62,15 @@ interface CommonLockOptions {
    * Keeps the lock at least this long after the grant, even if the work ends sooner: 0 … 2 147 483 647, at most
    * `leaseTime`. For jobs that several processes schedule: their clocks differ, and a process that starts a little
    * later must not find the lock free because the job was quick. Neither the caller nor its process waits; the store
-   * keeps the lock. A loss of the lock, `forceRelease` and a crash during the work end it sooner. ZooKeeper rejects a
-   * time that is too long for its sessions with a `LockOptionsError`.
+   * keeps the lock. A loss of the lock, `forceRelease` and a crash during the work end it sooner. With ZooKeeper, a call
+   * whose time is too long for the session fails with a `LockUnsupportedError`.
    *
    * @default 0
    */
   readonly holdAtLeast?: number | undefined;
   /**
    * The purpose of the lock, shown by `inspect`: 1 … 200 characters. After a hand-over inside a process (see `fair`),
-   * other processes see the label of the previous hold.
+   * other processes see the label of the hold to which the store granted the lock.
    *
    * @default none
    */
@@ -109,7 +109,7 @@ type Sharing =
   | {
       /**
        * Makes the lock a semaphore with this many permits: 1 … 1 000 000; 1 is an exclusive lock. All callers of a key
-       * must use the same limit; a call with another one fails with a `LockOptionsError`.
+       * must use the same limit; a call with another one fails with a `LockConflictError`.
        *
        * @default 1
        */
@@ -136,7 +136,8 @@ type Waiting =
       /**
        * Strict first come, first served across all processes: the lock never passes from one caller of this process to
        * the next while earlier callers of other processes wait. Without it, the process that holds the lock may serve
-       * up to 64 more of its own callers, for at most 50 ms, which is many times faster. Set it in all calls of a key.
+       * up to 64 more of its own callers, for at most 50 ms, which is many times faster if the work is short. Set it in
+       * all calls of a key.
        *
        * @default false
        */

@@ -40,7 +40,7 @@ export function InjectLockAdmin(name?: string): PropertyDecorator & ParameterDec
  * same name share the key.
  *
  * @throws LockOptionsError when the class is defined, for invalid options; when the method is called, for an invalid
- * key or an invalid value returned by a function in the options
+ * key or an invalid value returned by a function in the options. A call also throws what `LockService.withLock` throws
  */
 export function Locked<
   Args extends readonly unknown[] = [],

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import ts from 'typescript';
+import { describe, expect, it } from '@jest/globals';
+import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
 import { samplesOf } from '../package/samples.js';
 import { lockStoreContract } from './lock-store.contract.js';
@@ -41,3 +43,21 @@ const documented: StoreFactory = async () => {
 };
 
 lockStoreContract('the store of the documentation', documented);
+
+describe('the store of the documentation', () => {
+  it('has every member of the store that it wraps', async () => {
+    const inner: Required<LockStore> = {
+      name: 'memory',
+      place: 'prefix "lock:"',
+      clock: { now: () => 0 } as unknown as NonNullable<LockStore['clock']>,
+      open: (client) => new MemoryLockStore().open(client),
+    };
+    const CountingStore = await documentedStore();
+    const members = new CountingStore(inner) as unknown as Record<string, unknown>;
+    for (const [name, value] of Object.entries(inner)) {
+      if (typeof value === 'function') expect(typeof members[name]).toBe('function');
+      else if (name === 'name') expect(members[name]).toContain(value);
+      else expect(members[name]).toBe(value);
+    }
+  });
+});

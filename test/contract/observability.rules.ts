@@ -200,6 +200,19 @@ export function observabilityRules(context: ContractContext): void {
       }
     });
 
+    it('F56: no cursor makes the store count as unreachable', async () => {
+      const app = await context.app();
+      const events = eventsOf(app);
+      await app.admin.probe();
+      const cursors = ['17', 'key', '0@127.0.0.1:1', '7@nowhere:7000', '1.1@', '2.2@', '4.4@', '2.1@7'];
+      for (const cursor of cursors) {
+        await app.admin.list({ cursor }).catch(() => undefined);
+        expect([cursor, app.admin.status().store]).toMatchObject([cursor, { reachable: true }]);
+      }
+      expect(app.admin.status().store.failingSince).toBeUndefined();
+      expect(events).toEqual([]);
+    });
+
     it('probe() sends a request to the store', async () => {
       const app = await context.app();
       expect(await app.admin.probe()).toMatchObject({ store: { reachable: true }, holds: 0 });

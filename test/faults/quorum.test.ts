@@ -204,6 +204,35 @@ describe('a quorum of five servers', () => {
     expect((await a.locks.acquire(key(), patient)).local).toBe(false);
   });
 
+  it('F52: a hold that a majority has lost is released at the servers that still have it', async () => {
+    const a = await app({ watchdogTimeout: 60_000 });
+    const lost = await a.locks.acquire(key());
+    const waiting = a.locks.acquire(lost.key, patient);
+    await until('it waits', () => a.admin.waiting().length === 1);
+    await Promise.all(
+      servers.slice(0, 3).map(async (server) => {
+        const client = server.client();
+        await client.flushall();
+        client.disconnect();
+      }),
+    );
+    const handle = await waiting;
+    expect([lost.isHeld, handle.token > lost.token]).toEqual([false, true]);
+    await handle.release();
+    await nothingLeft(servers);
+  });
+
+  it('F56: with one server down, no cursor makes the quorum count as unreachable', async () => {
+    const a = await app();
+    await servers[4]?.kill();
+    const handle = await a.locks.acquire(key(), patient);
+    expect((await a.admin.list({ cursor: '4.1@' })).locks).toEqual([]);
+    const error = await rejectionOf(a.admin.list({ cursor: '4.2@' }));
+    expect([error, a.admin.status().store.reachable]).toEqual([expect.any(LockUnavailableError), true]);
+    expect([a.admin.status().store.failingSince, a.events('unavailable')]).toEqual([undefined, []]);
+    await handle.release();
+  });
+
   it('P42: a server that restarts empty during a hold does not let another caller acquire the lock', async () => {
     const [a, b] = [await app({ watchdogTimeout: 1_500 }), await app({ watchdogTimeout: 1_500 })];
     const name = key();

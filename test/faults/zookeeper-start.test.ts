@@ -184,6 +184,14 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       expect(await hold.release()).toBe('released');
     });
 
+    it('does not warn when tickTime is exactly a fifth of watchdogTimeout', async () => {
+      const { address } = await server({ tickTime: '400' });
+      const store = zookeeperStore({ hosts: address });
+      const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50, watchdogTimeout: 2_000 }));
+      expect(one.log.matching(/session timeout/)).toHaveLength(1);
+      expect(one.log.matching(/stays held/)).toEqual([]);
+    });
+
     it.each([
       [
         { tickTime: '1000' },
@@ -210,7 +218,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
             watchdogTimeout: 2_000,
           }),
         );
-        expect(fitting.log.matching(/stays taken/)).toEqual([]);
+        expect(fitting.log.matching(/stays held/)).toEqual([]);
       },
     );
   });

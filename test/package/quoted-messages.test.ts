@@ -5,8 +5,8 @@ import ts from 'typescript';
 
 const root = join(import.meta.dirname, '../..');
 const HOLE = '…';
-/** Messages of the compiler and of Nest. */
-const FOREIGN = /^(?:Type|Property) '|^Nest can't resolve/;
+/** Messages of the compiler, of Nest and of pg. */
+const FOREIGN = /^(?:Type|Property) '|^Nest can't resolve|^The server does not support SSL/;
 
 /** Replaces figures with their units, and replies of servers: a page or the code may have a placeholder for them. */
 function withHoles(text: string): string {
@@ -85,11 +85,26 @@ function isWritten(text: string, segments: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** Messages that a page quotes, in bold code. */
+/** Messages that a page quotes: bold code, and other code that begins as a sentence of several words. */
 function quotesOf(page: string): string[] {
+  const text = readFileSync(join(root, page), 'utf8').replaceAll(/```[^]*?```/g, '');
+  return [...text.matchAll(/(\*\*)?(`+)([^]*?)\2(?:\*\*)?/g)]
+    .map(([, bold, , quote = '']) => ({ bold, quote: quote.replaceAll(/\s+/g, ' ') }))
+    .filter(({ bold, quote }) => bold !== undefined || /^(?:[A-Z][a-z]+|etcd) (?:\S+ ){4}/.test(quote))
+    .map(({ quote }) => quote);
+}
+
+/** The findings that a page quotes from the output of `doctor`. */
+function findingsOf(page: string): string[] {
   const text = readFileSync(join(root, page), 'utf8');
-  return [...text.matchAll(/\*\*(`+)([^]*?)\1\*\*/g)].map(([, , quote = '']) =>
-    quote.replaceAll(/\s+/g, ' '),
+  return [...text.matchAll(/^ {2}(?:ok|warning|problem) +[\w/]+ +(.+)$/gm)].map(([, finding = '']) =>
+    finding
+      .replaceAll(/\d+\.\d+ m?s/g, HOLE)
+      .replaceAll(/(?<=Redis )\d[\d.]+/g, HOLE)
+      .replaceAll(/redis\.internal:\d+/g, HOLE)
+      .replaceAll(/\bconnect ECONNREFUSED …/g, HOLE)
+      .replaceAll(/(?<=lock ")[^"]+(?=" failed)/g, HOLE)
+      .replaceAll(/(?<=policy )[a-z-]+(?=:)/g, HOLE),
   );
 }
 
@@ -109,6 +124,13 @@ describe('messages that troubleshooting quotes', () => {
       .flatMap((name) => quotesOf(join(folder, name)))
       .filter((quote) => !FOREIGN.test(quote));
     expect(quotes.length).toBeGreaterThan(90);
+    expect(quotes.flatMap((quote) => unknown(quote).map((text) => ({ quote, text })))).toEqual([]);
+  });
+
+  it('exist in the code where a page shows the output of doctor, or the warnings of the start-up check', () => {
+    const pages = ['docs/operations/runbook.md', 'docs/reference/command-line.md'];
+    const quotes = [...pages.flatMap(findingsOf), ...quotesOf('docs/stores/redis.md')];
+    expect(quotes.length).toBeGreaterThan(50);
     expect(quotes.flatMap((quote) => unknown(quote).map((text) => ({ quote, text })))).toEqual([]);
   });
 

@@ -112,7 +112,7 @@ describe('the performance page', () => {
       ),
     ]);
     expect(short).toContain('2 times the holds per second of the nearest other library');
-    expect(short).toContain('1.5 times with 2 ms of work');
+    expect(short).toContain('1.50 times with 2 ms of work');
     expect(turns).toContain('| `ours` | 30 | 9–10 | 5 |\n| `one` | 20 | 0–50 | 5 |');
   });
 
@@ -226,13 +226,13 @@ describe('the pages of this repository', () => {
       return best('ours') / best('peer');
     });
     const [empty = NaN, working = NaN] = ratios;
-    const said = [`${empty.toFixed(0)} times`, `${working.toFixed(1)} times with 2 ms of work`];
+    const said = [`${empty.toFixed(0)} times`, `${working.toFixed(2)} times with 2 ms of work`];
     for (const text of [textOf('docs/introduction/performance.md'), textOf('README.md')]) {
       for (const words of said) expect(text).toContain(words);
     }
     for (const text of [textOf('docs/zh/introduction/performance.md'), textOf('README.zh-CN.md')]) {
       expect(text).toContain(`${empty.toFixed(0)} 倍`);
-      expect(text).toContain(`${working.toFixed(1)} 倍`);
+      expect(text).toContain(`${working.toFixed(2)} 倍`);
     }
   });
 

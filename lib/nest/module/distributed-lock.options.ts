@@ -64,7 +64,7 @@ interface CommonOptions {
   /**
    * The lease of a lock without `leaseTime`: 300 … 2 147 483 647 ms. The watchdog renews it every third of this time.
    * After a crash the lock stays held for at most this long, on etcd and ZooKeeper for 1.5 times as long, rounded up to
-   * whole seconds. A holder that can't reach the store loses the lock after this long.
+   * whole seconds (on etcd for 2.5 s if that is longer). A holder that can't reach the store loses the lock after this long.
    *
    * @default 30_000
    */

@@ -12,7 +12,7 @@ import {
   type StoredHold,
   type StoredLock,
 } from '../port/lock-store.js';
-import { asked, checkCursor, storeFailure } from '../port/store-failure.js';
+import { asked, checkCursor, messageOf, storeFailure } from '../port/store-failure.js';
 import { decided, majorityOf, undecided, votesNeeded, type QuorumContext } from './majority.js';
 import { baseOf } from './votes.js';
 
@@ -258,7 +258,11 @@ export async function listByMembers(
     return { keys: listed.keys, cursor: listed.cursor === undefined ? next(failed) : goOn };
   } catch (error) {
     if (error instanceof InvalidCursorError) throw error;
-    if (failed + 1 >= majorityOf(sessions.length)) throw error;
+    // The cursor says that the others have failed, and it may be made up: the store need not be unreachable.
+    if (failed + 1 >= majorityOf(sessions.length)) {
+      const message = `too many servers of the quorum can't be listed: ${messageOf(error)}`;
+      throw new LockStoreError(message, { inDoubt: false, retryable: false, cause: error });
+    }
     return { keys: [], cursor: next(failed + 1) };
   }
 }

@@ -75,8 +75,13 @@ export class ClusterSession extends ForwardingSession {
     const addresses = [...this.servers.keys()].sort();
     const index = addresses.indexOf(ofServer ?? addresses[0] ?? '');
     const server = this.servers.get(addresses[index] ?? '');
-    // The server has left. Its keys are at other servers, which may have been listed before.
-    if (server === undefined) throw this.unreachable(new Error('the servers of the cluster have changed'));
+    if (addresses.length === 0) throw this.unreachable(undefined);
+    if (server === undefined) {
+      // The server has left, or the cursor was made up, which says nothing about the cluster. Its keys are at other
+      // servers, which may have been listed before.
+      const message = 'the Redis Cluster has no such server as the cursor names; list again without a cursor';
+      throw new LockStoreError(message, { inDoubt: false, retryable: false });
+    }
     const listed = await server.listKeys({ ...request, cursor: position === '0' ? undefined : position });
     // Keys of slots that have moved away are listed by their new server.
     const keys = listed.keys.filter((key) => this.map.addressOf(this.names.slotOf(key)) === addresses[index]);

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Injectable, Scope, type CanActivate } from '@nestjs/common';
+import type { LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { MemoryLockStore } from '../../../lib/index.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../../lib/stores/port/index.js';
 import { until } from '../../support/until.js';
@@ -48,13 +50,22 @@ class OneAfterTheOther implements LockStore {
   }
 }
 
+/** With such a guard, Nest creates the controller anew for each request. */
+@Injectable({ scope: Scope.REQUEST })
+class GuardOfRequest implements CanActivate {
+  canActivate(): boolean {
+    return true;
+  }
+}
+
 describe('F56: visitors of the page', () => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
 
-  const start = async (holds: number) => {
+  const start = async (holds: number, guards: readonly (typeof GuardOfRequest)[] = []) => {
     const store = new OneAfterTheOther();
-    const page = await pages.start({ locks: { store, shutdownTimeout: 0 } });
+    const dashboard: LockDashboardOptions = guards.length > 0 ? { guards } : { access: 'open' };
+    const page = await pages.start({ locks: { store, shutdownTimeout: 0 }, dashboard });
     await Promise.all(
       Array.from({ length: holds }, (_, index) => page.app.locks.acquire(`held:${String(index)}`)),
     );
@@ -62,32 +73,38 @@ describe('F56: visitors of the page', () => {
     return { store, page };
   };
 
-  it('delay renewals and attempts by only a few requests, even with a thousand lists and locks', async () => {
-    const { store, page } = await start(200);
-    const statuses = new Set<string>();
-    // As many requests at once as fit into the server's backlog.
-    const visitors = Promise.all(
-      Array.from({ length: 100 }, async (_, visitor) => {
-        for (let number = visitor; number < 1_000; number += 100) {
-          const what =
-            number % 2 === 0 ? `list&match=*${String(number)}*` : `lock&key=held:${String(number)}`;
-          const { status, headers } = await page.get(`?data=${what}`);
-          statuses.add([status, headers.get('retry-after')].join());
-        }
-      }),
-    );
-    await until('a list is under way', () => store.lists > 0);
-    const mine = await page.app.locks.acquire('mine');
-    await mine.extend(60_000);
-    await visitors;
-    await mine.extend(90_000);
-    // One list with its 16 inspections, 8 inspected locks, the snapshots of the page, and other locks.
-    expect(Math.max(...store.before.renewals, ...store.before.asks)).toBeLessThan(32);
-    expect(store.before.renewals.length).toBeGreaterThanOrEqual(2);
-    expect(store.before.asks).toHaveLength(1);
-    expect(statuses).toEqual(new Set(['200,', '429,1']));
-    expect(page.app.admin.status()).toMatchObject({ holds: 201, recentLosses: 0 });
-  });
+  it.each([
+    ['without guards', []],
+    ['with a guard for each request', [GuardOfRequest]],
+  ])(
+    'delay renewals and attempts by few requests, even with a thousand lists and locks, %s',
+    async (_, guards) => {
+      const { store, page } = await start(200, guards);
+      const statuses = new Set<string>();
+      // As many requests at once as fit into the server's backlog.
+      const visitors = Promise.all(
+        Array.from({ length: 100 }, async (_, visitor) => {
+          for (let number = visitor; number < 1_000; number += 100) {
+            const what =
+              number % 2 === 0 ? `list&match=*${String(number)}*` : `lock&key=held:${String(number)}`;
+            const { status, headers } = await page.get(`?data=${what}`);
+            statuses.add([status, headers.get('retry-after')].join());
+          }
+        }),
+      );
+      await until('a list is under way', () => store.lists > 0);
+      const mine = await page.app.locks.acquire('mine');
+      await mine.extend(60_000);
+      await visitors;
+      await mine.extend(90_000);
+      // One list with its 16 inspections, 8 inspected locks, the snapshots of the page, and other locks.
+      expect(Math.max(...store.before.renewals, ...store.before.asks)).toBeLessThan(32);
+      expect(store.before.renewals.length).toBeGreaterThanOrEqual(2);
+      expect(store.before.asks).toHaveLength(1);
+      expect(statuses).toEqual(new Set(['200,', '429,1']));
+      expect(page.app.admin.status()).toMatchObject({ holds: 201, recentLosses: 0 });
+    },
+  );
 
   it('share the response to the same request', async () => {
     const { store, page } = await start(50);

@@ -14,6 +14,9 @@ import {
 import { ZooKeeperError } from './zookeeper-failure.js';
 import { connectTo, type ZooKeeperHost } from './zookeeper-socket.js';
 
+/** By how much the default timeout may be rounded up, ms. */
+const ROUNDING = 2;
+
 /** How long to wait for the version of a server, ms: it is only for the log. */
 const VERSION_TIMEOUT = 2_000;
 
@@ -72,7 +75,7 @@ function timeoutWarnings(
     ];
   }
   const due = Math.ceil((watchdogTimeout * 1.5) / 1_000) * 1_000;
-  if (goneAfter(times) <= due) return [];
+  if (goneAfter(times) <= due + ROUNDING) return [];
   // Whatever the tick, the default takes 1.1 times watchdogTimeout and two ticks.
   const remedy =
     timeout > needed && isSet
