@@ -388,6 +388,8 @@ class LockContainers {
       // A transaction that fails is replicated like any other; a read is not.
       const stats = await Promise.all(paths.map((path) => unless(CODE.noNode, this.request(exists(path)))));
       const empty = paths.filter((_, index) => stats[index]?.children === 0);
+      // Those that other clients have deleted: a transaction that relies on them would fail.
+      for (const [index, path] of paths.entries()) if (stats[index] === undefined) this.known.delete(path);
       while (empty.length > 0) {
         // Before the request, so that entries created from now on create the container again.
         for (const path of empty) this.known.delete(path);
