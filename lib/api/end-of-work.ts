@@ -22,8 +22,10 @@ export async function releaseAfterWork(handle: LockHandle): Promise<void> {
  * the lock and waits for the reply, since some losses are known only to the store.
  */
 export async function lossOf(handle: LockHandle, result: unknown): Promise<LockLostError | undefined> {
-  const outcome = await handle.release();
+  const releasing = handle.release();
+  // Without those that the reply shows, which may be several.
   const known = isHold(handle) ? handle.lostError : undefined;
+  const outcome = await releasing;
   if (known !== undefined) return lostWithResult(known, result, handle);
   if (outcome !== 'expired') return undefined;
   const keys = await expiredKeys(handle);

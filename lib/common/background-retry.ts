@@ -20,7 +20,7 @@ export interface RepeatedRequest<T> {
 
 /** A request whose caller waits only for the first attempts. */
 export interface RetriedRequest<T, R> extends RepeatedRequest<T> {
-  /** The caller's result: for a reply, or for none in time. */
+  /** The caller's result: for a reply, or for none in time; a reply that comes later has another result. */
   resultOf(reply: T | undefined): R;
 }
 
@@ -61,21 +61,22 @@ export class BackgroundRetry {
    */
   run<T, R>(request: RetriedRequest<T, R>): Deferred<R> {
     const result = new Deferred<R>();
-    const replied = (reply: T | undefined): void => {
-      result.resolve(request.resultOf(reply));
-    };
     this.first += 1;
     whenReplied(
       this.attempt(request, false),
       (reply) => {
         this.firstDone();
-        replied(reply);
+        result.resolve(request.resultOf(reply));
       },
       (error) => {
         // It may outlast the request it was for.
         const repeated = this.context.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
         this.firstDone();
-        void this.withinCallerWait(repeated).then(replied);
+        // With a reply that comes too late for the caller, too: it may show a loss.
+        const late = repeated.then((reply) => request.resultOf(reply));
+        void this.withinCallerWait(late).then((outcome) => {
+          result.resolve(outcome ?? request.resultOf(undefined));
+        });
       },
     );
     return result;

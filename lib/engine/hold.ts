@@ -208,6 +208,13 @@ export class Hold implements ScopeOwner, LeaseHolder {
     this.reentries?.lose(error);
   }
 
+  /** Only the reply to its release showed the loss. */
+  wasLost(error: LockLostError): void {
+    this.lost = error;
+    const { controller } = this;
+    if (controller !== undefined) this.engine.hub.context.run(() => controller.abort(error));
+  }
+
   /** The outer hold ended while the work of this one was still running. */
   outlivedOuter(): void {
     this.loseTo(

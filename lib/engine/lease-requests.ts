@@ -10,7 +10,7 @@ import {
   type ReleaseReply,
   type RenewReply,
 } from '../stores/port/lock-store.js';
-import type { Lease } from './lease.js';
+import type { Lease, LeaseHolder } from './lease.js';
 import type { LockEngine } from './lock-engine.js';
 import { renew } from './watchdog.js';
 
@@ -32,10 +32,11 @@ export class DelayedReleases {
   /**
    * Lets the lease end at this time instead of now.
    *
+   * @param hold the hold that has ended
    * @param wasSure whether the store surely has the lease
    */
-  keep(lease: Lease, end: MonotonicMs, wasSure: boolean): Deferred<ReleaseOutcome> {
-    const kept = new KeptLease(lease, end, wasSure, this.engine, (isThere) => {
+  keep(lease: Lease, hold: LeaseHolder, end: MonotonicMs, wasSure: boolean): Deferred<ReleaseOutcome> {
+    const kept = new KeptLease(lease, hold, end, wasSure, this.engine, (isThere) => {
       // Broken, or left to the store.
       if (!this.kept.has(lease.owner)) return;
       this.forget(lease.owner);
@@ -65,30 +66,73 @@ export class DelayedReleases {
   }
 }
 
+/** What the replies to a request that ends a lease show. */
+abstract class EndOfLease<Reply> implements RetriedRequest<Reply, ReleaseOutcome> {
+  private wasInDoubt = false;
+
+  /**
+   * @param hold the hold that ends by it
+   * @param wasSure whether the store surely had the lease when the hold ended
+   */
+  constructor(
+    protected readonly lease: Lease,
+    private readonly hold: LeaseHolder | undefined,
+    private readonly wasSure: boolean,
+    protected readonly engine: LockEngine,
+  ) {}
+
+  protected abstract send(inDoubt: boolean): PromiseLike<Reply>;
+  protected abstract isDone(reply: Reply): boolean;
+  abstract until(): MonotonicMs;
+
+  attempt(inDoubt: boolean): PromiseLike<Reply> {
+    this.wasInDoubt = inDoubt;
+    return this.send(inDoubt);
+  }
+
+  resultOf(reply: Reply | undefined): ReleaseOutcome {
+    if (reply === undefined) return 'unknown';
+    if (this.isDone(reply)) return 'released';
+    // Gone after a request in doubt, with time surely left: that request was carried out.
+    if (this.wasInDoubt) return this.wasSure ? 'released' : 'expired';
+    // A reply after the deadline may only show that the lease ended by itself, after the hold had ended.
+    const isInTime = this.engine.clock.monotonic() < this.lease.deadline;
+    if (this.hold !== undefined && isInTime) this.engine.leases.wasLost(this.hold);
+    return 'expired';
+  }
+}
+
 /** A delayed release, and the request that makes the store end the lease in time. */
-class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
+class KeptLease extends EndOfLease<RenewReply> implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
   private isUnderWay = false;
   private isDue = false;
-  private wasInDoubt = false;
 
   /** @param over called with whether the store may still have the lease */
   constructor(
-    private readonly lease: Lease,
-    private readonly end: MonotonicMs,
-    private readonly wasSure: boolean,
-    private readonly engine: LockEngine,
+    lease: Lease,
+    hold: LeaseHolder,
+    private readonly keptUntil: MonotonicMs,
+    wasSure: boolean,
+    engine: LockEngine,
     private readonly over: (isThere: boolean) => void,
-  ) {}
+  ) {
+    super(lease, hold, wasSure, engine);
+  }
 
-  async attempt(inDoubt: boolean): Promise<RenewReply> {
+  /** The release must not overtake the request, which would find no lease and report the hold as lost. */
+  fire(): void {
+    this.isDue = true;
+    if (!this.isUnderWay) this.over(true);
+  }
+
+  protected async send(): Promise<RenewReply> {
     const { key, owner } = this.lease;
-    this.wasInDoubt = inDoubt;
     this.isUnderWay = true;
     let isThere = true;
     try {
-      const left = Math.max(1, Math.ceil(this.end - this.engine.clock.monotonic()));
+      const left = Math.max(1, Math.ceil(this.keptUntil - this.engine.clock.monotonic()));
       const [outcome] = await renew(this.engine.session, [{ key, owner, lease: left, exactly: true }]);
       if (outcome instanceof LockStoreError) throw outcome;
       isThere = outcome === 'renewed';
@@ -100,36 +144,18 @@ class KeptLease implements Timer, RetriedRequest<RenewReply, ReleaseOutcome> {
   }
 
   until(): MonotonicMs {
-    return this.end;
+    return this.keptUntil;
   }
 
-  resultOf(reply: RenewReply | undefined): ReleaseOutcome {
-    if (reply === undefined) return 'unknown';
-    // Gone after a request in doubt, with time surely left: the store ended it as requested.
-    const wasOurs = reply === 'renewed' || (this.wasInDoubt && this.wasSure);
-    return wasOurs ? 'released' : 'expired';
-  }
-
-  /** The release must not overtake the request, which would find no lease and report the hold as lost. */
-  fire(): void {
-    this.isDue = true;
-    if (!this.isUnderWay) this.over(true);
+  protected isDone(reply: RenewReply): boolean {
+    return reply === 'renewed';
   }
 }
 
 /** The release of a lease, repeated until the store has carried it out. */
-export class ReleaseRequest implements RetriedRequest<ReleaseReply, ReleaseOutcome> {
-  private wasInDoubt = false;
-
-  constructor(
-    private readonly lease: Lease,
-    private readonly wasSure: boolean,
-    private readonly engine: LockEngine,
-  ) {}
-
-  attempt(inDoubt: boolean): PromiseLike<ReleaseReply> {
+export class ReleaseRequest extends EndOfLease<ReleaseReply> {
+  protected send(inDoubt: boolean): PromiseLike<ReleaseReply> {
     const { key, owner } = this.lease;
-    this.wasInDoubt = inDoubt;
     return this.engine.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });
   }
 
@@ -138,10 +164,7 @@ export class ReleaseRequest implements RetriedRequest<ReleaseReply, ReleaseOutco
     return later(now, Math.max(this.lease.deadline - now, this.engine.watchdogTimeout));
   }
 
-  resultOf(reply: ReleaseReply | undefined): ReleaseOutcome {
-    if (reply === undefined) return 'unknown';
-    // Gone after a release in doubt, with time surely left: that release was carried out.
-    const wasOurs = reply === 'released' || (this.wasInDoubt && this.wasSure);
-    return wasOurs ? 'released' : 'expired';
+  protected isDone(reply: ReleaseReply): boolean {
+    return reply === 'released';
   }
 }

@@ -33,6 +33,8 @@ export interface LeaseHolder extends EventSubject {
   readonly opened: CallSite | undefined;
   /** Called once, when the lease is lost. */
   loseTo(error: LockLostError): void;
+  /** Its release found no lease in the store: it was lost before, and this process did not notice. */
+  wasLost(error: LockLostError): void;
 }
 
 /**
@@ -57,6 +59,8 @@ export class Lease implements Timer, LocalLease {
   readonly firstToken: number;
 
   private holder: LeaseHolder | undefined;
+  /** The hold that ended with this lease, so that the store's reply to its release is about that hold, too. */
+  returnedBy: LeaseHolder | undefined;
   /** Readers of this process that use it together, oldest first (P25). */
   private readers: Set<LeaseHolder> | undefined;
 
@@ -180,6 +184,7 @@ export class Lease implements Timer, LocalLease {
   /** A hold on the lease begins. */
   take(holder: LeaseHolder): void {
     this.isParked = false;
+    this.returnedBy = undefined;
     if (this.isForReaders) (this.readers ??= new Set<LeaseHolder>()).add(holder);
     else this.holder = holder;
   }

@@ -141,19 +141,20 @@ export class Leases {
     if (lease.users > 0) return RELEASED;
     const { keptUntil, runner } = lease;
     if (keptUntil !== undefined && now < keptUntil) {
-      const outcome = this.delayed.keep(lease, keptUntil, this.isSurelyThere(lease, now));
+      const outcome = this.delayed.keep(lease, hold, keptUntil, this.isSurelyThere(lease, now));
       this.endReleased(lease);
       return outcome;
     }
     if (runner?.holdEnded(lease, now) === true) return RELEASED;
     // The search for the next caller may have detected that the lease has ended.
     if (lease.state !== 'held') return EXPIRED;
+    lease.returnedBy = hold;
     return (mayLinger ? runner?.linger(lease, now) : undefined) ?? this.giveUp(lease);
   }
 
   /** Returns a lease without holds to the store. */
   giveUp(lease: Lease): Pending<ReleaseOutcome> {
-    lease.returned = this.sendRelease(lease);
+    lease.returned = this.sendRelease(lease, lease.returnedBy);
     this.endReleased(lease);
     return lease.returned;
   }
@@ -174,6 +175,19 @@ export class Leases {
       this.engine.reporter.lost(heldFor, error, now);
     }
     lease.runner?.leaseEnded(lease);
+  }
+
+  /** The store no longer had the lease when its release arrived, although the hold was not known to be lost (B23). */
+  wasLost(hold: LeaseHolder): void {
+    const { key } = hold;
+    const story = 'the store no longer had it when it was released';
+    const error = new LockLostError(`The lock "${key}" was lost: ${story}.`, {
+      keys: [key],
+      reason: 'expired',
+    });
+    hold.wasLost(error);
+    const now = this.engine.clock.monotonic();
+    this.engine.reporter.lost(new Map([[hold, now - hold.heldFrom]]), error, now, true);
   }
 
   /** The store has granted the lock again, which it would not have done if it still had this lease. */
@@ -315,10 +329,14 @@ export class Leases {
     if (lease.isWatched && this.held.isNoneWatched) this.long.rest();
   }
 
-  /** P33: ended at once for us; repeated until the store has carried it out, or until the lease has ended anyway. */
-  private sendRelease(lease: Lease): Deferred<ReleaseOutcome> {
+  /**
+   * P33: ended at once for us; repeated until the store has carried it out, or until the lease has ended anyway.
+   *
+   * @param hold the hold that ends by it, and was lost if the store no longer has the lease
+   */
+  private sendRelease(lease: Lease, hold?: LeaseHolder): Deferred<ReleaseOutcome> {
     const wasSure = this.isSurelyThere(lease, this.engine.clock.monotonic());
-    return this.engine.backgroundRetry.run(new ReleaseRequest(lease, wasSure, this.engine));
+    return this.engine.backgroundRetry.run(new ReleaseRequest(lease, hold, wasSure, this.engine));
   }
 
   private isSurelyThere(lease: Lease, now: MonotonicMs): boolean {

@@ -148,7 +148,7 @@ export class LockReporter {
     const { key, maxWaiting } = caller;
     this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
     return new LockQueueFullError(
-      `The lock "${key}" is held by another caller, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
+      `The lock "${key}" is held, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
         'Try again later, hold the lock for a shorter time, or raise maxWaiting.',
       { keys: [key], waiting, maxWaiting },
     );
@@ -314,16 +314,27 @@ export class LockReporter {
     );
   }
 
-  /** @param holds the holds that used the lease, and for how long, ms */
-  lost(holds: ReadonlyMap<LeaseHolder, number>, error: LockLostError, now: MonotonicMs): void {
+  /**
+   * @param holds the holds that used the lease, and for how long, ms
+   * @param afterRelease whether only the reply to the release showed the loss
+   */
+  lost(
+    holds: ReadonlyMap<LeaseHolder, number>,
+    error: LockLostError,
+    now: MonotonicMs,
+    afterRelease = false,
+  ): void {
     const { reason } = error;
     const losses = Array.from(holds, ([hold, heldFor]): LostLock => {
       const { token } = hold;
-      return { ...factsOf(hold, this.clock), token, reason, heldFor: Math.round(heldFor) };
+      return { ...factsOf(hold, this.clock), token, reason, heldFor: Math.round(heldFor), afterRelease };
     });
     this.losses.add(losses, now);
     if (this.hub.observed) for (const lost of losses) this.hub.emit({ type: 'lost', ...lost });
-    this.log.warn(`${error.message} Its work continues; check isHeld, assertHeld() or signal there.`);
+    const advice = afterRelease
+      ? 'Its work has ended; another caller may have held the lock meanwhile.'
+      : 'Its work continues; check isHeld, assertHeld() or signal there.';
+    this.log.warn(`${error.message} ${advice}`);
   }
 
   /** For a handle's `signal`. */

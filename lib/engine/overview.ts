@@ -1,7 +1,7 @@
 import { kindOf } from '../model/lock-kind.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
-import { PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
+import { isCutOff, PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
 import { callsOf } from './call-site.js';
 import type { LockEngine } from './lock-engine.js';
 import type { Lease } from './lease.js';
@@ -76,7 +76,7 @@ export class Overview {
       instance: engine.instance,
       clientId,
       store: {
-        ...storeReporter.status(connections),
+        ...storeReporter.status(isCutOff(session)),
         description: session.description,
         connections,
       },

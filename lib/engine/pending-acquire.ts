@@ -131,6 +131,7 @@ export class PendingAcquire
   /** Whether its `queued` event was emitted. */
   isQueuedReported = false;
   lateAfter: number | undefined = undefined;
+  wasLate = false;
 
   readonly limit = this.options.limit;
   readonly permits = this.options.permits;

@@ -65,6 +65,9 @@ export function openInContext(
     get remainingIsBound() {
       return session.remainingIsBound;
     },
+    get isCutOff() {
+      return session.isCutOff;
+    },
     get longestUnrenewed() {
       return session.longestUnrenewed;
     },

@@ -3,7 +3,7 @@ import { inMs } from '../common/durations.js';
 import { CallbackTimer, type TimerQueue } from '../common/timer-queue.js';
 import type { StoreStatus } from '../model/lock-status.js';
 import { LockUnavailableError } from '../model/lock.errors.js';
-import type { LockStoreError, StoreConnection } from '../stores/port/lock-store.js';
+import type { LockStoreError } from '../stores/port/lock-store.js';
 import type { EngineLog, EventHub } from './event-hub.js';
 
 /** How long requests of waiting callers may fail before that is reported, ms: longer than most failovers. */
@@ -27,7 +27,7 @@ export class StoreReporter {
   });
   /** Whether an `unavailable` event was emitted for waiting calls, and the store has not replied since. */
   private isAnnounced = false;
-  /** When `status` first found all connections closed. */
+  /** When `status` first found too few connections open. */
   private closedSince: number | undefined;
   /** Logs which store it is, if it was unreachable when the application started. */
   private introduction: (() => void) | undefined;
@@ -58,13 +58,13 @@ export class StoreReporter {
   /**
    * Whether the store is reachable, as far as is known, and since when.
    *
-   * @param connections if all are closed, the store is unreachable, though no request has failed yet
+   * @param isCutOff whether too few connections are open: the store is unreachable, though no request has failed yet
    */
   status(
-    connections: readonly StoreConnection[] = [],
+    isCutOff = false,
   ): Pick<StoreStatus, 'name' | 'reachable' | 'since' | 'failingSince' | 'error' | 'remedy'> {
     const { store, reachable, since, failing } = this;
-    const isCut = reachable === true && connections.length > 0 && connections.every(({ isOpen }) => !isOpen);
+    const isCut = reachable === true && isCutOff;
     this.closedSince = isCut ? (this.closedSince ?? this.clock.wall()) : undefined;
     const cause = this.error ?? failing?.cause;
     return {
@@ -72,7 +72,7 @@ export class StoreReporter {
       reachable: isCut ? false : reachable,
       since: this.closedSince ?? since,
       failingSince: failing?.since,
-      error: cause ?? (isCut ? new Error('all connections are closed') : undefined),
+      error: cause ?? (isCut ? new Error('its connections are closed') : undefined),
       remedy: cause?.remedy,
     };
   }

@@ -54,7 +54,8 @@ export class LockRecorder {
   private readonly onEvent = (message: unknown): void => {
     const { instance, event } = message as LockEventMessage;
     const { type } = event;
-    if (type === 'released' || type === 'lost') {
+    // A hold whose loss only its release showed has been recorded as released.
+    if (type === 'released' || (type === 'lost' && !event.afterRelease)) {
       const record = this.lockSeries('holdDuration', instance, event, { outcome: type });
       record(event.heldFor / 1_000);
     }

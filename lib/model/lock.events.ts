@@ -104,8 +104,10 @@ export interface LockLostEvent extends LockEventBase {
   readonly type: 'lost';
   readonly token: number;
   readonly reason: LockLostReason;
-  /** ms from the grant to the loss. */
+  /** ms from the grant until the loss was noticed. */
   readonly heldFor: number;
+  /** Whether only the store's reply to the release showed the loss. The hold's `released` event has come before. */
+  readonly afterRelease: boolean;
 }
 
 /** A hold was released. */

@@ -4,11 +4,13 @@ import { Registry } from 'prom-client';
 import { Dashboard } from '../../lib/dashboard/dashboard.js';
 import { ProcessReport } from '../../lib/dashboard/process-report.js';
 import { DistributedLockModule, LockAdmin, LockService, LockTimeoutError } from '../../lib/index.js';
+import type { OwnerId } from '../../lib/stores/port/index.js';
 import { LockPrometheusModule } from '../../lib/prometheus/index.js';
 import { LogRecorder } from '../support/lock-app.js';
 import { Scrape } from '../support/scrape.js';
 import { next, rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
+import { PortClient } from './port-client.js';
 
 /** What the instruments report is the same on every store. */
 export function instrumentRules(context: ContractContext): void {
@@ -48,6 +50,20 @@ export function instrumentRules(context: ContractContext): void {
           .filter(({ name, value }) => name === `${metric}_seconds_count` && value > 0)
           .map(({ labels, value }) => [`${labels['operation'] ?? ''} ${labels['outcome'] ?? ''}`, value]),
       );
+
+    it('count a loss that only the release shows as one hold and one loss', async () => {
+      const [key, operation] = [context.key(), 'checkout'];
+      const stranger = await PortClient.open(context.store.port());
+      endings.push(() => stranger.close());
+      const lost = next(locks.events, ({ type }) => type === 'lost');
+      await locks.withLock(key, { operation }, async () => {
+        await stranger.release(key, (await admin.inspect(key))?.owner as OwnerId);
+      });
+      await lost;
+      const after = await scrape();
+      expect(outcomes(after, 'distributed_lock_hold_duration')).toEqual({ 'checkout released': 1 });
+      expect(after.value('distributed_lock_losses_total', { operation, reason: 'expired' })).toBe(1);
+    });
 
     it('count calls, holds, losses and requests, and report what is held and waited for', async () => {
       const [key, operation] = [context.key(), 'checkout'];

@@ -48,7 +48,7 @@ export function maxWaitingRules(context: ContractContext): void {
           expect(error).toBeInstanceOf(LockQueueFullError);
           expect(error).toMatchObject({ code: 'LOCK_QUEUE_FULL', keys: [key], waiting: 1 });
           expect((error as Error).message).toMatch(
-            /no more callers of this process may wait for it: 1 wait.* raise maxWaiting/,
+            /is held, and no more callers of this process may wait for it: 1 wait.* raise maxWaiting/,
           );
         }
         expect(app.events('queue-full', key)).toHaveLength(4);

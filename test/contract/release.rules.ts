@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockLostError, type LockOptions } from '../../lib/index.js';
-import { LockStoreError, type OwnerId } from '../../lib/stores/port/index.js';
+import { type LockHandle, LockLostError, type LockOptions } from '../../lib/index.js';
+import { type LockStore, LockStoreError, type OwnerId } from '../../lib/stores/port/index.js';
 import { HeldReleases } from '../support/held-releases.js';
 import { elapse, rejectionOf, stateOf, until, within } from '../support/until.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
@@ -157,6 +157,82 @@ export function releaseRules(context: ContractContext): void {
         await context.nothingLeft();
       },
     );
+
+    describe('a loss that only the reply to the release shows', () => {
+      it.each([...waysToHold, ['a lock with holdAtLeast', { holdAtLeast: 300 }] as const])(
+        'B23: is reported once, like any other: %s',
+        async (_, options) => {
+          const other = await context.app();
+          // Nest has one log for the whole process: that of the application started last.
+          const app = await context.app();
+          const stranger = await PortClient.open(context.store.port());
+          const ways = [
+            async (key: string, work: (lock: LockHandle) => Promise<void>) => {
+              await app.locks.withLock(key, options, work);
+            },
+            async (key: string, work: (lock: LockHandle) => Promise<void>) => {
+              const lock = await app.locks.acquire(key, options);
+              await work(lock);
+              expect([await lock.release(), await lock.release()]).toEqual(['expired', 'expired']);
+            },
+          ];
+          for (const way of ways) {
+            const key = context.key();
+            const used: LockHandle[] = [];
+            await way(key, async (lock) => {
+              expect(lock.signal.aborted).toBe(false);
+              used.push(lock);
+              const [holder] = (await other.admin.inspect(key))?.holders ?? [];
+              // The holder is not notified.
+              expect(await stranger.release(key, holder?.owner as OwnerId)).toBe('released');
+            });
+            await until('the loss is reported', () => app.events('lost', key).length > 0);
+            const [lock] = used;
+            expect(app.events('lost', key)).toMatchObject([
+              { token: lock?.token, reason: 'expired', afterRelease: true },
+            ]);
+            expect(app.events('released', key)).toHaveLength(1);
+            expect(app.log.matching(`"${key}" was lost: the store no longer had it`)).toHaveLength(1);
+            expect(app.admin.lost().filter((lost) => lost.key === key)).toHaveLength(1);
+            expect(lock?.signal.aborted).toBe(true);
+            expect(lock?.signal.reason).toMatchObject({ code: 'LOCK_LOST', keys: [key], reason: 'expired' });
+            expect(() => lock?.assertHeld()).toThrow(LockLostError);
+            expect(await lock?.release()).toBe('expired');
+          }
+          expect(app.admin.status().recentLosses).toBe(2);
+          await stranger.close();
+          await context.nothingLeft();
+        },
+      );
+
+      it.each(waysToHold)(
+        'B23, P33: is none if an earlier attempt of the release was carried out: %s',
+        async (_, options) => {
+          const real = context.store.port();
+          let repeated = 0;
+          const open: LockStore['open'] = (client) => {
+            const session = real.open(client);
+            const release = session.release.bind(session);
+            session.release = async (request) => {
+              const reply = await release(request);
+              if (!request.inDoubt) throw new LockStoreError('late', { inDoubt: true, retryable: true });
+              repeated += 1;
+              return reply;
+            };
+            return session;
+          };
+          const app = await context.app({ store: { name: real.name, open } });
+          const key = context.key();
+          await app.locks.withLock(key, options, () => undefined);
+          await until('it is repeated', () => repeated === 1);
+          const lock = await app.locks.acquire(key, { waitTime: 10_000, ...options });
+          expect(await lock.release()).toBe('released');
+          expect(app.events('lost')).toEqual([]);
+          expect(app.log.matching('was lost')).toEqual([]);
+          await context.nothingLeft();
+        },
+      );
+    });
 
     it('P22: shutdown waits for the replies', async () => {
       const { store, app } = await scene();

@@ -18,6 +18,7 @@ class Caller {
   next = undefined;
   prolonged = false;
   lateAfter = undefined;
+  wasLate = false;
   isSettled = false;
   outcome = undefined;
   partOf = undefined;

@@ -6,9 +6,9 @@ import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { PortClient } from '../contract/port-client.js';
 import { Endings } from '../support/endings.js';
 import { EtcdServer } from '../support/etcd-server.js';
-import { LockApp } from '../support/lock-app.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { next, rejectionOf, until } from '../support/until.js';
+import { elapse, next, rejectionOf, until } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 
 const watchdogTimeout = 2_000;
@@ -33,9 +33,9 @@ whereThereIsEtcd('etcd without disk space', () => {
       await client.open(10_000);
       return endings.until(await TcpProxy.before(server.port));
     };
-    const app = async (port = server.port): Promise<LockApp> => {
+    const app = async (port = server.port, lease = watchdogTimeout): Promise<LockApp> => {
       const store = etcdStore({ hosts: `127.0.0.1:${String(port)}` });
-      return endings.app(await LockApp.start({ store, watchdogTimeout, shutdownTimeout: 50 }));
+      return endings.app(await LockApp.start({ store, watchdogTimeout: lease, shutdownTimeout: 50 }));
     };
     const fill = async (): Promise<void> => {
       await until('etcd is full', async () => {
@@ -82,6 +82,30 @@ whereThereIsEtcd('etcd without disk space', () => {
       await port.cancel('second', second, true);
       const left = { do: 'range', key: 'distributed-lock/l/', end: 'distributed-lock/l0' } as const;
       expect((await client.call(methods.range, left)).reply.entries).toEqual([]);
+    });
+
+    it('F54: after holds that ended while their claim was under way, nothing is written to the log of etcd', async () => {
+      const proxy = await start();
+      const raftIndex: Method<undefined, number> = { ...methods.status, decode: raftIndexIn };
+      // So long that each claim is sent without a keep-alive before it.
+      const lease = 4_000;
+      const [near, far] = [await app(server.port, lease), await app(proxy.port, lease)];
+      proxy.delay(20);
+      for (let round = 0; round < 10; round++) {
+        const key = `key-${String(round)}`;
+        const held = await near.locks.acquire(key);
+        const waiting = far.locks.acquire(key);
+        await queuedIn(far, key);
+        await held.release();
+        const next = await waiting;
+        await elapse(15);
+        await next.release();
+      }
+      await elapse(100);
+      const before = await client.call(raftIndex, undefined);
+      // When the leases would end that were granted meanwhile.
+      await elapse(1.25 * lease);
+      expect(await client.call(raftIndex, undefined)).toBe(before);
     });
 
     it('B22: a renewal writes nothing to the log of etcd', async () => {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LockApp } from '../support/lock-app.js';
 import { Endings } from '../support/endings.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 import { outageRules } from './rules/outage.rules.js';
 import { RedisScene } from './redis-scene.js';
 
@@ -25,6 +26,27 @@ describe('a call that waits through an outage of a quorum', () => {
   });
   afterAll(async () => {
     await Promise.all(servers.map((server) => server.close()));
+  });
+
+  it('F58: the status reports it unreachable while a majority of the servers has no open connection, without a request', async () => {
+    const each = await Promise.all(servers.map(({ port }) => TcpProxy.before(port)));
+    for (const proxy of each) endings.until(proxy);
+    const app = endings.app(await LockApp.start({ quorum: each.map(({ url }) => url) }));
+    await (await app.locks.acquire('free')).release();
+    const cutOff = async (proxy: TcpProxy | undefined): Promise<void> => {
+      await proxy?.refuse();
+      proxy?.cut();
+    };
+    const closed = (): number =>
+      app.admin.status().store.connections?.filter(({ isOpen }) => !isOpen).length ?? 0;
+    await cutOff(each[0]);
+    await until('one is cut off', () => closed() > 0);
+    expect(app.admin.status().store.reachable).toBe(true);
+    await cutOff(each[1]);
+    await until('the status says so', () => app.admin.status().store.reachable === false);
+    expect(app.admin.status().store.error).toMatchObject({ message: 'its connections are closed' });
+    await each[1]?.accept();
+    await until('it is back', () => app.admin.status().store.reachable === true, { deadline: 15_000 });
   });
 
   /** By the port of the first server. */

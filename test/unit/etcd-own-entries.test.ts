@@ -80,6 +80,43 @@ describe('entries of a session of etcd', () => {
     timers.close();
   });
 
+  it('F54: does not delete an entry again that was deleted while a write of it was pending', async () => {
+    const client = { now: () => 0 as MonotonicMs };
+    const asked: Transaction[] = [];
+    const answers: (() => void)[] = [];
+    const transactions = {
+      run: (_: readonly string[], transaction: Transaction) => {
+        asked.push(transaction);
+        return new Promise((resolve) => {
+          answers.push(() => {
+            resolve({ revision: 3, reply: { succeeded: true, replies: [] } });
+          });
+        });
+      },
+    };
+    const timers = new TimerQueue({ monotonic: client.now }, false);
+    const context = {
+      client: { ...client, watchdogTimeout: 30_000 },
+      names: new KeyNames('p/'),
+      timers,
+      base: { at: () => 1 },
+      leases: { at: () => 1 },
+      transactions,
+    };
+    const entries = new OwnEntries(context as unknown as LockContext);
+    const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
+    const entry = entries.add(context.names.lock('key'), request, 1, 1, 1);
+    entries.granted(entry, 2, 2_000);
+    const written = entries.write(entry, { lease: 30_000, isRenewed: true });
+    const deleted = entries.delete(entry);
+    for (const answer of answers) answer();
+    await Promise.all([written, deleted]);
+    expect(asked).toHaveLength(2);
+    // No timer is left.
+    expect(entry.heapIndex).toBe(-1);
+    timers.close();
+  });
+
   it('P34: does not renew an expired lease whose timer has not fired yet', async () => {
     let now = 0;
     const client = { now: () => now as MonotonicMs };

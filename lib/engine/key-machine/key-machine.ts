@@ -19,7 +19,7 @@ const WITHOUT_PARKING = 1_000;
 
 const NONE: readonly never[] = [];
 
-/** One call that wants the lock. The machine reads it, and writes only the last field. */
+/** One call that wants the lock. The machine reads it, and writes only the last two fields. */
 export interface Caller<C> extends Linked<C> {
   /** How many can hold the lock at once: 1, a number of permits, or `Infinity` for readers. */
   readonly limit: number;
@@ -45,6 +45,8 @@ export interface Caller<C> extends Linked<C> {
   prolong(now: MonotonicMs): void;
   /** How long the store's last reply took, ms, if it was a grant that came too late. */
   lateAfter: number | undefined;
+  /** Whether a grant, also a pushed one, came later than its `leaseTime` allows. */
+  wasLate: boolean;
 }
 
 /** A lease of this process on the key. The machine writes only `isParked`. */

@@ -435,21 +435,30 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   /**
    * The caller gets a second attempt, since this process may have been stopped meanwhile. If its own `leaseTime` is
-   * shorter than the store's replies take, it fails, so that callers behind it are not delayed.
+   * shorter than the store's replies take, it fails, so that callers behind it are not delayed. Also if other processes
+   * were first in between: under contention every grant would be late, and each one costs the process its turn.
    */
   private grantedLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): void {
-    const wasLate = caller.lateAfter !== undefined;
     caller.lateAfter = took;
     if (!isLeaseTooShort(caller, took)) this.withdraw(entry, now, this.effects.lateAnswer(took), true);
-    else if (!wasLate) this.withdraw(entry, now, undefined, true);
-    else {
-      this.machine.waiting.leave(caller);
-      this.withdraw(entry, now);
-      this.machine.refuse(caller, { because: 'late', took });
-    }
+    else if (!this.refuseLate(entry, caller, took, now)) this.withdraw(entry, now, undefined, true);
   }
 
-  /** P12: the lock is held already, so its caller starts at once, and the lease is claimed in the same tick. */
+  /** The second grant that outlasts the caller's own `leaseTime` ends its call. Returns whether this was the second. */
+  private refuseLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): boolean {
+    const { wasLate } = caller;
+    caller.wasLate = true;
+    if (!wasLate) return false;
+    this.machine.waiting.leave(caller);
+    this.withdraw(entry, now);
+    this.machine.refuse(caller, { because: 'late', took });
+    return true;
+  }
+
+  /**
+   * P12: the lock is held already, so its caller starts at once, and the lease is claimed in the same tick. False if it
+   * has to be requested again.
+   */
   private deliverPushed(entry: QueueEntry<C>, caller: C, now: MonotonicMs): boolean {
     const { pushed } = entry;
     if (pushed === undefined) return false;
@@ -458,8 +467,11 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     // knows the lease.
     if (entry.shortestInDoubt < pushed.lease || !Number.isSafeInteger(pushed.token)) return false;
     const lease = Math.min(pushed.lease, caller.lease);
-    // P13: requested again instead of started.
-    if (this.effects.leases.mayBeOver(pushed.startedAt, lease)) return false;
+    if (this.effects.leases.mayBeOver(pushed.startedAt, lease)) {
+      // P13: requested again instead of started.
+      const took = now - pushed.startedAt;
+      return isLeaseTooShort(caller, took) && this.refuseLate(entry, caller, took, now);
+    }
     this.deliver(entry, caller, pushed, pushed.turnFrom, pushed.startedAt, lease, true, now);
     return true;
   }

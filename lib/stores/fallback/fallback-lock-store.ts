@@ -2,6 +2,7 @@ import { callAfterwards } from '../memory/memory-locks.js';
 import {
   breakHold,
   hideMissing,
+  isCutOff,
   PROBE_KEY,
   renewInParts,
   type RenewReplies,
@@ -135,6 +136,10 @@ class FallbackSession implements LockStoreSession {
 
   connections(): readonly StoreConnection[] {
     return this.store.connections();
+  }
+
+  get isCutOff(): boolean {
+    return isCutOff(this.store);
   }
 
   whenSent(key: string): Promise<unknown> | undefined {

@@ -72,6 +72,12 @@ export abstract class ForwardingSession implements WholeSession {
   }
 }
 
+/** Whether no request of the session can succeed, as far as its connections show. */
+export function isCutOff(session: LockStoreSession): boolean {
+  const connections = session.connections?.() ?? [];
+  return session.isCutOff ?? (connections.length > 0 && connections.every(({ isOpen }) => !isOpen));
+}
+
 /** Optional methods, which the engine does not need. */
 type Ability = 'reserve' | 'raise' | 'acquireAll' | 'breakHold' | 'listKeys' | 'verify' | 'connections';
 

@@ -105,6 +105,8 @@ export interface LockStoreSession {
   readonly description?: string | undefined;
   /** The connections of this session, for display. An open one worked when it was last used. */
   connections?(): readonly StoreConnection[];
+  /** Whether too few connections are open for any request to succeed. If omitted: whether all are closed. */
+  readonly isCutOff?: boolean | undefined;
   /**
    * The longest time, ms, for which the store keeps a lock without a renewal, whatever lease was requested. The engine
    * relies on no more than that and renews longer leases until they end. May change while there is no connection.

@@ -223,7 +223,7 @@ export class QuorumAcquire {
       this.pushGrant(votes);
       return;
     }
-    const outcome = current.outcome(members.length, needed, votes.length);
+    const outcome = current.outcome(members.length, needed, new Set([...votes, ...allVotes]).size);
     if (outcome === 'conflict') this.reject(current, current.conflict);
     else if (outcome === 'failed') this.fail(current);
     else if (outcome === 'refused') this.refuse(current);

@@ -1,4 +1,4 @@
-import { allSent, verified } from '../port/forwarding-session.js';
+import { allSent, isCutOff, verified } from '../port/forwarding-session.js';
 import {
   LockStoreError,
   type LockStore,
@@ -167,6 +167,9 @@ export function openQuorum(
     // A majority of the members has to be fit for locks.
     verify: () => confirmedByMajority(atEach(verified)),
     connections: () => sessions.flatMap((session) => session.connections?.() ?? []),
+    get isCutOff() {
+      return sessions.filter((session) => !isCutOff(session)).length < majorityOf(length);
+    },
     close: async () => {
       // Recent releases are still in flight to members that were not waited for.
       await timers.within(memberTimeout, retry.idle());

@@ -162,7 +162,7 @@ export function groupFaults(start: () => Promise<ServerGroup>): void {
     await queuedIn(waiter, held);
     await proxy.refuse();
     proxy.cut();
-    // The servers keep the positions of silent clients for 8 to 20 s.
+    // The servers keep the positions of silent clients until their leases or sessions end.
     await until(
       'the silent waiters are removed',
       async () => (await holder.admin.inspect(held))?.waiting === 1,

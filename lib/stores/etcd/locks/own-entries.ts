@@ -340,8 +340,7 @@ export class OwnEntries {
       return replyTo(entry, await this.write(entry, { lease: ms, isRenewed: true }));
     }
     const end = later(client.now(), ms);
-    if (entry.isHeld && end > entry.endsAt && this.get(entry.key, entry.owner) === entry)
-      this.endAt(entry, end);
+    if (entry.isHeld && end > entry.endsAt) this.endAt(entry, end);
     return 'renewed';
   }
 
@@ -452,6 +451,8 @@ export class OwnEntries {
 
   private endAt(entry: OwnEntry, time: MonotonicMs): void {
     entry.endsAt = time;
+    // It was deleted while a write of it was pending: nothing is left to delete when its time comes.
+    if (this.get(entry.key, entry.owner) !== entry) return;
     if (time > entry.willEndAt || entry.writing === 0) entry.willEndAt = time;
     this.context.timers.set(entry, time);
   }
