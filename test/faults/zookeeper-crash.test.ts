@@ -83,6 +83,36 @@ whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
       for (const handle of [permit, ...handles]) expect(await handle.release()).toBe('released');
     });
 
+    it('F21: frees its permit although its own callers wait first, however many earlier holders there are', async () => {
+      const { hosts } = members();
+      const others = await app(hosts);
+      const held = key();
+      const [limit, dead] = [41, 5];
+      const handles: LockHandle[] = [];
+      for (let count = 1; count < limit; count++) handles.push(await others.locks.acquire(held, { limit }));
+      const holder = await worker(hosts);
+      await holder.do('acquire', { key: held, options: { limit, leaseTime: 2_000 } });
+      for (let count = 0; count < dead; count++) {
+        holder.do('acquire', { key: held, options: { limit, waitTime: 60_000 } }).catch(() => undefined);
+      }
+      const waiter = await app(hosts);
+      const areQueued = async (): Promise<boolean> => (await waiter.admin.inspect(held))?.waiting === dead;
+      await until('its callers wait', areQueued);
+      const waiting = waiter.locks.acquire(held, { limit, waitTime: 60_000 });
+      await queuedIn(waiter, held);
+      await holder.kill();
+      const start = performance.now();
+      const permit = await within(60_000, 'a permit', waiting);
+      const took = performance.now() - start;
+      // For the log of measurements.
+      process.stdout.write(
+        `free ${took.toFixed(0)} ms after the crash, behind ${String(dead)} dead waiters\n`,
+      );
+      // Each dead waiter has a claim lease of 2 s at its turn, and waiters read the queue about as often.
+      expect(took).toBeLessThan(2_000 + dead * 4_000 + BUSY);
+      for (const handle of [permit, ...handles]) expect(await handle.release()).toBe('released');
+    });
+
     it('does not delay a writer for longer than its leaseTime, however many processes read', async () => {
       const { hosts } = members();
       const held = key();

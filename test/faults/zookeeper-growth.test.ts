@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
-import { until } from '../support/until.js';
+import { elapse, until } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 
@@ -31,6 +31,23 @@ whereThereIsZooKeeper('ZooKeeper with keys that are used once', () => {
       });
       expect(await held.release()).toBe('released');
       await until('nothing is left', async () => (await nodes.namesIn(LOCKS)).length === 0);
+      await nodes.close();
+    });
+
+    it('a hold costs two transactions, also where another process has deleted the node of the lock', async () => {
+      const nodes = await NodesOfLocks.open(scene.server.port);
+      const [one, other] = [await scene.app(), await scene.app()];
+      const key = scene.key();
+      for (const app of [one, other]) await app.locks.withLock(key, () => undefined);
+      await until('its node is deleted', async () => !(await nodes.namesIn(LOCKS)).includes(key));
+      // Until the other process has looked at the node, too.
+      await elapse(1_000);
+      for (const app of [one, other]) {
+        const before = await scene.server.zxid();
+        expect(await (await app.locks.acquire(key)).release()).toBe('released');
+        expect((await scene.server.zxid()) - before).toBe(2);
+        await until('its node is deleted', async () => !(await nodes.namesIn(LOCKS)).includes(key));
+      }
       await nodes.close();
     });
 

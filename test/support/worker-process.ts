@@ -45,6 +45,7 @@ interface LockSettings {
   readonly waitTime?: number;
   readonly leaseTime?: number;
   readonly limit?: number;
+  readonly permits?: number;
   readonly mode?: 'shared';
 }
 

@@ -1,5 +1,5 @@
 import { isKey } from '../../../model/lock-key.js';
-import { LockQueue, type OwnedEntry } from '../../ordered/lock-queue.js';
+import { clientOf, LockQueue, type OwnedEntry } from '../../ordered/lock-queue.js';
 import { isOfSemaphore } from '../../port/limits.js';
 import type { AcquireRequest } from '../../port/lock-store.js';
 import type { Stat } from '../connection/protocol.js';
@@ -163,6 +163,9 @@ function entriesNamed(container: string, name: string): [] | [QueueEntry] {
 /** How many waiters of a semaphore watch the whole queue: if one of them is stopped, the others are served. */
 const MOST_IN_FRONT = 4;
 
+/** Of how many clients a waiter reads all holders: if one client has died with all of its waiters, the others do. */
+const MOST_READERS = 4;
+
 /** The queue of a lock, as read from its container. */
 export class NodeQueue extends LockQueue<QueueEntry> {
   /**
@@ -195,9 +198,16 @@ export class NodeQueue extends LockQueue<QueueEntry> {
       .find(({ limit }) => limit !== Infinity);
   }
 
-  /** Whether a waiter is among the first, which read all holders and, in a semaphore, watch the whole queue. */
+  /** Whether a waiter is among the first, which in a semaphore watch the whole queue. */
   isFront(index: number): boolean {
     const { limit = 1 } = this.entries[index] ?? {};
     return index < this.holderCount + (isOfSemaphore(limit) ? Math.min(limit, MOST_IN_FRONT) : 1);
+  }
+
+  /** Whether a waiter reads all holders: one at the front, and the first waiter of each of the first clients. */
+  readsAllHolders(index: number): boolean {
+    if (this.isFront(index)) return true;
+    const clients = new Set(this.entries.slice(this.holderCount, index).map(({ owner }) => clientOf(owner)));
+    return clients.size < MOST_READERS && !clients.has(clientOf(this.entries[index]?.owner ?? ''));
   }
 }

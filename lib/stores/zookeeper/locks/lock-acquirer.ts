@@ -216,7 +216,7 @@ export class LockAcquirer {
       const predecessor = queue.predecessorOf(index);
       if (predecessor === undefined || !(await this.waitBehind(entry, predecessor, isFront))) continue;
       if (!isPushed) own.touch(entry);
-      const holderLeaseLeft = await nodes.leaseLeft(queue, request, isFront);
+      const holderLeaseLeft = await nodes.leaseLeft(queue, request, queue.readsAllHolders(index));
       if (!isFront) {
         entry.seen = {
           predecessor: predecessor.path,

@@ -49,7 +49,7 @@ const MOST_ATTEMPTS = 5;
  */
 const LAST_SEQUENCE = 2_000_000_000;
 
-/** How many holders of a lock are read by callers that are not at the front of its queue. */
+/** How many holders of a lock are read by callers that need not read all of them. */
 const MOST_LOOKED_AT = 32;
 
 export interface NewEntry {
@@ -173,17 +173,17 @@ export class LockNodes {
   }
 
   /**
-   * Observes holders, so that their leases end if they are not renewed. A waiter at the front observes all of them, so
-   * that every lease that is measured by waiters ends.
+   * Observes holders, so that their leases end if they are not renewed. Some waiters observe all of them, so that every
+   * lease that is measured by waiters ends.
    *
    * @returns ms until there may be room
    */
   async leaseLeft(
     queue: NodeQueue,
     request: Pick<AcquireRequest, 'limit' | 'permits'>,
-    isFront = false,
+    readsAll = false,
   ): Promise<number | undefined> {
-    const holders = isFront ? queue.holders : queue.holders.slice(0, MOST_LOOKED_AT);
+    const holders = readsAll ? queue.holders : queue.holders.slice(0, MOST_LOOKED_AT);
     const lefts = await Promise.all(
       holders.map(async ({ path, permits }) => {
         const read = await this.read(path);
@@ -388,6 +388,8 @@ class LockContainers {
       // A transaction that fails is replicated like any other; a read is not.
       const stats = await Promise.all(paths.map((path) => unless(CODE.noNode, this.request(exists(path)))));
       const empty = paths.filter((_, index) => stats[index]?.children === 0);
+      // Those that other clients have deleted: a transaction that relies on them would fail.
+      for (const [index, path] of paths.entries()) if (stats[index] === undefined) this.known.delete(path);
       while (empty.length > 0) {
         // Before the request, so that entries created from now on create the container again.
         for (const path of empty) this.known.delete(path);
