@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
-import { elapse, until } from '../support/until.js';
+import { until } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 
@@ -38,15 +38,20 @@ whereThereIsZooKeeper('ZooKeeper with keys that are used once', () => {
       const nodes = await NodesOfLocks.open(scene.server.port);
       const [one, other] = [await scene.app(), await scene.app()];
       const key = scene.key();
+      const deleted = (name: string): Promise<unknown> =>
+        until('its node is deleted', async () => !(await nodes.namesIn(LOCKS)).includes(name));
       for (const app of [one, other]) await app.locks.withLock(key, () => undefined);
-      await until('its node is deleted', async () => !(await nodes.namesIn(LOCKS)).includes(key));
-      // Until the other process has looked at the node, too.
-      await elapse(1_000);
+      for (const app of [one, other]) {
+        // Its process looks at this node after that of `key`.
+        const later = scene.key();
+        await app.locks.withLock(later, () => undefined);
+        await deleted(later);
+      }
       for (const app of [one, other]) {
         const before = await scene.server.zxid();
         expect(await (await app.locks.acquire(key)).release()).toBe('released');
         expect((await scene.server.zxid()) - before).toBe(2);
-        await until('its node is deleted', async () => !(await nodes.namesIn(LOCKS)).includes(key));
+        await deleted(key);
       }
       await nodes.close();
     });
