@@ -131,7 +131,7 @@ export class PendingAcquire
   /** Whether its `queued` event was emitted. */
   isQueuedReported = false;
   lateAfter: number | undefined = undefined;
-  wasLate = false;
+  lateGrants = 0;
 
   readonly limit = this.options.limit;
   readonly permits = this.options.permits;

@@ -18,7 +18,7 @@ class Caller {
   next = undefined;
   prolonged = false;
   lateAfter = undefined;
-  wasLate = false;
+  lateGrants = 0;
   isSettled = false;
   outcome = undefined;
   partOf = undefined;

@@ -45,8 +45,8 @@ export interface Caller<C> extends Linked<C> {
   prolong(now: MonotonicMs): void;
   /** How long the store's last reply took, ms, if it was a grant that came too late. */
   lateAfter: number | undefined;
-  /** Whether a grant, also a pushed one, came later than its `leaseTime` allows. */
-  wasLate: boolean;
+  /** How many grants came later than its own `leaseTime` allows. */
+  lateGrants: number;
 }
 
 /** A lease of this process on the key. The machine writes only `isParked`. */

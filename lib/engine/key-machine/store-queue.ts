@@ -441,14 +441,13 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private grantedLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): void {
     caller.lateAfter = took;
     if (!isLeaseTooShort(caller, took)) this.withdraw(entry, now, this.effects.lateAnswer(took), true);
-    else if (!this.refuseLate(entry, caller, took, now)) this.withdraw(entry, now, undefined, true);
+    else if (!this.refuseLate(entry, caller, 2, took, now)) this.withdraw(entry, now, undefined, true);
   }
 
-  /** The second grant that outlasts the caller's own `leaseTime` ends its call. Returns whether this was the second. */
-  private refuseLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): boolean {
-    const { wasLate } = caller;
-    caller.wasLate = true;
-    if (!wasLate) return false;
+  /** So many grants that outlast the caller's own `leaseTime` end its call. Returns whether this one did. */
+  private refuseLate(entry: QueueEntry<C>, caller: C, most: number, took: number, now: MonotonicMs): boolean {
+    caller.lateGrants += 1;
+    if (caller.lateGrants < most) return false;
     this.machine.waiting.leave(caller);
     this.withdraw(entry, now);
     this.machine.refuse(caller, { because: 'late', took });
@@ -468,9 +467,9 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (entry.shortestInDoubt < pushed.lease || !Number.isSafeInteger(pushed.token)) return false;
     const lease = Math.min(pushed.lease, caller.lease);
     if (this.effects.leases.mayBeOver(pushed.startedAt, lease)) {
-      // P13: requested again instead of started.
+      // P13: requested again instead of started. Several may have been held up together.
       const took = now - pushed.startedAt;
-      return isLeaseTooShort(caller, took) && this.refuseLate(entry, caller, took, now);
+      return isLeaseTooShort(caller, took) && this.refuseLate(entry, caller, 3, took, now);
     }
     this.deliver(entry, caller, pushed, pushed.turnFrom, pushed.startedAt, lease, true, now);
     return true;
