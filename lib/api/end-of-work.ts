@@ -23,7 +23,7 @@ export async function releaseAfterWork(handle: LockHandle): Promise<void> {
  */
 export async function lossOf(handle: LockHandle, result: unknown): Promise<LockLostError | undefined> {
   const releasing = handle.release();
-  // Without those that the reply shows, which may be several.
+  // Read before the reply, which may show that several keys were lost: the error below names all of them.
   const known = isHold(handle) ? handle.lostError : undefined;
   const outcome = await releasing;
   if (known !== undefined) return lostWithResult(known, result, handle);

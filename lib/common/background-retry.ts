@@ -20,7 +20,7 @@ export interface RepeatedRequest<T> {
 
 /** A request whose caller waits only for the first attempts. */
 export interface RetriedRequest<T, R> extends RepeatedRequest<T> {
-  /** The caller's result: for a reply, or for none in time; a reply that comes later has another result. */
+  /** The caller's result: for a reply, or for none in time. A reply that comes later calls it again, and changes no result. */
   resultOf(reply: T | undefined): R;
 }
 
@@ -72,7 +72,7 @@ export class BackgroundRetry {
         // It may outlast the request it was for.
         const repeated = this.context.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
         this.firstDone();
-        // With a reply that comes too late for the caller, too: it may show a loss.
+        // Also called for a reply that comes too late for the caller, since that may show a loss.
         const late = repeated.then((reply) => request.resultOf(reply));
         void this.withinCallerWait(late).then((outcome) => {
           result.resolve(outcome ?? request.resultOf(undefined));

@@ -71,7 +71,7 @@ abstract class EndOfLease<Reply> implements RetriedRequest<Reply, ReleaseOutcome
   private wasInDoubt = false;
 
   /**
-   * @param hold the hold that ends by it
+   * @param hold the hold whose release this is
    * @param wasSure whether the store surely had the lease when the hold ended
    */
   constructor(

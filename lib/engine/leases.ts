@@ -332,7 +332,7 @@ export class Leases {
   /**
    * P33: ended at once for us; repeated until the store has carried it out, or until the lease has ended anyway.
    *
-   * @param hold the hold that ends by it, and was lost if the store no longer has the lease
+   * @param hold the hold whose release this is; it was lost if the store no longer has the lease
    */
   private sendRelease(lease: Lease, hold?: LeaseHolder): Deferred<ReleaseOutcome> {
     const wasSure = this.isSurelyThere(lease, this.engine.clock.monotonic());

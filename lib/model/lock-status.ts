@@ -47,7 +47,10 @@ export interface StoreStatus {
   /** The kind of store, such as `Redis`; `description` has details, such as its version. */
   readonly name: string;
   readonly description: string | undefined;
-  /** Whether the last request got a reply, and not all connections are closed; undefined before the first request. */
+  /**
+   * Whether the last request got a reply, and enough connections are open: one, or to a majority of the servers of a quorum.
+   * Undefined before the first request.
+   */
   readonly reachable: boolean | undefined;
   /** When `reachable` last changed, ms since the epoch on the local clock. */
   readonly since: number | undefined;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { elapse, stateOf, within } from '../support/until.js';
+import { stateOf, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { RedisScene } from './redis-scene.js';
+import { lostReplyRules } from './rules/release.rules.js';
 
 describe.each([0, 40])('releases, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
@@ -44,42 +45,7 @@ describe.each([0, 40])('releases, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free within seconds', async () => {
-    const proxy = await scene.proxy();
-    const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    const key = scene.key();
-    const work = app.locks.withLock(key, { waitTime: 10_000 }, () => {
-      void proxy.loseRequest((request) => request.includes(key));
-      return 'value';
-    });
-    expect(await within(10_000, 'the value', work)).toBe('value');
-    // Its lease would last for 30 s.
-    await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
-    expect(app.events('lost')).toEqual([]);
-    await scene.nothingLeft();
-  });
-
-  it.each([50, 300, 1_000])(
-    'B23, P33: a release that can only be sent when the connection is back, %d ms later, is not reported as a loss',
-    async (ms) => {
-      const proxy = await scene.proxy();
-      const app = await scene.app({ redis: proxy.url });
-      const keys = Array.from({ length: 5 }, () => scene.key());
-      const locks = await Promise.all(keys.map((key) => app.locks.acquire(key)));
-      await proxy.refuse();
-      proxy.cut();
-      const atOnce = locks.splice(0, 3).map((lock) => lock.release());
-      await elapse(ms / 2);
-      const later = locks.map((lock) => lock.release());
-      await elapse(ms / 2);
-      await proxy.accept();
-      for (const outcome of await Promise.all([...atOnce, ...later])) {
-        expect(['released', 'unknown']).toContain(outcome);
-      }
-      await scene.nothingLeft();
-      expect(app.events('lost')).toEqual([]);
-    },
-  );
+  lostReplyRules(scene, (proxy) => scene.app({ redis: proxy.url }));
 });
 
 describe('locks of a process that exits', () => {

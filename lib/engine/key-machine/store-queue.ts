@@ -435,8 +435,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   /**
    * The caller gets a second attempt, since this process may have been stopped meanwhile. If its own `leaseTime` is
-   * shorter than the store's replies take, it fails, so that callers behind it are not delayed. Also if other processes
-   * were first in between: under contention every grant would be late, and each one costs the process its turn.
+   * shorter than the store's replies take, it fails, so that callers behind it are not delayed. Late grants count even if
+   * other processes had the lock in between: under contention every grant would be late, and each costs the process its turn.
    */
   private grantedLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): void {
     caller.lateAfter = took;
@@ -444,7 +444,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     else if (!this.refuseLate(entry, caller, 2, took, now)) this.withdraw(entry, now, undefined, true);
   }
 
-  /** So many grants that outlast the caller's own `leaseTime` end its call. Returns whether this one did. */
+  /** Counts a grant that came too late for the caller's own `leaseTime`. The last of so many ends its call: then true. */
   private refuseLate(entry: QueueEntry<C>, caller: C, most: number, took: number, now: MonotonicMs): boolean {
     caller.lateGrants += 1;
     if (caller.lateGrants < most) return false;
@@ -467,7 +467,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (entry.shortestInDoubt < pushed.lease || !Number.isSafeInteger(pushed.token)) return false;
     const lease = Math.min(pushed.lease, caller.lease);
     if (this.effects.leases.mayBeOver(pushed.startedAt, lease)) {
-      // P13: requested again instead of started. Several may have been held up together.
+      // P13: requested again instead of started. One more may be late than of replies, as the network may delay two together.
       const took = now - pushed.startedAt;
       return isLeaseTooShort(caller, took) && this.refuseLate(entry, caller, 3, took, now);
     }

@@ -1,7 +1,60 @@
 import { afterEach, expect, it } from '@jest/globals';
+import type { LockApp } from '../../support/lock-app.js';
+import type { TcpProxy } from '../../support/tcp-proxy.js';
 import { elapse, stateOf, until, within } from '../../support/until.js';
 import { WorkerProcess } from '../../support/worker-process.js';
 import type { StoreScene } from '../scenes/store-scene.js';
+
+interface SceneWithProxy {
+  app(): Promise<LockApp>;
+  proxy(): Promise<TcpProxy>;
+  key(): string;
+  nothingLeft(): Promise<void>;
+}
+
+/**
+ * Releases whose reply or request is lost with its connection.
+ *
+ * @param behind starts an application that reaches its store through this proxy
+ */
+export function lostReplyRules(scene: SceneWithProxy, behind: (proxy: TcpProxy) => Promise<LockApp>): void {
+  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free within seconds', async () => {
+    const proxy = await scene.proxy();
+    const [app, other] = [await behind(proxy), await scene.app()];
+    const key = scene.key();
+    const work = app.locks.withLock(key, { waitTime: 10_000 }, () => {
+      void proxy.loseRequest((request) => request.includes(key));
+      return 'value';
+    });
+    expect(await within(10_000, 'the value', work)).toBe('value');
+    // Its lease would last for 30 s.
+    await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
+    expect(app.events('lost')).toEqual([]);
+    await scene.nothingLeft();
+  });
+
+  it.each([50, 300, 1_000])(
+    'B23, P33: a release that can only be sent when the connection is back, %d ms later, is not reported as a loss',
+    async (ms) => {
+      const proxy = await scene.proxy();
+      const app = await behind(proxy);
+      const keys = Array.from({ length: 5 }, () => scene.key());
+      const locks = await Promise.all(keys.map((key) => app.locks.acquire(key)));
+      await proxy.refuse();
+      proxy.cut();
+      const atOnce = locks.splice(0, 3).map((lock) => lock.release());
+      await elapse(ms / 2);
+      const later = locks.map((lock) => lock.release());
+      await elapse(ms / 2);
+      await proxy.accept();
+      for (const outcome of await Promise.all([...atOnce, ...later])) {
+        expect(['released', 'unknown']).toContain(outcome);
+      }
+      await scene.nothingLeft();
+      expect(app.events('lost')).toEqual([]);
+    },
+  );
+}
 
 /** Releases that no caller waits for. */
 export function releaseRules(scene: StoreScene): void {
@@ -47,42 +100,7 @@ export function releaseRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free within seconds', async () => {
-    const proxy = await scene.proxy();
-    const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
-    const key = scene.key();
-    const work = app.locks.withLock(key, { waitTime: 10_000 }, () => {
-      void proxy.loseRequest((request) => request.includes(key));
-      return 'value';
-    });
-    expect(await within(10_000, 'the value', work)).toBe('value');
-    // Its lease would last for 30 s.
-    await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
-    expect(app.events('lost')).toEqual([]);
-    await scene.nothingLeft();
-  });
-
-  it.each([50, 300, 1_000])(
-    'B23, P33: a release that can only be sent when the connection is back, %d ms later, is not reported as a loss',
-    async (ms) => {
-      const proxy = await scene.proxy();
-      const app = await scene.app({ port: proxy.port });
-      const keys = Array.from({ length: 5 }, () => scene.key());
-      const locks = await Promise.all(keys.map((key) => app.locks.acquire(key)));
-      await proxy.refuse();
-      proxy.cut();
-      const atOnce = locks.splice(0, 3).map((lock) => lock.release());
-      await elapse(ms / 2);
-      const later = locks.map((lock) => lock.release());
-      await elapse(ms / 2);
-      await proxy.accept();
-      for (const outcome of await Promise.all([...atOnce, ...later])) {
-        expect(['released', 'unknown']).toContain(outcome);
-      }
-      await scene.nothingLeft();
-      expect(app.events('lost')).toEqual([]);
-    },
-  );
+  lostReplyRules(scene, (proxy) => scene.app({ port: proxy.port }));
 
   it('B15: a hold that ends just before its holdAtLeast is released, however far away the store is', async () => {
     const proxy = await scene.proxy();
