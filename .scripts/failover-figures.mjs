@@ -20,6 +20,7 @@ export const FIRST_COLUMNS = [
   ['grants', ({ grants }) => `${grants}`],
   ['held at a kill', ({ heldAtKill }) => `${heldAtKill}`],
   ['lost', ({ lost, expiredAtRelease }) => `${lost + expiredAtRelease}`],
+  ['unknown', ({ unknownAtRelease }) => `${unknownAtRelease}`],
 ];
 export const LAST_COLUMN = [
   'errors',

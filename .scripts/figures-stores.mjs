@@ -22,7 +22,6 @@ const STORES = {
 const COLUMNS = [
   ['store', ({ id }) => STORES[id]],
   ...FIRST_COLUMNS,
-  ['unknown', ({ unknownAtRelease }) => `${unknownAtRelease}`],
   ['doubled', ({ doubledUnfenced, doubledFenced }) => `${doubledUnfenced + doubledFenced}`],
   LAST_COLUMN,
 ];

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { atLeast, information } from '../../bench/report/checks.mjs';
+import { short } from '../../bench/report/numbers.mjs';
 import { pageWith, type MeasuredRow } from '../../bench/report/page.mjs';
 import { performanceParts } from '../../bench/report/performance-page.mjs';
 import { CHINESE, ENGLISH } from '../../bench/report/performance-words.mjs';
@@ -12,6 +13,26 @@ interface MeasuredLoad {
   readonly name: string;
   readonly candidates: readonly { readonly kind: string; readonly perSecond: { readonly median: number } }[];
 }
+
+interface Spread {
+  readonly median: number;
+  readonly longest: number;
+}
+
+/** What a row of a table of failovers shows. */
+type FailoverFigures = Readonly<Record<'firstGrant' | 'grantOfEachKey', Spread>> &
+  Readonly<
+    Record<
+      | 'grants'
+      | 'heldAtKill'
+      | 'lost'
+      | 'expiredAtRelease'
+      | 'unknownAtRelease'
+      | 'doubledFenced'
+      | 'doubledUnfenced',
+      number
+    >
+  >;
 
 interface Turns {
   readonly least: number;
@@ -233,6 +254,34 @@ describe('the pages of this repository', () => {
     for (const text of [textOf('docs/zh/introduction/performance.md'), textOf('README.zh-CN.md')]) {
       expect(text).toContain(`${empty.toFixed(0)} 倍`);
       expect(text).toContain(`${working.toFixed(2)} 倍`);
+    }
+  });
+
+  it('show what failovers did to locks, with the releases whose outcome stayed unknown', () => {
+    const page = compact(textOf('docs/stores/measured.md'));
+    const spread = ({ median, longest }: Spread): string => `${short(median)} – ${short(longest)}`;
+    const cellsOf = (figures: FailoverFigures): (number | string)[] => [
+      short(figures.grants),
+      short(figures.heldAtKill),
+      figures.lost + figures.expiredAtRelease,
+      short(figures.unknownAtRelease),
+      figures.doubledFenced + figures.doubledUnfenced,
+    ];
+    const { stores } = JSON.parse(textOf('bench/results/stores-failover.json')) as {
+      stores: Record<string, FailoverFigures>;
+    };
+    for (const figures of Object.values(stores)) {
+      const times = [spread(figures.firstGrant), spread(figures.grantOfEachKey)];
+      expect(page).toContain(`|${[...times, ...cellsOf(figures)].join('|')}|`);
+    }
+    const { failover } = JSON.parse(textOf('bench/results/topologies.json')) as {
+      failover: Record<string, { promoted: Spread; settings: FailoverFigures[] }>;
+    };
+    for (const { promoted, settings } of Object.values(failover)) {
+      for (const figures of settings) {
+        const cells = [spread(promoted), spread(figures.firstGrant), ...cellsOf(figures)];
+        expect(page).toContain(`|${cells.join('|')}|${String(figures.doubledUnfenced)}|`);
+      }
     }
   });
 
