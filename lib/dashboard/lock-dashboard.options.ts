@@ -1,5 +1,6 @@
 import type { CanActivate, ConfigurableModuleAsyncOptions, ModuleMetadata, Type } from '@nestjs/common';
 import { LockOptionsError } from '../model/lock.errors.js';
+import type { FactoryOptions } from '../nest/module/async-options.js';
 import { check, checkNames, checkObject, shown } from '../model/option-checks.js';
 
 /** Options of `LockDashboardModule.forRoot`. Either `guards` or `access` is required, except with `page: false`. */
@@ -58,7 +59,9 @@ export type LockDashboardFactoryOptions = Omit<LockDashboardOptions, 'page' | 'i
  * Options of `LockDashboardModule.forRootAsync`. `page` and guard classes can't come from a factory: import
  * `forRoot({ page: false })` where there is no page, and inject a guard into the factory to return it.
  */
-export type LockDashboardAsyncOptions = ConfigurableModuleAsyncOptions<LockDashboardFactoryOptions>;
+export type LockDashboardAsyncOptions = ConfigurableModuleAsyncOptions<
+  FactoryOptions<LockDashboardFactoryOptions, 'imports'>
+>;
 
 const KNOWN: ReadonlySet<string> = new Set<keyof LockDashboardOptions>([
   'page',

@@ -1,6 +1,11 @@
 import { Module, type ConfigurableModuleAsyncOptions, type DynamicModule } from '@nestjs/common';
 import type { LockAdmin } from '../api/lock-admin.js';
-import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
+import {
+  asyncOptions,
+  checkAsyncOptions,
+  refuseBeside,
+  type FactoryOptions,
+} from '../nest/module/async-options.js';
 import { getLockAdminToken } from '../nest/module/lock-service.injection.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import {
@@ -23,7 +28,9 @@ export interface LockHealthModuleExtras {
 /** Options of `LockHealthModule.forRoot`. */
 export type LockHealthOptions = LockHealthDefaults & LockHealthModuleExtras;
 /** Options of `LockHealthModule.forRootAsync`. */
-export type LockHealthAsyncOptions = ConfigurableModuleAsyncOptions<LockHealthDefaults> &
+export type LockHealthAsyncOptions = ConfigurableModuleAsyncOptions<
+  FactoryOptions<LockHealthDefaults, keyof LockHealthModuleExtras>
+> &
   LockHealthModuleExtras;
 
 /** Provides `LockHealthIndicator` to the module that imports it. */
@@ -42,7 +49,10 @@ export class LockHealthModule {
   static forRootAsync(options: LockHealthAsyncOptions): DynamicModule {
     const where = 'LockHealthModule.forRootAsync()';
     checkAsyncOptions(where, options, ['instance']);
-    const resolve = (given: LockHealthDefaults): LockHealthDefaults => checkHealthDefaults(where, given);
+    const resolve = (given: LockHealthDefaults): LockHealthDefaults => {
+      refuseBeside(where, given, 'instance');
+      return checkHealthDefaults(where, given);
+    };
     return withIndicator(options.instance, asyncOptions(options, DEFAULTS, resolve));
   }
 }

@@ -14,8 +14,13 @@ import { LockEngine } from '../engine/lock-engine.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { checkKey } from '../model/lock-key.js';
 import { resolveLockOptions } from '../model/lock.options.js';
-import { check, checkNames, checkObject, checkTime } from '../model/option-checks.js';
-import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
+import { checkNames, checkObject, checkTime } from '../model/option-checks.js';
+import {
+  asyncOptions,
+  checkAsyncOptions,
+  refuseBeside,
+  type FactoryOptions,
+} from '../nest/module/async-options.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
@@ -58,7 +63,9 @@ export interface LeaderElectionOptions {
 type LeaderElectionFactoryOptions = Omit<LeaderElectionOptions, 'instance'>;
 
 /** Options of `LeaderElectionModule.forFeatureAsync`. */
-export type LeaderElectionAsyncOptions = ConfigurableModuleAsyncOptions<LeaderElectionFactoryOptions> &
+export type LeaderElectionAsyncOptions = ConfigurableModuleAsyncOptions<
+  FactoryOptions<LeaderElectionFactoryOptions, 'instance'>
+> &
   Pick<LeaderElectionOptions, 'instance'>;
 
 const OPTIONS = Symbol('options of LeaderElectionModule');
@@ -189,12 +196,7 @@ export class LeaderElectionModule {
     const where = 'LeaderElectionModule.forFeatureAsync()';
     checkAsyncOptions(where, options, ['instance']);
     const resolve = (given: LeaderElectionFactoryOptions): LeaderElectionOptions => {
-      check(
-        !('instance' in given),
-        where,
-        'instance belongs next to useFactory (useClass, useExisting)',
-        'instance',
-      );
+      refuseBeside(where, given, 'instance');
       return checkOptions(where, name, given);
     };
     return withElection(name, options.instance, asyncOptions(options, OPTIONS, resolve));

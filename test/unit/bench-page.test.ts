@@ -260,12 +260,12 @@ describe('the pages of this repository', () => {
   it('show what failovers did to locks, with the releases whose outcome stayed unknown', () => {
     const page = compact(textOf('docs/stores/measured.md'));
     const spread = ({ median, longest }: Spread): string => `${short(median)} – ${short(longest)}`;
-    const cellsOf = (figures: FailoverFigures): (number | string)[] => [
-      short(figures.grants),
-      short(figures.heldAtKill),
-      figures.lost + figures.expiredAtRelease,
-      short(figures.unknownAtRelease),
-      figures.doubledFenced + figures.doubledUnfenced,
+    const cellsOf = (figures: FailoverFigures): string[] => [
+      String(short(figures.grants)),
+      String(short(figures.heldAtKill)),
+      String(figures.lost + figures.expiredAtRelease),
+      String(short(figures.unknownAtRelease)),
+      String(figures.doubledFenced + figures.doubledUnfenced),
     ];
     const { stores } = JSON.parse(textOf('bench/results/stores-failover.json')) as {
       stores: Record<string, FailoverFigures>;

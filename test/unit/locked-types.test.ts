@@ -134,6 +134,9 @@ describe('types', () => {
   it.each([
     ['name beside useFactory', "Type 'string' is not assignable to type"],
     ['isGlobal beside useFactory', "Type 'boolean' is not assignable to type"],
+    ['instance of the health indicator beside useFactory', "Type 'string' is not assignable to type"],
+    ['instance of the election beside useFactory', "Type 'string' is not assignable to type"],
+    ['imports of the lock dashboard beside useFactory', "Types of property 'imports' are incompatible"],
   ])('the message says where the option belongs: %s', (comment, type) => {
     const message = messageBelow('module-options', comment);
     expect(message).toContain(type);

@@ -11,6 +11,13 @@ const KNOWN = ['imports', 'inject', ...SOURCES, 'provideInjectionTokensFrom'];
 const GIVEN = Symbol('options of the factory');
 
 /**
+ * The options that a factory returns. The compiler reports one that belongs next to the factory by the property of the
+ * type below.
+ */
+export type FactoryOptions<Options, Beside extends string> = Options &
+  Readonly<Partial<Record<Beside, { readonly 'goes beside useFactory': never } | undefined>>>;
+
+/**
  * @param beside names of options that belong next to the factory
  * @throws LockOptionsError unless the options come from a factory, a class or an existing provider
  */
@@ -20,6 +27,12 @@ export function checkAsyncOptions(where: string, options: unknown, beside: reado
   const sources = SOURCES.filter((name) => given[name] !== undefined);
   if (sources.length === 1) return;
   refuse(where, 'give one of useFactory, useClass and useExisting', sources.join(' and ') || undefined);
+}
+
+/** @throws LockOptionsError if a factory returned an option that belongs next to it */
+export function refuseBeside(where: string, returned: unknown, beside: string): void {
+  if (!(beside in checkObject(where, returned))) return;
+  refuse(where, `${beside} belongs next to useFactory (useClass, useExisting)`, beside);
 }
 
 /**

@@ -21,7 +21,7 @@ import { answerErrorsOf, LockOptionsError } from '../../model/lock.errors.js';
 import { checkObject } from '../../model/option-checks.js';
 import { filterGateways, lastGlobalFilter } from '../requests/lock-exception.filter.js';
 import { LockInterceptor } from '../requests/lock.interceptor.js';
-import { checkAsyncOptions } from './async-options.js';
+import { checkAsyncOptions, type FactoryOptions } from './async-options.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
@@ -52,14 +52,10 @@ export interface DistributedLockModuleExtras {
   readonly isGlobal?: boolean | undefined;
 }
 
-/** The options that a factory returns. The compiler reports a `name` among them by the property of the type below. */
-type FactoryOptions = DistributedLockOptions & {
-  readonly [Name in keyof DistributedLockModuleExtras]?:
-    { readonly 'goes beside useFactory': never } | undefined;
-};
-
 /** Options of `DistributedLockModule.forRootAsync`. */
-export type DistributedLockAsyncOptions = ConfigurableModuleAsyncOptions<FactoryOptions> &
+export type DistributedLockAsyncOptions = ConfigurableModuleAsyncOptions<
+  FactoryOptions<DistributedLockOptions, keyof DistributedLockModuleExtras>
+> &
   DistributedLockModuleExtras;
 
 const RESOLVED_OPTIONS = Symbol('resolved options');

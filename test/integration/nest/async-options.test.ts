@@ -165,6 +165,10 @@ describe('options from a factory', () => {
     );
     expect((await health.isHealthy('locks')).locks.holds).toBe(1);
     await locks.release();
+    const wrong = LockHealthModule.forRootAsync({ useFactory: () => ({ instance: 'billing' }) as object });
+    expect(((await rejectionOf(start(wrong))) as Error).message).toContain(
+      'instance belongs next to useFactory',
+    );
     const degraded = { degradedStatus: 'degraded' } as object;
     expect(() => LockHealthModule.forRoot(degraded)).toThrow(/unknown option "degradedStatus"/);
   });

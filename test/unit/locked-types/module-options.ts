@@ -1,5 +1,8 @@
 /** Module options that must not compile. Compiled by locked-types.test.ts, never run. */
+import { LockDashboardModule } from '../../../lib/dashboard/index.js';
+import { LockHealthModule } from '../../../lib/health/index.js';
 import { DistributedLockModule } from '../../../lib/index.js';
+import { LeaderElectionModule } from '../../../lib/leader/index.js';
 
 declare const fromEnvironment: string | undefined;
 
@@ -17,6 +20,15 @@ DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: 'redis://localh
 
 // @ts-expect-error isGlobal beside useFactory
 DistributedLockModule.forRootAsync({ useFactory: async () => ({ store: 'memory', isGlobal: false }) });
+
+// @ts-expect-error instance of the health indicator beside useFactory
+LockHealthModule.forRootAsync({ useFactory: () => ({ unreachableFor: 5_000, instance: 'x' }) });
+
+// @ts-expect-error instance of the election beside useFactory
+LeaderElectionModule.forFeatureAsync('reports', { useFactory: () => ({ label: 'x', instance: 'x' }) });
+
+// @ts-expect-error imports of the lock dashboard beside useFactory
+LockDashboardModule.forRootAsync({ useFactory: () => ({ access: 'open', imports: [] }) });
 
 // @ts-expect-error the same for one of several servers
 DistributedLockModule.forRoot({ quorum: ['redis://a', fromEnvironment] });
