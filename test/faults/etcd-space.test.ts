@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { examineLocks } from '../../lib/cli/commands/doctor.command.js';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
 import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/protocol.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
@@ -68,6 +69,34 @@ whereThereIsEtcd('etcd without disk space', () => {
       expect(await other.admin.forceRelease('two')).toBe(true);
       await next(holder.locks.events, ({ type }) => type === 'lost');
       expect(handles[2]?.isHeld).toBe(true);
+    });
+
+    it('F6: the start check, doctor and health say so, and a waiter that is woken loses the lock again', async () => {
+      await start();
+      const [holder, waiter] = [await app(), await app()];
+      const handle = await holder.locks.acquire('queued');
+      const fixed = await holder.locks.acquire('fixed', { leaseTime: 60_000 });
+      const waiting = waiter.locks.acquire('queued', { waitTime: 20_000 });
+      await queuedIn(waiter, 'queued');
+      await fill();
+      const full =
+        /^etcd has no space left, so no lock can be acquired; held locks are kept\. Compact and defragment it/;
+      expect((await app()).log.matching(full)).toHaveLength(1);
+      const { findings } = await examineLocks({ store: etcdStore({ hosts: server.address }) }, false);
+      expect(findings).toContainEqual({
+        level: 'warning',
+        check: 'store',
+        text: expect.stringMatching(full),
+      });
+      expect((await holder.admin.probe()).store.error?.message).toMatch(full);
+      expect(await rejectionOf(fixed.extend(120_000))).toBeInstanceOf(LockUnavailableError);
+      expect(await handle.release()).toBe('released');
+      const woken = await waiting;
+      const since = performance.now();
+      if (woken.isHeld) await next(waiter.locks.events, ({ type }) => type === 'lost');
+      expect(performance.now() - since).toBeLessThan(3_000);
+      expect(woken.isHeld).toBe(false);
+      expect(waiter.events('lost', 'queued')).toHaveLength(1);
     });
 
     it('F6, F12: a release in doubt still frees the lock', async () => {
