@@ -83,6 +83,26 @@ whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
       for (const handle of [permit, ...handles]) expect(await handle.release()).toBe('released');
     });
 
+    it('frees its permit after its leaseTime for callers that only try, however many earlier holders there are', async () => {
+      const { hosts } = members();
+      const others = await app(hosts);
+      const held = key();
+      const limit = 41;
+      const handles: LockHandle[] = [];
+      for (let count = 1; count < limit; count++) handles.push(await others.locks.acquire(held, { limit }));
+      const holder = await worker(hosts);
+      await holder.do('acquire', { key: held, options: { limit, leaseTime: 2_000 } });
+      const caller = await app(hosts);
+      await holder.kill();
+      const start = performance.now();
+      const permit = await until('a permit', () => caller.locks.tryAcquire(held, { limit }), {
+        deadline: 60_000,
+        every: 100,
+      });
+      expect(performance.now() - start).toBeLessThan(2_000 * 1.01 + BUSY);
+      for (const handle of [permit, ...handles]) expect(await handle.release()).toBe('released');
+    });
+
     it('F21: frees its permit although its own callers wait first, however many earlier holders there are', async () => {
       const { hosts } = members();
       const others = await app(hosts);

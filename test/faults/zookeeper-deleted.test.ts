@@ -118,14 +118,18 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       await worksOn(key, held.token, app);
     });
 
-    it('F52: everything, repeatedly and without notifications: the next call detects it', async () => {
+    it.each([
+      ['everything', ROOT],
+      ['all locks', `${ROOT}/locks`],
+      ['the nodes of clients', `${ROOT}/clients`],
+    ])('F52: %s, repeatedly and without notifications: the next call detects it', async (_, path) => {
       const { store } = scene.deaf();
       const app = await scene.app({ store });
       let last = 0;
       for (let time = 0; time < 3; time++) {
         await worksOn('again', last, app);
         last = await app.locks.withLock('again', ({ token }) => token);
-        await deleteAll(ROOT);
+        await deleteAll(path);
       }
       await worksOn('again', last, app);
     });

@@ -76,14 +76,14 @@ whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {
       };
       const [first, second] = [await open(randomUUID()), await open(randomUUID())];
       const key = `key-${randomUUID()}`;
-      const ask = (session: LockStoreSession, owner: string): PromiseLike<unknown> =>
+      const ask = (session: LockStoreSession, owner: string, callers = 1): PromiseLike<unknown> =>
         session.acquire({
           key,
           owner: owner as OwnerId,
           lease: 30_000,
           claimLease: 2_000,
           wait: true,
-          callers: 1,
+          callers,
           tokens: 1,
           contended: true,
           limit,
@@ -100,6 +100,13 @@ whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {
       for (let count = 0; count < polls; count++) await ask(second, 'second:1');
       process.stdout.write(`${((read() - before) / polls).toFixed(0)} bytes read for each poll\n`);
       expect((read() - before) / polls).toBeLessThan(1_000);
+      // Nor when the data of the entry before changes.
+      const beforeChanges = read();
+      for (let count = 0; count < polls; count++) {
+        await ask(first, `first:${String(waiters + limit - 1)}`, 2 + count);
+        await ask(second, 'second:1');
+      }
+      expect((read() - beforeChanges) / polls).toBeLessThan(2_000);
       for (const session of sessions) await session.close();
     });
   });

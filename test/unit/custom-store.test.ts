@@ -17,7 +17,9 @@ type Requests = Pick<LockStoreSession, 'acquire' | 'cancel' | 'release' | 'renew
 type Misbehaviour = Partial<Record<keyof Requests, () => unknown>>;
 
 /** A user-defined store: the memory store with some methods replaced. */
-function storeWith(change: (real: Requests) => Partial<Requests>): LockStore {
+function storeWith(
+  change: (real: Requests) => Partial<Requests> & Pick<LockStoreSession, 'reserve'>,
+): LockStore {
   const memory = new MemoryLockStore();
   return {
     name: 'a store of the user',
@@ -155,6 +157,23 @@ describe('a user-defined store', () => {
         expect(uncaught).toEqual([]);
       });
     }
+
+    it('B16: a store that reserves invalid tokens does not pass them on', async () => {
+      let reserved = 0;
+      const app = await start(
+        storeWith(() => ({
+          reserve: () => {
+            reserved += 1;
+            return Promise.resolve({ outcome: 'reserved', token: NaN, othersWait: false });
+          },
+        })),
+      );
+      const calls = Array.from({ length: 200 }, () => app.locks.withLock('key', ({ token }) => token));
+      const tokens = await within(10_000, 'all', Promise.all(calls));
+      expect(reserved).toBeGreaterThan(0);
+      expect(tokens).toEqual([...new Set(tokens)].sort((one, other) => one - other));
+      expect(tokens.filter((token) => !Number.isSafeInteger(token))).toEqual([]);
+    });
 
     it('B22: a renewal without a reply for its owner has failed', async () => {
       const app = await start(

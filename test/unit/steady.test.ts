@@ -23,6 +23,12 @@ describe('F54: a steady run', () => {
     ]);
   });
 
+  it('finds a store that becomes slower, although holds cost their processes the same', () => {
+    expect(problemsIn(run({ rate: 490 }), rest)).toEqual([
+      'the last minute made 49 % of the holds of the second, each for 100 % of the processor time',
+    ]);
+  });
+
   it('finds growth in the processes', () => {
     expect(problemsIn(run({ heap: 75e6 }), rest)).toEqual(['the heaps grew by 15.0 MB']);
     expect(problemsIn(run({ timers: 4_000 }), rest)).toEqual(['timers grew from 15 to 4000']);

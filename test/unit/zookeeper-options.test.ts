@@ -29,10 +29,13 @@ describe('options of zookeeperStore', () => {
     const secureContext = createSecureContext();
     const schemeOf = (options: object): string => resolveZooKeeperOptions({ hosts, ...options }).acl.scheme;
     expect([{}, { tls: true }, { tls: {} }].map(schemeOf)).toEqual(['world', 'world', 'world']);
-    const cert = { secureContext, cert: 'a certificate' };
-    expect([{ auth }, { auth, tls: { secureContext } }, { tls: cert }].map(schemeOf)).toEqual(
-      Array.from({ length: 3 }, () => 'auth'),
-    );
+    const known = [
+      { auth },
+      { auth, tls: { secureContext } },
+      { tls: { secureContext, cert: 'a certificate' } },
+      { tls: { secureContext, pfx: 'a certificate and its key' } },
+    ];
+    expect(known.map(schemeOf)).toEqual(known.map(() => 'auth'));
     expect(messageOf({ hosts, tls: { secureContext } })).toMatch(/secureContext .*Give ca, cert and key/);
   });
 

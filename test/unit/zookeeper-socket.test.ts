@@ -8,7 +8,10 @@ import {
   getData,
   JuteReader,
   JuteWriter,
+  multi,
+  remove,
 } from '../../lib/stores/zookeeper/connection/protocol.js';
+import { CODE } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import { ZooKeeperSocket } from '../../lib/stores/zookeeper/connection/zookeeper-socket.js';
 import { rejectionOf, within } from '../support/until.js';
 
@@ -88,6 +91,28 @@ describe('a connection to a server with protocol errors', () => {
     const refused = rejectionOf(socket.request(getData('/a', false)));
     expect((await within(5_000, 'the end', ended)).message).toMatch(/could not be read/);
     expect(await refused).toMatchObject({ inDoubt: true });
+  });
+});
+
+describe('the reply to a transaction', () => {
+  const done = (to: JuteWriter): JuteWriter => to.int(-1).bool(true).int(-1);
+  const deleted = (to: JuteWriter): JuteWriter => to.int(2).bool(false).int(0);
+  const failed = (to: JuteWriter, code: number): JuteWriter => to.int(-1).bool(false).int(code).int(code);
+  const transaction = multi([remove('/a'), remove('/b')]);
+  const read = (to: JuteWriter): unknown => transaction.read(new JuteReader(done(to).frame().subarray(4)));
+
+  it('has a result for each part, or the error of one', () => {
+    expect(read(deleted(deleted(new JuteWriter())))).toEqual([undefined, undefined]);
+    const refused = failed(failed(new JuteWriter(), 0), CODE.noNode);
+    expect(() => read(refused)).toThrow(expect.objectContaining({ code: CODE.noNode, part: 1 }));
+  });
+
+  it.each([
+    ['too few results', deleted(new JuteWriter())],
+    ['too many results', deleted(deleted(deleted(new JuteWriter())))],
+    ['too few errors', failed(new JuteWriter(), CODE.noNode)],
+  ])('is rejected if it has %s', (_, to) => {
+    expect(() => read(to)).toThrow(/results for 2 operations/);
   });
 });
 

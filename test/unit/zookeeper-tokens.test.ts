@@ -61,6 +61,13 @@ describe('tokens of ZooKeeper', () => {
     for (const nodes of [seeing, other]) expect(nodes?.tokenOf(2)).toBeGreaterThanOrEqual(last + 128);
   });
 
+  it('B16: are whole numbers, or an error', async () => {
+    const nodes = new ClientNodes(new LockPaths('/l'), 'client', acl, () => undefined);
+    await nodes.prepare(new OnlyBase().request, session('1'));
+    for (const zxid of [NaN, 2 ** 46]) expect(() => nodes.tokenOf(zxid)).toThrow(LockStoreError);
+    expect(nodes.tokenOf(1)).toBeGreaterThan(0);
+  });
+
   it.each(['', 'what', '1e3', '-5', '99999999999999999'])(
     'are not derived from an invalid base: %j',
     async (base) => {

@@ -32,8 +32,8 @@ export interface ZooKeeperStoreOptions {
   readonly sessionTimeout?: number | undefined;
   /**
    * User and password of the application (scheme `digest`; SASL is not supported). Only this user may use the nodes
-   * that the application creates. If omitted, they belong to the subject of the client certificate in `tls`; without
-   * one, everyone who can reach the servers may use them.
+   * that the application creates, and the subject of a client certificate in `tls`. If omitted, they belong to that
+   * subject alone; without either, everyone who can reach the servers may use them.
    */
   readonly auth?: { readonly user: string; readonly password: string } | undefined;
   /**

@@ -135,6 +135,9 @@ export function multi(parts: readonly Operation<unknown>[]): Operation<unknown[]
           results.push(undefined);
         }
       }
+      if (results.length !== parts.length) {
+        throw new RangeError(`it has ${results.length} results for ${parts.length} operations`);
+      }
       if (failure !== undefined) throw failure;
       return results;
     },

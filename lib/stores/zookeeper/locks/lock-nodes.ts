@@ -49,7 +49,7 @@ const MOST_ATTEMPTS = 5;
  */
 const LAST_SEQUENCE = 2_000_000_000;
 
-/** How many holders of a lock are read by callers that need not read all of them. */
+/** How many holders of a lock are read by waiters that need not read all of them. */
 const MOST_LOOKED_AT = 32;
 
 export interface NewEntry {
@@ -173,15 +173,15 @@ export class LockNodes {
   }
 
   /**
-   * Observes holders, so that their leases end if they are not renewed. Some waiters observe all of them, so that every
-   * lease that is measured by waiters ends.
+   * Observes holders, so that their leases end if they are not renewed. Callers that don't wait and some waiters observe
+   * all of them, so that every lease that is measured by callers ends.
    *
    * @returns ms until there may be room
    */
   async leaseLeft(
     queue: NodeQueue,
     request: Pick<AcquireRequest, 'limit' | 'permits'>,
-    readsAll = false,
+    readsAll = true,
   ): Promise<number | undefined> {
     const holders = readsAll ? queue.holders : queue.holders.slice(0, MOST_LOOKED_AT);
     const lefts = await Promise.all(
