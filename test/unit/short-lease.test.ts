@@ -52,16 +52,15 @@ describe.each([
   });
 
   it.each([
-    ['waits', {}],
-    ['retries', { retry: { backoff: backoff.fixed(1) } }],
+    ['waits', 'key', {}],
+    ['retries', 'key', { retry: { backoff: backoff.fixed(1) } }],
+    ['wants several keys', ['key', 'other'], {}],
   ])(
     'B11: fails with the same error if waitTime ends before a second reply: a call that %s',
-    async (_, options) => {
+    async (_, key, options) => {
       const app = await LockApp.start({ store: open(), shutdownTimeout: 100 });
       apps.push(app);
-      const error = await rejectionOf(
-        app.locks.acquire('key', { ...options, leaseTime, waitTime: DELAY + 5 }),
-      );
+      const error = await rejectionOf(app.locks.acquire(key, { ...options, leaseTime, waitTime: DELAY + 5 }));
       expect(error).toBeInstanceOf(LockUnavailableError);
       expect(String(error)).toMatch(/reply took 4\d ms, and the leaseTime of 30 ms had passed/);
     },
