@@ -295,6 +295,8 @@ async function acquireTogether(
 /** One caller's request for several locks. */
 class MultiTry {
   readonly wait: Deadline<TogetherResult>;
+  /** How long the reply took, ms, if it came too late. */
+  private lateAfter: number | undefined;
 
   constructor(
     private readonly engine: LockEngine,
@@ -332,6 +334,8 @@ class MultiTry {
     else if (typeof answer === 'number' && answer < callers.length) {
       wait.succeed({ outcome: 'busy', index: answer });
     } else if (request.mayBeOver || request.wasBroken || engine.isClosing || wait.isSettled) {
+      // Before the withdrawal, during which the wait may end.
+      if (request.mayBeOver) this.lateAfter = engine.clock.monotonic() - request.sentAt;
       await request.withdraw(false);
       wait.succeed({ outcome: 'failed' });
     } else {
@@ -364,11 +368,15 @@ class MultiTry {
   }
 
   private fail(failure: LockStoreError | undefined): void {
-    const { engine, wait, callers } = this;
-    if (wait.isSettled) return;
-    const waitedFor = engine.clock.monotonic() - wait.startedAt;
+    const { engine, wait, callers, lateAfter } = this;
     const [first] = callers;
-    if (first !== undefined) this.end(engine.reporter.unavailable(first, failure, waitedFor));
+    if (wait.isSettled || first === undefined) return;
+    const waitedFor = engine.clock.monotonic() - wait.startedAt;
+    const error =
+      lateAfter === undefined
+        ? engine.reporter.unavailable(first, failure, waitedFor)
+        : engine.reporter.lateGrant(first, lateAfter);
+    this.end(error);
   }
 
   private end(error: Error): void {

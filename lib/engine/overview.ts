@@ -20,6 +20,7 @@ export class Overview {
   held(): readonly HeldLock[] {
     const { clock, leases } = this.engine;
     const now = clock.monotonic();
+    const long = new Set(leases.long.all);
     const holds = this.leasesInUse.flatMap((lease) =>
       lease.holders.map((user): HeldLock => {
         const { key, token, heldFrom, opened } = user;
@@ -35,6 +36,7 @@ export class Overview {
           renewalError: lease.renewalFailure,
           local: lease.local,
           callSite: opened === undefined ? undefined : callsOf(opened)[0],
+          isLong: long.has(user),
         };
       }),
     );

@@ -119,6 +119,8 @@ async function begin(
     return undefined;
   }
   const took = engine.clock.monotonic() - request.sentAt;
+  // Before the withdrawal, during which the wait may end.
+  caller.lateAfter = took;
   await request.withdraw(false);
   if (engine.isClosing) caller.fail(engine.reporter.closed(caller.key));
   return caller.isSettled ? undefined : { because: 'late', took };
@@ -175,6 +177,7 @@ export class RetryingAcquire {
     this.tries += 1;
     const { caller, engine, retry, refusal: before } = this;
     this.refusal = refusal;
+    if (refusal.because !== 'late') caller.lateAfter = undefined;
     const isBounded = !this.isWaiting && caller.maxWaiting !== Infinity;
     const mayNotWait = isBounded && (retry === ONCE || isFull(engine, caller));
     if (mayNotWait && refusal.because === 'held') {
@@ -261,6 +264,9 @@ export class RetryingAcquire {
     const { caller, engine, refusal, tries } = this;
     const { reporter } = engine;
     const now = engine.clock.monotonic();
+    const isHeldByOthers = this.request?.isHeldByOthers === true;
+    if (!isHeldByOthers && caller.lateAfter !== undefined)
+      return reporter.lateGrant(caller, caller.lateAfter);
     if (refusal?.because === 'held')
       return reporter.triesTimedOut(
         caller,
@@ -268,7 +274,7 @@ export class RetryingAcquire {
         tries,
         engine.keys.of(caller.key)?.ownHolder,
       );
-    if (this.request?.isHeldByOthers === true) return reporter.triesTimedOut(caller, undefined, tries + 1);
+    if (isHeldByOthers) return reporter.triesTimedOut(caller, undefined, tries + 1);
     const isSilent = now - this.triedAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
     const waitedFor = now - caller.startedAt;

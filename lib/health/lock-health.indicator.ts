@@ -256,19 +256,23 @@ function reasonsToBeDegraded(
     if (failing > 0) reasons.push(`${count(failing, 'hold')} could not be renewed for half of the lease`);
   }
   if (recentLosses > 0) reasons.push(`${count(recentLosses, 'hold')} lost in the last 5 minutes`);
-  if (status.longHolds > 0) reasons.push(longHolds(status, held()));
+  if (status.longHolds > 0) reasons.push(...longHolds(held()));
   if (status.longestHold > longestHold)
     reasons.push(`a lock has been held for ${seconds(status.longestHold)}`);
   if (status.longestWait > longestWait) reasons.push(`a call has waited for ${seconds(status.longestWait)}`);
   return reasons;
 }
 
-/** Describes the oldest hold without its key, since health checks are often public. */
-function longHolds({ longHolds: number, longestHold }: LockStatus, held: readonly HeldLock[]): string {
-  const [oldest] = held;
-  const label = oldest?.label === undefined ? '' : `, label ${JSON.stringify(oldest.label)}`;
-  const site = oldest?.callSite === undefined ? '' : `, acquired ${oldest.callSite}`;
-  return `${count(number, 'hold')} longer than warnHeldAfter, the oldest for ${seconds(longestHold)}${label}${site}`;
+/** Describes the oldest such hold without its key, since health checks are often public. */
+function longHolds(held: readonly HeldLock[]): readonly string[] {
+  const long = held.filter(({ isLong }) => isLong);
+  const [oldest] = long;
+  if (oldest === undefined) return [];
+  const { heldFor, label, callSite } = oldest;
+  const labelled = label === undefined ? '' : `, label ${JSON.stringify(label)}`;
+  const site = callSite === undefined ? '' : `, acquired ${callSite}`;
+  const age = seconds(heldFor);
+  return [`${count(long.length, 'hold')} longer than warnHeldAfter, the oldest for ${age}${labelled}${site}`];
 }
 
 /** Whether renewals fail and less than half of the lease is left. */

@@ -29,6 +29,8 @@ export interface HeldLock extends LockUse {
    * other holds, with `NODE_ENV=production`, with `warnHeldAfter: false`, and for calls beyond about 1 000 a second.
    */
   readonly callSite: string | undefined;
+  /** Whether the hold is older than `warnHeldAfter`; never for a leader's. */
+  readonly isLong: boolean;
 }
 
 /** A call of this process that waits for a lock, from `LockAdmin.waiting()`. Of several keys, the one it waits for now. */

@@ -44,4 +44,18 @@ describe('the advice by cause', () => {
       }
     }
   });
+
+  it.each([
+    ['Redis', 'getaddrinfo ENOTFOUND database.example', /name of the host is not known/],
+    ['Redis', 'getaddrinfo EAI_AGAIN sentinel.example', /name of the host is not known/],
+    [
+      'Redis',
+      "Hostname/IP does not match certificate's altnames: Host: database.example. is not in the cert's altnames",
+      /trust the certificate/,
+    ],
+    ['PostgreSQL', 'getaddrinfo ENOTFOUND standby.example', /name of the host is not known/],
+    ['PostgreSQL', 'database "standby" does not exist 3D000', /Create the database/],
+  ])('does not depend on names (%s: %s)', (store, message, advice) => {
+    expect(adviceOn(message, STORES[store] ?? [])).toMatch(advice);
+  });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
+import { backoff, LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
@@ -50,6 +50,21 @@ describe.each([
     expect(String(await short)).toMatch(/reply took \d+ ms, and the leaseTime of 10 ms had passed/);
     for (const waited of await Promise.all(others)) expect(waited).toBeLessThan(12 * DELAY);
   });
+
+  it.each([
+    ['waits', 'key', {}],
+    ['retries', 'key', { retry: { backoff: backoff.fixed(1) } }],
+    ['wants several keys', ['key', 'other'], {}],
+  ])(
+    'B11: fails with the same error if waitTime ends before a second reply: a call that %s',
+    async (_, key, options) => {
+      const app = await LockApp.start({ store: open(), shutdownTimeout: 100 });
+      apps.push(app);
+      const error = await rejectionOf(app.locks.acquire(key, { ...options, leaseTime, waitTime: DELAY + 5 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect(String(error)).toMatch(/reply took 4\d ms, and the leaseTime of 30 ms had passed/);
+    },
+  );
 
   it('B11: fails with the same error without waiting', async () => {
     const app = await LockApp.start({ store: open(), shutdownTimeout: 100 });

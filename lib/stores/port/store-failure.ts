@@ -40,9 +40,13 @@ export const connectionRemedies: readonly Remedy[] = [
   },
 ];
 
+/** Messages that quote the name of a host, which may contain words of other causes, such as `database.example`. */
+const QUOTES_HOST = /ENOTFOUND|EAI_AGAIN|Name resolution failed|Hostname\/IP does not match/;
+
 /** The remedy for the first cause that the message contains; the store's own causes come first. */
 export function adviceOn(message: string, ofStore: readonly Remedy[]): string | undefined {
-  return [...ofStore, ...connectionRemedies].find(({ says }) => says.test(message))?.advice;
+  const remedies = QUOTES_HOST.test(message) ? connectionRemedies : [...ofStore, ...connectionRemedies];
+  return remedies.find(({ says }) => says.test(message))?.advice;
 }
 
 /** The error as a `LockStoreError`. A custom store may throw anything: such an error is in doubt, and retryable. */

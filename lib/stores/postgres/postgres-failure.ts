@@ -13,7 +13,7 @@ export const postgresRemedies: readonly Remedy[] = [
     advice: 'Give the user the rights that it lacks; the log at start lists the GRANT lines.',
   },
   {
-    says: /\b25006\b|read-only|standby/,
+    says: /\b25006\b|is (read-only|a standby)/,
     advice: 'Use the address of the primary; during a failover it passes by itself.',
   },
   { says: /\b53100\b/, advice: 'The disk of PostgreSQL is full: make room.' },

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { backoff, type LockOptions } from '../../../lib/index.js';
 import type { LockApp } from '../../support/lock-app.js';
 import type { TcpProxy } from '../../support/tcp-proxy.js';
 import { next, until } from '../../support/until.js';
@@ -15,13 +16,14 @@ export function outageRules(scene: OutageScene): void {
   /** @param cutOff causes the outage; the returned function ends it */
   const reportedOnce = async (
     cutOff: (proxy: Awaited<ReturnType<OutageScene['proxy']>>) => Promise<() => unknown>,
+    options: LockOptions = {},
   ): Promise<void> => {
     const proxy = await scene.proxy();
     const [other, app] = [await scene.app(), await scene.app({ port: proxy.port })];
     const key = scene.key();
     const held = await other.locks.acquire(key);
-    const waiting = app.locks.acquire(key, { waitTime: Infinity });
-    await next(app.locks.events, (event) => event.type === 'queued');
+    const waiting = app.locks.acquire(key, { ...options, waitTime: Infinity });
+    await until('it waits', () => app.admin.waiting().length === 1);
     const reported = next(app.locks.events, (event) => event.type === 'unavailable', 5_000);
     const mend = await cutOff(proxy);
     try {
@@ -41,13 +43,19 @@ export function outageRules(scene: OutageScene): void {
     expect(app.events('available')).toHaveLength(1);
   };
 
-  it('F58: an outage with refused connections is reported once within 5 s while a call waits, and so is its end', async () => {
-    await reportedOnce(async (proxy) => {
-      await proxy.refuse();
-      proxy.cut();
-      return () => proxy.accept();
-    });
-  });
+  it.each<[string, LockOptions]>([
+    ['waits', {}],
+    ['retries', { retry: { backoff: backoff.fixed(200) } }],
+  ])(
+    'F58: an outage with refused connections is reported once within 5 s while a call %s, and so is its end',
+    async (_, options) => {
+      await reportedOnce(async (proxy) => {
+        await proxy.refuse();
+        proxy.cut();
+        return () => proxy.accept();
+      }, options);
+    },
+  );
 
   it('F58: an outage with silent connections is reported once within 5 s while a call waits, and so is its end', async () => {
     await reportedOnce((proxy) => {

@@ -81,25 +81,27 @@ describe('F56: visitors of the page', () => {
     async (_, guards) => {
       const { store, page } = await start(200, guards);
       const statuses = new Set<string>();
+      const visit = { isOver: false };
       // As many requests at once as fit into the server's backlog.
       const visitors = Promise.all(
         Array.from({ length: 100 }, async (_, visitor) => {
           for (let number = visitor; number < 1_000; number += 100) {
             const what =
-              number % 2 === 0 ? `list&match=*${String(number)}*` : `lock&key=held:${String(number)}`;
+              number % 2 === 0
+                ? `list&match=${'*'.repeat(1 + (number % 100))}`
+                : `lock&key=held:${String(number)}`;
             const { status, headers } = await page.get(`?data=${what}`);
             statuses.add([status, headers.get('retry-after')].join());
           }
         }),
-      );
+      ).finally(() => (visit.isOver = true));
       await until('a list is under way', () => store.lists > 0);
       const mine = await page.app.locks.acquire('mine');
-      await mine.extend(60_000);
+      while (!visit.isOver) await mine.extend(60_000);
       await visitors;
-      await mine.extend(90_000);
       // One list with its 16 inspections, 8 inspected locks, the snapshots of the page, and other locks.
       expect(Math.max(...store.before.renewals, ...store.before.asks)).toBeLessThan(32);
-      expect(store.before.renewals.length).toBeGreaterThanOrEqual(2);
+      expect(store.before.renewals.length).toBeGreaterThan(10);
       expect(store.before.asks).toHaveLength(1);
       expect(statuses).toEqual(new Set(['200,', '429,1']));
       expect(page.app.admin.status()).toMatchObject({ holds: 201, recentLosses: 0 });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { LockHealthIndicator } from '../../../lib/health/index.js';
 import { DistributedLockModule, LockAdmin, LockService } from '../../../lib/index.js';
 import {
   InjectLeaderElection,
@@ -66,10 +67,15 @@ describe('LeaderElectionModule', () => {
     const module = await start(testing([store, LeaderElectionModule.forFeature('poller')], [Poller], log));
     await until('it is the leader', () => module.get(Poller).election.isLeader);
     const locks = module.get(LockService);
-    await locks.acquire('forgotten');
+    await locks.acquire('forgotten', { label: 'import' });
     await until('the forgotten hold is reported', () => log.matching('forgotten').length > 0);
     expect(log.matching('leader:poller')).toEqual([]);
-    expect(module.get(LockAdmin).status().longHolds).toBe(1);
+    const admin = module.get(LockAdmin);
+    expect(admin.status().longHolds).toBe(1);
+    const { locks: health } = await new LockHealthIndicator(admin).isHealthy('locks');
+    expect(health.reasons).toEqual([
+      expect.stringMatching(/^1 hold longer than warnHeldAfter, .*label "import", acquired at /),
+    ]);
   });
 
   it('elects nobody by locks that hold in one process only', async () => {
