@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { examineLocks } from '../../lib/cli/commands/doctor.command.js';
+import { LockHealthIndicator } from '../../lib/health/index.js';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
 import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/protocol.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
@@ -68,6 +70,29 @@ whereThereIsEtcd('etcd without disk space', () => {
       expect(await other.admin.forceRelease('two')).toBe(true);
       await next(holder.locks.events, ({ type }) => type === 'lost');
       expect(handles[2]?.isHeld).toBe(true);
+    });
+
+    it('F57: health is down, an application that starts then logs the cause, and doctor reports it', async () => {
+      await start();
+      const before = await app();
+      const isDown = async ({ admin }: LockApp): Promise<void> => {
+        const limits = { unreachableFor: 0, probeTimeout: 5_000 };
+        expect(await new LockHealthIndicator(admin).isHealthy('locks', limits)).toMatchObject({
+          locks: { status: 'down', reachable: true, reasons: [expect.stringContaining('no space left')] },
+        });
+      };
+      await (await before.locks.acquire('key')).release();
+      await fill();
+      // Without a failed call.
+      await isDown(before);
+      const after = await app();
+      expect(after.log.matching('no space left')).toHaveLength(1);
+      await isDown(after);
+      const { findings } = await examineLocks({ store: etcdStore({ hosts: server.address }) }, false);
+      expect(findings.filter(({ text }) => text.includes('no space left'))).toMatchObject([
+        { level: 'warning', check: 'store' },
+      ]);
+      expect(findings.filter(({ level }) => level === 'problem')).toMatchObject([{ check: 'lock' }]);
     });
 
     it('F6, F12: a release in doubt still frees the lock', async () => {

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LockService } from '../../lib/index.js';
+import { LockHealthIndicator } from '../../lib/health/index.js';
+import { LockUnavailableError, type LockService } from '../../lib/index.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { Endings } from '../support/endings.js';
@@ -10,6 +11,7 @@ import { EtcdServer } from '../support/etcd-server.js';
 import {
   PASSWORD,
   addUsers,
+  changeRights,
   grantToNewcomer,
   protect,
   putInForce,
@@ -113,6 +115,31 @@ whereThereIsEtcd('users of etcd', () => {
       await grantToNewcomer(root, 'erin');
       expect(await handle.release()).toBe('released');
       await (await within(30_000, 'the lock', waiting)).release();
+    });
+
+    it('F57: health is down once a call has failed for a missing right, and up when it is granted again', async () => {
+      const one = await server();
+      const root = await protect(one);
+      const shop = await shopAt(one);
+      const health = async (): Promise<unknown> => {
+        const limits = { unreachableFor: 0, probeTimeout: 5_000 };
+        return (await new LockHealthIndicator(shop.admin).isHealthy('locks', limits)).locks;
+      };
+      await work(shop, 1);
+      for (const rights of ['read', 'write'] as const) {
+        await changeRights(root, rights);
+        const failed = await rejectionOf(shop.locks.acquire('key', { waitTime: 0 }));
+        expect(failed).toBeInstanceOf(LockUnavailableError);
+        expect(await health()).toMatchObject({
+          status: 'down',
+          reachable: true,
+          reasons: [expect.stringMatching(/has granted no lock for .*permission denied.*read and write/)],
+        });
+        await changeRights(root, 'readwrite');
+        // Without a call: a process that is down receives none.
+        expect(await health()).toMatchObject({ status: 'up', reasons: [] });
+      }
+      await work(shop, 1);
     });
 
     it('callers continue while authentication is enabled', async () => {
