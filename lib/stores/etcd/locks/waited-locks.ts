@@ -2,6 +2,7 @@ import type { Timer } from '../../../common/timer-queue.js';
 import { LockQueue } from '../../ordered/lock-queue.js';
 import type { MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import type { Endpoint } from '../connection/endpoint.js';
+import { isAboutToken } from '../connection/etcd-failure.js';
 import { methods, type KeyValue, type WatchCall, type WatchReply } from '../protocol.js';
 import type { LockContext } from './context.js';
 import type { Entry, LockRange } from './entries.js';
@@ -74,6 +75,11 @@ export class Watches {
   }
 
   private receive(endpoint: Endpoint, { id, revision, created, canceled, reason, events }: WatchReply): void {
+    if (created && canceled) {
+      // Refused, under any id. The stream keeps the token that it was opened with; without the right, requests fail, too.
+      if (isAboutToken(reason)) endpoint.cut(new Error(`etcd has refused a watch (${reason})`));
+      return;
+    }
     const listener = this.byId.get(id);
     if (listener === undefined) return;
     // etcd cancels slow watchers, and those whose token has expired. A new connection starts all watches again.
