@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockApp } from '../support/lock-app.js';
 import { queuedIn } from '../support/lock-app.js';
+import { stopwatch } from '../support/stopwatch.js';
 import { next, rejectionOf, until, within } from '../support/until.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { PortClient } from '../contract/port-client.js';
@@ -99,6 +100,39 @@ whereThereIsEtcd('deleted data of etcd', () => {
           () => false,
         ),
       );
+    });
+
+    it('F52: a waiter that is served at once, and a holder that reserves tokens, restore the base', async () => {
+      const port = await PortClient.open(scene.storeAt(scene.server.port));
+      scene.endings.app(port);
+      const isThere = async (): Promise<boolean> => {
+        const client = await scene.client();
+        const { reply } = await client.call(methods.range, { do: 'range', key: 'distributed-lock/base' });
+        client.cut(new Error('done'));
+        return reply.entries.length === 1;
+      };
+      const [one, two] = [await scene.app(), await scene.app()];
+      const key = scene.key();
+      const handle = await one.locks.acquire(key);
+      const waiting = two.locks.acquire(key, { waitTime: 30_000 });
+      await queuedIn(two, key);
+      await remove('base', 'base\0');
+      const took = stopwatch();
+      await handle.release();
+      const second = await waiting;
+      // Not by a poll, which comes once a second.
+      expect(took()).toBeLessThan(700);
+      expect(second.token).toBeGreaterThan(handle.token);
+      expect(await isThere()).toBe(true);
+      await second.release();
+      const owner = port.newOwner();
+      const token = await port.take(key, owner);
+      expect(token).toBeGreaterThan(second.token);
+      await remove('base', 'base\0');
+      const reserved = await port.reserve({ key, owner, lease: 20_000, tokens: 1 });
+      expect(reserved.outcome === 'reserved' && reserved.token).toBeGreaterThan(token);
+      expect(await isThere()).toBe(true);
+      await port.release(key, owner);
     });
 
     it('F52, B16: a waiter that is served after another process created the base gets a larger token', async () => {

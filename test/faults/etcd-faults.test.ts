@@ -3,7 +3,8 @@ import { LockOptionsError } from '../../lib/index.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { compaction } from '../support/etcd-server.js';
 import { queuedIn } from '../support/lock-app.js';
-import { rejectionOf, within } from '../support/until.js';
+import { stopwatch } from '../support/stopwatch.js';
+import { next, rejectionOf, within } from '../support/until.js';
 import { PortClient } from '../contract/port-client.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { serverFaults } from './rules/server-faults.js';
@@ -27,6 +28,30 @@ whereThereIsEtcd('faults of etcd', () => {
         await handle.release();
         await (await within(10_000, 'the lock', waiting)).release();
       }
+      await scene.nothingLeft();
+    });
+
+    it('P11: messages arrive through a gRPC proxy of etcd, too', async () => {
+      const port = await scene.server.proxy();
+      const [holder, waiter] = [await scene.app(), await scene.app({ port })];
+      const took: number[] = [];
+      for (const key of [scene.key(), scene.key(), scene.key()]) {
+        const handle = await holder.locks.acquire(key);
+        const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+        await queuedIn(waiter, key);
+        const since = stopwatch();
+        await handle.release();
+        const granted = await waiting;
+        took.push(since());
+        await granted.release();
+      }
+      // The poll comes once a second.
+      expect(Math.min(...took)).toBeLessThan(500);
+      const key = scene.key();
+      await waiter.locks.acquire(key);
+      const lost = next(waiter.locks.events, ({ type }) => type === 'lost', 5_000);
+      expect(await holder.admin.forceRelease(key)).toBe(true);
+      expect(await lost).toMatchObject({ key, reason: 'taken' });
       await scene.nothingLeft();
     });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { examineLocks } from '../../lib/cli/commands/doctor.command.js';
+import { LockHealthIndicator } from '../../lib/health/index.js';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
 import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/protocol.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
@@ -71,7 +72,7 @@ whereThereIsEtcd('etcd without disk space', () => {
       expect(handles[2]?.isHeld).toBe(true);
     });
 
-    it('F6: the start check, doctor and health say so, and a waiter that is woken loses the lock again', async () => {
+    it('F6: extend() fails, and a waiter that is woken is told within seconds that it has lost the lock', async () => {
       await start();
       const [holder, waiter] = [await app(), await app()];
       const handle = await holder.locks.acquire('queued');
@@ -79,16 +80,6 @@ whereThereIsEtcd('etcd without disk space', () => {
       const waiting = waiter.locks.acquire('queued', { waitTime: 20_000 });
       await queuedIn(waiter, 'queued');
       await fill();
-      const full =
-        /^etcd has no space left, so no lock can be acquired; held locks are kept\. Compact and defragment it/;
-      expect((await app()).log.matching(full)).toHaveLength(1);
-      const { findings } = await examineLocks({ store: etcdStore({ hosts: server.address }) }, false);
-      expect(findings).toContainEqual({
-        level: 'warning',
-        check: 'store',
-        text: expect.stringMatching(full),
-      });
-      expect((await holder.admin.probe()).store.error?.message).toMatch(full);
       expect(await rejectionOf(fixed.extend(120_000))).toBeInstanceOf(LockUnavailableError);
       expect(await handle.release()).toBe('released');
       const woken = await waiting;
@@ -97,6 +88,29 @@ whereThereIsEtcd('etcd without disk space', () => {
       expect(performance.now() - since).toBeLessThan(3_000);
       expect(woken.isHeld).toBe(false);
       expect(waiter.events('lost', 'queued')).toHaveLength(1);
+    });
+
+    it('F57: health is down, an application that starts then logs the cause, and doctor reports it', async () => {
+      await start();
+      const before = await app();
+      const isDown = async ({ admin }: LockApp): Promise<void> => {
+        const limits = { unreachableFor: 0, probeTimeout: 5_000 };
+        expect(await new LockHealthIndicator(admin).isHealthy('locks', limits)).toMatchObject({
+          locks: { status: 'down', reachable: true, reasons: [expect.stringContaining('no space left')] },
+        });
+      };
+      await (await before.locks.acquire('key')).release();
+      await fill();
+      // Without a failed call.
+      await isDown(before);
+      const after = await app();
+      expect(after.log.matching('no space left')).toHaveLength(1);
+      await isDown(after);
+      const { findings } = await examineLocks({ store: etcdStore({ hosts: server.address }) }, false);
+      expect(findings.filter(({ text }) => text.includes('no space left'))).toMatchObject([
+        { level: 'warning', check: 'store' },
+      ]);
+      expect(findings.filter(({ level }) => level === 'problem')).toMatchObject([{ check: 'lock' }]);
     });
 
     it('F6, F12: a release in doubt still frees the lock', async () => {

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LockService } from '../../lib/index.js';
+import { LockHealthIndicator } from '../../lib/health/index.js';
+import { LockUnavailableError, type LockService } from '../../lib/index.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/protocol.js';
 import { Endings } from '../support/endings.js';
@@ -10,12 +11,14 @@ import { EtcdServer } from '../support/etcd-server.js';
 import {
   PASSWORD,
   addUsers,
+  changeRights,
   grantToNewcomer,
   protect,
   putInForce,
   setPasswordAgain,
 } from '../support/etcd-users.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
+import { stopwatch } from '../support/stopwatch.js';
 import { rejectionOf, until, within } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 
@@ -55,7 +58,7 @@ whereThereIsEtcd('users of etcd', () => {
       await Promise.all(callers);
     };
 
-    it('requests wait while a new token is being fetched, and the password is requested once', async () => {
+    it('requests wait while a new token is being fetched, and the password is requested once for all', async () => {
       const one = await server();
       const root = await protect(one);
       let asked = 0;
@@ -89,7 +92,8 @@ whereThereIsEtcd('users of etcd', () => {
       expect(await within(30_000, 'the release', released)).toBe('released');
       expect(await gaveUp).toBe(giveUp.signal.reason);
       await (await within(30_000, 'the lock', first)).release();
-      expect(asked).toBe(before + 1);
+      // Once for all requests, and once for the connection with new watches.
+      expect(asked).toBe(before + 2);
       await shop.locks.withLock('held', { waitTime: 30_000 }, () => undefined);
     });
 
@@ -113,6 +117,54 @@ whereThereIsEtcd('users of etcd', () => {
       await grantToNewcomer(root, 'erin');
       expect(await handle.release()).toBe('released');
       await (await within(30_000, 'the lock', waiting)).release();
+    });
+
+    it('F57: health is down once a call has failed for a missing right, and up when it is granted again', async () => {
+      const one = await server();
+      const root = await protect(one);
+      const shop = await shopAt(one);
+      const health = async (): Promise<unknown> => {
+        const limits = { unreachableFor: 0, probeTimeout: 5_000 };
+        return (await new LockHealthIndicator(shop.admin).isHealthy('locks', limits)).locks;
+      };
+      await work(shop, 1);
+      for (const rights of ['read', 'write'] as const) {
+        await changeRights(root, rights);
+        const failed = await rejectionOf(shop.locks.acquire('key', { waitTime: 0 }));
+        expect(failed).toBeInstanceOf(LockUnavailableError);
+        expect(await health()).toMatchObject({
+          status: 'down',
+          reachable: true,
+          reasons: [expect.stringMatching(/has granted no lock for .*permission denied.*read and write/)],
+        });
+        await changeRights(root, 'readwrite');
+        // Without a call: a process that is down receives none.
+        expect(await health()).toMatchObject({ status: 'up', reasons: [] });
+      }
+      await work(shop, 1);
+    });
+
+    it('P11: messages wake waiters again after their token has become invalid', async () => {
+      const one = await server();
+      const root = await protect(one);
+      const [holder, waiter] = [await shopAt(one), await shopAt(one)];
+      const handOver = async (key: string): Promise<number> => {
+        const handle = await holder.locks.acquire(key, { waitTime: 30_000 });
+        const waiting = waiter.locks.acquire(key, { waitTime: 30_000 });
+        await queuedIn(waiter, key);
+        const took = stopwatch();
+        await handle.release();
+        const granted = await waiting;
+        const ms = took();
+        await granted.release();
+        return ms;
+      };
+      await handOver('before');
+      await setPasswordAgain(root, 'shop');
+      await handOver('meanwhile');
+      const took = [await handOver('one'), await handOver('two'), await handOver('three')];
+      // The poll comes once a second.
+      expect(Math.min(...took)).toBeLessThan(500);
     });
 
     it('callers continue while authentication is enabled', async () => {

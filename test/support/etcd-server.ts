@@ -41,6 +41,7 @@ export const compaction: Method<number, undefined> = {
 /** An etcd server for a test: on free loopback ports, in its own folder, and without fsync. */
 export class EtcdServer extends PersistentServer {
   private clients: Endpoint[] = [];
+  private readonly proxies: ChildProcess[] = [];
 
   private constructor(
     directory: string,
@@ -94,10 +95,10 @@ export class EtcdServer extends PersistentServer {
   }
 
   /** A plain client for the test; closed with the server. */
-  client(): Endpoint {
+  client(address = this.address): Endpoint {
     const { ca } = this;
     const client = new Endpoint(
-      this.address,
+      address,
       channelCredentials(ca === undefined ? undefined : { ca }),
       undefined,
       10_000,
@@ -106,13 +107,24 @@ export class EtcdServer extends PersistentServer {
     return client;
   }
 
+  /** Starts a gRPC proxy before the server, and returns its port; closed with the server. */
+  async proxy(): Promise<number> {
+    const port = await freePort();
+    const address = `127.0.0.1:${port}`;
+    const args = ['grpc-proxy', 'start', `--endpoints=${this.address}`, `--listen-addr=${address}`];
+    const proxy = spawnEtcd(args, this.directory);
+    this.proxies.push(proxy);
+    await this.ready(address);
+    return port;
+  }
+
   /** Resolves when it serves, which needs a majority of its cluster. */
-  async ready(): Promise<this> {
+  async ready(address = this.address): Promise<this> {
     await until(
       'etcd serves',
       async () => {
         if (this.hasEnded) throw new Error('etcd exited immediately');
-        const client = this.client();
+        const client = this.client(address);
         try {
           await client.open(1_000);
           await client.call(methods.range, { do: 'range', key: 'x', serializable: false });
@@ -143,13 +155,13 @@ export class EtcdServer extends PersistentServer {
 
   async close(): Promise<void> {
     for (const client of this.clients) client.cut(new Error('the test is over'));
+    for (const proxy of this.proxies) proxy.kill('SIGKILL');
     await this.kill();
     await rm(this.directory, { recursive: true, force: true });
   }
 }
 
 function launch(directory: string, args: MemberArguments, state: 'new' | 'existing'): ChildProcess {
-  if (etcdProgram === undefined) throw new Error('run it with `npm run test:stores`');
   const { name, port, peerPort, cluster, token, flags, tls } = args;
   const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   const peerUrl = `http://127.0.0.1:${peerPort}`;
@@ -170,7 +182,12 @@ function launch(directory: string, args: MemberArguments, state: 'new' | 'existi
     ...(tls && { 'cert-file': tls.certificate, 'key-file': tls.key }),
   };
   const all = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
-  const child = spawn(etcdProgram, [...all, ...flags], { cwd: directory, stdio: 'ignore' });
+  return spawnEtcd([...all, ...flags], directory);
+}
+
+function spawnEtcd(args: readonly string[], directory: string): ChildProcess {
+  if (etcdProgram === undefined) throw new Error('run it with `npm run test:stores`');
+  const child = spawn(etcdProgram, args, { cwd: directory, stdio: 'ignore' });
   guardAgainstOrphans(child, directory);
   return child;
 }

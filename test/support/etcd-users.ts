@@ -5,7 +5,8 @@ import type { EtcdServer } from './etcd-server.js';
 export const PREFIX = 'distributed-lock/';
 export const PASSWORD = 's3cr3t';
 export const ROOT = { username: 'root', password: 'of-root' };
-const READ_AND_WRITE = 2;
+/** Values of `Permission.Type` in etcd's `auth.proto`. */
+const RIGHTS = { read: 0, write: 1, readwrite: 2 } as const;
 
 /** An etcd method that the library does not use. */
 const admin = (path: string): Method<MessageWriter, undefined> => ({
@@ -19,6 +20,18 @@ async function addUser(client: Endpoint, name: string, password: string, role: s
   await client.call(admin('UserGrantRole'), new MessageWriter().string(1, name).string(2, role));
 }
 
+/** Replaces the rights of `shop` to all keys of locks. */
+async function grantLocks(client: Endpoint, rights: keyof typeof RIGHTS): Promise<void> {
+  const writer = new MessageWriter().string(1, 'locks');
+  writer.message(2, () => {
+    writer
+      .int(1, RIGHTS[rights])
+      .string(2, PREFIX)
+      .string(3, `${PREFIX.slice(0, -1)}0`);
+  });
+  await client.call(admin('RoleGrantPermission'), writer);
+}
+
 /** `shop` may use locks, and `guest` nothing, once authentication is enabled. */
 export async function addUsers(server: EtcdServer): Promise<Endpoint> {
   const client = server.client();
@@ -26,14 +39,7 @@ export async function addUsers(server: EtcdServer): Promise<Endpoint> {
   for (const role of ['root', 'locks', 'nothing']) {
     await client.call(admin('RoleAdd'), new MessageWriter().string(1, role));
   }
-  const writer = new MessageWriter().string(1, 'locks');
-  writer.message(2, () => {
-    writer
-      .int(1, READ_AND_WRITE)
-      .string(2, PREFIX)
-      .string(3, `${PREFIX.slice(0, -1)}0`);
-  });
-  await client.call(admin('RoleGrantPermission'), writer);
+  await grantLocks(client, 'readwrite');
   await addUser(client, ROOT.username, ROOT.password, 'root');
   await addUser(client, 'shop', PASSWORD, 'locks');
   await addUser(client, 'guest', PASSWORD, 'nothing');
@@ -49,6 +55,12 @@ export async function protect(server: EtcdServer): Promise<Endpoint> {
   const client = await addUsers(server);
   await putInForce(client);
   return client;
+}
+
+/** Changes the rights of `shop` to all keys of locks while authentication is enabled. */
+export async function changeRights(client: Endpoint, rights: keyof typeof RIGHTS): Promise<void> {
+  await client.authenticate(ROOT);
+  await grantLocks(client, rights);
 }
 
 /** Sets the same password again, which invalidates the user's tokens. */

@@ -144,6 +144,45 @@ describe('entries of a session of etcd', () => {
     timers.close();
   });
 
+  it('P34: does not delete an entry whose time comes while a write of it is pending', async () => {
+    let now = 0;
+    const client = { id: 'mine', now: () => now as MonotonicMs };
+    const done: string[] = [];
+    let answer = (): void => undefined;
+    const transactions = {
+      run: (_: readonly string[], { then }: Transaction) => {
+        done.push(...then.map((call) => call.do));
+        return new Promise((resolve) => {
+          answer = () => {
+            resolve({ revision: 3, reply: { succeeded: true, replies: [] } });
+          };
+        });
+      },
+    };
+    const timers = new TimerQueue({ monotonic: client.now }, false);
+    const names = new KeyNames('p/');
+    const context = { client, names, timers, base: { at: () => 1 }, leases: { at: () => 1 }, transactions };
+    const entries = new OwnEntries(context as unknown as LockContext);
+    const owner = 'mine:1' as OwnerId;
+    const request = { key: 'key', owner, limit: 1, claimLease: 2_000 } as AcquireRequest;
+    const entry = entries.add(names.lock('key'), request, 1, 1, 1);
+    entries.granted(entry, 2, 1_000);
+    now = 990;
+    const renewed = entries.renew({ key: 'key', owner, lease: 20_000 });
+    now = 1_001;
+    entry.fire(now as MonotonicMs);
+    expect(done).toEqual(['put']);
+    answer();
+    expect(await renewed).toBe('renewed');
+    now = 21_000;
+    entry.fire(now as MonotonicMs);
+    expect(done).toEqual(['put']);
+    now = 21_002;
+    entry.fire(now as MonotonicMs);
+    expect(done).toEqual(['put', 'delete']);
+    timers.close();
+  });
+
   it('B15: does not treat an entry as expired while a request that shortens its lease is pending', async () => {
     let now = 0;
     const client = { id: 'mine', now: () => now as MonotonicMs };

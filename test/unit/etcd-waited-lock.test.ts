@@ -130,6 +130,16 @@ describe('a waiter for a lock in etcd', () => {
     await until('it is granted', () => granted.length > 0);
   });
 
+  it('is not granted by a read that is older than a reply before the last one', async () => {
+    const { waited, own, granted, reads } = scene(at(6, waiting));
+    waited.add(own, at(7, holder, waiting));
+    waited.add(own, at(5, waiting));
+    waited.watched(7);
+    await until('both have been asked for', () => reads() === 2);
+    await allDone();
+    expect(granted).toEqual([]);
+  });
+
   it('is not granted by a read that is older than a deletion', async () => {
     const { waited, own, granted, reads } = scene(at(5, waiting));
     waited.add(own, at(2, holder, waiting));

@@ -358,6 +358,19 @@ describe('local locks while the store is unreachable', () => {
     expect(await app.admin.forceRelease('key')).toBe(false);
   });
 
+  it('B65: a remaining lease is an upper bound where the store reports it as one', async () => {
+    const store = new AwayStore();
+    const open: AwayStore['open'] = (client) => Object.assign(store.open(client), { remainingIsBound: true });
+    const app = await LockApp.start({ store: { name: 'bounded', open }, onUnavailable: 'local' });
+    const other = await neighbour(store);
+    apps.push(app);
+    await other.locks.acquire('key');
+    expect(await app.admin.inspect('key')).toMatchObject({ remainingIsBound: true });
+    expect(await rejectionOf(app.locks.acquire('key', { waitTime: 0 }))).toMatchObject({
+      remainingIsBound: true,
+    });
+  });
+
   it('B65, B14: no request is sent after the application has ended', async () => {
     const store = new AwayStore();
     const app = await start(store);

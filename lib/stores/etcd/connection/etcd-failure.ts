@@ -59,12 +59,13 @@ export class EtcdError extends Error {
 
   /** Whether the token has expired, or is older than the last change of users or roles (revisions of the auth store). */
   get needsNewToken(): boolean {
-    const { code, message } = this;
-    return (
-      code === status.unauthenticated ||
-      /revision (in header|of auth store) is old|user name is empty/.test(message)
-    );
+    return this.code === status.unauthenticated || isAboutToken(this.message);
   }
+}
+
+/** Whether etcd has refused a token that another one may replace. */
+export function isAboutToken(message: string): boolean {
+  return /invalid auth token|revision (in header|of auth store) is old|user name is empty/.test(message);
 }
 
 /** Converts an error of gRPC; its text contains no secret. */

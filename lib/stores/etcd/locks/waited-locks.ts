@@ -2,6 +2,7 @@ import type { Timer } from '../../../common/timer-queue.js';
 import { LockQueue } from '../../ordered/lock-queue.js';
 import type { MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import type { Endpoint } from '../connection/endpoint.js';
+import { isAboutToken } from '../connection/etcd-failure.js';
 import { methods, type KeyValue, type WatchCall, type WatchReply } from '../protocol.js';
 import type { LockContext } from './context.js';
 import type { Entry, LockRange } from './entries.js';
@@ -29,41 +30,57 @@ interface WatchListener {
  * they are watching.
  */
 export class Watches {
-  private readonly listeners = new Map<number, WatchListener>();
-  private lastId = 0;
+  /** The id that each one's watch has, or had on the last stream. */
+  private readonly listeners = new Map<WatchListener, number>();
+  /** The listeners on the current stream. */
+  private readonly byId = new Map<number, WatchListener>();
   private endpoint: Endpoint | undefined;
   private stream: { send(call: WatchCall): void } | undefined;
+  private nextId = 0;
 
   watch(listener: WatchListener): () => void {
-    const id = ++this.lastId;
-    this.listeners.set(id, listener);
-    this.open(id, listener);
+    this.open(listener);
     return () => {
-      if (this.listeners.delete(id)) this.stream?.send({ do: 'unwatch', id });
+      const id = this.listeners.get(listener);
+      if (id === undefined) return;
+      this.listeners.delete(listener);
+      if (this.byId.delete(id)) this.stream?.send({ do: 'unwatch', id });
     };
   }
 
   connected(endpoint: Endpoint): void {
+    this.disconnected();
     this.endpoint = endpoint;
-    this.stream = undefined;
-    for (const [id, listener] of this.listeners) this.open(id, listener);
+    for (const listener of [...this.listeners.keys()]) this.open(listener);
   }
 
   disconnected(): void {
     this.endpoint = this.stream = undefined;
+    this.byId.clear();
+    this.nextId = 0;
   }
 
-  private open(id: number, { start, end, of }: WatchListener): void {
+  private open(listener: WatchListener): void {
+    // etcd would choose the same ids. Its gRPC proxy does so even if a request names another one.
+    const id = this.nextId++;
+    this.listeners.set(listener, id);
     const { endpoint } = this;
     if (endpoint === undefined) return;
+    this.byId.set(id, listener);
     this.stream ??= endpoint.stream(methods.watch, (reply) => {
       if (this.endpoint === endpoint) this.receive(endpoint, reply);
     });
+    const { start, end, of } = listener;
     this.stream.send({ do: 'watch', id, key: start, end, of });
   }
 
   private receive(endpoint: Endpoint, { id, revision, created, canceled, reason, events }: WatchReply): void {
-    const listener = this.listeners.get(id);
+    if (created && canceled) {
+      // Refused, under any id. The stream keeps the token that it was opened with; without the right, requests fail, too.
+      if (isAboutToken(reason)) endpoint.cut(new Error(`etcd has refused a watch (${reason})`));
+      return;
+    }
+    const listener = this.byId.get(id);
     if (listener === undefined) return;
     // etcd cancels slow watchers, and those whose token has expired. A new connection starts all watches again.
     if (canceled) endpoint.cut(new Error(`etcd has ended a watch (${reason})`));
