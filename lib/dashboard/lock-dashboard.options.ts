@@ -1,7 +1,6 @@
 import type { CanActivate, ConfigurableModuleAsyncOptions, ModuleMetadata, Type } from '@nestjs/common';
 import { LockOptionsError } from '../model/lock.errors.js';
-import type { FactoryOptions } from '../nest/module/async-options.js';
-import { check, checkNames, checkObject, shown } from '../model/option-checks.js';
+import { check, checkNames, checkObject, shown, type FactoryOptions } from '../model/option-checks.js';
 
 /** Options of `LockDashboardModule.forRoot`. Either `guards` or `access` is required, except with `page: false`. */
 export interface LockDashboardOptions {

@@ -1,11 +1,7 @@
 import { Module, type ConfigurableModuleAsyncOptions, type DynamicModule } from '@nestjs/common';
 import type { LockAdmin } from '../api/lock-admin.js';
-import {
-  asyncOptions,
-  checkAsyncOptions,
-  refuseBeside,
-  type FactoryOptions,
-} from '../nest/module/async-options.js';
+import type { FactoryOptions } from '../model/option-checks.js';
+import { asyncOptions, checkAsyncOptions, refuseBeside } from '../nest/module/async-options.js';
 import { getLockAdminToken } from '../nest/module/lock-service.injection.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import {

@@ -14,13 +14,8 @@ import { LockEngine } from '../engine/lock-engine.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { checkKey } from '../model/lock-key.js';
 import { resolveLockOptions } from '../model/lock.options.js';
-import { checkNames, checkObject, checkTime } from '../model/option-checks.js';
-import {
-  asyncOptions,
-  checkAsyncOptions,
-  refuseBeside,
-  type FactoryOptions,
-} from '../nest/module/async-options.js';
+import { checkNames, checkObject, checkTime, type FactoryOptions } from '../model/option-checks.js';
+import { asyncOptions, checkAsyncOptions, refuseBeside } from '../nest/module/async-options.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,

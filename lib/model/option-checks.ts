@@ -78,3 +78,10 @@ export function checkObject(where: string, value: unknown): object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   return refuse(where, 'options must be an object', value);
 }
+
+/**
+ * The options that a factory returns, without those that belong next to it. If one is given anyway, the compiler's
+ * message contains the property's name.
+ */
+export type FactoryOptions<Options, Beside extends string> = Options &
+  Readonly<Partial<Record<Beside, { readonly 'goes beside useFactory': never } | undefined>>>;

@@ -11,13 +11,6 @@ const KNOWN = ['imports', 'inject', ...SOURCES, 'provideInjectionTokensFrom'];
 const GIVEN = Symbol('options of the factory');
 
 /**
- * The options that a factory returns. The compiler reports one that belongs next to the factory by the property of the
- * type below.
- */
-export type FactoryOptions<Options, Beside extends string> = Options &
-  Readonly<Partial<Record<Beside, { readonly 'goes beside useFactory': never } | undefined>>>;
-
-/**
  * @param beside names of options that belong next to the factory
  * @throws LockOptionsError unless the options come from a factory, a class or an existing provider
  */

@@ -18,10 +18,10 @@ import { LockAdmin } from '../../api/lock-admin.js';
 import { LockService } from '../../api/lock.service.js';
 import { LockEngine } from '../../engine/lock-engine.js';
 import { answerErrorsOf, LockOptionsError } from '../../model/lock.errors.js';
-import { checkObject } from '../../model/option-checks.js';
+import { checkObject, type FactoryOptions } from '../../model/option-checks.js';
 import { filterGateways, lastGlobalFilter } from '../requests/lock-exception.filter.js';
 import { LockInterceptor } from '../requests/lock.interceptor.js';
-import { checkAsyncOptions, type FactoryOptions } from './async-options.js';
+import { checkAsyncOptions } from './async-options.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
