@@ -334,7 +334,7 @@ class MultiTry {
     else if (typeof answer === 'number' && answer < callers.length) {
       wait.succeed({ outcome: 'busy', index: answer });
     } else if (request.mayBeOver || request.wasBroken || engine.isClosing || wait.isSettled) {
-      // Before the withdrawal, during which the wait may end.
+      // Set before the withdrawal, since the wait may end during it.
       if (request.mayBeOver) this.lateAfter = engine.clock.monotonic() - request.sentAt;
       await request.withdraw(false);
       wait.succeed({ outcome: 'failed' });

@@ -119,7 +119,7 @@ async function begin(
     return undefined;
   }
   const took = engine.clock.monotonic() - request.sentAt;
-  // Before the withdrawal, during which the wait may end.
+  // Set before the withdrawal, since the wait may end during it.
   caller.lateAfter = took;
   await request.withdraw(false);
   if (engine.isClosing) caller.fail(engine.reporter.closed(caller.key));

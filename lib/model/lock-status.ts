@@ -29,7 +29,7 @@ export interface HeldLock extends LockUse {
    * other holds, with `NODE_ENV=production`, with `warnHeldAfter: false`, and for calls beyond about 1 000 a second.
    */
   readonly callSite: string | undefined;
-  /** Whether the hold is older than `warnHeldAfter`; never for a leader's. */
+  /** Whether the hold is older than `warnHeldAfter`. Always false for the lock of a leader. */
   readonly isLong: boolean;
 }
 

@@ -80,8 +80,8 @@ export function checkObject(where: string, value: unknown): object {
 }
 
 /**
- * The options that a factory returns, without those that belong next to it. If one is given anyway, the compiler's
- * message contains the property's name.
+ * The options that a factory may return. If it returns one that belongs next to it, the compiler's message contains the
+ * name of the property below.
  */
 export type FactoryOptions<Options, Beside extends string> = Options &
   Readonly<Partial<Record<Beside, { readonly 'goes beside useFactory': never } | undefined>>>;

@@ -72,7 +72,7 @@ whereThereIsEtcd('etcd without disk space', () => {
       expect(handles[2]?.isHeld).toBe(true);
     });
 
-    it('F6: extend() fails, and a waiter that is woken is told within seconds that it has lost the lock', async () => {
+    it('F6: extend() fails, and a waiter that receives the lock loses it within seconds and is notified', async () => {
       await start();
       const [holder, waiter] = [await app(), await app()];
       const handle = await holder.locks.acquire('queued');

@@ -64,7 +64,8 @@ whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
       },
     );
 
-    it('frees its permit after its leaseTime, however many earlier holders there are', async () => {
+    /** A semaphore whose last permit, behind 40 others, has a `leaseTime` of 2 s and belongs to a process of its own. */
+    const fullSemaphore = async () => {
       const { hosts } = members();
       const others = await app(hosts);
       const held = key();
@@ -73,6 +74,11 @@ whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
       for (let count = 1; count < limit; count++) handles.push(await others.locks.acquire(held, { limit }));
       const holder = await worker(hosts);
       await holder.do('acquire', { key: held, options: { limit, leaseTime: 2_000 } });
+      return { hosts, held, limit, handles, holder };
+    };
+
+    it('frees its permit after its leaseTime, however many earlier holders there are', async () => {
+      const { hosts, held, limit, handles, holder } = await fullSemaphore();
       const waiter = await app(hosts);
       const start = performance.now();
       const waiting = waiter.locks.acquire(held, { limit, waitTime: 60_000 });
@@ -84,14 +90,7 @@ whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
     });
 
     it('frees its permit after its leaseTime for callers that only try, however many earlier holders there are', async () => {
-      const { hosts } = members();
-      const others = await app(hosts);
-      const held = key();
-      const limit = 41;
-      const handles: LockHandle[] = [];
-      for (let count = 1; count < limit; count++) handles.push(await others.locks.acquire(held, { limit }));
-      const holder = await worker(hosts);
-      await holder.do('acquire', { key: held, options: { limit, leaseTime: 2_000 } });
+      const { hosts, held, limit, handles, holder } = await fullSemaphore();
       const caller = await app(hosts);
       await holder.kill();
       const start = performance.now();
@@ -104,14 +103,8 @@ whereThereIsZooKeeper('crashed processes with locks in ZooKeeper', () => {
     });
 
     it('F21: frees its permit although its own callers wait first, however many earlier holders there are', async () => {
-      const { hosts } = members();
-      const others = await app(hosts);
-      const held = key();
-      const [limit, dead] = [41, 5];
-      const handles: LockHandle[] = [];
-      for (let count = 1; count < limit; count++) handles.push(await others.locks.acquire(held, { limit }));
-      const holder = await worker(hosts);
-      await holder.do('acquire', { key: held, options: { limit, leaseTime: 2_000 } });
+      const { hosts, held, limit, handles, holder } = await fullSemaphore();
+      const dead = 5;
       for (let count = 0; count < dead; count++) {
         holder.do('acquire', { key: held, options: { limit, waitTime: 60_000 } }).catch(() => undefined);
       }

@@ -12,8 +12,8 @@ export const WATCHDOG_TIMEOUT = 10_000;
 const TIDY = 180_000;
 /** The rate of the last minute, relative to the second. */
 const LEAST_RATE = 0.95;
-/** The same whatever a hold costs its process: a store that becomes slower shows only in the rate. */
-const LEAST_RATE_ON_BUSY_MACHINES = 0.5;
+/** The least rate even if each hold costs the processes no more: a slower store costs them nothing. */
+const LEAST_RATE_AT_SAME_COST = 0.5;
 /** Growth that garbage collection alone can cause, bytes. */
 const NOISE = 2_000_000;
 /** More than the store's own parents and counters, fewer than what one key per call would leave. */
@@ -169,7 +169,7 @@ export function problemsIn(samples, rest) {
   const rate = last.rate / first.rate;
   const cpu = last.cpuPerHold / first.cpuPerHold;
   // On a shared machine there are fewer holds a second, but each costs the same.
-  if (rate < LEAST_RATE_ON_BUSY_MACHINES || (rate < LEAST_RATE && cpu > 1 / LEAST_RATE)) {
+  if (rate < LEAST_RATE_AT_SAME_COST || (rate < LEAST_RATE && cpu > 1 / LEAST_RATE)) {
     problems.push(
       `the last minute made ${percent(rate)} of the holds of the second, each for ${percent(cpu)} of the processor time`,
     );

@@ -30,7 +30,7 @@ interface WatchListener {
  * they are watching.
  */
 export class Watches {
-  /** The id that each one's watch has, or had on the last stream. */
+  /** All listeners, each with the id of its watch on the current stream. Without a stream, the id means nothing. */
   private readonly listeners = new Map<WatchListener, number>();
   /** The listeners on the current stream. */
   private readonly byId = new Map<number, WatchListener>();
@@ -76,7 +76,8 @@ export class Watches {
 
   private receive(endpoint: Endpoint, { id, revision, created, canceled, reason, events }: WatchReply): void {
     if (created && canceled) {
-      // Refused, under any id. The stream keeps the token that it was opened with; without the right, requests fail, too.
+      // etcd has refused the watch; the id is then not that of the request. A stream keeps the token that it was opened with,
+      // so only a new connection helps. If a right is missing, requests fail, too, and report it.
       if (isAboutToken(reason)) endpoint.cut(new Error(`etcd has refused a watch (${reason})`));
       return;
     }
