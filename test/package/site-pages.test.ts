@@ -58,7 +58,7 @@ describe('the pages of the documentation site', () => {
 describe('the quick start', () => {
   it('begins with the sample of the README', () => {
     const sampleOf = (page: string): string | undefined =>
-      samplesOf(page).find(({ code }) => code.includes('class SeatsController'))?.code;
+      samplesOf(page).find(({ code }) => code.includes('class AppModule'))?.code;
     expect(sampleOf('docs/introduction/quick-start.md')).toBe(sampleOf('README.md'));
     expect(sampleOf('README.md')).toBeDefined();
   });

@@ -17,6 +17,15 @@ const KINDS = {
   Chinese: '/zh/',
 };
 
+const PAGES_WITH_TABLES = [
+  '/reference/',
+  '/reference/errors',
+  '/operations/monitoring',
+  '/introduction/choosing-a-store',
+  '/coming-from/redisson',
+  '/zh/introduction/choosing-a-store',
+];
+
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 
@@ -154,6 +163,64 @@ whereThereIs(
       await link.click();
       await page.waitForURL(/choosing-a-store/);
       await page.getByRole('heading', { level: 1, name: 'Choosing a store' }).waitFor();
+    });
+
+    it.each([
+      ['a desktop', DESKTOP],
+      ['a phone', PHONE],
+    ])('breaks no identifier of a table inside a word on %s', async (_, viewport) => {
+      const page = await browser.open(site.url('/'), { viewport });
+      const broken: string[] = [];
+      for (const path of PAGES_WITH_TABLES) {
+        await page.goto(String(site.url(path)));
+        const words = await page.evaluate(() => {
+          const range = document.createRange();
+          return [...document.querySelectorAll('td code, th code')].flatMap((code) => {
+            const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+            const found: string[] = [];
+            for (let text = walker.nextNode(); text !== null; text = walker.nextNode()) {
+              for (const { index, 0: word } of (text.textContent ?? '').matchAll(/\w+/g)) {
+                range.setStart(text, index);
+                range.setEnd(text, index + word.length);
+                if (range.getClientRects().length > 1) found.push(word);
+              }
+            }
+            return found;
+          });
+        });
+        broken.push(...words.map((word) => `${path}: ${word}`));
+      }
+      expect(broken).toEqual([]);
+    });
+
+    it('shows the entry of the page in its sidebar, also when it is reached by a link', async () => {
+      const page = await browser.open(site.url('/operations/restore'));
+      await isReady(page);
+      const isInView = (): Promise<unknown> =>
+        page.waitForFunction(() => {
+          const entry = [...document.querySelectorAll('.VPSidebar .is-active')].at(-1);
+          const { top = -1, bottom = Infinity } = entry?.getBoundingClientRect() ?? {};
+          return top > 0 && bottom < window.innerHeight;
+        });
+      await isInView();
+      await page.getByRole('navigation', { name: 'Main Navigation' }).getByText('Quick start').click();
+      await page.waitForURL(/quick-start/);
+      await isInView();
+    });
+
+    it('leads from its menu to the pages for operations', async () => {
+      const page = await browser.open(site.url('/'));
+      const menu = page.getByRole('navigation', { name: 'Main Navigation' });
+      await menu.getByRole('link', { name: 'Operations' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Operations' }).waitFor();
+    });
+
+    it('shows a locked method on its first screen, beside the title', async () => {
+      const page = await browser.open(site.url('/'), { viewport: DESKTOP });
+      const title = await page.getByRole('heading', { level: 1 }).boundingBox();
+      const sample = await page.getByText('@Locked({').boundingBox();
+      expect(sample?.x).toBeGreaterThan((title?.x ?? NaN) + (title?.width ?? NaN));
+      expect(sample?.y).toBeLessThan(DESKTOP.height);
     });
 
     it('links to the source of a page, also of one outside of docs', async () => {
