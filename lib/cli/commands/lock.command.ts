@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
-import { LockTimeoutError } from '../../model/lock.errors.js';
+import { LockQueueFullError, LockTimeoutError } from '../../model/lock.errors.js';
 import type { LockOptions } from '../../model/lock.options.js';
 import { parseDuration, type CommandArguments } from '../arguments.js';
 import { withLocks, type Command, type CommandContext, type OpenLocks } from '../command.js';
@@ -35,6 +35,7 @@ still running after a while.
   --hold-at-least DURATION keep the lock at least this long, even if the command ends sooner
   --label TEXT             the purpose, shown when the lock is inspected (default the name of the command)
   --kill-after DURATION    from TERM to KILL when the lock is lost (default 10s)
+  --busy-exit-code N       the exit code if the lock is held, 0 to 255 (default 75)
   --pass-redis-url         keep LOCK_REDIS_URL, which may contain a password, in the environment of the command
 
 Durations are such as 500ms, 10s, 5m or 1h.
@@ -49,6 +50,7 @@ no such command.`,
     'hold-at-least': { type: 'string' },
     label: { type: 'string' },
     'kill-after': { type: 'string' },
+    'busy-exit-code': { type: 'string' },
     'pass-redis-url': { type: 'boolean' },
   },
   takesCommand: true,
@@ -62,10 +64,11 @@ no such command.`,
     const key = given ?? context.args.key();
     const options = lockOptions(context.args, program);
     const killAfter = parseDuration('kill-after', context.args.text('kill-after') ?? '10s');
+    const busyExitCode = exitCodeIn(context.args, 'busy-exit-code') ?? EXIT.notObtained;
     // Installed before the lock is acquired, so that no signal leaves it behind.
     const signals = new ForwardedSignals({ isAtTerminal: [0, 1, 2].some((fd) => isatty(fd)) });
     return await withLocks(context, (open) =>
-      underLock(context, open, signals, { key, options, program, args, killAfter }),
+      underLock(context, open, signals, { key, options, program, args, killAfter, busyExitCode }),
     );
   },
 };
@@ -85,6 +88,15 @@ interface Order {
   readonly args: readonly string[];
   /** ms */
   readonly killAfter: number;
+  readonly busyExitCode: number;
+}
+
+function exitCodeIn(args: CommandArguments, name: string): number | undefined {
+  const text = args.text(name);
+  if (text === undefined) return undefined;
+  const code = /^\d{1,3}$/.test(text) ? Number(text) : NaN;
+  if (code <= 255) return code;
+  throw new UsageError(`--${name} must be a whole number from 0 to 255.`);
 }
 
 function lockOptions(args: CommandArguments, program: string): LockOptions {
@@ -108,7 +120,7 @@ async function underLock(
   signals: ForwardedSignals,
   order: Order,
 ): Promise<number> {
-  const handle = await acquireOrExitCode(open, signals, order);
+  const handle = await acquireOrExitCode(context, open, signals, order);
   if (typeof handle === 'number') return handle;
   let code: number;
   try {
@@ -119,11 +131,12 @@ async function underLock(
   return exitCode(context, order.key, handle, await handle.release(), code);
 }
 
-/** The exit code if a signal ended the wait. */
+/** The exit code if the lock is held, or if a signal ended the wait. */
 async function acquireOrExitCode(
+  { output }: CommandContext,
   { locks, admin }: OpenLocks,
   signals: ForwardedSignals,
-  { key, options }: Order,
+  { key, options, busyExitCode }: Order,
 ): Promise<LockHandle | number> {
   // Connects first: the time for that is not part of the wait, and a signal must not wait for it.
   await Promise.race([admin.probe(), signals.interrupted]);
@@ -134,13 +147,13 @@ async function acquireOrExitCode(
     return signals.exitCode;
   } catch (error) {
     if (signals.exitCode !== undefined) return signals.exitCode;
-    if (error instanceof LockTimeoutError) {
-      const info = await admin.inspect(key).catch(() => null);
-      const now = Date.now();
-      const holders = info?.holders.map((holder) => holderText(holder, now)).join('; ');
-      if (holders !== undefined) error.message += ` Held by ${holders}.`;
-    }
-    throw error;
+    if (!(error instanceof LockTimeoutError || error instanceof LockQueueFullError)) throw error;
+    const info = await admin.inspect(key).catch(() => null);
+    const now = Date.now();
+    const holders = info?.holders.map((holder) => holderText(holder, now)).join('; ');
+    const message = holders === undefined ? error.message : `${error.message} Held by ${holders}.`;
+    output.error({ code: error.code, message, exitCode: busyExitCode });
+    return busyExitCode;
   }
 }
 

@@ -91,6 +91,25 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect((await app.admin.inspect(key))?.waiters).toEqual([]);
   });
 
+  it('exits with the code that --busy-exit-code names when others hold the lock', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    await app.locks.acquire(key);
+    const skipped = ['--wait=0', '--busy-exit-code=0', ...node("console.log('ran')")];
+    const ended = await lock([key, ...skipped]).ended();
+    expect(ended).toMatchObject({ code: 0, stdout: '' });
+    expect(ended.stderr).toMatch(/is held by another caller.* Held by /);
+    // Other failures keep their codes.
+    expect(await lock([scene.key(), '--busy-exit-code=0', '--', 'no-such-program']).ended()).toMatchObject({
+      code: 127,
+    });
+    for (const wrong of ['256', '-1', 'x', ''])
+      expect(await lock([key, `--busy-exit-code=${wrong}`, ...node('')]).ended()).toMatchObject({
+        code: 64,
+        stderr: 'nestjs-distributed-lock: --busy-exit-code must be a whole number from 0 to 255.\n',
+      });
+  });
+
   it('waits for the lock and then runs the command', async () => {
     const app = await scene.app();
     const key = scene.key();
