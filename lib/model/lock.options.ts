@@ -20,15 +20,16 @@ import {
  */
 interface CommonLockOptions {
   /**
-   * How long to wait for the lock, counted from the call: 0 … 2 147 483 647, or `Infinity`. 0 is a single attempt. Then
-   * the call fails with a `LockTimeoutError`, or a `LockUnavailableError` if the store was unreachable.
+   * How long to wait for the lock, in ms, counted from the call: 0 … 2 147 483 647, or `Infinity`. 0 is a single attempt.
+   * Then the call fails with a `LockTimeoutError`, or a `LockUnavailableError` if the store was unreachable.
    *
-   * @default the module's `waitTime` (5 000); 0 for `tryAcquire`
+   * @default the module's `waitTime` (5 000 ms); 0 for `tryAcquire`
    */
   readonly waitTime?: number | undefined;
   /**
-   * Ends the lease this long after the grant, even if the work has not ended: 10 … 2 147 483 647. Without it, the
-   * watchdog renews the lease until the lock is released or the process dies.
+   * Ends the lease this long after the grant, in ms, even if the work has not ended: 10 … 2 147 483 647.
+   *
+   * @default none: the watchdog renews the lease until the lock is released or the process dies
    */
   readonly leaseTime?: number | undefined;
   /**
@@ -59,7 +60,7 @@ interface CommonLockOptions {
    */
   readonly onLost?: 'report' | 'throw' | undefined;
   /**
-   * Keeps the lock at least this long after the grant, even if the work ends sooner: 0 … 2 147 483 647, at most
+   * Keeps the lock at least this long after the grant, in ms, even if the work ends sooner: 0 … 2 147 483 647, at most
    * `leaseTime`. For jobs that several processes schedule: their clocks differ, and a process that starts a little
    * later must not find the lock free because the job was quick. Neither the caller nor its process waits; the store
    * keeps the lock. A loss of the lock, `forceRelease` and a crash during the work end it sooner. With ZooKeeper, a call

@@ -35,6 +35,21 @@ function hoverTexts(files: readonly string[]): ReadonlyMap<string, string> {
       target.members?.forEach((member) => {
         add(`${symbol.name}.${member.name}`, member);
       });
+      // Static methods, and the properties of unions and intersections.
+      target.exports?.forEach((member) => {
+        add(`${symbol.name}.${member.name}`, member);
+      });
+      if (target.flags & ts.SymbolFlags.TypeAlias) {
+        const declared = checker.getDeclaredTypeOfSymbol(target);
+        const objects = (declared.isUnion() ? declared.types : [declared]).filter(
+          ({ flags }) => flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection),
+        );
+        for (const property of objects.flatMap((type) => type.getProperties())) {
+          const [declaration] = property.declarations ?? [];
+          const isOurs = declaration?.getSourceFile().fileName.includes('/node_modules/') === false;
+          if (isOurs) add(`${symbol.name}.${property.name}`, property);
+        }
+      }
     }
   }
   return texts;
@@ -47,6 +62,20 @@ describe('texts that editors show', () => {
     const marked = texts.filter(([, text]) => /\\@|^@(?:link|Locked)\b|\{\s*\|/m.test(text));
     expect(marked).toEqual([]);
     expect(texts.find(([name]) => name === 'Locked')?.[1]).toContain('`@Locked({ key: ');
+  });
+
+  it('say unit, bounds and default of each time, and of forRoot what to set, without sending the reader elsewhere', () => {
+    const texts = hoverTexts(sources);
+    expect([...texts].filter(([, text]) => /\bas in `?withLock/i.test(text))).toEqual([]);
+    const options = ['DistributedLockOptions', 'LockOptions', 'LockedOptions'].flatMap((type) =>
+      ['waitTime', 'leaseTime', 'holdAtLeast', 'watchdogTimeout', 'shutdownTimeout', 'warnHeldAfter'].map(
+        (name) => texts.get(`${type}.${name}`),
+      ),
+    );
+    const times = options.filter((text) => text !== undefined);
+    expect(times).toHaveLength(10);
+    expect(times.filter((text) => !/\bms\b[^]*@default|…[^]*\bms\b[^]*@default/.test(text))).toEqual([]);
+    expect(texts.get('DistributedLockModule.forRoot')).toMatch(/`redis`[^]*`quorum`[^]*`store`[^]*\bms\b/);
   });
 
   it.each(['cjs', 'esm'])('are the same in the declarations of dist/%s', (folder) => {

@@ -44,19 +44,39 @@ export type LockedOptions<
    * @default the name of the class and the method, such as `'Reports.send'`
    */
   readonly key?: LockKey | ((this: This, ...args: Args) => LockKey);
-  /** As in `withLock`, or a function of the method's arguments that returns it. */
+  /**
+   * The purpose of the lock, shown by `inspect`: 1 … 200 characters, or a function of the method's arguments that
+   * returns it.
+   *
+   * @default none
+   */
   readonly label?: LockOptions['label'] | ((this: This, ...args: LabelArgs) => LockOptions['label']);
-  /** As in `withLock`, or a function of the method's arguments that returns it. */
+  /**
+   * How long a call waits for the lock, in ms: 0 … 2 147 483 647, or `Infinity`; 0 is a single attempt. Or a function of
+   * the method's arguments that returns it. Then `onBusy` applies.
+   *
+   * @default the module's `waitTime` (5 000 ms)
+   */
   readonly waitTime?: LockOptions['waitTime'] | ((this: This, ...args: WaitArgs) => LockOptions['waitTime']);
-  /** As in `withLock`, or a function of the method's arguments that returns it. */
+  /**
+   * Ends the lease this long after the grant, in ms, even if the method has not ended: 10 … 2 147 483 647. Or a function of
+   * the method's arguments that returns it.
+   *
+   * @default none: the watchdog renews the lease until the method has ended
+   */
   readonly leaseTime?:
     LockOptions['leaseTime'] | ((this: This, ...args: LeaseArgs) => LockOptions['leaseTime']);
-  /** As in `withLock`, or a function of the method's arguments that returns it. */
+  /**
+   * Keeps the lock at least this long after the grant, in ms, even if the method ends sooner: 0 … 2 147 483 647, at most
+   * `leaseTime`. Or a function of the method's arguments that returns it.
+   *
+   * @default 0
+   */
   readonly holdAtLeast?:
     LockOptions['holdAtLeast'] | ((this: This, ...args: HoldArgs) => LockOptions['holdAtLeast']);
   /**
-   * As in `withLock`, or a function of the method's arguments that returns it. Use a few fixed names: metrics have a
-   * series for each.
+   * The kind of work, for events, metrics and traces: 1 … 100 printable characters. Or a function of the method's
+   * arguments that returns it. Use a few fixed names: metrics have a series for each.
    *
    * @default the name of the class and the method
    */

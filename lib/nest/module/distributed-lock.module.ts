@@ -95,7 +95,16 @@ export class DistributedLockModule
     lifecycle.place(new.target, 'around');
   }
 
-  /** @throws LockOptionsError for invalid options */
+  /**
+   * Imports the module once, for the whole application. Set exactly one of `redis` (a URL, options of ioredis, or a
+   * client), `quorum` (several independent Redis servers) and `store` (`'memory'`, `postgresStore(…)`, `etcdStore(…)`,
+   * `zookeeperStore(…)`, or your own). All other options have defaults, with times in ms: `waitTime` 5 000,
+   * `watchdogTimeout` 30 000, `shutdownTimeout` 10 000.
+   *
+   * The application starts even if the store is unreachable.
+   *
+   * @throws LockOptionsError for invalid options
+   */
   static override forRoot(options: DistributedLockOptions & DistributedLockModuleExtras): DynamicModule {
     checkObject('DistributedLockModule.forRoot()', options);
     return super.forRoot(options);
