@@ -26,6 +26,18 @@ describe('examples/testing', () => {
     expect(numPassedTests).toBeGreaterThan(10);
   }, 60_000);
 
+  it('has tests that pass with Vitest, without a Redis', async () => {
+    const vitest = join(examples, 'node_modules/vitest/vitest.mjs');
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [vitest, 'run', '--root', 'testing', '--reporter=json'],
+      { cwd: examples, env: { ...process.env, REDIS_URL: 'redis://localhost:1', NODE_OPTIONS: '' } },
+    );
+    const { numFailedTests, numPassedTests } = JSON.parse(stdout) as Record<string, number>;
+    expect(numFailedTests).toBe(0);
+    expect(numPassedTests).toBeGreaterThan(10);
+  }, 60_000);
+
   it('is the application that they test', async () => {
     const app = await example.start();
     await using _held = await example.locks.acquire('payment:7');

@@ -13,15 +13,6 @@ declare module 'pg' {
   }
 }
 
-declare module 'vitest' {
-  export { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-  export const vi: {
-    useFakeTimers(options?: { toFake?: readonly string[] }): void;
-    useRealTimers(): void;
-    advanceTimersByTimeAsync(ms: number): Promise<void>;
-  };
-}
-
 declare module '@nestjs-cls/transactional' {
   export function Transactional(): MethodDecorator;
 }
