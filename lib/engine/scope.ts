@@ -126,6 +126,11 @@ export class HandlerScope {
     this.scope.open = false;
   }
 
+  /** Whether the calling code runs in this scope, and in no other inside it. */
+  get isInnermost(): boolean {
+    return firstOpen(scopes.getStore()) === this.scope;
+  }
+
   /** The innermost open scope around the calling code. */
   static current(): HandlerScope | undefined {
     for (let link = firstOpen(scopes.getStore()); link !== undefined; link = firstOpen(link.parent)) {

@@ -30,7 +30,8 @@ export function InjectLockAdmin(name?: string): PropertyDecorator & ParameterDec
 /**
  * Runs a method under a lock: acquires it before the call, renews it while the method runs, and releases it before the
  * caller gets the result. On a handler that Nest calls, the lock is acquired after guards and pipes and held until the
- * response is ready. On a method that returns an Observable, it is acquired for each subscription.
+ * response is ready; a `StreamableFile`, and a stream piped into the response, are sent after the release. On a method that
+ * returns an Observable, it is acquired for each subscription.
  *
  * Write it above the method, such as `@Locked({ key: (dto: DeductDto) => dto.sku, waitTime: 3_000 })` above
  * `async deduct(dto: DeductDto): Promise<Stock>`.

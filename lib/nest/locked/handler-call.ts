@@ -11,19 +11,9 @@ const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
  * are compared by identity.
  */
 export class HandlerCall extends HandlerScope {
-  private readonly aborter = new AbortController();
-  /** Aborted when the response is no longer needed. */
-  readonly signal: AbortSignal = this.aborter.signal;
-  private claimed = false;
-  private handle: LockHandle | undefined;
-  private work: Promise<unknown> | undefined;
+  /** The latest run of the method: an interceptor such as `retry` calls it again. */
+  private latest: HandlerRun | undefined;
   private ended: Promise<LockLostError | undefined> | undefined;
-  private throwsLoss = false;
-  private calls: CallsInFlight | undefined;
-  /** Whether the handler returned a stream: the call then ends with the subscription. */
-  streams = false;
-  /** The result of the method, unless it is a stream. */
-  result: unknown;
 
   private constructor(private readonly method: object) {
     super();
@@ -37,29 +27,90 @@ export class HandlerCall extends HandlerScope {
   /** Begins a call of a handler; undefined if the handler is not locked, or an outer interceptor has begun the call. */
   static begin(handler: object): HandlerCall | undefined {
     const method = Reflect.getMetadata(LOCKED_METHOD, handler) as object | undefined;
-    if (method === undefined || HandlerCall.waitingFor(method) !== undefined) return undefined;
+    if (method === undefined || HandlerCall.around(method) !== undefined) return undefined;
     return new HandlerCall(method);
   }
 
-  /** Returns the Nest call in which the method runs. Each call can be claimed once. */
-  static claim(method: object): HandlerCall | undefined {
-    const call = HandlerCall.waitingFor(method);
-    if (call !== undefined) call.claimed = true;
-    return call;
+  /** Begins a run of the method in the Nest call around it; undefined outside of one. */
+  static claim(method: object): HandlerRun | undefined {
+    const call = HandlerCall.around(method);
+    if (call === undefined) return undefined;
+    // Whatever called the method again no longer waits for the run before: it must neither begin nor lend its lock.
+    void call.latest?.end();
+    call.owners.length = 0;
+    call.latest = new HandlerRun(call);
+    if (call.ended !== undefined) void call.latest.end();
+    return call.latest;
   }
 
-  private static waitingFor(method: object): HandlerCall | undefined {
+  /** The Nest call that calls the method now. Code inside the method that calls it again is no call by Nest. */
+  private static around(method: object): HandlerCall | undefined {
     const call = HandlerScope.current();
-    return call instanceof HandlerCall && call.method === method && !call.claimed ? call : undefined;
+    const isCaller = call instanceof HandlerCall && call.method === method;
+    return isCaller && (call.latest === undefined || call.isInnermost) ? call : undefined;
   }
+
+  /** Whether the method's work outlives the pipeline that called it, such as one with a timeout. */
+  get works(): boolean {
+    return this.latest?.works === true;
+  }
+
+  /**
+   * The client disconnected. Returns whether the call ends now: a wait or a stream does; other work can't be stopped
+   * and keeps its lock.
+   */
+  clientGone(): boolean {
+    return this.latest === undefined || this.latest.stopWaiting();
+  }
+
+  /**
+   * The pipeline has ended: a wait for the lock ends at once, a lock is released once the method has ended. Resolves when
+   * the release has been sent; the value is the loss of the lock if the response has to fail for it. Never rejects.
+   */
+  end(): Promise<LockLostError | undefined> {
+    this.ended ??= this.finish();
+    return this.ended;
+  }
+
+  private async finish(): Promise<LockLostError | undefined> {
+    const lost = await this.latest?.end();
+    // A pipe may still call the method; the method detects through this scope that it must not run.
+    if (this.latest !== undefined) this.close();
+    return lost;
+  }
+}
+
+/** One run of a locked handler: from the acquisition of its lock to the release. */
+export class HandlerRun {
+  private readonly aborter = new AbortController();
+  /** Aborted when the wait for the lock has become pointless. */
+  readonly signal: AbortSignal = this.aborter.signal;
+  private handle: LockHandle | undefined;
+  private work: Promise<unknown> | undefined;
+  private ended: Promise<LockLostError | undefined> | undefined;
+  private throwsLoss = false;
+  private calls: CallsInFlight | undefined;
+  /** Whether the method runs at the moment. */
+  works = false;
+  /** Whether the handler returned a stream: the run then ends with the subscription. */
+  streams = false;
+  /** The result of the method, unless it is a stream. */
+  result: unknown;
+
+  constructor(private readonly scope: HandlerScope) {}
 
   /** Keeps the lock until the method's work ends, even if the response is no longer needed. */
   track<T>(work: Promise<T>): Promise<T> {
     this.work = work;
+    this.works = true;
+    const ended = (): void => {
+      this.works = false;
+    };
+    work.then(ended, ended);
     return work;
   }
 
-  /** Counts the call until it ends; it may have ended already if its client disconnected. */
+  /** Counts the run until it ends; it may have ended already if its client disconnected. */
   counts(calls: CallsInFlight | undefined): void {
     if (this.ended === undefined) this.calls = calls;
     else calls?.end();
@@ -69,38 +120,24 @@ export class HandlerCall extends HandlerScope {
   hold(handle: LockHandle, throwsLoss: boolean): void {
     this.handle = handle;
     this.throwsLoss = throwsLoss;
-    this.own(handle);
+    this.scope.own(handle);
   }
 
-  /**
-   * The client disconnected. Returns whether the call ends now: a wait or a stream does; other work can't be stopped
-   * and keeps its lock.
-   */
-  clientGone(): boolean {
-    this.aborter.abort(new Error('The client disconnected before the lock was acquired.'));
+  /** Ends the wait for the lock. Returns whether nothing else goes on: work that has begun can't be stopped. */
+  stopWaiting(): boolean {
+    this.aborter.abort(new Error('The call of the handler ended before its lock was acquired.'));
     return this.work === undefined || this.streams;
   }
 
-  /** The response is no longer needed. */
-  abandon(): void {
-    if (this.ended !== undefined) return;
-    this.clientGone();
-    void this.end();
-  }
-
-  /**
-   * Releases the lock once the method has ended. Resolves when the release has been sent; the value is the loss of the
-   * lock if the response has to fail for it. Never rejects.
-   */
+  /** See {@link HandlerCall.end}. */
   end(): Promise<LockLostError | undefined> {
     this.ended ??= this.finish();
     return this.ended;
   }
 
   private async finish(): Promise<LockLostError | undefined> {
+    if (this.work === undefined) this.stopWaiting();
     await this.work?.catch(() => undefined);
-    // A pipe may still call the method after the client disconnected; the method detects that through this scope.
-    if (this.claimed || !this.signal.aborted) this.close();
     const { handle } = this;
     if (handle !== undefined) await releaseAfterWork(handle);
     const lost = handle && this.throwsLoss ? await lossOf(handle, this.result) : undefined;

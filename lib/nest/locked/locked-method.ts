@@ -7,7 +7,7 @@ import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey } from '../../model/lock-key.js';
 import { resolveLockOptions } from '../../model/lock.options.js';
 import { importOf, serviceUnder } from '../module/lock-service.injection.js';
-import type { HandlerCall } from './handler-call.js';
+import type { HandlerRun } from './handler-call.js';
 import type { DecoratedOptions, ResolvedLockedOptions } from './locked.options.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;
@@ -109,7 +109,7 @@ export class LockedMethod {
   }
 
   /** Holds the lock until the handler's response is ready; the `HandlerCall` releases it. */
-  async runInHandler(call: HandlerCall, self: object, args: unknown[]): Promise<unknown> {
+  async runInHandler(call: HandlerRun, self: object, args: unknown[]): Promise<unknown> {
     const service = this.serviceOf(self);
     const options = this.optionsOf(service, self, args);
     call.counts(this.countCall(service, options));

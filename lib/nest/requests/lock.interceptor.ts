@@ -1,6 +1,6 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { catchError, Observable, type Subscriber } from 'rxjs';
-import { LockError, originate } from '../../model/lock.errors.js';
+import { LockError, originate, type LockLostError } from '../../model/lock.errors.js';
 import { HandlerCall } from '../locked/handler-call.js';
 import { withoutKey } from './lock-exception.filter.js';
 
@@ -33,19 +33,26 @@ function underLock(
       return undefined;
     }
 
-    // Release first, then end or fail the response.
+    // Releases first, then ends or fails the response. Work that goes on, because an interceptor inside this one ended the
+    // pipeline, keeps its lock and does not delay the response.
+    const ending = (then: (lost: LockLostError | undefined) => void): void => {
+      const { works } = call;
+      const released = call.end();
+      if (works) then(undefined);
+      else void released.then(then);
+    };
     const subscription = call.run(() =>
       next.handle().subscribe({
         next: (value) => {
           subscriber.next(value);
         },
         error: (error: unknown) => {
-          void call.end().then(() => {
+          ending(() => {
             subscriber.error(error);
           });
         },
         complete: () => {
-          void call.end().then((lost) => {
+          ending((lost) => {
             if (lost === undefined) subscriber.complete();
             else subscriber.error(lost);
           });
@@ -62,7 +69,7 @@ function underLock(
     return () => {
       ignoreClient?.();
       subscription.unsubscribe();
-      call.abandon();
+      void call.end();
     };
   });
 }

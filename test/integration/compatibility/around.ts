@@ -1,6 +1,7 @@
 import {
   applyDecorators,
   Injectable,
+  RequestTimeoutException,
   SetMetadata,
   UseGuards,
   UseInterceptors,
@@ -12,7 +13,7 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { map, type Observable } from 'rxjs';
+import { catchError, map, throwError, timeout, TimeoutError, type Observable } from 'rxjs';
 import { LockService } from '../../../lib/index.js';
 import { KEY, type Receipt } from './stock.js';
 
@@ -45,6 +46,21 @@ class Stamp implements NestInterceptor<Receipt, Receipt> {
       .pipe(map((receipt) => ({ ...receipt, stamped: this.locks.current(KEY)?.isHeld === true })));
   }
 }
+
+/** The interceptor for time limits of Nest's documentation: its pipeline ends while the handler waits or works. */
+@Injectable()
+class TimeLimit implements NestInterceptor {
+  intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      timeout(50),
+      catchError((error: unknown) =>
+        throwError(() => (error instanceof TimeoutError ? new RequestTimeoutException() : error)),
+      ),
+    );
+  }
+}
+
+export const Impatient = () => UseInterceptors(TimeLimit);
 
 /** Metadata, and a guard that reads it, an interceptor and a pipe that work on the receipt. */
 export const Around = (role: 'clerk' | 'guest') =>

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { HttpApp } from '../nest/http-app.js';
-import { Around } from './around.js';
+import { Around, Impatient } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
 import { BUYERS, expectOrderlySale, pipelineRules, type PipelineClient } from './transport.rules.js';
 
@@ -51,6 +51,13 @@ class Orders {
   @Locked(KEY)
   async fail(): Promise<never> {
     return Promise.reject(new NotFoundException('sold out'));
+  }
+
+  @Impatient()
+  @Mutation(() => ReceiptType)
+  @Locked({ key: KEY, waitTime: 15_000 })
+  async impatient(@Args('buyer') buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
   }
 
   @Around('clerk')
@@ -142,6 +149,7 @@ describe('@Locked on GraphQL resolvers', () => {
       fail: () => call(`{ fail ${FIELDS} }`),
       decorated: (where, buyer) => call(`mutation { ${where}(buyer: "${buyer}") ${FIELDS} }`),
       denied: (where) => call(`mutation { denied${where}(buyer: "ann") ${FIELDS} }`),
+      impatient: (buyer) => call(`mutation { impatient(buyer: "${buyer}") ${FIELDS} }`),
       close: () => app.close(),
     };
   };

@@ -5,7 +5,7 @@ import { of, type Observable } from 'rxjs';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { HttpApp } from '../nest/http-app.js';
-import { Around } from './around.js';
+import { Around, Impatient } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
 import { pipelineRules, type PipelineClient } from './transport.rules.js';
 
@@ -29,6 +29,13 @@ class Orders {
   @Locked(KEY)
   async fail(): Promise<never> {
     return Promise.reject(new NotFoundException('sold out'));
+  }
+
+  @Impatient()
+  @Get('impatient/:buyer')
+  @Locked({ key: KEY, waitTime: 15_000 })
+  async impatient(@Param('buyer') buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
   }
 
   @Around('clerk')
@@ -89,6 +96,7 @@ describe.each([
       fail: () => get('/fail'),
       decorated: (where, buyer) => get(`/${where}/${buyer}`),
       denied: (where) => get(`/denied-${where}/ann`),
+      impatient: (buyer) => get(`/impatient/${buyer}`),
       close: () => app.close(),
     };
   };

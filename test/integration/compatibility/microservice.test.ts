@@ -24,7 +24,7 @@ import { RedisServer } from '../../support/redis-server.js';
 import { within } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
 import { HttpApps, type HttpApp } from '../nest/http-app.js';
-import { Around } from './around.js';
+import { Around, Impatient } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
 import { BUYERS, expectOrderlySale, pipelineRules, type PipelineClient } from './transport.rules.js';
 
@@ -54,6 +54,13 @@ class Orders {
   @Locked(KEY)
   async fail(): Promise<never> {
     return Promise.reject(new RpcException('sold out'));
+  }
+
+  @Impatient()
+  @MessagePattern('impatient')
+  @Locked({ key: KEY, waitTime: 15_000 })
+  async impatient(@Payload() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
   }
 
   @Around('clerk')
@@ -154,6 +161,7 @@ describe('@Locked on message handlers over TCP', () => {
       fail: () => replyTo(client, 'fail', 'ann'),
       decorated: (where, buyer) => replyTo(client, where, buyer),
       denied: (where) => replyTo(client, `denied-${where}`, 'ann'),
+      impatient: (buyer) => replyTo(client, 'impatient', buyer),
       close,
     };
   };

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { HttpApp } from '../nest/http-app.js';
-import { Around } from './around.js';
+import { Around, Impatient } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
 import { BUYERS, expectOrderlySale, pipelineRules, type PipelineClient } from './transport.rules.js';
 
@@ -73,6 +73,13 @@ class Orders {
     return Promise.reject(new NotFoundException('sold out'));
   }
 
+  @Impatient()
+  @Get('impatient/:buyer')
+  @Locked({ key: KEY, waitTime: 15_000 })
+  async impatient(@Param('buyer') buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
+  }
+
   @Around('clerk')
   @Get('above/:buyer')
   @Locked(KEY)
@@ -129,6 +136,7 @@ describe('@Locked outside of the default scope', () => {
         fail: () => get('/fail'),
         decorated: (where, buyer) => get(`/${where}/${buyer}`),
         denied: (where) => get(`/denied-${where}/ann`),
+        impatient: (buyer) => get(`/impatient/${buyer}`),
         close: () => app.close(),
       };
     };

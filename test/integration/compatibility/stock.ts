@@ -1,6 +1,7 @@
 import { Injectable, Module } from '@nestjs/common';
 import { LockService } from '../../../lib/index.js';
 import { ExclusionWitness } from '../../support/exclusion-witness.js';
+import { Gate } from '../nest/gate.js';
 
 /** The lock key of every handler of these applications. */
 export const KEY = 'stock';
@@ -23,11 +24,15 @@ export class Stock {
 
   constructor(private readonly locks: LockService) {}
 
+  /** Closed: a purchase takes until the test opens it. */
+  slowly: Gate | undefined;
+
   async take(buyer: string): Promise<Receipt> {
     this.inside.enter();
     try {
       const seen = this.left;
       // Round trips, so that other buyers have time to interfere.
+      await this.slowly?.pass();
       for (let look = 0; look < 3; look++) await this.locks.isLocked(KEY);
       this.left = seen - 1;
     } finally {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { LockAdmin, LockService } from '../../../lib/index.js';
 import { until } from '../../support/until.js';
+import { Gate } from '../nest/gate.js';
 import { KEY, type Receipt, type Stock } from './stock.js';
 
 /** A client of an application with locked handlers. */
@@ -23,6 +24,8 @@ export interface PipelineClient extends Client {
   decorated(where: 'above' | 'below', buyer: string): Promise<unknown>;
   /** The same with a guard that denies the call. */
   denied(where: 'above' | 'below'): Promise<unknown>;
+  /** A locked handler behind an interceptor that ends the call after 50 ms; resolves to the client's error. */
+  impatient(buyer: string): Promise<unknown>;
 }
 
 /** The expected replies and errors of one transport. */
@@ -102,5 +105,27 @@ export function pipelineRules(start: () => Promise<PipelineClient>, answers: Pip
         expect(types).toEqual([]);
       },
     );
+
+    const isFree = () => until('the lock is free', async () => !(await client.locks.isLocked(KEY)));
+
+    it('F60: a call that its time limit ends leaves the queue at once, and its handler never runs', async () => {
+      const holder = await client.locks.acquire(KEY);
+      expect(JSON.stringify(await client.impatient('ann'))).toMatch(/Request Timeout|Internal server error/);
+      await until('no call waits', () => client.admin.waiting().length === 0);
+      await holder.release();
+      await isFree();
+      expect(client.stock.left).toBe(10);
+    });
+
+    it('F60: work outlives the time limit of its call under its lock, and does not delay the reply', async () => {
+      const gate = new Gate();
+      client.stock.slowly = gate;
+      expect(JSON.stringify(await client.impatient('ann'))).toMatch(/Request Timeout|Internal server error/);
+      expect(await client.locks.isLocked(KEY)).toBe(true);
+      expect(client.stock.left).toBe(10);
+      gate.open();
+      await isFree();
+      expect(client.stock.left).toBe(9);
+    });
   });
 }

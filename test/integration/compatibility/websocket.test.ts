@@ -25,7 +25,7 @@ import { RedisServer } from '../../support/redis-server.js';
 import { until, within } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
 import { HttpApp, HttpApps } from '../nest/http-app.js';
-import { Around } from './around.js';
+import { Around, Impatient } from './around.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
 import { pipelineRules, type PipelineClient } from './transport.rules.js';
 
@@ -55,6 +55,13 @@ class Orders {
   @Locked(KEY)
   async fail(): Promise<never> {
     return Promise.reject(new WsException('sold out'));
+  }
+
+  @Impatient()
+  @SubscribeMessage('impatient')
+  @Locked({ key: KEY, waitTime: 15_000 })
+  async impatient(@MessageBody() buyer: string): Promise<Receipt> {
+    return this.stock.take(buyer);
   }
 
   @Around('clerk')
@@ -143,6 +150,7 @@ describe('@Locked on a gateway', () => {
       fail: () => send(app, 'fail', 'ann'),
       decorated: (where, buyer) => send(app, where, buyer),
       denied: (where) => send(app, `denied-${where}`, 'ann'),
+      impatient: (buyer) => send(app, 'impatient', buyer),
       close: () => app.close(),
     };
   };
