@@ -19,7 +19,7 @@ import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
 import { shown } from '../model/option-checks.js';
-import { resolveLockOptions, type LockOptions, type ResolvedLockOptions } from '../model/lock.options.js';
+import { DECORATED, resolveLockOptions, type LockOptions, type ResolvedLockOptions } from '../model/lock.options.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { lossOf } from './end-of-work.js';
 
@@ -116,10 +116,13 @@ export class LockService {
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
-    const site = this.engine.callSites.capture();
+    // The application has no handle to release: `@Locked` releases the lock of a handler.
+    const isDecorated = options !== undefined && DECORATED in options;
+    const site = isDecorated ? undefined : this.engine.callSites.capture();
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
-      return opened(await acquire(this.engine, checkKeys('acquire()', key), resolved), site);
+      const hold = await acquire(this.engine, checkKeys('acquire()', key), resolved);
+      return site === undefined ? hold : opened(hold, site);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }

@@ -189,7 +189,7 @@ function copyOf(error: LockError): LockError {
  * Node's response: Express extends it, Fastify wraps it as `raw`, and middleware on Fastify receives it directly.
  * Undefined for other transports, and for handlers outside of Nest's router, such as commands, whose type is `http` too.
  */
-function responseOf(host: ArgumentsHost): ServerResponse | undefined {
+export function responseOf(host: ArgumentsHost): ServerResponse | undefined {
   if (host.getType() !== 'http') return undefined;
   const given = host.getArgByIndex<(ServerResponse & { readonly raw?: ServerResponse }) | undefined>(1);
   const response = given?.raw ?? given;

@@ -2,7 +2,7 @@ import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/com
 import { catchError, Observable, type Subscriber } from 'rxjs';
 import { LockError, originate, type LockLostError } from '../../model/lock.errors.js';
 import { HandlerCall } from '../locked/handler-call.js';
-import { withoutKey } from './lock-exception.filter.js';
+import { responseOf, withoutKey } from './lock-exception.filter.js';
 
 /** Keeps the lock of a `@Locked` handler from its call to the end of its response (B33), and hides keys in errors (B41). */
 export class LockInterceptor implements NestInterceptor {
@@ -75,9 +75,8 @@ function underLock(
 }
 
 function connectionOf(context: ExecutionContext): ClientConnection | undefined {
-  return context.getType() === 'http'
-    ? new ClientConnection(context.switchToHttp().getResponse())
-    : undefined;
+  const response = responseOf(context);
+  return response === undefined ? undefined : new ClientConnection(response);
 }
 
 /** Nest would treat and log a stream without a value as an error. */
@@ -91,11 +90,7 @@ function endWithoutAnswer(subscriber: Subscriber<unknown>): void {
  * as soon as its body has been read.
  */
 export class ClientConnection {
-  private readonly response: ServerResponse;
-
-  constructor(response: ServerResponse & { readonly raw?: ServerResponse }) {
-    this.response = response.raw ?? response;
-  }
+  constructor(private readonly response: ServerResponse) {}
 
   /** Whether the client closed the connection before the response was complete; false without a connection. */
   get isGone(): boolean {
@@ -126,7 +121,7 @@ interface End {
   readonly destroyed?: boolean;
 }
 
-/** The response of Express, or the `raw` one of Fastify. */
+/** The parts of Node's responses over HTTP/1 and HTTP/2 that it reads. */
 interface ServerResponse extends End {
   readonly stream?: End;
   readonly req?: { readonly socket?: End | null };
