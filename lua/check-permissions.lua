@@ -36,12 +36,16 @@ try('ZADD', sorted, 'XX', '1', 'member')
 try('ZSCORE', sorted, 'member')
 try('ZRANGE', sorted, '0', '0')
 try('ZREM', sorted, 'member')
--- HSET has no form without an effect, but a field without a value fails after the checks of rights and memory.
-local reply = redis.pcall('HSET', hash, 'field', '1', 'no value')
-if reply.err and not string.find(reply.err, 'wrong number', 1, true) then
-  rejected[#rejected + 1] = 'HSET'
-  rejected[#rejected + 1] = reply.err
+-- These have no form without an effect, but fail for their arguments after the checks of rights and memory.
+local function tryWrongly(expected, ...)
+  local reply = redis.pcall(...)
+  if reply.err and not string.find(reply.err, expected, 1, true) then
+    rejected[#rejected + 1] = (...)
+    rejected[#rejected + 1] = reply.err
+  end
 end
+tryWrongly('wrong number', 'HSET', hash, 'field', '1', 'no value')
+tryWrongly('not an integer', 'HINCRBY', hash, 'field', 'no number')
 if ARGV[1] ~= '' then
   try(ARGV[1] == 's' and 'SPUBLISH' or 'PUBLISH', ARGV[2], 'check')
 end

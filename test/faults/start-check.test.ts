@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { LockUnavailableError } from '../../lib/index.js';
+import { backoff, LockUnavailableError, type LockOptions } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
@@ -29,6 +31,39 @@ async function exercise(one: LockApp, two: LockApp, key: string): Promise<void> 
   expect(await one.admin.forceRelease(key)).toBe(true);
   await next.release();
   await Promise.all(Array.from({ length: 50 }, () => one.locks.withLock(key, () => undefined)));
+  await exerciseOptions(one, two, key);
+}
+
+/** Uses each option of calls, and makes callers of another process wait for it. */
+async function exerciseOptions(one: LockApp, two: LockApp, key: string): Promise<void> {
+  const uses: readonly LockOptions[] = [
+    { leaseTime: 60_000, label: 'label', operation: 'exercise' },
+    { fair: true },
+    { mode: 'shared' },
+    { limit: 3 },
+    { limit: 5, permits: 3 },
+    { limit: 5, permits: 5, fair: true },
+    { holdAtLeast: 20 },
+    { maxWaiting: 10, onLost: 'throw' },
+    { retry: { backoff: backoff.fixed(10) } },
+  ];
+  for (const [index, options] of uses.entries()) {
+    const own = `${key}:${index}`;
+    await one.locks.withLock(own, options, () => undefined);
+    const held = await one.locks.acquire(own, options);
+    const waiting = Promise.all(
+      [1, 2].map(() => two.locks.withLock(own, { ...options, waitTime: 10_000 }, () => undefined)),
+    );
+    await held.extend(60_000);
+    await held.release();
+    await waiting;
+    const broken = await two.locks.acquire(own, { ...options, waitTime: 10_000 });
+    expect(await one.admin.breakHold(own, { token: broken.token })).toBe('broken');
+  }
+  const several = [`${key}:b`, `${key}:a`];
+  const held = await one.locks.acquire(several, { limit: 4, permits: 2 });
+  expect(await two.locks.tryAcquire(several, { limit: 4, permits: 3 })).toBeNull();
+  await held.release();
 }
 
 /**
@@ -93,6 +128,15 @@ describe('the check at start', () => {
     await exercise(one, two, scene.key());
     await scene.nothingLeft();
     expect(await deniedBy(scene.client)).toEqual([]);
+  });
+
+  it('F9: the recommended rules are those of the documentation', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/stores/redis.md'), 'utf8');
+    const [one, cluster] = [oneServer, { ...oneServer, cluster: true, sharded: true }].map(
+      (used) => `ACL SETUSER locks on >secret resetchannels ${aclRules('lock:', used).join(' ')}\n`,
+    );
+    expect(page).toContain(one);
+    expect(page).toContain(cluster);
   });
 
   it.each(aclRules('lock:', oneServer))('F9: finds at start that %s is missing', async (missing) => {

@@ -1,24 +1,5 @@
-/** The commands inside the scripts. */
-const IN_SCRIPTS = [
-  'time',
-  'exists',
-  'set',
-  'del',
-  'hset',
-  'hget',
-  'hdel',
-  'hexists',
-  'hmget',
-  'hlen',
-  'hkeys',
-  'hgetall',
-  'pexpire',
-  'pttl',
-  'zadd',
-  'zscore',
-  'zrange',
-  'zrem',
-];
+import { luaSource } from '../scripts/lua-source.generated.js';
+
 const ALWAYS = ['eval', 'evalsha', 'info', 'ping'];
 const MESSAGES = ['publish', 'subscribe'];
 /** Since Redis 7. Older servers reject rules for unknown commands. */
@@ -48,12 +29,18 @@ export interface UsedFeatures {
   readonly operations?: boolean;
 }
 
+/** The commands that the scripts call, except those of pub/sub. */
+function commandsInScripts(): readonly string[] {
+  const calls = Object.values(luaSource).join('\n').matchAll(/\bp?call\('([A-Z]+)'/g);
+  return [...new Set(Array.from(calls, ([, command = '']) => command.toLowerCase()))].sort();
+}
+
 /** The rules of a Redis user for locks, in the syntax of `ACL SETUSER`. */
 export function aclRules(prefix: string, used: UsedFeatures): readonly string[] {
   const names = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
   const commands = [
     ...ALWAYS,
-    ...IN_SCRIPTS,
+    ...commandsInScripts(),
     ...(used.sharded ? SHARDED_MESSAGES : MESSAGES),
     ...(used.cluster ? IN_CLUSTER : []),
     ...(used.replicas ? ['wait'] : []),
