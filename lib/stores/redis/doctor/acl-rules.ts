@@ -31,7 +31,9 @@ export interface UsedFeatures {
 
 /** The commands that the scripts call, except those of pub/sub. */
 function commandsInScripts(): readonly string[] {
-  const calls = Object.values(luaSource).join('\n').matchAll(/\bp?call\('([A-Z]+)'/g);
+  const calls = Object.values(luaSource)
+    .join('\n')
+    .matchAll(/\bp?call\('([A-Z]+)'/g);
   return [...new Set(Array.from(calls, ([, command = '']) => command.toLowerCase()))].sort();
 }
 
