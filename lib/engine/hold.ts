@@ -3,13 +3,13 @@ import { later } from '../common/clock.js';
 import { type Pending, promiseOf } from '../common/deferred.js';
 import { originate } from '../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
-import { LockLostError, LockNotHeldError } from '../model/lock.errors.js';
+import { type LockLostError, LockNotHeldError } from '../model/lock.errors.js';
 import { checkTime } from '../model/option-checks.js';
 import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 import type { CallSite } from './call-site.js';
 import type { LockEngine } from './lock-engine.js';
 import type { Deadline } from './pending-acquire.js';
-import { EXPIRED, type Lease, type LeaseHolder, RELEASED } from './lease.js';
+import { EXPIRED, KEPT, type Lease, type LeaseHolder, RELEASED } from './lease.js';
 import { extendOrThrow } from './extend.js';
 import { runInScope, type ScopeOwner } from './scope.js';
 import { traceHold } from './traces.js';
@@ -19,8 +19,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   readonly key: string;
   readonly acquiredAt: WallClockMs;
 
-  opened: CallSite | undefined;
-
+  private site: CallSite | undefined;
   private released = false;
   private outcome: Pending<ReleaseOutcome> | undefined;
   private reentries: ReentryQueue | undefined;
@@ -65,7 +64,12 @@ export class Hold implements ScopeOwner, LeaseHolder {
 
   /** The caller receives the handle and must release it. */
   open(site: CallSite): void {
-    this.opened = site;
+    this.site = site;
+  }
+
+  /** Of the hold that keeps the lock: this one, or one inside it if this one has ended. */
+  get opened(): CallSite | undefined {
+    return this.released ? this.reentries?.first?.opened : this.site;
   }
 
   /** The lock was granted just now and stays held for at least this many ms (`holdAtLeast`). */
@@ -160,7 +164,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
    */
   sendRelease(): Promise<unknown> | undefined {
     this.outcome ??= this.end(true);
-    if (this.outcome === RELEASED) return undefined;
+    if (this.outcome === RELEASED || this.outcome === KEPT) return undefined;
     const { key } = this;
     const { session } = this.engine;
     return this.lease.lingering?.then(() => session.whenSent?.(key)) ?? session.whenSent?.(key);
@@ -169,19 +173,22 @@ export class Hold implements ScopeOwner, LeaseHolder {
   private end(mayLinger = false): Pending<ReleaseOutcome> {
     // Called by a listener of the `released` event, before there is an outcome.
     if (this.released) return Promise.resolve().then(() => this.release());
+    if (!this.engine.leases.isGood(this.lease)) this.lost ??= this.lease.lostError;
+    this.released = true;
+    return this.reentries?.outerEnded() === true ? KEPT : this.giveBack(mayLinger);
+  }
+
+  /** Neither this hold nor one inside it needs the lock any more. */
+  private giveBack(mayLinger: boolean): Pending<ReleaseOutcome> {
+    const { outer, lease } = this;
+    if (outer !== undefined) {
+      const outcome = outer.reentry.leave(this);
+      if (outcome !== undefined) return outcome;
+    }
     const { leases, clock } = this.engine;
     const now = clock.monotonic();
-    if (!leases.isGood(this.lease, now)) this.lost ??= this.lease.lostError;
-    const lost = this.lost !== undefined;
-    this.released = true;
-    if (this.outer === undefined) {
-      const outcome = lost ? EXPIRED : leases.release(this.lease, this, now, mayLinger);
-      this.reentries?.close();
-      return outcome;
-    }
-    this.reentries?.close();
-    this.outer.reentry.leave(this);
-    return lost ? EXPIRED : RELEASED;
+    if (this.lost !== undefined || !leases.isGood(lease, now)) return EXPIRED;
+    return outer === undefined ? leases.release(lease, this, now, mayLinger) : RELEASED;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -199,13 +206,19 @@ export class Hold implements ScopeOwner, LeaseHolder {
     return `LockHandle ${inspect({ key, token, isHeld, remaining })}`;
   }
 
-  /** The lease was lost under this hold. */
+  /** The lease was lost under this hold, or under work that had re-entered it and still runs. */
   loseTo(error: LockLostError): void {
-    if (this.released || this.lost !== undefined) return;
-    this.lost = error;
-    const { controller } = this;
-    if (controller !== undefined) this.engine.hub.context.run(() => controller.abort(error));
+    if (!this.released && this.lost === undefined) {
+      this.lost = error;
+      const { controller } = this;
+      if (controller !== undefined) this.engine.hub.context.run(() => controller.abort(error));
+    }
     this.reentries?.lose(error);
+  }
+
+  /** The last hold inside this one has ended, after this one. */
+  innerEnded(): Pending<ReleaseOutcome> | undefined {
+    return this.released ? this.giveBack(true) : undefined;
   }
 
   /** Only the reply to its release showed the loss. */
@@ -213,17 +226,6 @@ export class Hold implements ScopeOwner, LeaseHolder {
     this.lost = error;
     const { controller } = this;
     if (controller !== undefined) this.engine.hub.context.run(() => controller.abort(error));
-  }
-
-  /** The outer hold ended while the work of this one was still running. */
-  outlivedOuter(): void {
-    this.loseTo(
-      new LockLostError(
-        `The lock "${this.key}" was re-entered by work that outlived the scope which holds it. Await that work inside the scope.`,
-        { keys: this.keys, reason: 'expired' },
-      ),
-    );
-    this.reentries?.close();
   }
 }
 
@@ -237,6 +239,11 @@ class ReentryQueue {
   private waits: Map<Deadline<Hold | undefined>, number> | undefined;
 
   constructor(private readonly outer: Hold) {}
+
+  /** The oldest hold inside. */
+  get first(): Hold | undefined {
+    return this.inside[0];
+  }
 
   /** The inner hold, if there is room for one. */
   enter(limit: number): Hold | undefined {
@@ -256,11 +263,17 @@ class ReentryQueue {
     this.admitNext();
   }
 
-  leave(inner: Hold): void {
+  /** Returns the outcome of the release of the lock, if only this hold kept it. */
+  leave(inner: Hold): Pending<ReleaseOutcome> | undefined {
     const index = this.inside.indexOf(inner);
-    if (index === -1) return;
+    if (index === -1) return undefined;
     this.inside.splice(index, 1);
+    if (this.inside.length === 0) {
+      const outcome = this.outer.innerEnded();
+      if (outcome !== undefined) return outcome;
+    }
     this.admitNext();
+    return undefined;
   }
 
   /** The lease was lost: inner holds are lost too, and waiting branches have to acquire the lock anew. */
@@ -269,10 +282,13 @@ class ReentryQueue {
     this.acquireAnew();
   }
 
-  /** The outer hold ended: the same, but inner holds get a specific error. */
-  close(): void {
-    for (const inner of this.inside.splice(0)) inner.outlivedOuter();
+  /**
+   * The outer hold ended: waiting branches have to acquire the lock anew. Returns whether holds inside keep the lock, as
+   * in a lock of Java that is free when its count is zero (B53).
+   */
+  outerEnded(): boolean {
     this.acquireAnew();
+    return this.inside.length > 0;
   }
 
   private hasRoom(limit: number): boolean {

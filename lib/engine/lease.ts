@@ -15,6 +15,7 @@ const NEVER = Infinity as MonotonicMs;
 
 /** Release outcomes known without a request. */
 export const RELEASED: Promise<ReleaseOutcome> = Promise.resolve('released');
+export const KEPT: Promise<ReleaseOutcome> = Promise.resolve('kept');
 export const EXPIRED: Promise<ReleaseOutcome> = Promise.resolve('expired');
 
 /** The request that was granted. */

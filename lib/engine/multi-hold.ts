@@ -12,7 +12,7 @@ import { runInScope, type ScopeOwner } from './scope.js';
 import { traceHold } from './traces.js';
 
 /** From the best outcome to the worst. */
-const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'unknown', 'expired'];
+const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'kept', 'unknown', 'expired'];
 
 /** Holds of several keys that were acquired together: one hold for the user (B12). */
 export class MultiHold implements ScopeOwner {

@@ -13,7 +13,7 @@ export interface ScopeOwner extends LockHandle {
 
 /**
  * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors. Work that
- * outlives the scope finds it closed (B53).
+ * outlives the scope finds it closed, and what it acquires then is a new acquisition (B53).
  */
 export interface Scope {
   readonly parent: Scope | undefined;

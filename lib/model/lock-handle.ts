@@ -1,10 +1,11 @@
 import type { LockLostError } from './lock.errors.js';
 
 /**
- * The result of a release. `released`: the hold lasted until the release. `expired`: it had ended earlier. `unknown`:
- * the store did not reply; the release is retried in the background until the lease ends.
+ * The result of a release. `released`: the hold lasted until the release. `kept`: so it did, but work that re-entered
+ * it still runs, and the lock is released when that ends. `expired`: the hold had ended earlier. `unknown`: the store did
+ * not reply; the release is retried in the background until the lease ends.
  */
-export type ReleaseOutcome = 'released' | 'expired' | 'unknown';
+export type ReleaseOutcome = 'released' | 'kept' | 'expired' | 'unknown';
 
 /**
  * One hold: from the grant of a lock to its release or loss. A hold of several keys that were acquired together is lost
@@ -67,8 +68,9 @@ export interface LockHandle {
   run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T>;
 
   /**
-   * Releases the lock. Idempotent; never throws, and never releases a later hold of another caller. For several keys it
-   * returns the worst outcome: `expired`, then `unknown`.
+   * Ends this hold. The lock is released with the last hold: work that has re-entered it keeps it until it ends.
+   * Idempotent; never throws, and never releases a later hold of another caller. For several keys it returns the worst
+   * outcome: `expired`, then `unknown`, then `kept`.
    */
   release(): Promise<ReleaseOutcome>;
 

@@ -189,9 +189,9 @@ export function fairRules(context: ContractContext): void {
       const { order, use } = recordingCaller(key);
       const first = await app.locks.acquire(key, fair);
       // The inner call waits for a sibling branch, which does not end before the outer hold.
-      const { late } = await first.run(async () => {
-        await app.locks.acquire(key, fair);
-        return { late: use(app, 'late') };
+      const { late, sibling } = await first.run(async () => {
+        const sibling = await app.locks.acquire(key, fair);
+        return { late: use(app, 'late'), sibling };
       });
       const next = app.locks.acquire(key, fair);
       await context.store.settled();
@@ -199,6 +199,7 @@ export function fairRules(context: ContractContext): void {
       const theirs = use(other, 'theirs');
       await queuedIn(other, key);
       await first.release();
+      await sibling.release();
       const second = await within(10_000, 'the next hold', next);
       await until('both wait', async () => (await app.admin.inspect(key))?.waiting === 2);
       await second.release();

@@ -328,28 +328,6 @@ export function handOverRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B53: code that outlives the scope of a handed-over hold does not own the next hold', async () => {
-      const [app, other] = await context.fleet(2);
-      const inners = new Map<string, LockHandle>();
-      const holds = await handOver(app, other, {
-        newKey,
-        meanwhile: (first) =>
-          first.run(async () => {
-            // Never released, like work that is not awaited.
-            inners.set(first.key, await app.locks.acquire(first.key));
-          }),
-      });
-      const inner = inners.get(holds.key);
-      expect(inner?.isHeld).toBe(false);
-      expect(inner?.signal.reason).toBeInstanceOf(LockLostError);
-      expect(await inner?.release()).toBe('expired');
-      expect(holds.second.isHeld).toBe(true);
-      expect(holds.second.signal.aborted).toBe(false);
-      expect(await isOnLeaseOf(holds.first, other)).toBe(true);
-      await holds.second.release();
-      await context.nothingLeft();
-    });
-
     it('P20: a process joins the store’s queue only when its hand-over time is used up', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();

@@ -1,7 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { EventEmitter, once } from 'node:events';
-import { LockNotHeldError, LockTimeoutError, type LockHandle } from '../../lib/index.js';
+import {
+  LockLostError,
+  LockNotHeldError,
+  LockTimeoutError,
+  type LockHandle,
+  type LockKey,
+  type LockOptions,
+} from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
+import type { LockApp } from '../support/lock-app.js';
 import { elapse, rejectionOf, stateOf } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
@@ -190,17 +198,130 @@ export function reEntrancyRules(context: ContractContext): void {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const { token, left, waiting } = await app.locks.withLock(key, async (lock) => {
-        // The first is never released; the second waits for it.
+        // The first is released later; the second waits for it.
         const left = await app.locks.acquire(key);
         return { token: lock.token, left, waiting: [app.locks.acquire(key)] };
       });
-      expect(left.isHeld).toBe(false);
+      expect(left.isHeld).toBe(true);
+      expect(await left.release()).toBe('released');
       const [fresh] = await Promise.all(waiting);
       expect(fresh?.token).toBeGreaterThan(token);
-      expect(left.isHeld).toBe(false);
-      expect(await left.release()).toBe('expired');
       expect(await other.locks.tryAcquire(key)).toBeNull();
       expect(await fresh?.release()).toBe('released');
+      await context.nothingLeft();
+    });
+
+    /** Re-enters the lock, and stays inside until the test opens the gate. Resolves when it is inside. */
+    const reenter = async (
+      app: LockApp,
+      key: LockKey,
+      options: LockOptions = {},
+    ): Promise<{ lock: LockHandle; leave: () => void; ended: Promise<void> }> => {
+      let leave: () => void = () => undefined;
+      const gate = new Promise<void>((resolve) => (leave = resolve));
+      let ended: Promise<void> = Promise.resolve();
+      const lock = await new Promise<LockHandle>((resolve, reject) => {
+        ended = app.locks.withLock(key, options, (lock) => {
+          resolve(lock);
+          return gate;
+        });
+        ended.catch(reject);
+      });
+      return { lock, leave, ended };
+    };
+
+    it('B53: re-entered work that outlives the scope keeps the lock until it ends', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const outer = await app.locks.acquire(key, { label: 'outer' });
+      const inner = await outer.run(() => reenter(app, key));
+      expect(await outer.release()).toBe('kept');
+      expect(outer.isHeld).toBe(false);
+      expect(inner.lock.isHeld).toBe(true);
+      expect(inner.lock.signal.aborted).toBe(false);
+      expect(await app.locks.tryAcquire(key)).toBeNull();
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      // The handle is no longer open: nothing is missing but the end of the work.
+      expect(app.admin.held()).toEqual([
+        expect.objectContaining({ key, token: outer.token, label: 'outer', callSite: undefined }),
+      ]);
+      expect(app.admin.status()).toMatchObject({ holds: 1 });
+      const next = [app.locks.acquire(key), other.locks.acquire(key)];
+      inner.leave();
+      await inner.ended;
+      expect(inner.lock.isHeld).toBe(false);
+      const fresh = [];
+      for (const waiting of next) {
+        const handle = await waiting;
+        fresh.push(handle.token);
+        await handle.release();
+      }
+      expect(Math.min(...fresh)).toBeGreaterThan(outer.token);
+      expect(app.admin.held()).toEqual([]);
+      await context.nothingLeft();
+    });
+
+    it('B53: the last of several holds releases the lock, at any depth and in any order', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const outer = await app.locks.acquire(key);
+      const [one, two] = await outer.run(() =>
+        Promise.all([reenter(app, key, { mode: 'shared' }), reenter(app, key, { mode: 'shared' })]),
+      );
+      expect(await outer.release()).toBe('kept');
+      one.leave();
+      await one.ended;
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      expect(two.lock.isHeld).toBe(true);
+      two.leave();
+      await two.ended;
+      const second = await other.locks.acquire(key);
+      await second.release();
+
+      const first = await app.locks.acquire(key);
+      const middle = await first.run(() => app.locks.acquire(key));
+      const innermost = await middle.run(() => app.locks.acquire(key));
+      expect([await first.release(), await middle.release()]).toEqual(['kept', 'kept']);
+      expect([first.isHeld, middle.isHeld, innermost.isHeld]).toEqual([false, false, true]);
+      expect(await other.locks.tryAcquire(key)).toBeNull();
+      expect(app.admin.held()).toHaveLength(1);
+      expect(await innermost.release()).toBe('released');
+      await (await other.locks.acquire(key)).release();
+      await context.nothingLeft();
+    });
+
+    it('B53: of several keys, those that no work has re-entered are free at once', async () => {
+      const [app, other] = await context.fleet(2);
+      const [a, b] = [context.key(), context.key()].sort() as [string, string];
+      const outer = await app.locks.acquire([a, b]);
+      const inner = await outer.run(() => reenter(app, a));
+      expect(await outer.release()).toBe('kept');
+      await (await other.locks.acquire(b)).release();
+      expect(await other.locks.tryAcquire(a)).toBeNull();
+      inner.leave();
+      await inner.ended;
+      await (await other.locks.acquire(a)).release();
+      await context.nothingLeft();
+    });
+
+    it('B23, B53: work that keeps the lock after its scope is notified when the lock is lost', async () => {
+      const [app, other] = await context.fleet(2);
+      const key = context.key();
+      const outer = await app.locks.acquire(key);
+      const inner = await outer.run(() => reenter(app, key));
+      await outer.release();
+      const losses: unknown[] = [];
+      app.locks.events.subscribe((event) => event.type === 'lost' && losses.push(event.token));
+      const lost = once(inner.lock.signal, 'abort');
+      expect(await other.admin.forceRelease(key)).toBe(true);
+      await lost;
+      expect(inner.lock.signal.reason).toBeInstanceOf(LockLostError);
+      expect(outer.signal.aborted).toBe(false);
+      expect(losses).toEqual([outer.token]);
+      inner.leave();
+      await inner.ended;
+      expect(await inner.lock.release()).toBe('expired');
+      await (await other.locks.acquire(key)).release();
       await context.nothingLeft();
     });
 

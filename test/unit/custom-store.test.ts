@@ -294,8 +294,9 @@ describe('a user-defined store', () => {
     const stop = new AbortController();
     const reason = new Error('stopped by the test');
     let failing: Promise<unknown> | undefined;
+    let inner: LockHandle | undefined;
     await handle.run(async () => {
-      await app.locks.acquire('key');
+      inner = await app.locks.acquire('key');
       failing = rejectionOf(app.locks.acquire('key', { signal: stop.signal, waitTime: 1_000 }));
       await elapse(1);
       const released = handle.release();
@@ -303,6 +304,7 @@ describe('a user-defined store', () => {
       await released;
     });
     expect(await within(2_000, 'the wait', failing ?? Promise.resolve())).toBe(reason);
+    expect(await inner?.release()).toBe('released');
     expect(await app.locks.isLocked('key')).toBe(false);
   });
 
