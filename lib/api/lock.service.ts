@@ -19,7 +19,13 @@ import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
 import { shown } from '../model/option-checks.js';
-import { DECORATED, resolveLockOptions, type LockOptions, type ResolvedLockOptions } from '../model/lock.options.js';
+import {
+  DECORATED,
+  resolveLockOptions,
+  type CallDefaults,
+  type LockOptions,
+  type ResolvedLockOptions,
+} from '../model/lock.options.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { lossOf } from './end-of-work.js';
 
@@ -40,7 +46,7 @@ export class LockService {
   constructor(
     private readonly engine: LockEngine,
     private readonly defaultWaitTime: number,
-    private readonly defaultMaxWaiting = Infinity,
+    private readonly defaults: CallDefaults = {},
   ) {}
 
   /** Events of the locks of this process. An error in a listener is logged and has no other effect. */
@@ -78,7 +84,7 @@ export class LockService {
     let hold: Hold | MultiHold;
     const calledAt = this.timeIfObserved;
     try {
-      resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaultMaxWaiting);
+      resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaults);
       hold = await acquire(this.engine, checkKeys('withLock()', key), resolved);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
@@ -120,7 +126,7 @@ export class LockService {
     const isDecorated = options !== undefined && DECORATED in options;
     const site = isDecorated ? undefined : this.engine.callSites.capture();
     try {
-      resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaultMaxWaiting);
+      resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaults);
       const hold = await acquire(this.engine, checkKeys('acquire()', key), resolved);
       return site === undefined ? hold : opened(hold, site);
     } catch (error) {
@@ -138,7 +144,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     const site = this.engine.callSites.capture();
     try {
-      resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaultMaxWaiting, true);
+      resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaults, true);
       return opened(await acquire(this.engine, checkKeys('tryAcquire()', key), resolved), site);
     } catch (error) {
       if (error instanceof LockTimeoutError) return null;

@@ -54,7 +54,7 @@ export function openLocks(options: DistributedLockOptions): OpenLocks {
   const warnings: string[] = [];
   const log = { log: () => undefined, warn: (message: string) => void warnings.push(message) };
   const engine = new LockEngine(settings.store, settings, log);
-  const locks = new LockService(engine, settings.waitTime, settings.maxWaiting);
+  const locks = new LockService(engine, settings.waitTime, settings);
   const { name, place } = settings.store;
   const where = place === undefined ? name : `${name}, ${place}`;
   return { locks, admin: new LockAdmin(engine), where, warnings, close: () => engine.close() };

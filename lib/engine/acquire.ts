@@ -39,7 +39,9 @@ async function acquireInScope(
 ): Promise<Hold> {
   if (!engine.isStarted) await whenStarted(engine, key, options, startedAt);
   checkMinimumHold(engine.session, options.holdAtLeast);
-  for (let outer = ownHold(engine, key); outer !== undefined; outer = ownHold(engine, key)) {
+  for (;;) {
+    const outer = options.reentrant ? ownHold(engine, key) : undefined;
+    if (outer === undefined) break;
     const inner = await reenter(engine, outer, options, startedAt);
     inner?.keepFor(options.holdAtLeast);
     if (inner !== undefined) return inner;

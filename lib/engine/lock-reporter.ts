@@ -23,6 +23,7 @@ import { isLeaseTooShort } from './time-limits.js';
 interface UnservedCaller extends EventSubject {
   readonly startedAt: MonotonicMs;
   readonly waitTime: number;
+  readonly reentrant: boolean;
   /** Keys of the locks that the calling code held. */
   readonly holding: readonly string[];
   /** Whether it skips its work if the lock is busy. */
@@ -183,14 +184,20 @@ export class LockReporter {
       holding.length === 0
         ? ''
         : ` The caller holds ${holding.map((held) => `"${held}"`).join(', ')} meanwhile: nested locks must be acquired in the same order everywhere.`;
+    const isOwn = caller.holding.includes(key);
+    const own =
+      isOwn && !caller.reentrant
+        ? ' The asynchronous context of this call holds the lock itself, and reentrant is false: the call waits for its own lock, ' +
+          'unless it runs in a queue or a pool that has kept the context of another caller.'
+        : '';
     const advice =
-      isOpen || caller.waitTime === 0 || caller.holding.includes(key)
+      isOpen || caller.waitTime === 0 || isOwn
         ? ''
         : ' Increase waitTime, or hold the lock for a shorter time.';
     const by = isOpen ? 'held by this process' : 'held by another caller';
     const whose = holder === undefined ? '' : holderText(holder);
     const error = new LockTimeoutError(
-      `The lock "${key}" ${story(inMs(waitedFor), by)}${whose}${left}${nested}${advice}`,
+      `The lock "${key}" ${story(inMs(waitedFor), by)}${whose}${left}${own}${nested}${advice}`,
       {
         keys: [key],
         waitedFor,
@@ -362,9 +369,9 @@ export class LockReporter {
 /** The same caller with another of its keys. */
 function at(
   key: string,
-  { operation, limit, permits, label, startedAt, waitTime, holding, skips }: UnservedCaller,
+  { operation, limit, permits, label, startedAt, waitTime, reentrant, holding, skips }: UnservedCaller,
 ): UnservedCaller {
-  return { key, operation, limit, permits, label, startedAt, waitTime, holding, skips };
+  return { key, operation, limit, permits, label, startedAt, waitTime, reentrant, holding, skips };
 }
 
 /** A limit in terms of the options. */

@@ -166,6 +166,7 @@ export class MultiAcquire implements Timer {
 
   /** How many keys are requested one by one in any case: up to the last one that the caller holds already. */
   private countAlone(): number {
+    if (!this.options.reentrant) return 0;
     return this.keys.reduce((alone, key, index) => {
       return innermostHold(this.engine, key) === undefined ? alone : index + 1;
     }, 0);

@@ -168,6 +168,10 @@ export class PendingAcquire
     return this.options.maxWaiting;
   }
 
+  get reentrant(): boolean {
+    return this.options.reentrant;
+  }
+
   get retry(): ResolvedLockOptions['retry'] {
     return this.options.retry;
   }

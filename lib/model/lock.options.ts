@@ -70,6 +70,14 @@ interface CommonLockOptions {
    */
   readonly holdAtLeast?: number | undefined;
   /**
+   * Whether the call re-enters a hold of its asynchronous context. With `false` it waits like any other caller, also for
+   * a lock of its own. Set it for code that runs in a queue or a pool which keeps the asynchronous context of another
+   * caller, since the call would re-enter the lock of that caller.
+   *
+   * @default the module's `reentrant` (`true`)
+   */
+  readonly reentrant?: boolean | undefined;
+  /**
    * The purpose of the lock, shown by `inspect`: 1 … 200 characters. After a hand-over inside a process (see `fair`),
    * other processes see the label of the hold to which the store granted the lock.
    *
@@ -170,6 +178,7 @@ export interface ResolvedLockOptions {
   readonly signal: AbortSignal | undefined;
   readonly onLost: 'report' | 'throw';
   readonly fair: boolean;
+  readonly reentrant: boolean;
   readonly retry: ResolvedRetry | undefined;
   /** How many can hold the lock at once: 1 for exclusive holds, `Infinity` for shared ones. */
   readonly limit: number;
@@ -205,6 +214,7 @@ export const LOCK_OPTION_NAMES = [
   'limit',
   'permits',
   'holdAtLeast',
+  'reentrant',
   'label',
   'operation',
 ] as const;
@@ -220,12 +230,20 @@ const LONGEST_LABEL = 200;
 
 const known: ReadonlySet<string> = new Set(LOCK_OPTION_NAMES);
 
+/** What applies to calls that do not say otherwise. */
+export interface CallDefaults {
+  /** @default Infinity */
+  readonly maxWaiting?: number;
+  /** @default true */
+  readonly reentrant?: boolean;
+}
+
 /** Checks the options of a call and applies the defaults. The only place that does. */
 export function resolveLockOptions(
   where: string,
   options: (LockOptions & { readonly [DECORATED]?: DecoratedCall }) | undefined,
   defaultWaitTime: number,
-  defaultMaxWaiting = Infinity,
+  { maxWaiting: defaultMaxWaiting = Infinity, reentrant: defaultReentrant = true }: CallDefaults = {},
   skips = false,
 ): ResolvedLockOptions {
   if (options === undefined) {
@@ -236,6 +254,7 @@ export function resolveLockOptions(
       signal: undefined,
       onLost: 'report',
       fair: false,
+      reentrant: defaultReentrant,
       retry: undefined,
       limit: 1,
       permits: 1,
@@ -248,10 +267,12 @@ export function resolveLockOptions(
   checkNames(where, checkObject(where, options), known);
   // Not ??, which would accept null.
   const { waitTime = defaultWaitTime, maxWaiting = defaultMaxWaiting, holdAtLeast = 0 } = options;
+  const { reentrant = defaultReentrant } = options;
   const { leaseTime, signal, onLost, fair = false, retry, mode, permits, label, operation } = options;
   const decorated = options[DECORATED];
   check(signal === undefined || isAbortSignal(signal), where, 'signal must be an AbortSignal', signal);
   check(typeof fair === 'boolean', where, 'fair must be true or false', fair);
+  check(typeof reentrant === 'boolean', where, 'reentrant must be true or false', reentrant);
   const wait = checkTime(where, 'waitTime', waitTime, { min: 0, infinite: true });
   const lease =
     leaseTime === undefined ? undefined : checkTime(where, 'leaseTime', leaseTime, { min: SHORTEST_LEASE });
@@ -263,6 +284,7 @@ export function resolveLockOptions(
     signal,
     onLost: onLost === undefined ? 'report' : checkOneOf(where, 'onLost', onLost, ['report', 'throw']),
     fair,
+    reentrant,
     retry: retry === undefined ? undefined : checkRetry(where, resolveRetry(where, retry), wait, fair),
     limit,
     permits: permits === undefined ? 1 : checkPermits(where, permits, options.limit, limit),

@@ -325,6 +325,27 @@ export function reEntrancyRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
+    it('B53: with reentrant: false a nested call waits, and its error says that it waits for its own lock', async () => {
+      const app = await context.app();
+      const key = context.key();
+      for (const keys of [key, [key, `${key}:other`]]) {
+        await app.locks.withLock(key, async (outer) => {
+          const options: LockOptions = { reentrant: false, waitTime: 30 };
+          expect(await app.locks.tryAcquire(keys, { reentrant: false })).toBeNull();
+          expect(await rejectionOf(app.locks.acquire(keys, options))).toMatchObject({
+            code: 'LOCK_TIMEOUT',
+            message: expect.stringContaining(
+              'The asynchronous context of this call holds the lock itself, and reentrant is false',
+            ),
+          });
+          // The scope is there all the same.
+          expect(app.locks.current(key)).toBe(outer);
+        });
+      }
+      await (await app.locks.acquire(key, { reentrant: false })).release();
+      await context.nothingLeft();
+    });
+
     it('B53: work that outlives run() is outside, though the lock is still held', async () => {
       const app = await context.app();
       const key = context.key();

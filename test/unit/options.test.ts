@@ -42,6 +42,7 @@ describe('module options', () => {
     expect(others).toEqual({
       waitTime: 5_000,
       maxWaiting: Infinity,
+      reentrant: true,
       watchdogTimeout: 30_000,
       shutdownTimeout: 10_000,
       warnHeldAfter: 600_000,

@@ -68,6 +68,7 @@ describe('the pauses of a call with retry', () => {
       signal,
       onLost: 'report',
       fair: false,
+      reentrant: true,
       retry: { maxAttempts, backoff: pauses },
       limit: 1,
       permits: 1,

@@ -44,6 +44,7 @@ const options = {
   signal: undefined,
   onLost: 'report',
   fair: false,
+  reentrant: true,
   retry: undefined,
   limit: 1,
   permits: 1,

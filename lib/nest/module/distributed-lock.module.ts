@@ -151,7 +151,7 @@ function providersOf(name: string | undefined): Provider[] {
     {
       provide: service,
       useFactory: (engine: LockEngine, options: ResolvedModuleOptions) =>
-        new LockService(engine, options.waitTime, options.maxWaiting),
+        new LockService(engine, options.waitTime, options),
       inject: [ENGINE, RESOLVED_OPTIONS],
     },
     { provide: admin, useFactory: (engine: LockEngine) => new LockAdmin(engine), inject: [ENGINE] },

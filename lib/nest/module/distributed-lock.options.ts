@@ -62,6 +62,12 @@ interface CommonOptions {
    */
   readonly maxWaiting?: number | undefined;
   /**
+   * Whether calls re-enter a hold of their asynchronous context, for calls without `reentrant`.
+   *
+   * @default true
+   */
+  readonly reentrant?: boolean | undefined;
+  /**
    * The lease of a lock without `leaseTime`: 300 … 2 147 483 647 ms. The watchdog renews it every third of this time.
    * After a crash the lock stays held for at most this long, on etcd and ZooKeeper for 1.5 times as long, rounded up to
    * whole seconds (on etcd for 2.5 s if that is longer). A holder that can't reach the store loses the lock after this long.
@@ -152,6 +158,7 @@ export interface ResolvedModuleOptions {
   readonly store: LockStore;
   readonly waitTime: number;
   readonly maxWaiting: number;
+  readonly reentrant: boolean;
   readonly watchdogTimeout: number;
   readonly shutdownTimeout: number;
   /** `Infinity` for never. */
@@ -170,6 +177,7 @@ const KNOWN = new Set<string>([
   'keyPrefix',
   'waitTime',
   'maxWaiting',
+  'reentrant',
   'watchdogTimeout',
   'shutdownTimeout',
   'warnHeldAfter',
@@ -194,6 +202,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   const {
     waitTime = 5_000,
     maxWaiting = Infinity,
+    reentrant = true,
     shutdownTimeout = 10_000,
     warnHeldAfter = 600_000,
   } = options;
@@ -201,6 +210,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   const { watchdogTimeout: lease = 30_000 } = options;
   const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', lease, { min: 300 });
   checkPrefix(keyPrefix);
+  check(typeof reentrant === 'boolean', WHERE, 'reentrant must be true or false', reentrant);
   checkOneOf(WHERE, 'onUnavailable', onUnavailable, ['throw', 'local']);
   const store = checkStore(options, keyPrefix, watchdogTimeout);
   if (onUnavailable === 'local' && options.store === 'memory') {
@@ -211,6 +221,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
   return {
     waitTime: checkTime(WHERE, 'waitTime', waitTime, { min: 0, infinite: true }),
     maxWaiting: checkBound(WHERE, 'maxWaiting', maxWaiting),
+    reentrant,
     watchdogTimeout,
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
     warnHeldAfter:

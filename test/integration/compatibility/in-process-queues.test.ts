@@ -1,0 +1,236 @@
+import { AsyncResource } from 'node:async_hooks';
+import { EventEmitter, once } from 'node:events';
+import async from 'async';
+import Bottleneck from 'bottleneck';
+import { bulkhead } from 'cockatiel';
+import DataLoader from 'dataloader';
+import fastq from 'fastq';
+import { createPool } from 'generic-pool';
+import PQueue from 'p-queue';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import {
+  DistributedLockModule,
+  Locked,
+  LockService,
+  LockTimeoutError,
+  type DistributedLockOptions,
+  type LockOptions,
+} from '../../../lib/index.js';
+import { resolveModuleOptions } from '../../../lib/nest/module/distributed-lock.options.js';
+import { LockApp } from '../../support/lock-app.js';
+import { elapse, rejectionOf, until } from '../../support/until.js';
+
+type Task = () => Promise<unknown>;
+
+/** Adds a task to a queue that runs one at a time; resolves when the task has ended. */
+type Add = (task: Task) => Promise<unknown>;
+
+/** Queues that start the next task in the asynchronous context of the one before. */
+const QUEUES: Readonly<Record<string, () => Add>> = {
+  'p-queue': () => {
+    const queue = new PQueue({ concurrency: 1 });
+    return (task) => queue.add(task);
+  },
+  bottleneck: () => {
+    const limiter = new Bottleneck({ maxConcurrent: 1 });
+    return (task) => limiter.schedule(task);
+  },
+  fastq: () => {
+    const queue = fastq.promise((task: Task) => task(), 1);
+    return (task) => queue.push(task);
+  },
+  'async.queue': () => {
+    const queue = async.queue((task: Task, done) => {
+      task().then(() => done(), done);
+    }, 1);
+    return (task) => queue.pushAsync(task);
+  },
+  'the bulkhead of cockatiel': () => {
+    const policy = bulkhead(1, 10);
+    return (task) => policy.execute(task);
+  },
+  'a pool whose connection was opened inside a lock': () => {
+    // Like a client that handles its answers in the context in which it connected.
+    const pool = createPool(
+      {
+        create: () => {
+          const connection = new EventEmitter<{ task: [Task, (result: Promise<unknown>) => void] }>();
+          const serve = async (): Promise<never> => {
+            for (;;) {
+              const [task, done] = (await once(connection, 'task')) as [
+                Task,
+                (result: Promise<unknown>) => void,
+              ];
+              done(task());
+            }
+          };
+          void serve();
+          return Promise.resolve(connection);
+        },
+        destroy: () => Promise.resolve(),
+      },
+      { max: 1 },
+    );
+    return (task) =>
+      pool.use((connection) => new Promise((resolve) => connection.emit('task', task, resolve)));
+  },
+  'an emitter that announces a free place': () => {
+    const places = new EventEmitter();
+    let isTaken = false;
+    return async (task) => {
+      const run = async (): Promise<unknown> => {
+        try {
+          return await task();
+        } finally {
+          isTaken = places.emit('free');
+        }
+      };
+      if (isTaken) return await new Promise((resolve) => places.once('free', () => resolve(run())));
+      isTaken = true;
+      return await run();
+    };
+  },
+};
+
+describe.each(Object.entries(QUEUES))('%s', (_, create) => {
+  let app: LockApp;
+  let balance: number;
+  /** Whether the second request ran in the asynchronous context of the first. */
+  let wasInside: boolean | undefined;
+
+  beforeEach(async () => {
+    app = await LockApp.start({ store: 'memory' });
+    balance = 100;
+  });
+  afterEach(() => app.close());
+
+  /** Two requests; the first awaits the queue inside its lock. */
+  async function twoWithdrawals(options: LockOptions, bind: (task: Task) => Task): Promise<void> {
+    const add = create();
+    const first = app.locks.withLock('account', async () => {
+      const seen = balance;
+      await add(() => elapse(5));
+      await elapse(5);
+      balance = seen - 30;
+    });
+    await until('the first is in the queue', () => app.admin.held().length === 1);
+    const second = add(
+      bind(async () => {
+        wasInside = app.locks.current('account') !== undefined;
+        await app.locks.withLock('account', options, async () => {
+          const seen = balance;
+          await elapse(20);
+          balance = seen - 50;
+        });
+      }),
+    );
+    await Promise.all([first, second]);
+  }
+
+  const unbound = (task: Task): Task => task;
+
+  it('the trap: the second request re-enters the lock of the first, and a withdrawal is lost', async () => {
+    await twoWithdrawals({}, unbound);
+    expect(wasInside).toBe(true);
+    expect(balance).not.toBe(20);
+  });
+
+  it('B53: loses no withdrawal with reentrant: false', async () => {
+    await twoWithdrawals({ reentrant: false }, unbound);
+    expect({ wasInside, balance }).toEqual({ wasInside: true, balance: 20 });
+  });
+
+  it('B53: loses no withdrawal with AsyncResource.bind', async () => {
+    await twoWithdrawals({}, (task) => AsyncResource.bind(task));
+    expect({ wasInside, balance }).toEqual({ wasInside: false, balance: 20 });
+  });
+});
+
+describe('a batch of DataLoader', () => {
+  let app: LockApp;
+  beforeEach(async () => {
+    app = await LockApp.start({ store: 'memory', waitTime: 20 });
+  });
+  afterEach(() => app.close());
+
+  /** The batch runs in the context of the first load, and the first request waits for all of it inside its lock. */
+  async function load(
+    options: LockOptions,
+    bind: (task: Task) => Task,
+  ): Promise<PromiseSettledResult<unknown>[]> {
+    const loader = new DataLoader<Task, unknown>(
+      (tasks) => Promise.all(tasks.map((task) => task().catch((error: unknown) => error as Error))),
+      { cache: false },
+    );
+    let begin: () => void = () => undefined;
+    const loading = new Promise<void>((resolve) => (begin = resolve));
+    const second = loading.then(() =>
+      loader.load(
+        bind(() => app.locks.withLock('account', options, () => app.locks.current('account')?.token)),
+      ),
+    );
+    const first = app.locks.withLock('account', () => {
+      const loaded = loader.load(() => elapse(1));
+      begin();
+      return loaded;
+    });
+    return await Promise.allSettled([first, second]);
+  }
+
+  it('the trap: the second request works inside the lock of the first', async () => {
+    const [, second] = await load({}, (task) => task);
+    expect(second?.status).toBe('fulfilled');
+  });
+
+  it('B53: with reentrant: false, the error says that the call waits for its own lock', async () => {
+    const [first, second] = await load({ reentrant: false }, (task) => task);
+    expect(first?.status).toBe('fulfilled');
+    expect(second).toMatchObject({
+      reason: expect.objectContaining({
+        code: 'LOCK_TIMEOUT',
+        message: expect.stringMatching(/reentrant is false: the call waits for its own lock/),
+      }),
+    });
+  });
+
+  it('B53: with AsyncResource.bind, it waits as any other caller', async () => {
+    const [, second] = await load({}, (task) => AsyncResource.bind(task));
+    expect(second).toMatchObject({ reason: expect.objectContaining({ code: 'LOCK_TIMEOUT' }) });
+  });
+});
+
+describe('reentrant: false', () => {
+  it('B53: of a module applies to calls and methods without their own', async () => {
+    @Injectable()
+    class Accounts {
+      @Locked({ key: 'account', waitTime: 0 })
+      async inherited(): Promise<string> {
+        return Promise.resolve('re-entered');
+      }
+
+      @Locked({ key: 'account', waitTime: 0, reentrant: true })
+      async own(): Promise<string> {
+        return Promise.resolve('re-entered');
+      }
+    }
+    const module = await Test.createTestingModule({
+      imports: [DistributedLockModule.forRoot({ store: 'memory', reentrant: false })],
+      providers: [Accounts],
+    }).compile();
+    await module.init();
+    const [locks, accounts] = [module.get(LockService), module.get(Accounts)];
+    await locks.withLock('account', async () => {
+      expect(await locks.tryAcquire('account')).toBeNull();
+      expect(await rejectionOf(accounts.inherited())).toBeInstanceOf(LockTimeoutError);
+      expect(await accounts.own()).toBe('re-entered');
+    });
+    await module.close();
+  });
+
+  it('B1: must be a boolean', () => {
+    const wrong = { store: 'memory', reentrant: 'no' } as unknown as DistributedLockOptions;
+    expect(() => resolveModuleOptions(wrong)).toThrow('reentrant must be true or false');
+  });
+});
