@@ -75,7 +75,7 @@ const STORES = {
  * The tests of `npm run check:package`. They install packages from the registry, which takes longer than any other test, so
  * `npm test` skips them with a message.
  */
-const PACKAGE = ['test/package/consumers.test.ts'];
+const PACKAGE = ['test/package/(consumers|agents).test.ts'];
 
 /** The tests of `npm run test:examples`. They install the dependencies of the examples, so `npm test` skips them with a message. */
 const EXAMPLES = ['test/examples/[a-z0-9-]+.test.ts'];

@@ -1,5 +1,5 @@
 import { later, type Clock, type MonotonicMs } from './clock.js';
-import { DetachedContext } from './detached-context.js';
+import { detachedContext } from './detached-context.js';
 import { Deferred, whenReplied } from './deferred.js';
 import { CallbackTimer, type TimerQueue } from './timer-queue.js';
 
@@ -40,7 +40,6 @@ export class BackgroundRetry {
   private readonly pauses = new Set<() => void>();
   /** They end the waits of callers. A store that is back does not end them, since a reply is about to arrive. */
   private readonly waits = new Set<() => void>();
-  private readonly context = new DetachedContext();
   private stopped = false;
   /** Pending first attempts; counted, since nearly all of them succeed. */
   private first = 0;
@@ -70,7 +69,7 @@ export class BackgroundRetry {
       },
       (error) => {
         // It may outlast the request it was for.
-        const repeated = this.context.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
+        const repeated = detachedContext.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
         this.firstDone();
         // Also called for a reply that comes too late for the caller, since that may show a loss.
         const late = repeated.then((reply) => request.resultOf(reply));
@@ -119,7 +118,7 @@ export class BackgroundRetry {
   retryNow(): void {
     this.resumptions += 1;
     if (this.pauses.size === 0) return;
-    this.context.run(() => {
+    detachedContext.run(() => {
       for (const wake of [...this.pauses]) wake();
     });
   }

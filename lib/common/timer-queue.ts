@@ -1,7 +1,7 @@
 import { setTimeout as nativeSetTimeout } from 'node:timers';
 import { IndexedHeap, type HeapItem } from './indexed-heap.js';
 import { later, LONGEST_TIME, systemTimers, type Clock, type LockTimers, type MonotonicMs } from './clock.js';
-import { DetachedContext } from './detached-context.js';
+import { detachedContext } from './detached-context.js';
 
 /** A callback at a given time. `fire` is called once, when that time has come. */
 export interface Timer extends HeapItem {
@@ -20,7 +20,6 @@ export class TimerQueue {
   private isIdle = false;
   /** The `setTimeout` that created the native timer: fake timers of a test may have been installed or removed since. */
   private setWith: unknown;
-  private readonly context = new DetachedContext();
 
   /**
    * @param keepsProcessAlive whether a pending timer keeps the process alive
@@ -117,7 +116,7 @@ export class TimerQueue {
     const delay = nativeDelay(next.dueAt - this.clock.monotonic());
     this.timerAt = next.dueAt;
     this.setWith = globalThis.setTimeout;
-    this.timer = this.context.call(this.startTimer, delay);
+    this.timer = detachedContext.call(this.startTimer, delay);
   }
 
   private disarm(): void {

@@ -1,5 +1,5 @@
 import { Observable, type Observer, Subscriber, type Subscription } from 'rxjs';
-import { DetachedContext } from '../common/detached-context.js';
+import { detachedContext } from '../common/detached-context.js';
 import { isPromiseLike } from '../common/deferred.js';
 import { eventChannel, type LockEventMessage } from '../model/lock-channels.js';
 import type { LockEvent } from '../model/lock.events.js';
@@ -12,10 +12,9 @@ export interface EngineLog {
 
 /** A log that can't break a lock by throwing, and does not write under the request id of an unrelated call. */
 export function harmless(log: EngineLog): EngineLog {
-  const context = new DetachedContext();
   const attempt = (level: 'log' | 'warn') => (message: string) => {
     callListener(
-      () => context.run((): unknown => log[level](message)),
+      () => detachedContext.run((): unknown => log[level](message)),
       () => undefined, // there is no log left to report it
     );
   };
@@ -26,8 +25,6 @@ export function harmless(log: EngineLog): EngineLog {
 export class EventHub {
   readonly events: Observable<LockEvent>;
   private readonly subscribers = new Set<Subscriber<LockEvent>>();
-  /** The async context in which listeners run. */
-  readonly context = new DetachedContext();
   /** The number of subscribers. A counter, because every hold reads it. */
   private listeners = 0;
   private isOver = false;
@@ -57,14 +54,14 @@ export class EventHub {
   }
 
   emit(event: LockEvent): void {
-    if (eventChannel.hasSubscribers) this.context.call(this.publish, event);
-    if (this.listeners > 0) this.context.call(this.deliver, event);
+    if (eventChannel.hasSubscribers) detachedContext.call(this.publish, event);
+    if (this.listeners > 0) detachedContext.call(this.deliver, event);
   }
 
   /** Completes all subscriptions, including later ones. */
   complete(): void {
     this.isOver = true;
-    if (this.listeners > 0) this.context.call(this.deliver, undefined);
+    if (this.listeners > 0) detachedContext.call(this.deliver, undefined);
   }
 
   private readonly publish = (event: LockEvent): void => {

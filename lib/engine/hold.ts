@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { later } from '../common/clock.js';
 import { type Pending, promiseOf } from '../common/deferred.js';
+import { detachedContext } from '../common/detached-context.js';
 import { originate } from '../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
 import { type LockLostError, LockNotHeldError } from '../model/lock.errors.js';
@@ -211,7 +212,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
     if (!this.released && this.lost === undefined) {
       this.lost = error;
       const { controller } = this;
-      if (controller !== undefined) this.engine.hub.context.run(() => controller.abort(error));
+      if (controller !== undefined) detachedContext.run(() => controller.abort(error));
     }
     this.reentries?.lose(error);
   }
@@ -225,7 +226,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   wasLost(error: LockLostError): void {
     this.lost = error;
     const { controller } = this;
-    if (controller !== undefined) this.engine.hub.context.run(() => controller.abort(error));
+    if (controller !== undefined) detachedContext.run(() => controller.abort(error));
   }
 }
 

@@ -1,6 +1,7 @@
 import { BackgroundRetry } from '../common/background-retry.js';
 import { type Clock, systemClock } from '../common/clock.js';
 import { TimerQueue } from '../common/timer-queue.js';
+import { detachedContext } from '../common/detached-context.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { forwardedBoard } from '../stores/port/forwarding-session.js';
@@ -111,7 +112,7 @@ export class LockEngine {
    */
   start(): Promise<void> {
     if (this.isClosing) return Promise.resolve();
-    this.starting ??= this.hub.context.run(() => this.connect());
+    this.starting ??= detachedContext.run(() => this.connect());
     return this.starting;
   }
 

@@ -1,4 +1,4 @@
-import { DetachedContext } from '../common/detached-context.js';
+import { detachedContext } from '../common/detached-context.js';
 import { Deferred, whenReplied } from '../common/deferred.js';
 import { requestChannel, type StoreRequestKind, type StoreRequestMessage } from '../model/lock-channels.js';
 import { forwardedBoard } from '../stores/port/forwarding-session.js';
@@ -36,15 +36,14 @@ export function openInContext(
   client: LockStoreClient,
   instance?: string,
 ): LockStoreSession {
-  const context = new DetachedContext();
-  const session = context.run(() => store.open(client));
+  const session = detachedContext.run(() => store.open(client));
   const inside =
     (kind: StoreRequestKind, request: Request): Request =>
     (one, two) => {
       try {
         return requestChannel.hasSubscribers
-          ? measured(() => context.call(request, one, two), kind, instance)
-          : context.call(request, one, two);
+          ? measured(() => detachedContext.call(request, one, two), kind, instance)
+          : detachedContext.call(request, one, two);
       } catch (error) {
         // A custom store may throw instead of reject.
         return Promise.reject(storeFailure(error));
@@ -71,11 +70,11 @@ export function openInContext(
     get longestUnrenewed() {
       return session.longestUnrenewed;
     },
-    start: () => context.run(() => session.start()),
-    close: () => context.run(() => session.close()),
+    start: () => detachedContext.run(() => session.start()),
+    close: () => detachedContext.run(() => session.close()),
     ...(requests as Pick<LockStoreSession, RequestName>),
     ...(session.connections && { connections: session.connections.bind(session) }),
-    ...(board && { board: forwardedBoard((request) => context.run(() => request(board))) }),
+    ...(board && { board: forwardedBoard((request) => detachedContext.run(() => request(board))) }),
     ...(session.whyTooLong && { whyTooLong: session.whyTooLong.bind(session) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
   };

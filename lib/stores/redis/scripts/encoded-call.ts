@@ -32,15 +32,29 @@ function encoderOf({ Command, Redis }: ReturnType<typeof ioredis>) {
    * A call that is already encoded. ioredis would process the arguments of a call for many locks several times. The
    * listener gets the outcome; a promise is created only if something traces the client's commands: with asynchronous
    * contexts in use, a promise costs as much as decoding the reply.
+   *
+   * Tracing agents wrap `sendCommand`, read `args`, and replace `resolve` and `reject` by functions that call the original
+   * ones without `this`. So these are functions of their own, as in commands of ioredis.
    */
   class EncodedCall extends (Command as unknown as CommandWithoutPromise) {
     declare promise: Deferred<unknown>;
 
     constructor(
-      private readonly line: string,
+      private readonly call: ScriptCall<unknown>,
       private readonly listener: CallListener,
     ) {
       super('evalsha');
+    }
+
+    /** Made when something asks for it. */
+    get args(): readonly (string | number)[] {
+      const { text, keyCount, args } = this.call;
+      return [text.sha, keyCount, ...args];
+    }
+
+    /** Called by the constructor of ioredis. */
+    set args(_none: readonly (string | number)[]) {
+      // The arguments are those of the call.
     }
 
     /** Called by the constructor of ioredis, which would create a promise here. */
@@ -48,25 +62,25 @@ function encoderOf({ Command, Redis }: ReturnType<typeof ioredis>) {
       this.promise = new Deferred<unknown>();
     }
 
-    resolve(reply: unknown): void {
+    readonly resolve = (reply: unknown): void => {
       if (!this.settle()) return;
       const text = textOf(reply);
       this.promise.resolve(text);
       this.listener.replied(text);
-    }
+    };
 
     /** Notifies the listener after ioredis has finished, which may be closing the connection. */
-    reject(error: unknown): void {
+    readonly reject = (error: unknown): void => {
       if (!this.settle()) return;
       this.promise.reject(error);
       void SOON.then(() => {
         this.listener.failed(error);
       });
-    }
+    };
 
     /** The socket encodes a string without a `Buffer` for it. */
     toWritable(): string {
-      return this.line;
+      return encode(this.call);
     }
 
     /** False if the call was settled before. */
@@ -91,7 +105,7 @@ let encoder: ReturnType<typeof encoderOf> | undefined;
 export function sendCall(redis: Redis, call: ScriptCall<unknown>, listener: CallListener): void {
   encoder ??= encoderOf(ioredis());
   if (encoder.canEncode && redis instanceof encoder.Redis) {
-    void redis.sendCommand(new encoder.EncodedCall(encode(call), listener) as unknown as Command);
+    void redis.sendCommand(new encoder.EncodedCall(call, listener) as unknown as Command);
     return;
   }
   const client = redis;
