@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
 import { isPromiseLike } from '../common/deferred.js';
 import type { CallSite } from '../engine/call-site.js';
-import { outcomeOf, traceAcquire, traceHold } from '../engine/traces.js';
+import { isAbortReason, outcomeOf, traceAcquire, traceHold } from '../engine/traces.js';
 import type { Hold } from '../engine/hold.js';
 import type { MultiHold } from '../engine/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
@@ -147,7 +147,7 @@ export class LockService {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaults, true);
       return opened(await acquire(this.engine, checkKeys('tryAcquire()', key), resolved), site);
     } catch (error) {
-      if (error instanceof LockTimeoutError) return null;
+      if (error instanceof LockTimeoutError && !(resolved && isAbortReason(error, resolved))) return null;
       throw this.failed(error, key, resolved, calledAt);
     }
   }
@@ -212,6 +212,8 @@ export class LockService {
         this.engine.reporter.ended(outcome, { ...options, key: first }, calledAt);
       }
     }
+    // The caller's own object, which may be frozen.
+    if (options !== undefined && isAbortReason(error, options)) return error;
     // Most errors are created in a timer; a stack trace from here leads to the caller.
     if (error instanceof LockError) Error.captureStackTrace(error);
     return originate(error, this);

@@ -17,6 +17,7 @@ export function withHolder(
   error: unknown,
 ): Promise<unknown> | undefined {
   if (!(error instanceof LockTimeoutError) || error.holder !== undefined) return undefined;
+  if (error === caller.abortReason) return undefined;
   const { skips, waitTime, partOf, startedAt } = caller;
   if (skips || waitTime === 0 || partOf !== undefined) return undefined;
   const left = startedAt + waitTime + LATEST_OUTCOME - context.clock.monotonic();

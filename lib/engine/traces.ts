@@ -23,9 +23,18 @@ import type { ResolvedLockOptions } from '../model/lock.options.js';
 
 const REFUSALS = [LockOptionsError, LockUnsupportedError, LockConflictError, LockUpgradeError];
 
+/** Whether a call ended with the reason of its signal, which may be any error, or none. */
+export function isAbortReason(error: unknown, { signal }: Pick<ResolvedLockOptions, 'signal'>): boolean {
+  return signal?.aborted === true && signal.reason === error;
+}
+
 /** How a failed call ended. Any other error is the reason of its signal. */
-export function outcomeOf(error: unknown, { skips }: Pick<ResolvedLockOptions, 'skips'>): AcquireOutcome {
-  if (error instanceof LockTimeoutError) return skips ? 'skipped' : 'timeout';
+export function outcomeOf(
+  error: unknown,
+  options: Pick<ResolvedLockOptions, 'skips' | 'signal'>,
+): AcquireOutcome {
+  if (isAbortReason(error, options)) return 'aborted';
+  if (error instanceof LockTimeoutError) return options.skips ? 'skipped' : 'timeout';
   if (error instanceof LockQueueFullError) return 'queue-full';
   if (error instanceof LockUnavailableError) return 'unavailable';
   if (error instanceof LockClosedError) return 'closed';

@@ -16,12 +16,12 @@ describe('a call that is refused', () => {
     [new LockUnsupportedError('no list()'), 64],
     [new LockUpgradeError('shared'), 70],
   ])('is refused for metrics and traces, and a usage error of the command line: %s', (error, exitCode) => {
-    expect(outcomeOf(error, { skips: false })).toBe('refused');
+    expect(outcomeOf(error, { skips: false, signal: undefined })).toBe('refused');
     expect(exitCodeOf(error)).toBe(exitCode);
   });
 
   it('is not refused when its signal aborts with the loss of another lock', () => {
     const lost = new LockLostError('lost', { keys: ['other'], reason: 'expired' });
-    expect(outcomeOf(lost, { skips: false })).toBe('aborted');
+    expect(outcomeOf(lost, { skips: false, signal: undefined })).toBe('aborted');
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
+import { LockTimeoutError, LockUnavailableError, MemoryLockStore } from '../../lib/index.js';
 import type { AcquireReply, LockStore, LockStoreSession } from '../../lib/stores/port/index.js';
 import { LockApp } from '../support/lock-app.js';
 import { rejectionOf } from '../support/until.js';
@@ -21,6 +21,45 @@ function cancelling(count: number): LockStore {
     },
   };
 }
+
+describe('a call that its signal ends', () => {
+  it.each([0, 1_000])(
+    'rejects with the reason as it is, whatever that is (waitTime %s)',
+    async (waitTime) => {
+      const app = await LockApp.start({ store: 'memory', shutdownTimeout: 0 });
+      const held = await app.locks.acquire('k');
+      const timeout = (await rejectionOf(app.locks.acquire('k', { waitTime: 0 }))) as LockTimeoutError;
+      const reasons = [
+        timeout,
+        Object.freeze(new LockTimeoutError('frozen', { keys: ['k'], waitedFor: 1 })),
+        'text',
+        7,
+      ];
+      for (const reason of reasons) {
+        const stack = reason instanceof Error ? reason.stack : undefined;
+        for (const call of ['acquire', 'tryAcquire', 'withLock', 'run'] as const) {
+          const stop = new AbortController();
+          const options = { waitTime, signal: stop.signal };
+          if (waitTime === 0) stop.abort(reason);
+          const calls = {
+            acquire: () => app.locks.acquire('k', options),
+            tryAcquire: () => app.locks.tryAcquire(['j', 'k'], options),
+            withLock: () => app.locks.withLock('k', options, () => undefined),
+            run: () => held.run(() => app.locks.acquire('k', { ...options, reentrant: false })),
+          };
+          const ended = rejectionOf(calls[call]());
+          await new Promise((resolve) => setImmediate(resolve));
+          stop.abort(reason);
+          expect(await ended).toBe(reason);
+        }
+        if (reason instanceof Error) expect(reason.stack).toBe(stack);
+      }
+      expect(app.events('timeout')).toHaveLength(1);
+      await held.release();
+      await app.close();
+    },
+  );
+});
 
 describe('a single attempt whose request the store cancels', () => {
   const apps: LockApp[] = [];
