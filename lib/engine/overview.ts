@@ -1,3 +1,4 @@
+import { ELECTION_OPERATION } from '../model/lock-kind.js';
 import { kindOf } from '../model/lock-kind.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import { storeFailure } from '../stores/port/store-failure.js';
@@ -89,7 +90,7 @@ export class Overview {
       longHolds: leases.long.all.length,
       waiters: waiters.length,
       longestWait: longest(
-        waiters.map(({ startedAt }) => startedAt),
+        waiters.filter(({ operation }) => operation !== ELECTION_OPERATION).map(({ startedAt }) => startedAt),
         now,
       ),
       renewalsFailing: leasesInUse.filter(({ renewalFailure }) => renewalFailure !== undefined).length,

@@ -40,7 +40,7 @@ export interface LockHealthThresholds {
   readonly degradedStatus?: 'up' | 'degraded' | undefined;
   /**
    * Elections of `nestjs-distributed-lock/leader` to report: the result then has `leads`. Whether this process leads does not
-   * change the status.
+   * change the status; it is degraded while a method under `@OnElected` keeps throwing.
    *
    * @default none
    */
@@ -57,6 +57,7 @@ export type LockHealthDefaults = Omit<LockHealthThresholds, 'degradedStatus' | '
 export interface ReportedElection {
   readonly name: string;
   readonly isLeader: boolean;
+  readonly hasFailed?: boolean;
 }
 
 /** The health of the locks of one module instance in this process. Contains no keys. */
@@ -244,7 +245,7 @@ function reasonsToBeDown(
 function reasonsToBeDegraded(
   status: LockStatus,
   held: () => readonly HeldLock[],
-  { longestHold, longestWait }: Limits,
+  { longestHold, longestWait, elections }: Limits,
 ): readonly string[] {
   const { local, store, renewalsFailing, watchdogTimeout, recentLosses } = status;
   const reasons: string[] = [];
@@ -259,6 +260,9 @@ function reasonsToBeDegraded(
   if (status.longHolds > 0) reasons.push(...longHolds(held()));
   if (status.longestHold > longestHold)
     reasons.push(`a lock has been held for ${seconds(status.longestHold)}`);
+  for (const { name, hasFailed } of elections) {
+    if (hasFailed === true) reasons.push(`a method of this process for the election "${name}" threw`);
+  }
   if (status.longestWait > longestWait) reasons.push(`a call has waited for ${seconds(status.longestWait)}`);
   return reasons;
 }

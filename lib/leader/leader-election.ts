@@ -1,16 +1,18 @@
 import type { Observable } from 'rxjs';
-import { GuardedObservable, guardedController, textOf } from '../engine/event-hub.js';
+import { GuardedObservable, guardedController, harmless, textOf } from '../engine/event-hub.js';
+import { shownDuration } from '../common/durations.js';
 import { expectLongHold } from '../engine/long-holds.js';
 import type { LockHandle } from '../model/lock-handle.js';
+import { ELECTION_OPERATION } from '../model/lock-kind.js';
 import { LockClosedError, LockLostError, type LockLostReason } from '../model/lock.errors.js';
 import type { LockOptions } from '../model/lock.options.js';
 
 /**
  * Why leadership ended. `resigned`: `resign()` was called. `closed`: the application shuts down. The others are the
  * reasons of a lost lock: `expired`, its lease was not renewed in time; `taken`, an operator broke the lock;
- * `unreachable`, the store was unreachable until the lease ended.
+ * `unreachable`, the store was unreachable until the lease ended. `failed`: a method under `@OnElected` threw.
  */
-export type RevocationReason = LockLostReason | 'resigned' | 'closed';
+export type RevocationReason = LockLostReason | 'resigned' | 'closed' | 'failed';
 
 /** This process has become the leader. */
 export interface ElectedEvent {
@@ -62,6 +64,9 @@ export interface ElectionLog {
 /** Pauses before further attempts while the store refuses to grant locks, ms. */
 const PAUSES = [500, 1_000, 2_000, 5_000] as const;
 
+/** Pauses of a process whose leader methods keep throwing, before it is a candidate again, ms. */
+const PAUSES_AFTER_WORK = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000] as const;
+
 /**
  * Elects one leader among the processes that take part in the election of this name. The leader holds a lock that the
  * watchdog renews; the other candidates wait in its queue in strict order, so the next one leads as soon as the lock is
@@ -79,7 +84,11 @@ export class LeaderElection {
     revoked: [],
   };
   private readonly stopping = new AbortController();
+  /** From the election until the lock is released. */
   private current: Term | undefined;
+  /** How many leaderships in a row ended because a method threw. */
+  private failedTerms = 0;
+  private readonly log: ElectionLog;
   private running: Promise<void> | undefined;
 
   /** @param key the lock that the leader holds */
@@ -87,18 +96,19 @@ export class LeaderElection {
     readonly name: string,
     readonly key: string,
     private readonly locks: LeaderLocks,
-    private readonly log: ElectionLog,
+    log: ElectionLog,
     private readonly label?: string,
   ) {
+    this.log = harmless(log);
     const warn = (message: string): void => {
-      log.warn(message);
+      this.log.warn(message);
     };
     this.leadership$ = new GuardedObservable<LeadershipEvent>(warn, (subscriber) => {
       const listener = (event: LeadershipEvent | undefined): void => {
         if (event === undefined) subscriber.complete();
         else subscriber.next(event);
       };
-      if (this.current !== undefined) listener(this.current.elected);
+      if (this.current?.signal.aborted === false) listener(this.current.elected);
       if (this.isStopped) listener(undefined);
       this.listeners.add(listener);
       return () => this.listeners.delete(listener);
@@ -123,6 +133,11 @@ export class LeaderElection {
    */
   async resign(): Promise<void> {
     await this.current?.end('resigned');
+  }
+
+  /** Whether a method under `@OnElected` threw in the latest leadership of this process. */
+  get hasFailed(): boolean {
+    return this.failedTerms > 0;
   }
 
   /** Adds a method to call, for `@OnElected` and `@OnRevoked`. */
@@ -153,7 +168,7 @@ export class LeaderElection {
     const options = {
       waitTime: Infinity,
       fair: true,
-      operation: 'leader election',
+      operation: ELECTION_OPERATION,
       label: label ?? `leader of ${name}`,
     };
     let failures = 0;
@@ -162,6 +177,7 @@ export class LeaderElection {
         const handle = await this.locks.acquire(key, { ...options, signal });
         failures = 0;
         await this.lead(handle);
+        if (this.failedTerms > 0 && !this.isStopped) await this.pauseAfterFailure();
       } catch (error) {
         if (this.isStopped || error instanceof LockClosedError) return;
         if (failures === 0) this.log.warn(`No leader of "${name}" can be elected: ${textOf(error)}`);
@@ -179,15 +195,32 @@ export class LeaderElection {
     this.log.log(`This process is the leader of "${this.name}" now, with token ${String(handle.token)}.`);
     this.emit(term.elected);
     const work = this.call('elected', term);
+    void work.then((failed) => {
+      if (!failed) this.failedTerms = 0;
+      else if (!term.signal.aborted) {
+        this.failedTerms += 1;
+        void term.end('failed');
+      }
+    });
     const reason = await term.ended;
-    this.current = undefined;
     const { election, token } = term;
     const event: RevokedEvent = { type: 'revoked', election, token, reason, at: Date.now() };
     this.log.log(`This process is no longer the leader of "${this.name}": ${reason}.`);
     this.emit(event);
     // Until the work has ended, the lock is neither released nor acquired again by this process.
     await Promise.all([work, this.call('revoked', event)]);
-    await term.release();
+    try {
+      await term.release();
+    } finally {
+      this.current = undefined;
+    }
+  }
+
+  /** A leader that does nothing would keep the others from leading. It gets its next chance later and later. */
+  private async pauseAfterFailure(): Promise<void> {
+    const ms = PAUSES_AFTER_WORK[Math.min(this.failedTerms, PAUSES_AFTER_WORK.length) - 1] ?? 0;
+    this.log.warn(`This process is a candidate for "${this.name}" again in ${shownDuration(ms)}.`);
+    await pause(ms, this.stopping.signal);
   }
 
   /** Without an event: completes all subscriptions. */
@@ -195,15 +228,21 @@ export class LeaderElection {
     for (const listener of [...this.listeners]) listener(event);
   }
 
-  private async call(event: LeadershipEvent['type'], argument: Leadership | RevokedEvent): Promise<void> {
+  /** Returns whether a method threw while it was wanted: one that throws because its leadership has ended has not failed. */
+  private async call(event: LeadershipEvent['type'], argument: Leadership | RevokedEvent): Promise<boolean> {
     const calls = this.handlers[event].map(async (handler) => {
       try {
         await handler(argument);
+        return false;
       } catch (error) {
-        this.log.warn(`A method for the election "${this.name}" threw: ${textOf(error)}`);
+        const isUnexpected = !('signal' in argument && argument.signal.aborted);
+        const consequence =
+          event === 'elected' && isUnexpected ? ', so its leadership ends and another process can lead' : '';
+        this.log.warn(`A method for the election "${this.name}" threw${consequence}: ${textOf(error)}`);
+        return isUnexpected;
       }
     });
-    await Promise.all(calls);
+    return (await Promise.all(calls)).includes(true);
   }
 }
 

@@ -24,6 +24,9 @@ const LONGEST_OPERATION = 100;
 /** The operation of calls without the option `operation`. */
 export const DEFAULT_OPERATION = 'default';
 
+/** The operation of candidates of an election, who wait for as long as another process leads. */
+export const ELECTION_OPERATION = 'leader election';
+
 const OTHER = 'other';
 
 /** Of all modules of the process, because they use the same metrics registry. */

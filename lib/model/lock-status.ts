@@ -88,7 +88,7 @@ export interface LockStatus {
   readonly longHolds: number;
   /** The number of waiting calls. */
   readonly waiters: number;
-  /** ms since the first of these calls; 0 if there is none. */
+  /** ms since the first of these calls, without candidates of elections; 0 if there is none. */
   readonly longestWait: number;
   /** The number of leases whose last renewal failed. */
   readonly renewalsFailing: number;

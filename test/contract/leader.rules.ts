@@ -25,11 +25,14 @@ class Office {
   readonly terms: Leadership[] = [];
   readonly ends: RevokedEvent[] = [];
   work: Promise<unknown> = Promise.resolve();
+  /** Lets the method of the current leadership throw. */
+  fail: ((error: Error) => void) | undefined;
 
   @OnElected('office')
   async lead(leadership: Leadership): Promise<void> {
     this.terms.push(leadership);
-    await once(leadership.signal, 'abort');
+    const failed = new Promise<never>((_, reject) => (this.fail = reject));
+    await Promise.race([once(leadership.signal, 'abort'), failed]);
     await this.work;
   }
 
@@ -164,6 +167,60 @@ export function leaderRules(context: ContractContext): void {
       // It is a candidate again, behind the others.
       await waits(key);
       await two.election.resign();
+      await one.elected();
+    });
+
+    it('B82: every call of resign() waits for the work of the leader', async () => {
+      const one = await start({ key: context.key() });
+      let finish: (value?: unknown) => void = () => undefined;
+      ends.push(() => finish());
+      one.office.work = new Promise((resolve) => (finish = resolve));
+      const { token } = await one.elected();
+      const first = one.election.resign();
+      await until('it is notified', () => one.office.ends.length === 1);
+      const second = one.election.resign();
+      const late: LeadershipEvent[] = [];
+      one.election.leadership$.subscribe((event) => late.push(event));
+      expect([await stateOf(first), await stateOf(second), late]).toEqual(['pending', 'pending', []]);
+      finish();
+      await within(10_000, 'both', Promise.all([first, second]));
+      expect((await one.elected()).token).toBeGreaterThan(token);
+    });
+
+    it('F67: a leader whose method throws resigns, so that another one leads, and comes back after a pause', async () => {
+      const key = context.key();
+      const one = await start({ key });
+      const { token } = await one.elected();
+      const two = await start({ key });
+      await waits(key);
+      one.office.fail?.(new Error('the database is away'));
+      const second = await two.elected();
+      expect(second.token).toBeGreaterThan(token);
+      expect(one.office.ends).toMatchObject([{ reason: 'failed', token }]);
+      expect([one.election.hasFailed, two.election.hasFailed]).toEqual([true, false]);
+      // Candidates wait for as long as others lead: that is no sign of trouble.
+      expect(one.module.get(LockAdmin).status().longestWait).toBe(0);
+      // Nest has one logger in a process: the latest.
+      expect(two.log.matching('threw, so its leadership ends and another process can lead: ')).toHaveLength(
+        1,
+      );
+      expect(two.log.matching('again in 1.0 s')).toHaveLength(1);
+      await waits(key);
+      await two.election.resign();
+      await one.elected();
+    });
+
+    it('F67: a logger that throws ends neither the election nor the process', async () => {
+      const key = context.key();
+      const one = await start({ key });
+      const fail = (): never => {
+        throw new Error('the disk is full');
+      };
+      Object.assign(one.log, { log: fail, warn: fail, error: fail });
+      const { token } = await one.elected();
+      one.office.fail?.(new Error('the database is away'));
+      await until('it leads again', () => (one.election.leadership?.token ?? 0) > token);
+      await within(10_000, 'the resignation', one.election.resign());
       await one.elected();
     });
 

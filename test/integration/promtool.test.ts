@@ -82,12 +82,6 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
       '0x8 1x8',
       '0x16',
     ],
-    [
-      'LockStoreUnavailable',
-      'distributed_lock_acquire_duration_seconds_count{job="shop", outcome="unavailable"}',
-      '0+1x16',
-      '5x16',
-    ],
     ['LocksAreLocal', 'distributed_lock_local{job="shop"}', '1x16', '0x16'],
     ['LockWaitsLong', 'distributed_lock_wait_oldest_seconds{job="shop", instance="a"}', '0+15x16', '0x16'],
   ])('%s is raised when it should be, and not otherwise', async (alert, series, bad, good) => {
@@ -105,6 +99,18 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
       '4m',
       { [MARGIN]: '8x20', [RENEWALS]: '0+1x20' },
       { [MARGIN]: '25x20', [RENEWALS]: '0+1x20' },
+    ],
+    [
+      'LockStoreUnavailable',
+      '6m',
+      {
+        [`${CALLS}{job="shop", outcome="unavailable"}`]: '0+1x30',
+        [`${CALLS}{job="shop", outcome="granted"}`]: '5x30',
+      },
+      {
+        [`${CALLS}{job="shop", outcome="unavailable"}`]: '0+1x30',
+        [`${CALLS}{job="shop", outcome="granted"}`]: '0+20x30',
+      },
     ],
     ['LockRenewalsFail', '12m', { [RENEWALS]: '0+1x60' }, { [RENEWALS]: '0x4 3x60' }],
     [
@@ -145,5 +151,16 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
   ])('%s is raised when it should be, after its time, and not otherwise', async (alert, at, bad, good) => {
     expect(await alertsOf(alert, at, bad)).toContain('job="shop"');
     expect(await alertsOf(alert, at, good)).not.toContain('job="shop"');
+  });
+
+  it('LockStoreUnavailable is not raised by a single failure, though no other call was made', async () => {
+    const once = { [`${CALLS}{job="shop", outcome="unavailable"}`]: '0x8 1x30' };
+    for (const at of ['3m', '4m', '5m', '6m', '8m'])
+      expect(await alertsOf('LockStoreUnavailable', at, once)).not.toContain('job="shop"');
+  });
+
+  it('LockQueueGrows leaves out the candidates of an election', async () => {
+    const candidates = { 'distributed_lock_waiting{job="shop", operation="leader election"}': '500x60' };
+    expect(await alertsOf('LockQueueGrows', '12m', candidates)).not.toContain('job="shop"');
   });
 });

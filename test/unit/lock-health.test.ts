@@ -196,6 +196,15 @@ describe('O15: LockHealthIndicator', () => {
     expect(await healthOf({ elections: [led, other] })).toMatchObject({ status: 'up', leads: [] });
   });
 
+  it('F67: is degraded while a method of a given election keeps throwing', async () => {
+    const { healthOf } = sceneOf();
+    const election = { name: 'mail-poller', isLeader: false, hasFailed: true };
+    expect(await healthOf({ elections: [election], degradedStatus: 'degraded' })).toMatchObject({
+      status: 'degraded',
+      reasons: ['a method of this process for the election "mail-poller" threw'],
+    });
+  });
+
   it('rejects a result without a name', async () => {
     expect(await rejectionOf(sceneOf().indicator.isHealthy(''))).toBeInstanceOf(LockOptionsError);
   });
