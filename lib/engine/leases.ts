@@ -133,8 +133,8 @@ export class Leases {
     lease.leave(hold);
     if (this.engine.hub.observed) {
       this.engine.reporter.released(hold, now - hold.heldFrom);
-      // Listeners may take longer than the lease lasts.
-      if (lease.state !== 'held') return EXPIRED;
+      // Listeners may take longer than the lease lasts, or release the last other hold on it.
+      if (lease.state !== 'held') return outcomeOf(lease);
       now = this.engine.clock.monotonic();
     }
     // Other readers of this process use it.
@@ -147,7 +147,7 @@ export class Leases {
     }
     if (runner?.holdEnded(lease, now) === true) return RELEASED;
     // The search for the next caller may have detected that the lease has ended.
-    if (lease.state !== 'held') return EXPIRED;
+    if (lease.state !== 'held') return outcomeOf(lease);
     lease.returnedBy = hold;
     return (mayLinger ? runner?.linger(lease, now) : undefined) ?? this.giveUp(lease);
   }
@@ -342,6 +342,11 @@ export class Leases {
   private isSurelyThere(lease: Lease, now: MonotonicMs): boolean {
     return lease.sureFor(now, this.cautious.read(now)) > 0;
   }
+}
+
+/** The outcome of a hold on a lease that has ended while the hold did. */
+function outcomeOf(lease: Lease): Pending<ReleaseOutcome> {
+  return lease.state === 'lost' ? EXPIRED : (lease.returned ?? RELEASED);
 }
 
 /** For how long, ms, a new lease is not watched; shorter than the shortest lease. */
