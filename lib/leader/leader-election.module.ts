@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import {
+  Global,
   Injectable,
   Logger,
   Module,
@@ -24,7 +25,7 @@ import { LockLifecycle, LockLifecycleModule } from '../nest/module/lock-lifecycl
 import { getLockOptionsToken, getLockServiceToken } from '../nest/module/lock-service.injection.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LeaderElection, type ElectionHandler } from './leader-election.js';
-import { electionMethodsOf, getLeaderElectionToken } from './leader.decorators.js';
+import { ELECTIONS, electionMethodsOf, getLeaderElectionToken } from './leader.decorators.js';
 
 export interface LeaderElectionOptions {
   /**
@@ -168,7 +169,12 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
 }
 
 @onePerProcess('LeaderElectionCoreModule')
-@Module({ imports: [LockLifecycleModule], providers: [LeaderElections], exports: [LeaderElections] })
+@Global()
+@Module({
+  imports: [LockLifecycleModule],
+  providers: [LeaderElections, { provide: ELECTIONS, useExisting: LeaderElections }],
+  exports: [LeaderElections, ELECTIONS],
+})
 class LeaderElectionCoreModule {}
 
 /** Provides a `LeaderElection` for each name. Needs `DistributedLockModule` in the application. */

@@ -24,6 +24,12 @@ export interface ElectionMethod {
   readonly method: string | symbol;
 }
 
+/** Named so that Nest's error for an application without an election says what to import. */
+export const ELECTIONS = 'LeaderElectionModule.forFeature(name), imported into the application';
+
+/** Injected only to let the start of an application without an election fail. */
+const elections = Symbol('import LeaderElectionModule.forFeature(name) to use @OnElected and @OnRevoked');
+
 const METHODS = Symbol.for('nestjs-distributed-lock:election-methods');
 
 type MethodOf<Argument> = <Method extends (argument: Argument) => unknown>(
@@ -50,6 +56,7 @@ function record<Argument>(election: string, event: ElectionMethod['event']): Met
   return (target, method) => {
     const own = (Reflect.getOwnMetadata(METHODS, target) ?? []) as readonly ElectionMethod[];
     Reflect.defineMetadata(METHODS, [...own, { election, event, method }], target);
+    Inject(ELECTIONS)(target, elections);
   };
 }
 

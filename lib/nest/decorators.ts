@@ -56,7 +56,9 @@ export function Locked<
   ...given:
     readonly [] | readonly [string | LockedOptions<Args, This, Busy, Label, Wait, Lease, Hold, Operation>]
 ): LockedDecorator<Args, This, Busy, Label | Wait | Lease | Hold | Operation> {
+  refuseDirectUse(given);
   return (target, name, descriptor) => {
+    refuseOtherPlaces(target, name, descriptor);
     const fullName = `${target.constructor.name}.${String(name)}`;
     const where = `@Locked on ${fullName}`;
     const original = descriptor.value;
@@ -80,6 +82,33 @@ export function Locked<
     });
     HandlerCall.mark(descriptor.value, method);
   };
+}
+
+/** Compilers that check no types also compile `@Locked` without parentheses, which then locks nothing. */
+function refuseDirectUse(given: readonly unknown[]): void {
+  if (given.length < 2 && typeof given[0] !== 'function') return;
+  const name = typeof given[1] === 'string' || typeof given[1] === 'symbol' ? ` on ${String(given[1])}` : '';
+  throw new LockOptionsError(
+    `@Locked${name}: write it with parentheses, above a method: @Locked(), @Locked('key') or @Locked({ key: … }).`,
+  );
+}
+
+/** What the types refuse, for compilers that do not check them. */
+function refuseOtherPlaces(
+  target: unknown,
+  name: string | symbol | object | undefined,
+  descriptor: unknown,
+): void {
+  if (typeof name === 'object') {
+    throw new LockOptionsError(
+      '@Locked: set experimentalDecorators: true in the compiler options (SWC: legacyDecorator, esbuild: experimentalDecorators). ' +
+        'Nest needs them, too.',
+    );
+  }
+  if (name === undefined) throw new LockOptionsError('@Locked: put it on methods, not on the class.');
+  if (typeof descriptor === 'object' && descriptor !== null) return;
+  const owner = typeof target === 'object' && target !== null ? target.constructor.name : 'class';
+  throw new LockOptionsError(`@Locked on ${owner}.${String(name)}: put it on a method, not on a field.`);
 }
 
 /** Named so that Nest's error for a missing provider says what to import. */

@@ -104,6 +104,10 @@ describe('LeaderElectionModule', () => {
       @OnElected('stray')
       lead(): void {}
     }
+    // Without any election, too.
+    expect(await rejectionOf(testing([memory], [Stray]).compile())).toMatchObject({
+      message: expect.stringContaining('LeaderElectionModule.forFeature(name), imported into the application'),
+    });
     const module = await testing([memory, LeaderElectionModule.forFeature('poller')], [Stray]).compile();
     expect(await rejectionOf(module.init())).toMatchObject({
       code: 'LOCK_OPTIONS',
