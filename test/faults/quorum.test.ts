@@ -253,7 +253,8 @@ describe('a quorum of five servers', () => {
     await a.locks.withLock(key(), () => undefined);
     await servers[2]?.kill();
     const b = await app();
-    const [line] = b.log.matching('2 of 5 servers are connected, and 3 are needed');
+    // On a busy machine it may not have connected to both others yet.
+    const [line] = b.log.matching(/[0-2] of 5 servers are connected, and 3 are needed/);
     for (const server of servers.slice(0, 3)) expect(line).toContain(`127.0.0.1:${server.port}`);
     await Promise.all(servers.slice(0, 3).map((server) => server.restart()));
     expect(await b.locks.withLock(key(), patient, () => 'works')).toBe('works');

@@ -113,8 +113,9 @@ describe('observed leases', () => {
       }
       await pass(10_000);
     }
-    // Processor time of this process: other processes may keep the machine busy.
-    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(1_000);
+    // Half a second of processor time on an idle machine, two minutes if each read walks through all locks. A busy machine
+    // may need several times as much for the same instructions.
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(10_000);
     expect(timers()).toBeLessThanOrEqual(40_000);
     expect(ended).toHaveLength(100_000 - timers());
     // Nothing is known of the first one any more.
