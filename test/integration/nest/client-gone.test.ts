@@ -138,12 +138,15 @@ describe('the lock of a handler whose client has disconnected', () => {
 
     /** Calls a handler through the interceptor, with a response whose connection the test closes. */
     const call = (things: Things, name: 'stream' | 'later') => {
-      const response = Object.assign(new EventEmitter(), { writableFinished: false });
+      const response = Object.assign(new EventEmitter(), {
+        writableFinished: false,
+        setHeader: () => undefined,
+      });
       // Only the methods that the interceptor uses.
       const context = {
         getType: () => 'http',
         getHandler: () => Things.prototype[name],
-        switchToHttp: () => ({ getResponse: () => response }),
+        getArgByIndex: (index: number) => (index === 1 ? response : undefined),
       } as unknown as ExecutionContext;
       const handler = {
         handle: () =>
