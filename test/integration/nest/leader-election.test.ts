@@ -106,7 +106,9 @@ describe('LeaderElectionModule', () => {
     }
     // Without any election, too.
     expect(await rejectionOf(testing([memory], [Stray]).compile())).toMatchObject({
-      message: expect.stringContaining('LeaderElectionModule.forFeature(name), imported into the application'),
+      message: expect.stringContaining(
+        'LeaderElectionModule.forFeature(name), imported into the application',
+      ),
     });
     const module = await testing([memory, LeaderElectionModule.forFeature('poller')], [Stray]).compile();
     expect(await rejectionOf(module.init())).toMatchObject({
