@@ -59,6 +59,7 @@ export interface LeaderLocks {
 export interface ElectionLog {
   log(message: string): void;
   warn(message: string): void;
+  error(message: string): void;
 }
 
 /** Pauses before further attempts while the store refuses to grant locks, ms. */
@@ -99,7 +100,18 @@ export class LeaderElection {
     log: ElectionLog,
     private readonly label?: string,
   ) {
-    this.log = harmless(log);
+    const errors = harmless({
+      log: () => undefined,
+      warn: (message) => {
+        log.error(message);
+      },
+    });
+    this.log = {
+      ...harmless(log),
+      error: (message) => {
+        errors.warn(message);
+      },
+    };
     const warn = (message: string): void => {
       this.log.warn(message);
     };
@@ -238,7 +250,9 @@ export class LeaderElection {
         const isUnexpected = !('signal' in argument && argument.signal.aborted);
         const consequence =
           event === 'elected' && isUnexpected ? ', so its leadership ends and another process can lead' : '';
-        this.log.warn(`A method for the election "${this.name}" threw${consequence}: ${textOf(error)}`);
+        this.log[consequence === '' ? 'warn' : 'error'](
+          `A method for the election "${this.name}" threw${consequence}: ${textOf(error)}`,
+        );
         return isUnexpected;
       }
     });

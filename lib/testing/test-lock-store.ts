@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { LockAdmin } from '../api/lock-admin.js';
 import { LockService } from '../api/lock.service.js';
-import type { EngineLog } from '../engine/lock-engine.js';
+import type { ElectionLog } from '../leader/leader-election.js';
 import { LockEngine, type EngineSettings } from '../engine/lock-engine.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockKey } from '../model/lock-key.js';
@@ -26,7 +26,7 @@ import { TestClock } from './test-clock.js';
 /** The module's defaults, for engines created without the module. */
 export const SETTINGS: EngineSettings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
 
-export const NO_LOG: EngineLog = { log: () => undefined, warn: () => undefined };
+export const NO_LOG: ElectionLog = { log: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Options of {@link TestLockStore}. */
 export interface TestLockStoreOptions {

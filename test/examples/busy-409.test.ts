@@ -1,14 +1,19 @@
+import { ClientProxyFactory, Transport } from '@nestjs/microservices';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { lastValueFrom } from 'rxjs';
 import type { Instance } from '../../.scripts/demo/application.mjs';
 import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { freePort } from '../support/free-port.js';
 
 describe('examples/busy-409', () => {
   let example: Example;
   let app: Instance;
+  let port: number;
 
   beforeAll(async () => {
     example = await Example.prepare('busy-409');
-    app = await example.start();
+    port = await freePort();
+    app = await example.start({ BOOKINGS_PORT: String(port) });
   }, EXAMPLES_SET_UP_MS);
 
   afterAll(() => example.end());
@@ -31,5 +36,21 @@ describe('examples/busy-409', () => {
         title: 'Someone else is booking this seat. Try again.',
       },
     ]);
+  });
+
+  it('answers messages with the code of the lock error: the filter is global, and the application hybrid', async () => {
+    const client = ClientProxyFactory.create({
+      transport: Transport.TCP,
+      options: { host: '127.0.0.1', port },
+    });
+    const book = (seat: string): Promise<unknown> =>
+      lastValueFrom(client.send('book', seat)).catch((error: unknown) => ({ error }));
+    try {
+      await using _held = await example.locks.acquire('seat:9');
+      expect(await book('9')).toEqual({ error: { status: 'error', code: 'LOCK_TIMEOUT', message: 'busy' } });
+      expect(await book('10')).toEqual({ booked: '10' });
+    } finally {
+      client.close();
+    }
   });
 });

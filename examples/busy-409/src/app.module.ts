@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { Controller, Module, Param, Post } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { MessagePattern, Payload } from '@nestjs/microservices';
 import { DistributedLockModule, Locked } from 'nestjs-distributed-lock';
 import { LockBusyFilter } from './lock-busy.filter.js';
 
@@ -11,6 +12,13 @@ class SeatsController {
   async book(@Param('id') id: string): Promise<{ booked: string }> {
     await setTimeout(2_000);
     return { booked: id };
+  }
+
+  /** The lock of `book` is re-entrant. */
+  @MessagePattern('book')
+  @Locked({ key: (id: string) => `seat:${id}`, waitTime: 500 })
+  bookByMessage(@Payload() id: string): Promise<{ booked: string }> {
+    return this.book(id);
   }
 }
 
