@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -58,5 +60,30 @@ describe('one process with both builds', () => {
     const shared = { sameService: true, entered: 'entered', afterwards: false };
     expect(found.esmWiring).toEqual(shared);
     expect(found.cjsWiring).toEqual(shared);
+  });
+});
+
+describe('one process with two copies of the package', () => {
+  it('F66: warns and names both, since @Locked of one does not find the module of the other', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'lock-copies-'));
+    try {
+      const root = join(import.meta.dirname, '../..');
+      const copies = ['one', 'two'].map((name) => join(folder, name));
+      for (const copy of copies) {
+        await cp(join(root, 'dist'), join(copy, 'dist'), { recursive: true });
+        await cp(join(root, 'package.json'), join(copy, 'package.json'));
+        await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
+      }
+      const load = (...files: string[]): Promise<{ stderr: string }> =>
+        run(process.execPath, ['-e', files.map((file) => `require(${JSON.stringify(file)});`).join('')]);
+      const [one = '', two = ''] = copies.map((copy) => join(copy, 'dist/cjs/index.js'));
+      const { stderr } = await load(one, two);
+      expect(stderr).toMatch(
+        /Two copies of nestjs-distributed-lock are loaded: \S+\/one\/dist\S+ and \S+\/two\/dist/,
+      );
+      expect((await load(one, one.replace('index', 'testing'))).stderr).toBe('');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
