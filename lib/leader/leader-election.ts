@@ -206,13 +206,15 @@ export class LeaderElection {
     if (this.isStopped) void term.end('closed');
     this.log.log(`This process is the leader of "${this.name}" now, with token ${String(handle.token)}.`);
     this.emit(term.elected);
-    const work = this.call('elected', term);
-    void work.then((failed) => {
-      if (!failed) this.failedTerms = 0;
-      else if (!term.signal.aborted) {
-        this.failedTerms += 1;
-        void term.end('failed');
-      }
+    let hasFailed = false;
+    const work = this.call('elected', term, () => {
+      if (hasFailed) return;
+      hasFailed = true;
+      this.failedTerms += 1;
+      void term.end('failed');
+    });
+    void work.then(() => {
+      if (!hasFailed) this.failedTerms = 0;
     });
     const reason = await term.ended;
     const { election, token } = term;
@@ -240,23 +242,26 @@ export class LeaderElection {
     for (const listener of [...this.listeners]) listener(event);
   }
 
-  /** Returns whether a method threw while it was wanted: one that throws because its leadership has ended has not failed. */
-  private async call(event: LeadershipEvent['type'], argument: Leadership | RevokedEvent): Promise<boolean> {
+  /** @param onFailed called for each method that throws during its leadership, not because that has ended */
+  private async call(
+    event: LeadershipEvent['type'],
+    argument: Leadership | RevokedEvent,
+    onFailed?: () => void,
+  ): Promise<void> {
     const calls = this.handlers[event].map(async (handler) => {
       try {
         await handler(argument);
-        return false;
       } catch (error) {
-        const isUnexpected = !('signal' in argument && argument.signal.aborted);
-        const consequence =
-          event === 'elected' && isUnexpected ? ', so its leadership ends and another process can lead' : '';
-        this.log[consequence === '' ? 'warn' : 'error'](
-          `A method for the election "${this.name}" threw${consequence}: ${textOf(error)}`,
-        );
-        return isUnexpected;
+        const what = `A method for the election "${this.name}" threw`;
+        if (onFailed === undefined || ('signal' in argument && argument.signal.aborted)) {
+          this.log.warn(`${what}: ${textOf(error)}`);
+          return;
+        }
+        this.log.error(`${what}, so its leadership ends and another process can lead: ${textOf(error)}`);
+        onFailed();
       }
     });
-    return (await Promise.all(calls)).includes(true);
+    await Promise.all(calls);
   }
 }
 

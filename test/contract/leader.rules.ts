@@ -36,6 +36,12 @@ class Office {
     await this.work;
   }
 
+  /** A second method, which runs for as long as the leadership lasts. */
+  @OnElected('office')
+  async watch({ signal }: Leadership): Promise<void> {
+    await once(signal, 'abort');
+  }
+
   @OnRevoked('office')
   leave(event: RevokedEvent): void {
     this.ends.push(event);
