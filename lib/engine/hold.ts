@@ -176,7 +176,8 @@ export class Hold implements ScopeOwner, LeaseHolder {
     if (this.released) return Promise.resolve().then(() => this.release());
     if (!this.engine.leases.isGood(this.lease)) this.lost ??= this.lease.lostError;
     this.released = true;
-    return this.reentries?.outerEnded() === true ? KEPT : this.giveBack(mayLinger);
+    const isKept = this.reentries?.outerEnded() === true && this.lost === undefined;
+    return isKept ? KEPT : this.giveBack(mayLinger);
   }
 
   /** Neither this hold nor one inside it needs the lock any more. */

@@ -10,7 +10,7 @@ import {
 } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import type { LockApp } from '../support/lock-app.js';
-import { elapse, rejectionOf, stateOf } from '../support/until.js';
+import { elapse, rejectionOf, stateOf, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 export function reEntrancyRules(context: ContractContext): void {
@@ -321,6 +321,44 @@ export function reEntrancyRules(context: ContractContext): void {
       inner.leave();
       await inner.ended;
       expect(await inner.lock.release()).toBe('expired');
+      await (await other.locks.acquire(key)).release();
+      await context.nothingLeft();
+    });
+
+    it('B15, B53: a lock that is lost under outer and inner work is not kept by either', async () => {
+      const [app, other] = await context.fleet(2);
+      const [a, b] = [context.key(), context.key()].sort() as [string, string];
+      const outer = await app.locks.acquire([a, b]);
+      const inner = await outer.run(() => reenter(app, a));
+      const lost = once(inner.lock.signal, 'abort');
+      expect(await other.admin.forceRelease(a)).toBe(true);
+      await lost;
+      expect(outer.isHeld).toBe(false);
+      expect(await outer.release()).toBe('expired');
+      inner.leave();
+      await inner.ended;
+      expect(await inner.lock.release()).toBe('expired');
+      for (const key of [a, b]) await (await other.locks.acquire(key)).release();
+      await context.nothingLeft();
+    });
+
+    it('B20, B53, B60: work that outlives its scope is renewed, and shutdown waits for it', async () => {
+      // Request timeouts are a fraction of it, and must not be too short for a busy machine.
+      const watchdogTimeout = context.store.isInRealTime === true ? 2_400 : 600;
+      const [app, other] = await context.fleet(2, { watchdogTimeout, shutdownTimeout: 10_000 });
+      const key = context.key();
+      const outer = await app.locks.acquire(key);
+      const inner = await outer.run(() => reenter(app, key));
+      expect(await outer.release()).toBe('kept');
+      expect(await other.locks.tryAcquire(key, { waitTime: 2.5 * watchdogTimeout })).toBeNull();
+      expect(inner.lock.isHeld).toBe(true);
+      const closed = app.close();
+      expect(await other.locks.tryAcquire(key, { waitTime: 1.5 * watchdogTimeout })).toBeNull();
+      expect(await stateOf(closed)).toBe('pending');
+      expect(inner.lock.isHeld).toBe(true);
+      inner.leave();
+      await inner.ended;
+      await within(5_000, 'the end', closed);
       await (await other.locks.acquire(key)).release();
       await context.nothingLeft();
     });

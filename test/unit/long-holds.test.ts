@@ -99,6 +99,22 @@ describe('warnHeldAfter', () => {
     expect(app.admin.status().longHolds).toBe(0);
   });
 
+  it('B53: reports a hold that re-entered work keeps after its scope, and blames no handle once there is none', async () => {
+    const app = await start({ warnHeldAfter: 1_000 });
+    const outer = await app.locks.acquire('key', { label: 'outer' });
+    await outer.run(() => {
+      void app.locks.withLock('key', () => elapse(5_000));
+    });
+    expect(await outer.release()).toBe('kept');
+    await elapse(1_100);
+    expect(app.log.matching(warning)).toEqual([
+      expect.stringMatching(/label "outer".* held for 1\.0 s.* Its work may hang\./),
+    ]);
+    expect(app.admin.status().longHolds).toBe(1);
+    await elapse(4_000);
+    expect(app.admin.status()).toMatchObject({ longHolds: 0, holds: 0 });
+  });
+
   it('does not report call sites in production', async () => {
     process.env['NODE_ENV'] = 'production';
     const app = await start({ warnHeldAfter: 1_000 });
