@@ -4,7 +4,7 @@ import type { LockEngine } from './lock-engine.js';
 import type { LeaseHolder } from './lease.js';
 import type { KnownHolder } from './lock-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, LATEST_OUTCOME } from './time-limits.js';
+import { ANSWER_GRACE, LATEST_OUTCOME, POLL } from './time-limits.js';
 
 /**
  * Names the holder in the error of a caller whose wait has ended, if the store replies in the remaining time (B10). Not
@@ -31,7 +31,28 @@ async function nameHolder(
   error: LockTimeoutError,
   patience: number,
 ): Promise<LockTimeoutError> {
-  const { holderLookups, timers, reporter } = context;
+  const holder = await lookUp(context, key, patience);
+  return holder === undefined ? error : context.reporter.withHolder(error, holder);
+}
+
+/**
+ * Warns of a wait without limit that may be a deadlock: its caller holds locks itself, or waits for an open handle of
+ * this process. Once for each holder of a key.
+ */
+export async function warnOfLongWait(context: LockEngine, caller: PendingAcquire): Promise<void> {
+  const { keys, log, reporter } = context;
+  const runner = keys.of(caller.key);
+  const own = runner?.ownHolder;
+  if (caller.holding.length === 0 && own?.isOpen !== true) return;
+  const holder = own ?? (await lookUp(context, caller.key, POLL));
+  // Without a holder the call waits for the store, which is logged elsewhere.
+  if (caller.isSettled || holder === undefined || runner?.warnedOf === holder.token) return;
+  if (runner !== undefined) runner.warnedOf = holder.token;
+  log.warn(reporter.stillWaits(caller, holder));
+}
+
+async function lookUp(context: LockEngine, key: string, patience: number): Promise<KnownHolder | undefined> {
+  const { holderLookups, timers } = context;
   let lookup = holderLookups.get(key);
   if (lookup === undefined) {
     lookup = storedHolder(context, key).finally(() => holderLookups.delete(key));
@@ -42,7 +63,7 @@ async function nameHolder(
     patience,
     lookup.then((found) => (holder = found)),
   );
-  return holder === undefined ? error : reporter.withHolder(error, holder);
+  return holder;
 }
 
 /** Never rejects: the error is useful without the holder. */

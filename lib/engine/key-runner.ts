@@ -127,6 +127,8 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   readonly machine: KeyMachine<PendingAcquire, Lease>;
   readonly canReserve: boolean;
   readonly leases: Leases;
+  /** The token of the last holder that a warning of a long wait has named. */
+  warnedOf: number | undefined;
   private isHandling = false;
   /** Events that came while another one was handled, and notifications of users about that one. */
   private next: (() => void)[] | undefined;

@@ -117,6 +117,14 @@ export class LockReporter {
     return this.timeout(caller, remaining, story, holder);
   }
 
+  /** The text of a warning of a wait without limit. */
+  stillWaits(caller: UnservedCaller, holder?: KnownHolder, how?: string): string {
+    const waitedFor = shownDuration(this.clock.monotonic() - caller.startedAt);
+    const story: TimeoutStory = (_, by) =>
+      `is ${how ?? by}, and a call has waited for it for ${waitedFor}, without a limit (waitTime: Infinity).`;
+    return this.timeout(caller, undefined, story, holder).message;
+  }
+
   /** For a caller that retried instead of waiting in line. */
   triesTimedOut(
     caller: UnservedCaller,
@@ -191,7 +199,7 @@ export class LockReporter {
           'unless it runs in a queue or a pool that has kept the context of another caller.'
         : '';
     const advice =
-      isOpen || caller.waitTime === 0 || isOwn
+      isOpen || caller.waitTime === 0 || caller.waitTime === Infinity || isOwn
         ? ''
         : ' Increase waitTime, or hold the lock for a shorter time.';
     const by = isOpen ? 'held by this process' : 'held by another caller';

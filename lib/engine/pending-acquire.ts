@@ -1,14 +1,16 @@
 import { later } from '../common/clock.js';
 import type { Linked } from '../common/linked-queue.js';
 import type { Timer } from '../common/timer-queue.js';
+import { ELECTION_OPERATION } from '../model/lock-kind.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
 import type { Hold } from './hold.js';
 import type { Caller } from './key-machine/key-machine.js';
 import type { KeyRunner } from './key-runner.js';
 import type { LockEngine } from './lock-engine.js';
+import { warnOfLongWait } from './holder-names.js';
 import { heldKeys, type Scope } from './scope.js';
-import { ANSWER_GRACE } from './time-limits.js';
+import { ANSWER_GRACE, LONG_WAIT } from './time-limits.js';
 
 /** Why a wait ended without its result. */
 export type EndOfWait = 'timeout' | 'aborted';
@@ -99,7 +101,7 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
 
   /** Whether its time has ended, though no timer has fired yet. */
   isOverdue(now: MonotonicMs): boolean {
-    return this.heapIndex !== -1 && this.dueAt <= now;
+    return this.heapIndex !== -1 && this.dueAt <= now && this.options.waitTime !== Infinity;
   }
 
   aborted(): void {
@@ -189,12 +191,20 @@ export class PendingAcquire
     return heldKeys(this.engine, this.scope);
   }
 
+  override begin(): void {
+    super.begin();
+    // A candidate of an election waits for as long as another one leads.
+    if (this.waitTime !== Infinity || this.isSettled || this.operation === ELECTION_OPERATION) return;
+    this.engine.timers.set(this, later(this.engine.clock.monotonic(), LONG_WAIT));
+  }
+
   override aborted(): void {
     this.end('aborted');
   }
 
   override fire(): void {
-    this.end('timeout');
+    if (this.waitTime === Infinity) void warnOfLongWait(this.engine, this);
+    else this.end('timeout');
   }
 
   private end(why: EndOfWait): void {

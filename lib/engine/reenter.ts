@@ -6,6 +6,7 @@ import { Deadline } from './pending-acquire.js';
 import { extendInTime } from './extend.js';
 import { Hold } from './hold.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
+import { LONG_WAIT } from './time-limits.js';
 
 /** Too short to extend a lease, ms: only checks whether the store still has it. */
 const PROBE_LEASE = 1;
@@ -49,24 +50,26 @@ async function waitForTurn(
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
   const { limit } = options;
+  const how = 're-entered by another branch of the same scope';
   const caller = { ...options, key: outer.key, startedAt, holding: heldKeys(engine, scopeOfCaller()) };
   const wait = new Deadline<Hold | undefined>(engine, startedAt, options, (why) => {
     outer.reentry.remove(wait);
     engine.reporter.refuse(
       wait,
-      why === 'aborted'
-        ? wait.abortReason
-        : engine.reporter.timedOut(
-            caller,
-            undefined,
-            undefined,
-            're-entered by another branch of the same scope',
-          ),
+      why === 'aborted' ? wait.abortReason : engine.reporter.timedOut(caller, undefined, undefined, how),
     );
   });
   outer.reentry.queue(wait, limit);
   options.onWaiting?.();
-  return await wait.promise;
+  if (options.waitTime !== Infinity) return await wait.promise;
+  const warning = engine.timers.after(LONG_WAIT, () => {
+    engine.log.warn(engine.reporter.stillWaits(caller, undefined, how));
+  });
+  try {
+    return await wait.promise;
+  } finally {
+    engine.timers.clear(warning);
+  }
 }
 
 /**

@@ -9,6 +9,9 @@ export const LATEST_OUTCOME = 45;
 /** After this long without a reply, ms, earlier replies no longer show who holds the lock (B11). */
 export const SILENCE = 250;
 
+/** A wait without limit that looks like a deadlock is logged after this long, ms. */
+export const LONG_WAIT = 10_000;
+
 /** The longest pause between requests of a waiter, ms: its heartbeat, and the remedy for lost messages (P14). */
 export const POLL = 1_000;
 
