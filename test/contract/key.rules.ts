@@ -162,6 +162,7 @@ export function keyRules(context: ContractContext): void {
         ]),
         ...['abort', {}, 5, null].map((value): [string, unknown] => ['signal', value]),
         ...['ignore', true, null, 1].map((value): [string, unknown] => ['onLost', value]),
+        ...['no', 1, null].map((value): [string, unknown] => ['reentrant', value]),
         ['leasetime', 1_000],
         ...['read', 'write', true, 1, null].map((value): [string, unknown] => ['mode', value]),
         ...[0, -1, 1.5, NaN, Infinity, 1_000_001, '5', true, null].map((value): [string, unknown] => [
