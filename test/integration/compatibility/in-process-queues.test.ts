@@ -20,7 +20,8 @@ import {
 } from '../../../lib/index.js';
 import { resolveModuleOptions } from '../../../lib/nest/module/distributed-lock.options.js';
 import { LockApp } from '../../support/lock-app.js';
-import { elapse, rejectionOf, until } from '../../support/until.js';
+import { elapse, rejectionOf } from '../../support/until.js';
+import { Gate } from '../nest/gate.js';
 
 type Task = () => Promise<unknown>;
 
@@ -106,19 +107,22 @@ describe.each(Object.entries(QUEUES))('%s', (_, create) => {
   });
   afterEach(() => app.close());
 
-  /** Two requests; the first awaits the queue inside its lock. */
+  /** Two requests; the first awaits the queue inside its lock, until the task of the second has begun. */
   async function twoWithdrawals(options: LockOptions, bind: (task: Task) => Task): Promise<void> {
     const add = create();
+    const [isQueued, hasBegun] = [new Gate(), new Gate()];
     const first = app.locks.withLock('account', async () => {
       const seen = balance;
-      await add(() => elapse(5));
+      await add(() => isQueued.pass());
+      await hasBegun.pass();
       await elapse(5);
       balance = seen - 30;
     });
-    await until('the first is in the queue', () => app.admin.held().length === 1);
+    await isQueued.reached;
     const second = add(
       bind(async () => {
         wasInside = app.locks.current('account') !== undefined;
+        hasBegun.open();
         await app.locks.withLock('account', options, async () => {
           const seen = balance;
           await elapse(20);
@@ -126,6 +130,9 @@ describe.each(Object.entries(QUEUES))('%s', (_, create) => {
         });
       }),
     );
+    // Timers fire in order, and bottleneck sets one before it queues a task.
+    for (let turn = 0; turn < 3; turn += 1) await elapse(1);
+    isQueued.open();
     await Promise.all([first, second]);
   }
 
