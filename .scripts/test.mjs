@@ -1,10 +1,10 @@
 /**
- * `npm test`: prepares a fresh clone (dependencies, redis-server, build) and runs Jest with the given arguments.
- * `--no-setup` skips the set-up. `--quick` runs the tests that check a change within about a minute: see QUICK. `--stores`
- * sets up further servers and programs, and runs the tests that need them: see STORES. `--package` runs applications that
- * install the package, as part of `npm run check:package`. `--examples` (`npm run test:examples`) runs the applications of
- * `examples/`. `--site` runs the tests of the built documentation site, as part of `npm run docs:test`. `--rules` (`npm run rules:table`) runs the rules common to all
- * stores, and prints the number of tests of each rule for each store.
+ * Prepares a fresh clone (dependencies, servers, build), and runs Jest with the given arguments.
+ *
+ * `npm test` runs the part `core` of the tests, `npm run test:all` all other parts, and `npm run test:redis`, `test:stores` and
+ * so on one of them: see test-parts.mjs. A test file among the arguments replaces the part. `--no-setup` (`npm run test:only`)
+ * skips the set-up, and without a part runs every test that the arguments select. `--rules` (`npm run rules:table`) runs the
+ * rules common to all stores, and prints the number of tests of each rule for each store.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -26,62 +26,10 @@ import {
   ensureTestTools,
   toStderr,
 } from './setup.mjs';
+import { PARTS, selection } from './test-parts.mjs';
 import { findOrFetch } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-
-/**
- * The tests of `npm run test:quick`: unit tests, the contract over memory and one Redis, and the fault tests that take only
- * seconds. They need no build. The remaining tests cover other topologies, Nest and processes.
- */
-const QUICK = [
-  'test/unit/',
-  'test/contract/memory.test.ts',
-  'test/contract/redis.test.ts',
-  'test/faults/(commands|batches|late-pushes|outcomes|re-entry|retry).test.ts',
-];
-
-/**
- * The tests of `npm run test:stores`, by the server, browser or program that they need. `npm test` skips them, with a message
- * for each group.
- */
-const STORES = {
-  PostgreSQL: [
-    'test/contract/postgres.test.ts',
-    'test/faults/postgres-[a-z-]+.test.ts',
-    'test/integration/every-store/postgres.test.ts',
-    'test/integration/command-line/doctor-postgres.test.ts',
-  ],
-  etcd: [
-    'test/contract/etcd.test.ts',
-    'test/faults/etcd-[a-z-]+.test.ts',
-    'test/integration/every-store/etcd.test.ts',
-  ],
-  ZooKeeper: [
-    'test/contract/zookeeper.test.ts',
-    'test/faults/zookeeper-[a-z-]+.test.ts',
-    'test/integration/every-store/zookeeper.test.ts',
-  ],
-  'all three stores': [
-    'test/integration/(store-demos|store-fences|moving-stores).test.ts',
-    'test/faults/(advice|health|restored-snapshots).test.ts',
-  ],
-  'a build of the previous version': ['test/integration/previous-version/[a-z]+.test.ts'],
-  'a browser': ['test/browser/[a-z-]+.test.ts'],
-  promtool: ['test/integration/promtool.test.ts'],
-};
-
-/**
- * The tests of `npm run check:package`. They install packages from the registry, which takes longer than any other test, so
- * `npm test` skips them with a message.
- */
-const PACKAGE = ['test/package/(consumers|agents).test.ts'];
-
-/** The tests of `npm run test:examples`. They install the dependencies of the examples, so `npm test` skips them with a message. */
-const EXAMPLES = ['test/examples/[a-z0-9-]+.test.ts'];
-
-/** The tests of `npm run docs:test`, which need the built documentation site; `npm test` skips them with a message. */
-const SITE = ['test/site/[a-z-]+.test.ts'];
 
 /** The tests of `npm run rules:table`: the rules common to all stores. */
 const RULES = [
@@ -94,124 +42,129 @@ const REPORTERS = [
   join(root, '.scripts/rules-table.mjs'),
 ];
 
+/** Some tests start processes that use the built package. */
+function prepareCore() {
+  ensureDependencies();
+  const redis = ensureRedisServer();
+  ensureBuild();
+  return { REDIS_SERVER: redis.path };
+}
+
+function prepareRedis() {
+  const env = prepareCore();
+  ensureTestTools();
+  return env;
+}
+
 function environmentOfPostgres() {
   const { programs, libraries } = ensurePostgres();
   return { POSTGRES_PROGRAMS: programs, ...(libraries && { POSTGRES_LIBRARIES: libraries }) };
 }
 
 function prepareStores() {
-  ensureDependencies();
-  const redis = ensureRedisServer();
+  const env = prepareCore();
   const chromium = ensureChromium();
   const postgres = environmentOfPostgres();
   const pooler = findOrFetchPooler();
   const zookeeper = ensureZooKeeper();
-  // Some tests start processes that use the built package.
-  ensureBuild();
   ensurePreviousBuild();
   // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
   const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
   return {
+    ...env,
     ...(promtool && { PROMTOOL: promtool }),
     ...postgres,
     ...(pooler && { PGBOUNCER: pooler.program }),
     ...(pooler?.libraries && { PGBOUNCER_LIBRARIES: pooler.libraries }),
     ETCD_SERVER: ensureEtcd(),
     ...(zookeeper && { ZOOKEEPER_LIBRARIES: zookeeper.libraries }),
-    REDIS_SERVER: redis.path,
     // Also if undefined: overrides a value of the variable that names no program.
     CHROMIUM: chromium,
   };
 }
 
-function prepare(isQuick) {
-  ensureDependencies();
-  const redis = ensureRedisServer();
-  if (!isQuick) {
-    ensureTestTools();
-    ensureBuild();
-  }
-  return { REDIS_SERVER: redis.path };
-}
+const PREPARE = {
+  core: prepareCore,
+  redis: prepareRedis,
+  stores: prepareStores,
+  package: prepareCore,
+  examples: () => ({ ...prepareCore(), ...environmentOfPostgres() }),
+  site: prepareCore,
+};
 
 /** Tests allocate many short-lived objects. A larger young generation reduces the time for garbage collection. */
 const YOUNG_SPACE = '--max-semi-space-size=32';
 
-function runJest(args, env) {
+/** Runs a program, and notes the processor time of all its processes: no API of Node tells that. */
+const TIMED = '"$@" 4>&-; status=$?; times >&4; exit $status';
+
+/** @returns {string} the seconds of processor time in what the shell's `times` prints: of the shell, and of its children */
+function processorTime(times) {
+  const all = [...times.matchAll(/(\d+)m([\d.]+)s/g)].map(([, minutes, seconds]) => minutes * 60 + +seconds);
+  return all.reduce((sum, seconds) => sum + seconds, 0).toFixed(0);
+}
+
+function runJest(args, env, isWholeCore = false) {
   // Jest needs the first flag for ES modules. Its workers inherit the flags.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', YOUNG_SPACE];
-  const { status, output } = spawnSync(
-    process.execPath,
-    [...flags, join(root, 'node_modules/jest/bin/jest.js'), ...args],
-    {
-      cwd: root,
-      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-      env: { ...process.env, ...env, TEST_TOTALS_FD: '3' },
-      encoding: 'utf8',
-    },
-  );
-  if (isWhole) {
-    for (const needed of Object.keys(STORES))
-      console.log(`Skipped: the tests that need ${needed}; npm run test:stores runs them.`);
-    console.log('Skipped: the applications that install the package; npm run check:package runs them.');
-    console.log('Skipped: the applications of examples/; npm run test:examples runs them.');
-    console.log('Skipped: the documentation site; npm run docs:test runs its tests.');
-  }
+  const jest = [process.execPath, ...flags, join(root, 'node_modules/jest/bin/jest.js'), ...args];
+  const started = performance.now();
+  const { status, output } = spawnSync('sh', ['-c', TIMED, 'sh', ...jest], {
+    cwd: root,
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe'],
+    env: { ...process.env, ...env, TEST_TOTALS_FD: '3' },
+    encoding: 'utf8',
+  });
+  const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+  console.log(`${seconds} s, with ${processorTime(output?.[4] ?? '')} s of processor time`);
+  if (isWholeCore) console.log('npm run test:all runs the tests of everything else.');
   // Last, so that the result is the last line of the log.
   const totals = output?.[3];
   if (totals) console.log(totals);
   return status ?? 1;
 }
 
-const OWN = ['--no-setup', '--quick', '--stores', '--package', '--examples', '--site', '--rules'];
-const args = process.argv.slice(2);
-const isQuick = args.includes('--quick');
-const isOfStores = args.includes('--stores');
-const isOfPackage = args.includes('--package');
-const isOfExamples = args.includes('--examples');
-const isOfSite = args.includes('--site');
-const isOfRules = args.includes('--rules');
-/** Tests named by the user always run; they report a missing server themselves. */
-const isWhole = args.length === 0;
-const given = args.filter((arg) => !OWN.includes(arg));
-/** Jest runs every file that matches one of the patterns, so a file named by the user replaces them. */
-const patterns = isQuick
-  ? QUICK
-  : isOfStores
-    ? Object.values(STORES).flat()
-    : isOfPackage
-      ? PACKAGE
-      : isOfExamples
-        ? EXAMPLES
-        : isOfSite
-          ? SITE
-          : isOfRules
-            ? RULES
-            : [];
-const jestArgs = [
-  ...(given.some((arg) => arg.startsWith('test/')) ? [] : patterns),
-  ...(isOfRules ? REPORTERS.map((reporter) => `--reporters=${reporter}`) : []),
-  ...(isWhole ? [...Object.values(STORES).flat(), ...PACKAGE, ...EXAMPLES, ...SITE] : []).map(
-    (pattern) => `--testPathIgnorePatterns=${pattern}`,
-  ),
-  ...given,
-];
-try {
-  const needsStores = isOfStores || isOfRules;
-  const env = args.includes('--no-setup')
-    ? {}
-    : needsStores
-      ? prepareStores()
-      : { ...prepare(isQuick), ...(isOfExamples && environmentOfPostgres()) };
+/** Runs each other part by its command, which also checks or builds what the part tests. */
+function runAll() {
+  for (const [part, { about, command }] of Object.entries(PARTS)) {
+    if (part === 'core') continue;
+    console.log(`\n${command}: ${about}`);
+    const { status } = spawnSync(command, { cwd: root, shell: true, stdio: 'inherit' });
+    if (status !== 0) return status ?? 1;
+  }
+  return 0;
+}
+
+function runRules(args, env) {
+  const folder = mkdtempSync(join(tmpdir(), 'lock-rules-'));
+  try {
+    const reporters = REPORTERS.map((reporter) => `--reporters=${reporter}`);
+    return runJest([...args, ...reporters], { ...env, RULES_FOLDER: folder });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function run(args) {
+  if (args.includes('--all')) return runAll();
+  const hasSetup = !args.includes('--no-setup');
+  const isOfRules = args.includes('--rules');
+  const part =
+    Object.keys(PARTS).find((name) => args.includes(`--${name}`)) ?? (hasSetup ? 'core' : undefined);
+  const prepare = isOfRules ? prepareStores : PREPARE[part];
+  const env = hasSetup ? prepare() : {};
   // Also without set-up: tests must never use outdated generated modules.
   generateLua();
   await generatePageIfPossible();
-  const folder = isOfRules ? mkdtempSync(join(tmpdir(), 'lock-rules-')) : undefined;
-  try {
-    process.exitCode = runJest(jestArgs, { ...env, ...(folder && { RULES_FOLDER: folder }) });
-  } finally {
-    if (folder) rmSync(folder, { recursive: true });
-  }
+  const given = args.filter((arg) => !['--no-setup', '--rules', `--${part}`].includes(arg));
+  // Jest runs every file that matches one of the patterns, so a file named by the user replaces them.
+  const isFileGiven = given.some((arg) => arg.startsWith('test/'));
+  if (isOfRules) return runRules([...(isFileGiven ? [] : RULES), ...given], env);
+  return runJest([...(isFileGiven || !part ? [] : selection(part)), ...given], env, args.length === 0);
+}
+
+try {
+  process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   console.error(error.message);

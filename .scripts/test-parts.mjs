@@ -1,0 +1,80 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('../test/', import.meta.url));
+
+/**
+ * The parts of the tests: what each of them tests, the command that runs it, and patterns of its files. `npm test` runs `core`:
+ * what the library promises, on memory and one Redis, in about two minutes. `npm run test:all` runs the others. A file that
+ * matches no pattern belongs to `redis`.
+ */
+export const PARTS = {
+  core: {
+    about: 'the promises of the library, on memory and one Redis',
+    command: 'npm test',
+    files: [
+      'test/unit/',
+      'test/contract/(documented-store|every-store|memory|model|random-calls|redis).test.ts',
+      'test/faults/(blocked-loop|commands|every-store|network-faults|process-faults|server-faults).test.ts',
+      'test/integration/(explore|sample-app|way-of-a-call).test.ts',
+      'test/integration/command-line/lock.test.ts',
+      'test/integration/compatibility/(graphql|http|microservice|websocket).test.ts',
+      'test/integration/nest/(ended-pipelines|locked-methods|module).test.ts',
+      'test/package/(both-builds|command-line|exports|packed-files).test.ts',
+    ],
+  },
+  redis: {
+    about: 'the other topologies and faults of Redis, and everything else that needs no other server',
+    command: 'npm run test:redis',
+    files: [],
+  },
+  stores: {
+    about:
+      'PostgreSQL, etcd and ZooKeeper, pages in Chromium, alerts with promtool, and the previous version',
+    command: 'npm run test:stores',
+    files: [
+      'test/contract/(postgres|etcd|zookeeper).test.ts',
+      'test/faults/(postgres|etcd|zookeeper)-[a-z-]+.test.ts',
+      'test/faults/(advice|health|restored-snapshots).test.ts',
+      'test/integration/every-store/(postgres|etcd|zookeeper).test.ts',
+      'test/integration/command-line/doctor-postgres.test.ts',
+      'test/integration/(store-demos|store-fences|moving-stores|promtool).test.ts',
+      'test/integration/previous-version/[a-z]+.test.ts',
+      'test/browser/[a-z-]+.test.ts',
+    ],
+  },
+  package: {
+    about: 'applications that install the package',
+    command: 'npm run check:package',
+    files: ['test/package/(consumers|agents).test.ts'],
+  },
+  examples: {
+    about: 'the applications of examples/',
+    command: 'npm run test:examples',
+    files: ['test/examples/[a-z0-9-]+.test.ts'],
+  },
+  site: {
+    about: 'the documentation site',
+    command: 'npm run docs:test',
+    files: ['test/site/[a-z-]+.test.ts'],
+  },
+};
+
+/**
+ * The arguments of Jest that select the tests of a part.
+ *
+ * @param {string} part
+ * @returns {string[]}
+ */
+export function selection(part) {
+  if (part !== 'redis') return PARTS[part].files;
+  const others = Object.values(PARTS).flatMap(({ files }) => files);
+  return others.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+}
+
+/** @returns {string[]} every test file, from the root of the project */
+export const testFiles = () =>
+  readdirSync(folder, { recursive: true })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `test/${name}`)
+    .sort();
