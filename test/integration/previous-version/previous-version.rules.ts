@@ -29,7 +29,7 @@ export function previousVersionRules(store: string, start: () => Promise<SharedS
   const previous = previousBuild();
   describe(`${store}, shared with the previous version`, () => {
     if (previous === undefined) {
-      it.skip('needs a build of it: npm test makes one, where the git history has its commit', () =>
+      it.skip('needs a build of it: npm run test:stores makes one, where the git history has its commit', () =>
         undefined);
       return;
     }
