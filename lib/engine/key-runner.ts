@@ -4,6 +4,7 @@ import { whenReplied } from '../common/deferred.js';
 import type { Timer } from '../common/timer-queue.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import type { AcquireReply, LockStoreError, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
+import { isCutOff } from '../stores/port/forwarding-session.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
 import type { LockEngine } from './lock-engine.js';
 import type { EndOfWait } from './pending-acquire.js';
@@ -310,6 +311,10 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   get isClosing(): boolean {
     return this.engine.isClosing;
+  }
+
+  get isCutOff(): boolean {
+    return isCutOff(this.engine.session);
   }
 
   nextOwner(): OwnerId {

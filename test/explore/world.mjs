@@ -74,6 +74,7 @@ class Process {
   };
   canReserve = true;
   isClosing = false;
+  isCutOff = false;
   owners = 0;
   /** Requests on their way to the store, in order. */
   requests = [];

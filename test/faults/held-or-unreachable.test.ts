@@ -178,6 +178,31 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     },
   );
 
+  it.each([
+    { what: 'a reader, after a writer', holds: [{}], asks: { mode: 'shared' } },
+    { what: 'a writer, after a reader', holds: [{ mode: 'shared' }], asks: {} },
+    { what: 'two permits, after one', holds: [{ limit: 2 }, { limit: 2 }], asks: { limit: 2, permits: 2 } },
+    {
+      what: 'a caller in strict order, after a hold with leaseTime',
+      holds: [{ leaseTime: 60_000 }],
+      asks: {},
+    },
+  ] as const)(
+    'when its own process held it during a wait that is shorter than a round trip: $what',
+    async ({ holds, asks }) => {
+      const proxy = await scene.proxy();
+      const key = scene.key();
+      const app = await scene.app({ redis: proxy.url });
+      const held = await Promise.all(holds.map((options) => app.locks.acquire(key, options)));
+      await elapse(400);
+      proxy.delay(60);
+      const waiting = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 50 } as LockOptions));
+      await elapse(40);
+      await Promise.all(held.map((handle) => handle.release()));
+      expect(await waiting).toBeInstanceOf(LockTimeoutError);
+    },
+  );
+
   it('is reported as one if Redis becomes unreachable after it has said so', async () => {
     const proxy = await scene.proxy();
     const key = scene.key();
@@ -189,6 +214,47 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     await proxy.refuse();
     proxy.cut();
     expect(await failing).toBeInstanceOf(LockUnavailableError);
+  });
+
+  it.each([
+    { what: 'the exclusive lock', holds: {} },
+    { what: 'a permit, without a queue entry of its own', holds: { limit: 2 } },
+  ])(
+    'is reported as one if Redis does not reply for the whole wait of a later caller: $what',
+    async ({ holds }) => {
+      const proxy = await scene.proxy();
+      const key = scene.key();
+      await occupy(key, holds);
+      const app = await scene.app({ redis: proxy.url });
+      const earlier = Array.from({ length: 3 }, () => {
+        const queued = queuedIn(app, key);
+        return {
+          queued,
+          waiting: app.locks.acquire(key, { ...holds, waitTime: 60_000 }).catch(() => undefined),
+        };
+      });
+      await Promise.all(earlier.map(({ queued }) => queued));
+      await elapse(100);
+      const deliver = proxy.hold('replies');
+      const failing = rejectionOf(app.locks.acquire(key, { ...holds, waitTime: 1_600 }));
+      expect(await failing).toBeInstanceOf(LockUnavailableError);
+      deliver();
+    },
+  );
+
+  it('is reported as one by a call that begins after all connections have closed', async () => {
+    const proxy = await scene.proxy();
+    const key = scene.key();
+    await occupy(key, {});
+    const app = await scene.app({ redis: proxy.url });
+    const queued = queuedIn(app, key);
+    app.locks.acquire(key, { waitTime: 60_000 }).catch(() => undefined);
+    await queued;
+    await elapse(300);
+    await proxy.refuse();
+    proxy.cut();
+    await elapse(50);
+    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockUnavailableError);
   });
 
   it('is acquired by a caller that keeps waiting once it is released', async () => {

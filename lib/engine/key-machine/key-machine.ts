@@ -92,6 +92,8 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   };
   /** Whether nothing new may begin because the application shuts down. */
   readonly isClosing: boolean;
+  /** Whether the store is known to be unreachable, though no request has failed yet. */
+  readonly isCutOff: boolean;
   /** Begins a hold. `superseded`: leases that the store can no longer have, since it has granted this one. */
   start(caller: C, lease: L, token: number, from: MonotonicMs, superseded: readonly L[]): void;
   /** Registers the lease of a grant. */
@@ -311,6 +313,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** Lost, released, or kept for `holdAtLeast`. */
   leaseEnded(lease: L, now: MonotonicMs): void {
     if (!this.drop(lease)) return;
+    this.queue.wasHeldHere(now);
     if (this.waiting.size > 0 || this.queue.size > 0 || this.leases.length > 0) {
       this.settle(now, lease.budget?.areOthersWaiting === true);
     } else this.closeIfUnused();
@@ -456,7 +459,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     const isFull = permitsOf(held) + caller.permits > limit;
     const isAllGood = isFull && held.every((lease) => this.effects.leases.isGood(lease, now));
     const here = isAllGood || (this.isAnyGood(now) && (caller.limit === 1 || entry === undefined));
-    const isSilent = entry !== undefined && queue.isUnreliable(entry, now);
+    const isSilent = this.effects.isCutOff || queue.isUnreliable(entry, now);
     if (!here && caller.lateAfter !== undefined) return { because: 'late', took: caller.lateAfter };
     if (here || queue.tellsOfHolder(caller.startedAt, isSilent)) return { because: 'held', here };
     if (caller.partOf !== undefined && queue.isNothingKnown && !isSilent) return { because: 'out-of-time' };

@@ -7,7 +7,7 @@ import type {
   OwnerId,
   PushedGrant,
 } from '../../stores/port/lock-store.js';
-import { isLeaseTooShort, SILENCE } from '../time-limits.js';
+import { CLAIM_LEASE, isLeaseTooShort, SILENCE } from '../time-limits.js';
 import type { Caller, KeyMachine, LocalLease } from './key-machine.js';
 
 /** The most entries of one process for one key: enough to fill every freed permit, and few enough to poll. */
@@ -209,9 +209,14 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     return this.failure === undefined && (this.toldAt >= startedAt || (this.isTold && !isUnreliable));
   }
 
-  /** Whether the last report is outdated while the store owes the entry a reply. */
-  isUnreliable(entry: QueueEntry<C>, now: MonotonicMs): boolean {
-    if (isSilent(entry, now) || entry.limit === 1) return isSilent(entry, now);
+  /**
+   * Whether the last report is outdated while the store owes a reply to the entry, or, for a caller without an entry, to
+   * the first one.
+   */
+  isUnreliable(entry: QueueEntry<C> | undefined, now: MonotonicMs): boolean {
+    const asking = entry ?? this.first;
+    if (asking !== undefined && isSilent(asking, now)) return true;
+    if (entry === undefined || entry.limit === 1) return false;
     return this.isTold && now - this.toldAt > OUTDATED && !this.isAnyAnswered;
   }
 
@@ -227,16 +232,18 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       this.queued(entry, reply.holderLeaseLeft, now);
       return;
     }
-    this.heard(now);
     if (reply.outcome === 'granted') {
+      this.heard(now);
       this.granted(entry, reply, now);
       return;
     }
     // A conflict is reported to the caller of the request, even if the entry now represents another one: otherwise
     // entries that pass from caller to caller would request for ever. An entry without a caller reports it to none:
     // that caller has another entry.
-    if (reply.outcome === 'conflict' && entry.caller !== undefined && askedFor !== undefined) {
-      this.machine.refuseWaiting(askedFor, { because: 'limit', limit: reply.limit });
+    if (reply.outcome === 'conflict') {
+      this.heard(now);
+      if (entry.caller !== undefined && askedFor !== undefined)
+        this.machine.refuseWaiting(askedFor, { because: 'limit', limit: reply.limit });
     }
     this.withdraw(entry, now);
   }
@@ -299,6 +306,11 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (entry.state === 'gone') return;
     entry.state = 'asking';
     this.proceed(entry, now);
+  }
+
+  /** Until now this process held the lock itself, which its callers waited for. */
+  wasHeldHere(now: MonotonicMs): void {
+    this.toldAt = now;
   }
 
   /** A withdrawal or a release has ended. */
@@ -465,6 +477,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     // A repeated request claims a grant with the lease that was requested. If such a request was lost, only the store
     // knows the lease.
     if (entry.shortestInDoubt < pushed.lease || !Number.isSafeInteger(pushed.token)) return false;
+    // Granted for a former caller with a shorter `leaseTime`: it may end before this one has claimed it.
+    if (pushed.lease < Math.min(caller.lease, CLAIM_LEASE)) return false;
     const lease = Math.min(pushed.lease, caller.lease);
     if (this.effects.leases.mayBeOver(pushed.startedAt, lease)) {
       // P13: requested again instead of started. One more may be late than of replies, as the network may delay two together.
