@@ -154,7 +154,7 @@ export class LockService {
 
   /** Whether the lock is held by any process. */
   async isLocked(key: string): Promise<boolean> {
-    return (await this.request(() => this.engine.inspector.inspect(checkKey('isLocked()', key)))) !== null;
+    return await this.request(() => this.engine.inspector.isLocked(checkKey('isLocked()', key)));
   }
 
   /**

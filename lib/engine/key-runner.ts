@@ -17,7 +17,7 @@ import { checkToken, type Lease } from './lease.js';
 import type { Leases } from './leases.js';
 import { type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, CLAIM_LEASE, POLL, POLL_JITTER } from './time-limits.js';
+import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER, SILENCE } from './time-limits.js';
 
 const MICROTASK = Promise.resolve();
 
@@ -245,6 +245,16 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
+  /** Whether the store may grant the lock to an entry of this process that no caller needs. */
+  get isLeaving(): boolean {
+    return this.machine.queue.isAnyLeaving;
+  }
+
+  /** Resolves when such entries have left the store, or when the store has not replied for too long. */
+  whenLeft(): Promise<void> {
+    return this.engine.timers.within(SILENCE, this.idle());
+  }
+
   /** Resolves when no withdrawal or release of this key is pending. */
   async idle(): Promise<void> {
     while (this.machine.queue.isAnyLeaving) {
@@ -440,10 +450,12 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   }
 
   refuse(caller: PendingAcquire, error: unknown, afterCleanUp: boolean): void {
-    const { reporter, timers } = this.engine;
+    const { reporter, timers, clock } = this.engine;
     caller.stop();
     const named = withHolder(this.engine, caller, error);
-    const cleanedUp = afterCleanUp ? timers.within(ANSWER_GRACE, this.idle()) : undefined;
+    const left = caller.startedAt + caller.waitTime + LATEST_OUTCOME - clock.monotonic();
+    const patience = Math.max(0, Math.min(ANSWER_GRACE, left));
+    const cleanedUp = afterCleanUp ? timers.within(patience, this.idle()) : undefined;
     if (named === undefined && cleanedUp === undefined) {
       this.later(() => {
         reporter.refuse(caller, error);

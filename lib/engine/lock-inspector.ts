@@ -42,6 +42,16 @@ export class LockInspector {
     return { key, ...oldest, ...sharingOf(stored.limit), permits, holders, waiting, waiters };
   }
 
+  /** Whether the lock is held, other than by an entry of this process that no caller needs any longer. */
+  async isLocked(key: string): Promise<boolean> {
+    const line = this.engine.keys.of(key);
+    const wasLeaving = line?.isLeaving === true;
+    const isHeld = (await this.inspect(key)) !== null;
+    if (!isHeld || !wasLeaving) return isHeld;
+    await line.whenLeft();
+    return (await this.inspect(key)) !== null;
+  }
+
   /** One page of the held locks. Each is inspected separately, so they may be of different moments. */
   async list({ match, cursor, count }: ListKeysRequest): Promise<LockList> {
     const { session } = this.engine;

@@ -76,6 +76,7 @@ async function tryForLock(
       if (line?.keepsOut(limit) === true) {
         return { because: 'held', holderLeaseLeft: line.holderLeaseLeft };
       }
+      const wasLeaving = line?.isLeaving === true;
       const request = new TryRequest(engine, [caller]);
       if (owner !== undefined) owner.request = request;
       const reply = await request.send(([only]) => engine.session.acquire(only));
@@ -91,6 +92,9 @@ async function tryForLock(
       if (reply.outcome === 'granted') {
         if (!request.wasBroken) return await begin(engine, caller, request, reply);
         await request.withdraw(false);
+      } else if (reply.outcome !== 'cancelled' && wasLeaving && tries === 1) {
+        // The lock may have been granted to an entry of this process that no caller needs.
+        await line.whenLeft();
       } else if (reply.outcome !== 'cancelled') {
         const left = reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined;
         return { because: 'held', holderLeaseLeft: engine.leaseLeft(left) };

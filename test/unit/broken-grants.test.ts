@@ -1,76 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  LockStoreError,
-  type AcquireReply,
-  type AcquireRequest,
-  type LockStore,
-  type LockStoreClient,
-  type LockStoreSession,
-  type MonotonicMs,
-  type OwnerId,
-  type OwnerRequest,
-  type WallClockMs,
-} from '../../lib/stores/port/index.js';
 import { lineUp, patient } from '../support/hand-over.js';
 import { inVirtualTime } from '../support/in-virtual-time.js';
 import { LockApp } from '../support/lock-app.js';
-import { blockEventLoop, stateOf, until, within } from '../support/until.js';
+import { doubt, granted, queued, ScriptedStore } from '../support/scripted-store.js';
+import { blockEventLoop, stateOf, within } from '../support/until.js';
 
 inVirtualTime();
-
-interface Asked extends AcquireRequest {
-  answer(reply: AcquireReply): void;
-  fail(error: LockStoreError): void;
-}
-
-/** A store whose replies come from the test. */
-class ScriptedStore implements LockStore {
-  readonly name = 'a scripted store';
-  readonly asked: Asked[] = [];
-  readonly cancelled: OwnerRequest[] = [];
-  readonly released: OwnerRequest[] = [];
-  client: LockStoreClient | undefined;
-
-  readonly open = (client: LockStoreClient): LockStoreSession => {
-    this.client = client;
-    return {
-      start: () => Promise.resolve(),
-      acquire: (request) =>
-        new Promise((resolve, reject) => this.asked.push({ ...request, answer: resolve, fail: reject })),
-      cancel: (request) => {
-        this.cancelled.push(request);
-        return Promise.resolve();
-      },
-      release: (request) => {
-        this.released.push(request);
-        return Promise.resolve('released');
-      },
-      renew: (requests) => Promise.resolve(requests.map(() => 'renewed' as const)),
-      inspect: () => Promise.resolve(null),
-      forceRelease: () => Promise.resolve(true),
-      close: () => Promise.resolve(),
-    };
-  };
-
-  /** The request number `index`, when it has been made. */
-  async request(index: number): Promise<Asked> {
-    await until(`request ${index}`, () => this.asked.length > index, { every: 1 });
-    return this.asked[index]!;
-  }
-
-  push(owner: OwnerId, token: number): void {
-    const startedAt = performance.now() as MonotonicMs;
-    this.client?.granted(owner, { token, since: Date.now() as WallClockMs, startedAt, lease: 2_000 });
-  }
-}
-
-const granted = (token: number): AcquireReply => ({
-  outcome: 'granted',
-  token,
-  since: Date.now() as WallClockMs,
-});
-const queued: AcquireReply = { outcome: 'queued', holderLeaseLeft: 20_000 };
-const doubt = (): LockStoreError => new LockStoreError('no answer', { inDoubt: true, retryable: true });
 
 describe('grants that were broken by force', () => {
   const apps: LockApp[] = [];

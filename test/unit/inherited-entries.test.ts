@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
+import { inVirtualTime } from '../support/in-virtual-time.js';
+import { LockApp } from '../support/lock-app.js';
+import { granted, queued, ScriptedStore } from '../support/scripted-store.js';
+import { elapse, rejectionOf, within } from '../support/until.js';
+
+inVirtualTime();
+
+describe('a queue entry that passes to another caller, or is left without one', () => {
+  const apps: LockApp[] = [];
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  async function start(): Promise<{ store: ScriptedStore; app: LockApp }> {
+    const store = new ScriptedStore();
+    const app = await LockApp.start({ store, shutdownTimeout: 0 });
+    apps.push(app);
+    return { store, app };
+  }
+
+  it('P12: a grant pushed for a shorter leaseTime is claimed before the next caller holds the lock', async () => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const short = rejectionOf(
+      app.locks.acquire('key', { leaseTime: 30, waitTime: 60_000, signal: stop.signal }),
+    );
+    const first = await store.request(0);
+    const next = app.locks.acquire('key', { waitTime: 60_000 });
+    stop.abort();
+    await short;
+    store.push(first.owner, 1, first.claimLease);
+    first.answer(queued);
+    const second = await store.request(1);
+    expect(second).toMatchObject({ owner: first.owner, lease: 30_000 });
+    second.answer(granted(1));
+    const handle = await within(1_000, 'the lock', next);
+    expect(handle.remaining).toBeGreaterThan(20_000);
+    await elapse(100);
+    expect(handle.isHeld).toBe(true);
+    await handle.release();
+  });
+
+  it('B11: a request that the session did not send, as no caller needed it, does not show that others hold the lock', async () => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(app.locks.acquire('key', { waitTime: 60_000, signal: stop.signal }));
+    const first = await store.request(0);
+    store.client?.heldBack(first.owner);
+    stop.abort();
+    await aborted;
+    const later = rejectionOf(app.locks.acquire('key', { waitTime: 40, leaseTime: 60_000 }));
+    expect(store.client?.resumes(first.owner)).toBe(true);
+    first.answer({ outcome: 'cancelled' });
+    expect(await later).toBeInstanceOf(LockUnavailableError);
+  });
+
+  it.each([
+    { what: 'a permit', asks: { limit: 1 } },
+    { what: 'the exclusive lock', asks: {} },
+    { what: 'the exclusive lock, in strict order', asks: { fair: true } },
+  ])(
+    'B11: an attempt is repeated when the lock was held only by an entry that nobody needs: $what',
+    async ({ asks }) => {
+      const { store, app } = await start();
+      const stop = new AbortController();
+      const aborted = rejectionOf(
+        app.locks.acquire('key', { ...asks, waitTime: 60_000, signal: stop.signal }),
+      );
+      const first = await store.request(0);
+      stop.abort();
+      await aborted;
+      const trying = app.locks.tryAcquire('key', asks);
+      const second = await store.request(1);
+      second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
+      first.answer(granted(1));
+      const third = await within(1_000, 'another request', store.request(2));
+      third.answer(granted(2));
+      const handle = await trying;
+      expect(handle?.token).toBe(2);
+      await handle?.release();
+      expect(app.events('timeout')).toEqual([]);
+    },
+  );
+
+  it('isLocked() does not report a lock that was held only by an entry that nobody needs', async () => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(app.locks.acquire('key', { waitTime: 60_000, signal: stop.signal }));
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    store.held = first.owner;
+    const isLocked = app.locks.isLocked('key');
+    await elapse(1);
+    first.answer(granted(1));
+    expect(await isLocked).toBe(false);
+  });
+
+  it('B10: the clean-up of a wait that was extended for a reply takes no longer than the rest of the time', async () => {
+    const { store, app } = await start();
+    store.cancelling = () => new Promise(() => undefined);
+    const startedAt = performance.now();
+    const failing = rejectionOf(app.locks.acquire('key', { waitTime: 100 }));
+    const first = await store.request(0);
+    await elapse(125);
+    first.answer(queued);
+    expect(await failing).toBeInstanceOf(LockTimeoutError);
+    expect(performance.now() - startedAt).toBeLessThan(100 + 46);
+  });
+});
