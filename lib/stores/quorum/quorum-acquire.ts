@@ -219,8 +219,8 @@ export class QuorumAcquire {
       return;
     }
     if (votes.length >= needed && this.isContested) {
-      this.settle(current, queued(0));
       this.pushGrant(votes);
+      this.settle(current, queued(0));
       return;
     }
     const outcome = current.outcome(members.length, needed, new Set([...votes, ...allVotes]).size);
@@ -259,8 +259,8 @@ export class QuorumAcquire {
     if (request.isCancelled) this.reject(request, { outcome: 'cancelled' });
     else if (!request.request.wait) this.reject(request, { outcome: 'busy', holderLeaseLeft });
     else {
-      this.settle(request, queued(holderLeaseLeft));
       if (this.voters.length > 0) this.splitVote.start();
+      this.settle(request, queued(holderLeaseLeft));
     }
   }
 
@@ -304,6 +304,7 @@ export class QuorumAcquire {
     return this.leave.reject();
   }
 
+  /** The engine may withdraw the owner while it is told: nothing may follow for this owner. */
   private settle(request: QuorumRequest, reply: AcquireReply): void {
     this.close(request);
     request.resolve(reply);

@@ -89,7 +89,6 @@ export class SplitVoteResolver {
   private giveWay(): void {
     const { acquire, context } = this;
     this.isBackingOff = true;
-    acquire.backOff();
     const longest = Math.min(FIRST_BACK_OFF * 2 ** this.backOffs, MAX_PAUSE);
     this.backOffs += 1;
     this.looks = 0;
@@ -98,6 +97,7 @@ export class SplitVoteResolver {
       this.isBackingOff = false;
       acquire.requeue();
     });
+    acquire.backOff();
   }
 
   /** Unclaimed grants have a short lease; they are renewed for as long as the split lasts. */
