@@ -82,7 +82,12 @@ async function tryForLock(
       const reply = await request.send(([only]) => engine.session.acquire(only));
       if (!request.end()) return undefined;
       if (reply instanceof LockStoreError) {
-        if (reply.inDoubt) void request.withdraw(true);
+        const withdrawn = reply.inDoubt ? request.withdraw(true) : undefined;
+        if (isDeadConnection(reply) && tries === 1 && caller.retry === undefined) {
+          await withdrawn;
+          if (caller.isSettled) return undefined;
+          continue;
+        }
         return { because: 'unavailable', failure: reply };
       }
       if (reply.outcome === 'conflict') {
@@ -109,6 +114,14 @@ async function tryForLock(
   } catch (error) {
     return { because: 'unavailable', failure: unusableReply(error) };
   }
+}
+
+/**
+ * Whether the connection of a request turned out to be dead, as one that a firewall has forgotten while it was idle: a
+ * single attempt is repeated over a new one.
+ */
+export function isDeadConnection({ inDoubt, unreachable }: LockStoreError): boolean {
+  return inDoubt && unreachable;
 }
 
 /** The store has granted the lock: the caller acquires it, unless it is too late. */

@@ -5,6 +5,7 @@ import { Endings } from '../support/endings.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
+import { keepAliveOfConnectionsTo } from '../support/keep-alive.js';
 import { outageRules } from './rules/outage.rules.js';
 import { RedisScene } from './redis-scene.js';
 
@@ -15,6 +16,17 @@ describe('a call that waits through an outage of Redis', () => {
     app: ({ port } = {}) =>
       scene.app(port === undefined ? {} : { redis: `redis://127.0.0.1:${String(port)}` }),
     key: () => scene.key(),
+  });
+
+  const itOnLinux = process.platform === 'linux' ? it : it.skip;
+  itOnLinux('F62: idle connections are tested by TCP after 30 s', async () => {
+    const proxy = await scene.proxy();
+    // The default of ioredis 5; that of ioredis 6 is 30 s.
+    const app = await scene.app({ redis: { port: proxy.port, keepAlive: 0 } });
+    await (await app.locks.acquire(scene.key())).release();
+    const times = keepAliveOfConnectionsTo(proxy.port);
+    expect(times).not.toEqual([]);
+    for (const time of times) expect(time).toBeLessThanOrEqual(30_000);
   });
 });
 
@@ -64,6 +76,9 @@ describe('a call that waits through an outage of a quorum', () => {
         },
         accept: async () => {
           await Promise.all(each.map((proxy) => proxy.accept()));
+        },
+        loseRequest: async (fits) => {
+          await Promise.all(each.map((proxy) => proxy.loseRequest(fits)));
         },
         cut: (which) => each.reduce((sum, proxy) => sum + proxy.cut(which), 0),
         swallow: (direction, which) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { elapse, next, until, within } from '../support/until.js';
 import type { TestPgClient } from '../support/postgres-server.js';
+import { keepAliveOfConnectionsTo } from '../support/keep-alive.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 import { PostgresScene } from './scenes/postgres-scene.js';
 
@@ -20,6 +21,14 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       );
       return rows.length;
     };
+
+    const itOnLinux = process.platform === 'linux' ? it : it.skip;
+    itOnLinux('F62: idle connections are tested by TCP after 30 s', async () => {
+      const app = await scene.app();
+      await (await app.locks.acquire(scene.key())).release();
+      const times = keepAliveOfConnectionsTo(scene.server.port);
+      expect(times.filter((time) => time !== undefined && time > 20_000 && time <= 30_000)).not.toEqual([]);
+    });
 
     it('a hold outlives pg_terminate_backend, and waiters are served', async () => {
       const [app, other] = [await scene.app(), await scene.app()];

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { DistributedLockOptions } from '../../lib/index.js';
+import type { DistributedLockOptions, RedisModuleOptions } from '../../lib/index.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisServer, type RedisServerOptions } from '../support/redis-server.js';
@@ -21,7 +21,7 @@ export const scripts = (counts: Record<string, number>): number =>
   (counts['evalsha'] ?? 0) + (counts['eval'] ?? 0);
 
 interface AppSettings {
-  readonly redis?: string;
+  readonly redis?: RedisModuleOptions['redis'];
   readonly watchdogTimeout?: number;
   readonly waitTime?: number;
   readonly shutdownTimeout?: number;

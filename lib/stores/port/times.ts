@@ -13,6 +13,12 @@ export const TOMBSTONE_TTL = 60_000;
 /** How long the first waiter delays its request until grants can be pushed to it, ms. */
 export const SUBSCRIBE_TIMEOUT = 500;
 
+/**
+ * After how long without traffic a connection is tested by TCP, ms: before firewalls and load balancers forget it, many of
+ * them after 60 s or more. Without it, the operating system would do so after two hours.
+ */
+export const KEEP_ALIVE = 30_000;
+
 /** The delay of a timer, ms, from which the process counts as stopped or blocked meanwhile. */
 export const MIN_STALL = 50;
 

@@ -9,7 +9,7 @@ import { checkObject, shown } from '../../model/option-checks.js';
 import { LockStoreError } from '../port/lock-store.js';
 import { messageOf } from '../port/store-failure.js';
 import { UnknownFormatError } from '../port/stored-format.js';
-import { pauseBeforeConnecting, ReplyTimeout } from '../port/times.js';
+import { KEEP_ALIVE, pauseBeforeConnecting, ReplyTimeout } from '../port/times.js';
 import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
 
 /** One statement, which is one transaction. */
@@ -264,6 +264,7 @@ function openClient(Client: PgClientClass, config: PgClientOptions): OpenedClien
     const client = new Client({
       application_name: 'nestjs-distributed-lock',
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE,
       ...others,
       // For pg, 0 means no limit.
       connectionTimeoutMillis: Math.min(connectionTimeoutMillis || CONNECT_TIMEOUT, CONNECT_TIMEOUT),

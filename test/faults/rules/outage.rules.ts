@@ -6,7 +6,7 @@ import { next, until } from '../../support/until.js';
 
 /** A setup in which one process can be cut off from a store that other processes still reach. */
 export interface OutageScene {
-  proxy(): Promise<Pick<TcpProxy, 'port' | 'refuse' | 'accept' | 'cut' | 'swallow'>>;
+  proxy(): Promise<Pick<TcpProxy, 'port' | 'refuse' | 'accept' | 'cut' | 'swallow' | 'loseRequest'>>;
   app(settings?: { readonly port?: number }): Promise<LockApp>;
   key(): string;
 }
@@ -65,6 +65,33 @@ export function outageRules(scene: OutageScene): void {
       });
     });
   });
+
+  /** What a firewall or load balancer does to connections that were idle for too long. */
+  const forgets: readonly [string, (proxy: Awaited<ReturnType<OutageScene['proxy']>>) => void][] = [
+    ['resets at its next use', (proxy) => void proxy.loseRequest(() => true)],
+    [
+      'answers with silence',
+      (proxy) => {
+        let isOpen = true;
+        for (const direction of ['requests', 'replies'] as const) proxy.swallow(direction, () => isOpen);
+        isOpen = false;
+      },
+    ],
+  ];
+  it.each(forgets)(
+    'F62: a single attempt over a connection that a firewall %s succeeds over a new one',
+    async (_, forget) => {
+      const proxy = await scene.proxy();
+      const app = await scene.app({ port: proxy.port });
+      const keys = [scene.key(), scene.key()];
+      for (const key of [scene.key(), keys]) {
+        await (await app.locks.acquire(scene.key())).release();
+        forget(proxy);
+        await (await app.locks.acquire(key, { waitTime: 0 })).release();
+      }
+      expect(app.events('unavailable')).toEqual([]);
+    },
+  );
 
   it('F58: the status reports the store unreachable while all connections are closed, without a request', async () => {
     const proxy = await scene.proxy();

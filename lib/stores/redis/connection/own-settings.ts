@@ -1,5 +1,5 @@
 import type { ClusterOptions, RedisOptions } from 'ioredis';
-import { pauseBeforeConnecting } from '../../port/times.js';
+import { KEEP_ALIVE, pauseBeforeConnecting } from '../../port/times.js';
 
 /**
  * How long ioredis waits for the server to close its end of a connection, ms. It waits on every disconnect, even when
@@ -16,6 +16,7 @@ export type OwnSettings = RedisOptions & { readonly replyMapping: 'legacy' };
  * after a reconnect, no retries (P31). A connection that owes a reply for too long is closed; a new one may succeed.
  */
 export function ownSettings(options: RedisOptions, requestTimeout: number): OwnSettings {
+  const { keepAlive = 0 } = options;
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -30,6 +31,8 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
     disconnectTimeout: DISCONNECT_TIMEOUT,
     socketTimeout: requestTimeout,
+    // The default of ioredis 5 is 0, the time of the operating system.
+    keepAlive: keepAlive > 0 ? keepAlive : KEEP_ALIVE,
     keyPrefix: '',
     stringNumbers: false,
     replyMapping: 'legacy',
