@@ -196,7 +196,7 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
       const held = await Promise.all(holds.map((options) => app.locks.acquire(key, options)));
       await elapse(400);
       proxy.delay(60);
-      const waiting = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 50 } as LockOptions));
+      const waiting = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 50 }));
       await elapse(40);
       await Promise.all(held.map((handle) => handle.release()));
       expect(await waiting).toBeInstanceOf(LockTimeoutError);

@@ -16,9 +16,9 @@ describe('the connection that Sentinel names', () => {
   async function connected(): Promise<Redis> {
     const connector = redisConnector({ sentinels: [...group.sentinels], name: group.name });
     if (connector.kind !== 'server') throw new Error('Sentinel is no cluster');
-    const client = connector.connect(1_000);
+    const client = connector.create(1_000);
     client.on('error', () => undefined);
-    await client.connect();
+    await connector.connect(client);
     return client;
   }
 

@@ -1,6 +1,8 @@
+import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
+import ts from 'typescript';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
@@ -17,6 +19,7 @@ import {
   MemoryLockStore,
 } from '../../lib/index.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
+import { REDIS_OPTION_NAMES } from '../../lib/stores/redis/connection/redis-option-names.js';
 import { resolveLockOptions, type LockOptions } from '../../lib/model/lock.options.js';
 
 const resolve = (options: unknown): ResolvedModuleOptions =>
@@ -343,8 +346,53 @@ describe('module options', () => {
     [{ db: -1 }, 'the database of redis must be a number from 0'],
     [{ port: 'abc' }, 'the port of redis must be a number from 0 to 65535'],
     [{ url: 'redis://localhost' }, 'redis has no option url; give the URL itself'],
+    [{ uri: 'redis://localhost' }, 'redis has no option uri; give the URL itself'],
+    [{ hostname: 'redis', port: 6379 }, 'redis has no option hostname; give host.'],
+    [{ socket: { host: 'redis' } }, 'redis has no option socket; give host and port, or path'],
+    [{ host: 'redis', timeout: 5 }, 'redis has no option timeout; known are host, port, path'],
+    [{ nodes: [{ hostname: 'redis' }] }, 'redis has no option hostname; give host.'],
+    [Promise.resolve(new Redis({ lazyConnect: true })), 'redis is a promise. Await it'],
   ])('B5: rejects %j, which ioredis would misinterpret', (redis, message) => {
+    expect(() => resolve({ redis })).toThrow(LockOptionsError);
     expect(() => resolve({ redis })).toThrow(message);
+    expect(() => resolve({ quorum: ['redis://a', redis] })).toThrow(message);
+  });
+
+  it('B5: knows every option of ioredis for one server', () => {
+    const file = fileURLToPath(new URL('./redis-options.ts', import.meta.url));
+    const text =
+      "import type { RedisOptions } from 'ioredis';\nexport declare const all: Required<RedisOptions>;\n";
+    const host = ts.createCompilerHost({});
+    const getSourceFile = host.getSourceFile.bind(host);
+    host.getSourceFile = (name, ...rest) =>
+      name === file ? ts.createSourceFile(name, text, ts.ScriptTarget.ES2022) : getSourceFile(name, ...rest);
+    const { NodeNext: moduleResolution } = ts.ModuleResolutionKind;
+    const { NodeNext: module } = ts.ModuleKind;
+    const program = ts.createProgram(
+      [file],
+      { moduleResolution, module, strict: true, types: ['node'] },
+      host,
+    );
+    const types = program.getTypeChecker();
+    const source = program.getSourceFile(file)!;
+    const [all] = types.getExportsOfModule(types.getSymbolAtLocation(source)!);
+    const names = types.getTypeOfSymbol(all!).getProperties();
+    expect([...REDIS_OPTION_NAMES].sort()).toEqual(names.map(({ name }) => name).sort());
+  });
+
+  it.each([
+    ['a client of node-redis', { duplicate: () => undefined, options: {}, isOpen: false }, 'Give its URL'],
+    [
+      'a mock of ioredis',
+      new (class RedisMock {
+        duplicate = () => undefined;
+      })(),
+      "Give store: 'memory'",
+    ],
+    ['no client of ioredis', { duplicate: () => undefined }, 'Give its URL'],
+  ])('B5: rejects %s, and says what to give instead', (what, redis, instead) => {
+    expect(() => resolve({ redis })).toThrow(`redis is ${what}`);
+    expect(() => resolve({ redis })).toThrow(instead);
   });
 });
 

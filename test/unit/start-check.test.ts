@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
+import type { ServerConnection } from '../../lib/stores/redis/connection/server-connection.js';
 import { checkServer, type CheckResult } from '../../lib/stores/redis/doctor/server-checks.js';
 
 /** A server with this reply to INFO that accepts every command. */
@@ -42,7 +43,7 @@ function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
     channel: 'lock:@:grants:client',
     trial: 'lock:@:check:client',
     format: 'lock:@:format',
-    connect: () => redis,
+    link: { another: () => redis, connect: () => Promise.resolve() } as unknown as ServerConnection,
   });
 }
 

@@ -1,5 +1,6 @@
-import type { Cluster } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { pauseBeforeConnecting } from '../port/times.js';
+import { renewCredentials } from './connection/credentials.js';
 import {
   serverConnector,
   type ClusterConnector,
@@ -24,6 +25,8 @@ export class ClusterMap {
   failure: Error | undefined;
 
   private readonly cluster: Cluster;
+  /** The present user and password of the nodes. */
+  private readonly credentials: RedisOptions = {};
   private pendingRefresh: Promise<void> | undefined;
   private refreshedAt = -Infinity;
   private refreshTimer: NodeJS.Timeout | undefined;
@@ -39,6 +42,7 @@ export class ClusterMap {
   ) {
     this.cluster = connector.open(requestTimeout, () => {
       this.attempts += 1;
+      void this.renewCredentials();
       return pauseBeforeConnecting(this.attempts);
     });
     this.cluster.on('error', (error: Error & { lastNodeError?: Error }) => {
@@ -47,6 +51,9 @@ export class ClusterMap {
     this.cluster.on('node error', (error: Error) => {
       this.failure = error;
     });
+    // Nodes connect later, with these.
+    this.cluster.on('+node', (node: Redis) => Object.assign(node.options, this.credentials));
+    this.cluster.on('-node', () => void this.renewCredentials());
     this.cluster.on('refresh', () => {
       this.failure = undefined;
       this.refreshedAt = performance.now();
@@ -58,6 +65,7 @@ export class ClusterMap {
 
   /** Rejects if the cluster is unreachable; ioredis keeps trying. */
   async connect(): Promise<void> {
+    await this.renewCredentials();
     await this.cluster.connect();
   }
 
@@ -80,7 +88,9 @@ export class ClusterMap {
       if (address !== undefined && !lowest.has(address)) lowest.set(address, slot);
     });
     return this.cluster.nodes('all').flatMap((node) => {
-      const connector = serverConnector(node.options, (overrides) => node.duplicate(overrides));
+      const { options } = node;
+      const { credentials } = this.connector;
+      const connector = serverConnector(options, credentials, (overrides) => node.duplicate(overrides));
       const { address } = connector;
       const slot = lowest.get(address);
       return slot === undefined ? [] : [{ address, slot, connector }];
@@ -112,7 +122,19 @@ export class ClusterMap {
     this.cluster.disconnect();
   }
 
+  /** For the connections to nodes that follow. Never rejects. */
+  private async renewCredentials(): Promise<void> {
+    const { cluster, connector, credentials } = this;
+    try {
+      await renewCredentials(connector.credentials(), credentials);
+      for (const node of cluster.nodes('all')) Object.assign(node.options, credentials);
+    } catch (error) {
+      this.failure = error as Error;
+    }
+  }
+
   private async readAgain(): Promise<void> {
+    await this.renewCredentials();
     const failure = await new Promise<Error | null | undefined>((resolve) => {
       this.cluster.refreshSlotsCache(resolve);
     });

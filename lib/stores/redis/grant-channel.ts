@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { ServerConnection } from './connection/server-connection.js';
 import type { LockStoreClient } from '../port/lock-store.js';
 import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
 
@@ -26,7 +27,7 @@ export class GrantChannel {
   constructor(
     public name: string,
     public mode: PubSubMode,
-    private readonly connect: () => Redis,
+    private readonly link: Pick<ServerConnection, 'another' | 'connect'>,
     private readonly client: Pick<LockStoreClient, 'pollNow' | 'warn'>,
     private readonly onMessage: (text: string) => void,
     private readonly onMoved: () => void,
@@ -43,7 +44,7 @@ export class GrantChannel {
    */
   open(): Promise<void> {
     if (this.redis !== undefined) return this.opening ?? Promise.resolve();
-    const redis = this.connect();
+    const redis = this.link.another();
     this.redis = redis;
     let first = true;
     redis.on('error', () => undefined); // the connection for requests reports the same
@@ -73,7 +74,7 @@ export class GrantChannel {
         void this.subscribe(redis, () => !first).then(settle);
       });
     });
-    redis.connect().catch(() => undefined); // ioredis keeps trying
+    this.link.connect(redis).catch(() => undefined); // ioredis keeps trying
     return this.opening;
   }
 

@@ -114,7 +114,7 @@ export class RedisSession implements WholeSession {
     this.channel = new GrantChannel(
       this.channelName,
       cluster === undefined ? 'p' : 's',
-      () => link.another(),
+      link,
       client,
       (text) => {
         this.pushed.receive(text);

@@ -48,6 +48,12 @@ DistributedLockModule.forRoot({});
 // @ts-expect-error no such option
 DistributedLockModule.forRoot({ redis: 'redis://localhost', ttl: 5 });
 
+// @ts-expect-error names of other clients, which ioredis would ignore
+DistributedLockModule.forRoot({ redis: { hostname: 'redis', port: 6379 } });
+
+// @ts-expect-error the same from a factory
+DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: { socket: { host: 'redis' }, db: 1 } }) });
+
 // @ts-expect-error a semaphore is no option of the module
 DistributedLockModule.forRoot({ store: 'memory', limit: 5 });
 

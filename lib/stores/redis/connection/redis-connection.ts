@@ -1,21 +1,33 @@
 import type { Cluster, ClusterNode, ClusterOptions, Redis, RedisOptions } from 'ioredis';
+import { isPromiseLike } from '../../../common/deferred.js';
 import { LockOptionsError } from '../../../model/lock.errors.js';
 import { check, checkNames, checkObject, refuse, shownWithoutText } from '../../../model/option-checks.js';
+import {
+  renewCredentials,
+  withoutFunctions,
+  type ClusterOptionsWithCredentials,
+  type CredentialSource,
+  type WithCredentials,
+} from './credentials.js';
 import { ioredis } from './ioredis.js';
 import { patched, reconnectingForever, withGuardedNodes } from './ioredis-patches.js';
+import { REDIS_OPTION_NAMES } from './redis-option-names.js';
 import { discoverySettings, ownSettings, type DiscoverySettings, type OwnSettings } from './own-settings.js';
 
 const WHERE = 'DistributedLockModule';
 
-/** Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. */
-export type RedisServerOptions = RedisOptions;
+/**
+ * Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. Users and
+ * passwords may be functions, which are called before each attempt to connect.
+ */
+export type RedisServerOptions = WithCredentials<RedisOptions> & Readonly<Partial<Record<Mistaken, never>>>;
 
 /** A Redis Cluster: some of its nodes, and the options of ioredis for a cluster. */
 export interface RedisClusterOptions {
   /** URLs, or host and port, of at least one node. The client discovers the others. */
   readonly nodes: readonly ClusterNode[];
   /** Options of ioredis. User, password and TLS of the nodes go into its `redisOptions`. */
-  readonly options?: ClusterOptions | undefined;
+  readonly options?: ClusterOptionsWithCredentials | undefined;
 }
 
 /**
@@ -34,7 +46,10 @@ export interface ServerConnector {
   /** Name of the user on the server. */
   readonly user: string;
   readonly database: number;
-  connect(requestTimeout: number): Redis;
+  /** Creates a client, not yet connected. */
+  create(requestTimeout: number): Redis;
+  /** Connects it, for the first time. */
+  connect(client: Redis): Promise<void>;
 }
 
 /** Opens clients that read the slot map of a Redis Cluster. */
@@ -43,6 +58,7 @@ export interface ClusterConnector {
   readonly address: string;
   readonly keyPrefix: string;
   readonly options: ClusterOptions;
+  readonly credentials: () => CredentialSource;
   /**
    * @param requestTimeout ms
    * @param pause ms before the next attempt to reach the cluster
@@ -55,18 +71,36 @@ export type RedisConnector = ServerConnector | ClusterConnector;
 /** @throws LockOptionsError for an invalid connection, or without ioredis */
 export function redisConnector(connection: RedisConnection): RedisConnector {
   const { Redis } = ioredis();
+  if (isPromiseLike(connection)) {
+    throw new LockOptionsError(
+      'DistributedLockModule: redis is a promise. Await it, as in forRootAsync({ useFactory: async () => ({ redis: await … }) }).',
+    );
+  }
+  if (typeof connection !== 'string' && 'duplicate' in connection) checkClient(connection);
   if (isCluster(connection)) {
-    return clusterConnector(connection.options, addressesOf(connection), (overrides) =>
+    const { options } = connection;
+    const credentials = (): CredentialSource => connection.options.redisOptions ?? {};
+    return clusterConnector(options, credentials, addressesOf(connection), (overrides) =>
       connection.duplicate([], overrides),
     );
   }
   if (isClient(connection)) {
-    return serverConnector(connection.options, (overrides) => connection.duplicate(overrides));
+    const { options } = connection;
+    return serverConnector(
+      options,
+      () => connection.options,
+      (overrides) => connection.duplicate(overrides),
+    );
   }
   if (typeof connection !== 'string' && 'nodes' in connection) return connectorOfNodes(connection);
   const parsed = typeof connection === 'string' ? optionsOf(connection) : connection;
   checkServerOptions(parsed);
-  return serverConnector(parsed, (overrides) => new Redis({ ...parsed, ...overrides }));
+  const options = withoutFunctions(parsed);
+  return serverConnector(
+    options,
+    () => parsed,
+    (overrides) => new Redis({ ...options, ...overrides }),
+  );
 }
 
 /** For the check of module options: rejects values that can't be a connection. */
@@ -78,9 +112,13 @@ export function checkRedisConnection(value: unknown): void {
   refuse(WHERE, 'redis must be a URL, options of ioredis, or a client', value);
 }
 
-/** @param open creates a client with these overrides of its options */
+/**
+ * @param credentials read before each attempt to connect
+ * @param open creates a client with these overrides of its options
+ */
 export function serverConnector(
   options: RedisOptions,
+  credentials: () => CredentialSource,
   open: (overrides: OwnSettings) => Redis,
 ): ServerConnector {
   const database = options.db ?? 0;
@@ -90,15 +128,38 @@ export function serverConnector(
     keyPrefix: options.keyPrefix ?? '',
     user: options.username ?? 'default',
     database,
-    connect: (requestTimeout) => {
-      const client = patched(open(ownSettings(options, requestTimeout)));
+    create: (requestTimeout) => {
+      const settings = ownSettings(options, requestTimeout);
+      const retryStrategy: RedisOptions['retryStrategy'] = (times) => {
+        renewCredentials(credentials(), client.options).catch((error: unknown) =>
+          client.emit('error', error),
+        );
+        return settings.retryStrategy?.(times);
+      };
+      const client = patched(open({ ...settings, retryStrategy }));
+      client.on('error', ({ message }: Error) => {
+        // Without it, the first requests show whether the server is ready.
+        if (/unknown command.*\binfo\b/i.test(message)) client.options.enableReadyCheck = false;
+      });
       return options.sentinels ? reconnectingForever(client) : client;
+    },
+    connect: async (client) => {
+      const failure = await renewCredentials(credentials(), client.options).catch((error: unknown) => error);
+      // It may have been closed meanwhile.
+      if (client.status !== 'wait') return;
+      try {
+        await client.connect();
+      } finally {
+        // The cause of what the server has replied.
+        if (failure !== undefined) client.emit('error', failure);
+      }
     },
   };
 }
 
 function clusterConnector(
   options: ClusterOptions,
+  credentials: () => CredentialSource,
   addresses: readonly string[],
   open: (overrides: DiscoverySettings) => Cluster,
 ): ClusterConnector {
@@ -107,6 +168,7 @@ function clusterConnector(
     address: addresses.join(', '),
     keyPrefix: options.keyPrefix ?? options.redisOptions?.keyPrefix ?? '',
     options,
+    credentials,
     open: (requestTimeout, pause) =>
       withGuardedNodes(open(discoverySettings(options, requestTimeout, pause))),
   };
@@ -127,21 +189,28 @@ function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
   );
   // These also apply to discovered nodes.
   const [{ username, password, tls } = {}] = read;
-  const redisOptions: RedisOptions = {
-    ...(typeof username === 'string' && { username }),
-    ...(typeof password === 'string' && { password }),
+  const credentials: CredentialSource = { username, password, ...options.redisOptions };
+  const redisOptions = withoutFunctions({
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
     ...(tls !== undefined && { tls }),
     ...options.redisOptions,
-  };
+  });
   if ((redisOptions.db ?? 0) !== 0 || read.some(({ db }) => (db ?? 0) !== 0)) {
     throw new LockOptionsError(`${where}: a Redis Cluster has only database 0; leave the database out.`);
   }
   const seeds = read.map(({ host = 'localhost', port = 6379 }) => ({ host, port }));
-  return clusterConnector({ ...options, redisOptions }, seeds.map(addressOf), (overrides) => {
-    const { redisOptions: own, ...rest } = overrides;
-    const { Cluster } = ioredis();
-    return new Cluster(seeds, { ...options, ...rest, redisOptions: { ...redisOptions, ...own } });
-  });
+  const clusterOptions: ClusterOptions = { ...options, redisOptions };
+  return clusterConnector(
+    clusterOptions,
+    () => credentials,
+    seeds.map(addressOf),
+    (overrides) => {
+      const { redisOptions: own, ...rest } = overrides;
+      const { Cluster } = ioredis();
+      return new Cluster(seeds, { ...clusterOptions, ...rest, redisOptions: { ...redisOptions, ...own } });
+    },
+  );
 }
 
 /** Lets ioredis parse the URL, without connecting. */
@@ -174,8 +243,39 @@ function isReadable(url: string): boolean {
   }
 }
 
+/** Names of other clients and of URLs, and what to write instead. */
+const MISTAKEN = {
+  url: "the URL itself, as in redis: 'redis://localhost:6379'",
+  uri: "the URL itself, as in redis: 'redis://localhost:6379'",
+  hostname: 'host',
+  server: 'host',
+  socket: 'host and port, or path for a Unix socket',
+  user: 'username',
+  pass: 'password',
+  database: 'db',
+  ssl: 'tls',
+  masterName: 'name',
+  rootNodes: 'nodes',
+} as const;
+type Mistaken = keyof typeof MISTAKEN;
+
+/** Options that ioredis would ignore, so that it connects to another server. */
+function checkServerNames(options: object): void {
+  for (const name of Object.keys(options)) {
+    if (REDIS_OPTION_NAMES.has(name)) continue;
+    const instead = name in MISTAKEN ? MISTAKEN[name as Mistaken] : undefined;
+    throw new LockOptionsError(
+      `DistributedLockModule: redis has no option ${name}; ` +
+        (instead === undefined
+          ? `known are ${[...REDIS_OPTION_NAMES].join(', ')}. For an option of a newer ioredis, give a client: redis: new Redis({ … }).`
+          : `give ${instead}.`),
+    );
+  }
+}
+
 /** Rejects options that ioredis would silently misread. */
 function checkServerOptions(options: RedisServerOptions): void {
+  checkServerNames(options);
   const { db = 0 } = options;
   // Settings from the environment are strings, which ioredis accepts, too.
   const port: unknown = options.port ?? 6379;
@@ -184,11 +284,6 @@ function checkServerOptions(options: RedisServerOptions): void {
   const number = Number(port);
   const isPort = Number.isInteger(number) && number >= 0 && number <= 65_535;
   check(isPort, WHERE, 'the port of redis must be a number from 0 to 65535', port);
-  if ('url' in options) {
-    throw new LockOptionsError(
-      "DistributedLockModule: redis has no option url; give the URL itself, as in redis: 'redis://localhost:6379'.",
-    );
-  }
   // ioredis defaults to null.
   const sentinels: unknown = options.sentinels ?? undefined;
   if (sentinels !== undefined) checkSentinels(options);
@@ -215,16 +310,31 @@ function addressOf({ sentinels, name, path, host = 'localhost', port = 6379 }: R
   return path ?? `${host}:${String(port)}`;
 }
 
-function nodeOptions(where: string, node: unknown): RedisOptions {
+function nodeOptions(where: string, node: unknown): RedisServerOptions {
   if (typeof node === 'number') return { host: 'localhost', port: node };
   if (typeof node === 'string') return optionsOf(node.includes('://') ? node : `redis://${node}`);
   checkServerOptions(checkObject(where, node));
-  return node as RedisOptions; // just checked
+  return node as RedisServerOptions; // just checked
 }
 
 function addressesOf(client: Cluster): string[] {
   const nodes = (client as unknown as { startupNodes?: readonly unknown[] }).startupNodes ?? [];
-  return nodes.map((node) => addressOf(nodeOptions(`${WHERE}: redis`, node)));
+  return nodes.map((node) => addressOf(nodeOptions(`${WHERE}: redis`, node) as RedisOptions));
+}
+
+/** Clients of other packages look like one of ioredis, but lack what locks need. */
+function checkClient(client: object): void {
+  const problem =
+    'isOpen' in client || 'isReady' in client
+      ? 'a client of node-redis (the package redis)'
+      : client.constructor.name.includes('Mock')
+        ? 'a mock of ioredis, which does not run the Lua scripts of locks'
+        : !('status' in client && 'options' in client) && 'no client of ioredis';
+  if (problem === false) return;
+  const instead = problem.includes('mock')
+    ? "store: 'memory' in tests, or a real server"
+    : "its URL, as in redis: 'redis://localhost:6379', its options, or a client of ioredis";
+  throw new LockOptionsError(`DistributedLockModule: redis is ${problem}. Give ${instead}.`);
 }
 
 /** By shape: the user's ioredis may be another copy. */

@@ -28,7 +28,7 @@ export class ServerConnection {
       lost(): void;
     },
   ) {
-    this.redis = connector.connect(requestTimeout);
+    this.redis = connector.create(requestTimeout);
     this.redis.on('error', (error: Error & { command?: { name?: string } }) => {
       this.failure = error;
       // ioredis continues in another database than the selected one; locks must not.
@@ -57,10 +57,15 @@ export class ServerConnection {
     if (this.refusal !== undefined) throw this.refusal;
   }
 
+  /** Opens a connection that `another` has created. */
+  connect(client: Redis): Promise<void> {
+    return this.connector.connect(client);
+  }
+
   /** Creates one more connection, not yet open. Throws after `close()`, which could no longer close it. */
   another(): Redis {
     if (this.closed) throw notConnected(this.failure);
-    const client = this.connector.connect(this.requestTimeout);
+    const client = this.connector.create(this.requestTimeout);
     this.others.add(client);
     client.on('end', () => {
       // It may be looking for a primary again.
@@ -105,11 +110,11 @@ export class ServerConnection {
   /** ioredis asks sentinels indefinitely while they can't name a primary; the application does not wait for that. */
   private async firstConnection(): Promise<void> {
     if (!this.redis.options.sentinels) {
-      await this.redis.connect();
+      await this.connector.connect(this.redis);
       return;
     }
     const failed = once(this.redis, 'error').then(([error]: unknown[]) => Promise.reject(error as Error));
-    await Promise.race([this.redis.connect(), failed]);
+    await Promise.race([this.connector.connect(this.redis), failed]);
   }
 }
 

@@ -25,8 +25,7 @@ export interface CheckedServer {
   readonly trial: string;
   /** The name of the mark that other formats leave. */
   readonly format: string;
-  /** Creates one more connection, for a subscription. */
-  readonly connect: () => Redis;
+  readonly link: ServerConnection;
 }
 
 /** The results of the check at start. */
@@ -62,7 +61,7 @@ export function checkedServer(
     channel: names.channels(slot ?? 0) + client,
     trial: names.trial(slot ?? 0, client),
     format: names.format(slot ?? 0),
-    connect: () => link.another(),
+    link,
   };
 }
 
@@ -286,13 +285,13 @@ async function inScripts(
 }
 
 async function subscription(
-  { channel, connect }: CheckedServer,
+  { channel, link }: CheckedServer,
   mode: PubSubMode,
 ): Promise<readonly RejectedCommand[]> {
-  const client = connect();
+  const client = link.another();
   client.on('error', () => undefined);
   try {
-    await client.connect();
+    await link.connect(client);
     const rejected =
       mode === 's'
         ? await alone('SSUBSCRIBE', client.ssubscribe(channel))

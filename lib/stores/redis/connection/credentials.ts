@@ -1,0 +1,61 @@
+import type { ClusterOptions, RedisOptions } from 'ioredis';
+import { inMs } from '../../../common/durations.js';
+import { LockOptionsError } from '../../../model/lock.errors.js';
+
+/** A text, or a function that returns it: called before each attempt to connect, for values that change. */
+export type RedisCredential = string | (() => string | Promise<string>);
+
+const NAMES = ['username', 'password', 'sentinelUsername', 'sentinelPassword'] as const;
+type Name = (typeof NAMES)[number];
+
+/** Options of ioredis whose credentials may be functions. */
+export type WithCredentials<Options> = Omit<Options, Name> &
+  Readonly<Partial<Record<Name & keyof Options, RedisCredential | undefined>>>;
+
+/** Options of a Redis Cluster whose credentials may be functions. */
+export type ClusterOptionsWithCredentials = Omit<ClusterOptions, 'redisOptions'> & {
+  readonly redisOptions?: WithCredentials<NonNullable<ClusterOptions['redisOptions']>> | undefined;
+};
+
+/** Where user and password are read: the user's options or client, which may change while the application runs. */
+export type CredentialSource = Partial<Record<Name, unknown>>;
+
+/** How long a function may take, ms. */
+const LONGEST = 5_000;
+
+/** The options for ioredis, which takes no functions: it gets what they return, by {@link renewCredentials}. */
+export function withoutFunctions(options: CredentialSource): RedisOptions {
+  const functions = NAMES.filter((name) => typeof options[name] === 'function');
+  return { ...options, ...Object.fromEntries(functions.map((name) => [name, undefined])) } as RedisOptions;
+}
+
+/**
+ * Writes the present user and password into the options of a client, which ioredis reads whenever it connects. Rejects if a
+ * function throws, takes too long or returns no text; then the former value stays.
+ */
+export async function renewCredentials(source: CredentialSource, options: RedisOptions): Promise<void> {
+  const each = NAMES.map(async (name) => {
+    const given = source[name] as RedisCredential | null | undefined;
+    if (given === undefined) return;
+    const value: unknown = typeof given === 'function' ? await inTime(name, given) : given;
+    if (typeof given === 'function' && typeof value !== 'string')
+      throw new LockOptionsError(`DistributedLockModule: ${name}() of redis must return a string.`);
+    options[name] = value as string;
+  });
+  await Promise.all(each);
+}
+
+/** A call that never returns must not block the connection for ever. */
+async function inTime(name: Name, credential: () => string | Promise<string>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`${name}() of redis returned nothing within ${inMs(LONGEST)}`));
+    }, LONGEST).unref();
+  });
+  try {
+    return await Promise.race([credential(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
