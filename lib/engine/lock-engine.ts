@@ -3,8 +3,9 @@ import { type Clock, systemClock } from '../common/clock.js';
 import { TimerQueue } from '../common/timer-queue.js';
 import { detachedContext } from '../common/detached-context.js';
 import type { LockHandle } from '../model/lock-handle.js';
+import { LockUnavailableError } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
-import { forwardedBoard } from '../stores/port/forwarding-session.js';
+import { forwardedBoard, verified } from '../stores/port/forwarding-session.js';
 import type {
   LockBoard,
   LockStore,
@@ -42,6 +43,8 @@ export interface EngineSettings {
   readonly shutdownTimeout: number;
   /** Age at which a hold is logged and reported; never if absent. */
   readonly warnHeldAfter?: number | undefined;
+  /** Whether the application must not start while the store is not fit for locks. */
+  readonly requireStoreAtStart?: boolean | undefined;
   /** The name of the module instance. */
   readonly instance?: string | undefined;
 }
@@ -79,16 +82,24 @@ export class LockEngine {
   isClosing = false;
   /** Whether `shutdownTimeout` has passed, so that no call may wait without limit. */
   isOverdue = false;
+  private readonly isRequired: boolean;
   private owners = 0;
   private starting: Promise<void> | undefined;
 
   constructor(
     private readonly store: LockStore,
-    { watchdogTimeout, shutdownTimeout, warnHeldAfter = Infinity, instance }: EngineSettings,
+    {
+      watchdogTimeout,
+      shutdownTimeout,
+      warnHeldAfter = Infinity,
+      requireStoreAtStart,
+      instance,
+    }: EngineSettings,
     log: EngineLog,
     readonly clock: Clock = store.clock ?? systemClock,
   ) {
     this.watchdogTimeout = watchdogTimeout;
+    this.isRequired = requireStoreAtStart === true;
     this.instance = instance;
     this.log = harmless(log);
     const isDevelopment = process.env['NODE_ENV'] !== 'production';
@@ -114,6 +125,20 @@ export class LockEngine {
     if (this.isClosing) return Promise.resolve();
     this.starting ??= detachedContext.run(() => this.connect());
     return this.starting;
+  }
+
+  /** @throws LockUnavailableError if the application requires its store at the start, and it is not fit for locks */
+  async assertFit(): Promise<void> {
+    if (!this.isRequired) return;
+    try {
+      await verified(this.session);
+    } catch (error) {
+      const cause = storeFailure(error);
+      throw new LockUnavailableError(
+        `The store of the locks is not fit for them, and requireStoreAtStart is set: ${cause.advice}`,
+        { keys: [], cause },
+      );
+    }
   }
 
   /** Acquires a lock, or throws. */

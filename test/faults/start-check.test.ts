@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { backoff, LockUnavailableError, type LockOptions } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisCluster } from '../support/redis-cluster.js';
-import { queuedIn, type LockApp } from '../support/lock-app.js';
+import { LockApp, queuedIn } from '../support/lock-app.js';
 import { redisMajor } from '../support/redis-process.js';
 import { RedisServer } from '../support/redis-server.js';
 import { ServerFleet } from '../support/server-fleet.js';
@@ -285,6 +285,29 @@ describe('the check at start in a Redis Cluster', () => {
     for (const warning of warningsOf(app)) {
       expect(warning).toContain(redisMajor() >= 7 ? 'ZADD, SPUBLISH' : 'ZADD, PUBLISH');
       expect(warning).toContain(`ACL SETUSER lacking ${rules.join(' ')}`);
+    }
+  });
+});
+
+describe('F64: a server, or a proxy in front of it, without INFO', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await RedisServer.start({ settings: { 'rename-command': ['INFO', '""'] } });
+  });
+  afterAll(() => server.close());
+
+  it.each([{}, { enableReadyCheck: false }])('keeps locks (%j)', async (options) => {
+    const app = await LockApp.start({ redis: { port: server.port, ...options } });
+    try {
+      const other = await LockApp.start({ redis: { port: server.port, ...options } });
+      const held = await app.locks.acquire('key', { waitTime: 10_000 });
+      const waiting = other.locks.acquire('key', { waitTime: 10_000 });
+      await queuedIn(other, 'key');
+      await held.release();
+      await (await waiting).release();
+      await other.close();
+    } finally {
+      await app.close();
     }
   });
 });

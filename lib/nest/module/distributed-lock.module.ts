@@ -101,7 +101,7 @@ export class DistributedLockModule
    * `zookeeperStore(…)`, or your own). All other options have defaults, with times in ms: `waitTime` 5 000,
    * `watchdogTimeout` 30 000, `shutdownTimeout` 10 000.
    *
-   * The application starts even if the store is unreachable.
+   * The application starts even if the store is unreachable, unless `requireStoreAtStart` is set.
    *
    * @throws LockOptionsError for invalid options
    */

@@ -104,6 +104,13 @@ interface CommonOptions {
    */
   readonly onUnavailable?: 'throw' | 'local' | undefined;
   /**
+   * Whether the application refuses to start, with a `LockUnavailableError`, while the store is unreachable or rejects the
+   * password, the database or the rights of the user, as far as that can be checked without writing.
+   *
+   * @default false: the application starts, and calls fail until the store is fit for locks
+   */
+  readonly requireStoreAtStart?: boolean | undefined;
+  /**
    * How a global exception filter reports lock errors over HTTP. `false` turns the filter off, also for clients of
    * GraphQL, WebSockets and message handlers.
    */
@@ -163,6 +170,7 @@ export interface ResolvedModuleOptions {
   readonly shutdownTimeout: number;
   /** `Infinity` for never. */
   readonly warnHeldAfter: number;
+  readonly requireStoreAtStart: boolean;
   readonly http: { readonly busyStatus: number } | false;
   readonly rpc: { readonly showKeys: boolean };
 }
@@ -182,6 +190,7 @@ const KNOWN = new Set<string>([
   'shutdownTimeout',
   'warnHeldAfter',
   'onUnavailable',
+  'requireStoreAtStart',
   'http',
   'rpc',
   ...EXTRAS,
@@ -205,12 +214,15 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
     reentrant = true,
     shutdownTimeout = 10_000,
     warnHeldAfter = 600_000,
+    requireStoreAtStart = false,
   } = options;
   const { keyPrefix = 'lock:', onUnavailable = 'throw' } = options;
   const { watchdogTimeout: lease = 30_000 } = options;
   const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', lease, { min: 300 });
   checkPrefix(keyPrefix);
   check(typeof reentrant === 'boolean', WHERE, 'reentrant must be true or false', reentrant);
+  const isRequired = typeof requireStoreAtStart === 'boolean';
+  check(isRequired, WHERE, 'requireStoreAtStart must be true or false', requireStoreAtStart);
   checkOneOf(WHERE, 'onUnavailable', onUnavailable, ['throw', 'local']);
   const store = checkStore(options, keyPrefix, watchdogTimeout);
   if (onUnavailable === 'local' && options.store === 'memory') {
@@ -226,6 +238,7 @@ export function resolveModuleOptions(options: DistributedLockOptions): ResolvedM
     shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
     warnHeldAfter:
       warnHeldAfter === false ? Infinity : checkTime(WHERE, 'warnHeldAfter', warnHeldAfter, { min: 1_000 }),
+    requireStoreAtStart,
     http: checkHttp(options.http),
     rpc: checkRpc(options.rpc),
     store: onUnavailable === 'local' ? new FallbackLockStore(store) : store,

@@ -19,8 +19,15 @@ export class LockLifecycle {
     return engines.find(({ instance }) => instance === undefined) ?? engines[0] ?? this;
   }
 
+  /** @throws LockUnavailableError if a store that is required at the start is not fit for locks */
   async start(): Promise<void> {
     await this.all((engine) => engine.start());
+    try {
+      await this.all((engine) => engine.assertFit());
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
   }
 
   /** Starts the time limit `shutdownTimeout`. Locks stay usable until {@link close}. */

@@ -55,6 +55,18 @@ export function startRules(scene: StartScene): void {
     await use(app);
   });
 
+  it('B6: with requireStoreAtStart, an application starts only if its store is fit for locks', async () => {
+    const required = (store: LockStore): Promise<LockApp> =>
+      LockApp.start({ store, shutdownTimeout: 50, requireStoreAtStart: true });
+    const { welcome, refused } = await scene.guarded();
+    for (const store of welcome) await use(scene.endings.app(await required(store)));
+    for (const store of [scene.nowhere(await freePort()), ...refused.map(([each]) => each)]) {
+      const error = await rejectionOf(required(store));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as Error).message).toContain('requireStoreAtStart is set: ');
+    }
+  });
+
   it('uses TLS, and trusts only the configured authorities', async () => {
     const { trusting, distrustful } = await scene.secure();
     for (const store of trusting) await use(await start(store));

@@ -11,7 +11,9 @@ import {
   LockUnavailableError,
   MemoryLockStore,
   type DistributedLockOptions,
+  type RedisModuleOptions,
 } from '../../../lib/index.js';
+import { freePort } from '../../support/free-port.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
@@ -114,6 +116,31 @@ describe('DistributedLockModule', () => {
     } finally {
       await proxy.close();
     }
+  });
+
+  it('B6: with requireStoreAtStart, an application starts only if its store is fit for locks', async () => {
+    const start = (redis: RedisModuleOptions['redis']) =>
+      apps.start({ imports: [DistributedLockModule.forRoot({ redis, requireStoreAtStart: true })] });
+    const limited = await server.addUser('limited', 'secret', ['~lock:*', '&lock:*', '+@all', '-@scripting']);
+    const refused: [RedisModuleOptions['redis'], string][] = [
+      [`redis://127.0.0.1:${await freePort()}`, 'ECONNREFUSED'],
+      [
+        server.url.replace('//', '//limited:wrong@'),
+        'The server accepts neither this user nor this password',
+      ],
+      [limited, 'lacks'],
+      [`${server.url}/99`, 'Choose a database that exists'],
+    ];
+    for (const [redis, reason] of refused) {
+      const error = await rejectionOf(start(redis));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as Error).message).toContain('requireStoreAtStart is set: ');
+      expect((error as Error).message).toContain(reason);
+    }
+    const app = await start(server.url);
+    expect(await app.locks.withLock('key', () => 'worked')).toBe('worked');
+    const clients = (await witness.call('CLIENT', 'LIST')) as string;
+    expect(clients.match(/user=limited/g)).toBeNull();
   });
 
   it('B6: the log reports once that the store is unreachable, and once that it is back', async () => {
