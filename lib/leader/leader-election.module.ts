@@ -10,6 +10,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import { LockAdmin } from '../api/lock-admin.js';
 import { LockService } from '../api/lock.service.js';
 import { LockEngine } from '../engine/lock-engine.js';
 import { LockOptionsError } from '../model/lock.errors.js';
@@ -22,7 +23,11 @@ import {
   type DistributedLockOptions,
 } from '../nest/module/distributed-lock.options.js';
 import { LockLifecycle, LockLifecycleModule } from '../nest/module/lock-lifecycle.js';
-import { getLockOptionsToken, getLockServiceToken } from '../nest/module/lock-service.injection.js';
+import {
+  getLockAdminToken,
+  getLockOptionsToken,
+  getLockServiceToken,
+} from '../nest/module/lock-service.injection.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LeaderElection, type ElectionHandler } from './leader-election.js';
 import { ELECTIONS, electionMethodsOf, getLeaderElectionToken } from './leader.decorators.js';
@@ -78,6 +83,8 @@ const KNOWN: ReadonlySet<string> = new Set<keyof LeaderElectionOptions>([
 @Injectable()
 export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly shutdownTimeouts = new Map<LeaderElection, number>();
+  /** Of the elections with a session of their own. */
+  private readonly admins = new Map<LeaderElection, LockAdmin>();
 
   constructor(
     private readonly modules: ModulesContainer,
@@ -98,6 +105,7 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
     });
     const logger = new Logger('LeaderElection');
     let locks = service;
+    let admin: LockAdmin | undefined;
     // Locks of this process only would elect a leader in each process.
     if (watchdogTimeout !== undefined || given.onUnavailable === 'local') {
       const engine = new LockEngine(
@@ -107,10 +115,17 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
       );
       this.lifecycle.add(engine);
       locks = new LockService(engine, options.waitTime);
+      admin = new LockAdmin(engine);
     }
     const election = new LeaderElection(name, checkKey(WHERE, key), locks, logger, label);
+    if (admin !== undefined) this.admins.set(election, admin);
     this.shutdownTimeouts.set(election, options.shutdownTimeout);
     return election;
+  }
+
+  /** The `LockAdmin` of the session of an election; undefined if that is the module's. */
+  adminOf(election: LeaderElection): LockAdmin | undefined {
+    return this.admins.get(election);
   }
 
   onApplicationBootstrap(): void {
@@ -227,10 +242,17 @@ function withElection(
     ): LeaderElection => elections.open(name, { ...options, instance }, service, given),
     inject: [LeaderElections, OPTIONS, getLockServiceToken(instance), getLockOptionsToken(instance)],
   };
+  // Dashboard and metrics find every `LockAdmin` among the providers.
+  const admin = {
+    provide: getLockAdminToken(`leader ${name}`),
+    useFactory: (elections: LeaderElections, opened: LeaderElection, ofModule: LockAdmin): LockAdmin =>
+      elections.adminOf(opened) ?? ofModule,
+    inject: [LeaderElections, election.provide, getLockAdminToken(instance)],
+  };
   return {
     module: LeaderElectionModule,
     imports: [...imports, LeaderElectionCoreModule],
-    providers: [...providers, election],
-    exports: [election],
+    providers: [...providers, election, admin],
+    exports: [election, admin],
   };
 }

@@ -54,6 +54,23 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       admin.query(`GRANT USAGE ON SCHEMA distributed_lock TO ${user};
         GRANT ALL ON ALL TABLES IN SCHEMA distributed_lock TO ${user}; GRANT ALL ON ALL SEQUENCES IN SCHEMA distributed_lock TO ${user}`);
 
+    it.each(['LATIN2', 'KOI8R', 'EUC_JP', 'EUC_KR', 'ISO_8859_5', 'SQL_ASCII'])(
+      'keeps locks in a database with the encoding %s, after its migration',
+      async (encoding) => {
+        const database = `in_${encoding.toLowerCase()}`;
+        await admin.query(
+          `CREATE DATABASE ${database} ENCODING '${encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`,
+        );
+        const connection = { host: '127.0.0.1', port: server.port, database, user: 'postgres' };
+        const client = await server.client(database);
+        await client.query(postgresMigration());
+        const app = await start({ connection });
+        const handle = await app.locks.acquire('key', { label: 'import' });
+        expect(await app.admin.inspect('key')).toMatchObject({ label: 'import' });
+        expect(await handle.release()).toBe('released');
+      },
+    );
+
     /** The notifications that this client receives from now on. */
     const notificationsTo = async (app: LockApp): Promise<readonly string[]> => {
       const received: string[] = [];
@@ -120,6 +137,9 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
           app.log.matching('The schema "distributed_lock" of locks is of version 1, not 3.'),
         ).toHaveLength(1);
       }
+      // Locks work, so the application is healthy.
+      await one.admin.probe();
+      expect(one.admin.status().store).toMatchObject({ reachable: true, error: undefined });
       // The old schema pushes nothing to this version: the waiter polls.
       const [name, held] = [key(), await one.locks.acquire(key())];
       const first = await one.locks.acquire(name);

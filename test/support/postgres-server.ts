@@ -143,8 +143,8 @@ export class PostgresServer {
   }
 
   /** A plain client for the test; closed with the server. */
-  async client(): Promise<TestPgClient> {
-    const client = new Client(this.url);
+  async client(database = 'postgres'): Promise<TestPgClient> {
+    const client = new Client(this.url.replace(/postgres$/, database));
     client.on('error', () => undefined);
     await client.connect();
     this.clients.add(client);

@@ -52,6 +52,10 @@ describe('options of postgresStore', () => {
     expect(messageOf(options)).not.toContain('s3cr3t');
   });
 
+  it('the migration is ASCII, which a database in any encoding can read', () => {
+    expect(postgresMigration()).toMatch(/^[\x20-\x7e\n]+$/);
+  });
+
   it('the migration accepts any name of a schema that PostgreSQL accepts', () => {
     expect(postgresMigration()).toContain('CREATE SCHEMA IF NOT EXISTS "distributed_lock"');
     expect(postgresMigration({ schema: 'lo"cks' })).toContain('CREATE SCHEMA IF NOT EXISTS "lo""cks"');

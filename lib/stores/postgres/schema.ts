@@ -147,7 +147,7 @@ function buildingBlocks(s: string): string {
   const tokens = `${s}.lock_number('tokens of ${literal(s)}')`;
   const sequence = `'${literal(s)}.tokens'`;
   return `
--- The server's time, µs.
+-- The server's time in microseconds.
 CREATE OR REPLACE FUNCTION ${s}.clock() RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 $$;

@@ -65,7 +65,8 @@ export async function prepareConnection(
   const isDirect = facts.pid === client.processID;
   if (isDirect) await client.query(ownSettings(facts, requestTimeout));
   const description = `PostgreSQL ${facts.version}${isDirect ? '' : ' behind a pooler'}`;
-  const warnings = [...serverWarnings(facts, isDirect), ...(await schemaWarnings(query, facts, schema))];
+  const ofSchema = (await schemaProblem(query, facts, schema)) ?? (await ageWarning(query, schema));
+  const warnings = [...serverWarnings(facts, isDirect), ...(ofSchema === undefined ? [] : [ofSchema])];
   return { description, warnings, isDirect };
 }
 
@@ -86,8 +87,8 @@ export async function verifyDatabase(
       { inDoubt: false, retryable: true },
     );
   }
-  const [warning] = await schemaWarnings(query, facts, schema);
-  if (warning !== undefined) throw new LockStoreError(warning, { inDoubt: false, retryable: false });
+  const problem = await schemaProblem(query, facts, schema);
+  if (problem !== undefined) throw new LockStoreError(problem, { inDoubt: false, retryable: false });
 }
 
 async function factsOf(query: Query, schema: string): Promise<Facts> {
@@ -156,32 +157,35 @@ function serverWarnings(facts: Facts, isDirect: boolean): string[] {
   return warnings;
 }
 
-async function schemaWarnings(query: Query, facts: Facts, schema: string): Promise<string[]> {
+const CREATE =
+  'Run the SQL of postgresMigration() in nestjs-distributed-lock/postgres, or set createSchema: true.';
+
+/** Why no lock can be acquired with this schema. */
+async function schemaProblem(query: Query, facts: Facts, schema: string): Promise<string | undefined> {
   const s = quoted(schema);
   const role = quoted(facts.role);
-  const create =
-    'Run the SQL of postgresMigration() in nestjs-distributed-lock/postgres, or set createSchema: true.';
   if (!facts.schema) {
     // A user can't see the contents of a schema that it may not use.
     const found = await query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
     return facts.usage || found.length === 0
-      ? [`PostgreSQL has no schema "${schema}" for locks, or an old one. ${create}`]
-      : [`The user ${role} of PostgreSQL may not use the schema of locks. ${grants(s, role)}`];
+      ? `PostgreSQL has no schema "${schema}" for locks, or an old one. ${CREATE}`
+      : `The user ${role} of PostgreSQL may not use the schema of locks. ${grants(s, role)}`;
   }
   const parts = await partsOf(query, schema);
-  if (!parts.areThere) return [`PostgreSQL has no schema "${schema}" for locks, or an old one. ${create}`];
+  if (!parts.areThere) return `PostgreSQL has no schema "${schema}" for locks, or an old one. ${CREATE}`;
   if (!parts.areAllowed) {
-    return [`The user ${role} of PostgreSQL lacks rights that locks need. ${grants(s, role)}`];
+    return `The user ${role} of PostgreSQL lacks rights that locks need. ${grants(s, role)}`;
   }
-  const [found] = (await query(`SELECT ${s}.version() AS version`)) as readonly (Row & {
+  return undefined;
+}
+
+/** An older schema keeps locks, without what is new since. */
+async function ageWarning(query: Query, schema: string): Promise<string | undefined> {
+  const [found] = (await query(`SELECT ${quoted(schema)}.version() AS version`)) as readonly (Row & {
     readonly version: number;
   })[];
-  if (found !== undefined && found.version < SCHEMA_VERSION) {
-    return [
-      `The schema "${schema}" of locks is of version ${String(found.version)}, not ${String(SCHEMA_VERSION)}. ${create}`,
-    ];
-  }
-  return [];
+  if (found === undefined || found.version >= SCHEMA_VERSION) return undefined;
+  return `The schema "${schema}" of locks is of version ${String(found.version)}, not ${String(SCHEMA_VERSION)}. Locks work, new options may not. ${CREATE}`;
 }
 
 /** Whether the schema has everything that the migration creates, and whether the user may use it. */

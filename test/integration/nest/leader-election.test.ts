@@ -1,8 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { Registry } from 'prom-client';
 import { LockHealthIndicator } from '../../../lib/health/index.js';
-import { DistributedLockModule, LockAdmin, LockService } from '../../../lib/index.js';
+import { DistributedLockModule, getLockAdminToken, LockAdmin, LockService } from '../../../lib/index.js';
+import { lockAdminsOf } from '../../../lib/instruments/sources.js';
+import { LockPrometheusModule } from '../../../lib/prometheus/index.js';
 import {
   InjectLeaderElection,
   LeaderElection,
@@ -60,6 +64,26 @@ describe('LeaderElectionModule', () => {
     expect(admin.held()).toMatchObject([{ key: 'leader:poller', token, operation: 'leader election' }]);
     expect(calls).toEqual([`elected ${String(token)}`]);
   });
+
+  it.each([{}, { watchdogTimeout: 3_000 }])(
+    'B80: metrics, dashboard and the LockAdmin of the election show the lock of the leader (%j)',
+    async (options) => {
+      const registry = new Registry();
+      const module = await start(
+        testing([
+          memory,
+          LeaderElectionModule.forFeature('poller', options),
+          LockPrometheusModule.forRoot({ register: registry }),
+        ]),
+      );
+      await until('it is the leader', () => module.get(Poller).election.isLeader);
+      const admin = module.get<LockAdmin>(getLockAdminToken('leader poller'), { strict: false });
+      expect(admin.held()).toMatchObject([{ key: 'leader:poller', operation: 'leader election' }]);
+      expect(await registry.metrics()).toMatch(/^distributed_lock_active\{.*operation="leader election".*\} 1$/m);
+      const admins = lockAdminsOf(module.get(ModulesContainer));
+      expect(admins.flatMap((each) => each.held()).map(({ key }) => key)).toEqual(['leader:poller']);
+    },
+  );
 
   it('reports no leader as a hold that is older than warnHeldAfter', async () => {
     const log = new LogRecorder();

@@ -6,11 +6,11 @@ import { LockOptionsError } from '../../../model/lock.errors.js';
 export type RedisCredential = string | (() => string | Promise<string>);
 
 const NAMES = ['username', 'password', 'sentinelUsername', 'sentinelPassword'] as const;
-type Name = (typeof NAMES)[number];
+type CredentialName = (typeof NAMES)[number];
 
 /** Options of ioredis whose credentials may be functions. */
-export type WithCredentials<Options> = Omit<Options, Name> &
-  Readonly<Partial<Record<Name & keyof Options, RedisCredential | undefined>>>;
+export type WithCredentials<Options> = Omit<Options, CredentialName> &
+  Readonly<Partial<Record<CredentialName & keyof Options, RedisCredential | undefined>>>;
 
 /** Options of a Redis Cluster whose credentials may be functions. */
 export type ClusterOptionsWithCredentials = Omit<ClusterOptions, 'redisOptions'> & {
@@ -18,7 +18,7 @@ export type ClusterOptionsWithCredentials = Omit<ClusterOptions, 'redisOptions'>
 };
 
 /** Where user and password are read: the user's options or client, which may change while the application runs. */
-export type CredentialSource = Partial<Record<Name, unknown>>;
+export type CredentialSource = Partial<Record<CredentialName, unknown>>;
 
 /** How long a function may take, ms. */
 const LONGEST = 5_000;
@@ -46,7 +46,7 @@ export async function renewCredentials(source: CredentialSource, options: RedisO
 }
 
 /** A call that never returns must not block the connection for ever. */
-async function inTime(name: Name, credential: () => string | Promise<string>): Promise<string> {
+async function inTime(name: CredentialName, credential: () => string | Promise<string>): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {

@@ -20,7 +20,7 @@ const WHERE = 'DistributedLockModule';
  * Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. Users and
  * passwords may be functions, which are called before each attempt to connect.
  */
-export type RedisServerOptions = WithCredentials<RedisOptions> & Readonly<Partial<Record<Mistaken, never>>>;
+export type RedisServerOptions = WithCredentials<RedisOptions> & Readonly<Partial<Record<MistakenName, never>>>;
 
 /** A Redis Cluster: some of its nodes, and the options of ioredis for a cluster. */
 export interface RedisClusterOptions {
@@ -257,13 +257,13 @@ const MISTAKEN = {
   masterName: 'name',
   rootNodes: 'nodes',
 } as const;
-type Mistaken = keyof typeof MISTAKEN;
+type MistakenName = keyof typeof MISTAKEN;
 
 /** Options that ioredis would ignore, so that it connects to another server. */
 function checkServerNames(options: object): void {
   for (const name of Object.keys(options)) {
     if (REDIS_OPTION_NAMES.has(name)) continue;
-    const instead = name in MISTAKEN ? MISTAKEN[name as Mistaken] : undefined;
+    const instead = name in MISTAKEN ? MISTAKEN[name as MistakenName] : undefined;
     throw new LockOptionsError(
       `DistributedLockModule: redis has no option ${name}; ` +
         (instead === undefined
