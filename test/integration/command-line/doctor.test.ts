@@ -93,6 +93,31 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     );
   });
 
+  it('finds locks under other prefixes', async () => {
+    const [app, other] = [
+      await scene.app({ keyPrefix: 'shop:' }),
+      await scene.app({ keyPrefix: 'shop:eu:' }),
+    ];
+    const held = [await app.locks.acquire('a'), await app.locks.acquire('b'), await other.locks.acquire('a')];
+    const { url } = scene.server;
+    const wrong = await doctor('--redis', url);
+    expect(wrong).toMatchObject({ ok: true, code: 0 });
+    expect(findingsByCheck(wrong)['prefix']).toBe(
+      'warning: No lock is held under the prefix "lock:", but under "shop:" (2), "shop:eu:" (1). ' +
+        'If your application sets keyPrefix, give the same, with --key-prefix.',
+    );
+    const right = await doctor('--redis', url, '--key-prefix', 'shop:');
+    expect(findingsByCheck(right)['prefix']).toBeUndefined();
+    expect(right.findings).toContainEqual(
+      expect.objectContaining({
+        check: 'prefix',
+        text: 'locks are also held under the prefixes "shop:eu:" (1)',
+      }),
+    );
+    await Promise.all(held.map((handle) => handle.release()));
+    expect(findingsByCheck(await doctor('--redis', url))['prefix']).toBeUndefined();
+  });
+
   it('finds an eviction policy that can remove locks', async () => {
     await withServer({ 'maxmemory-policy': 'allkeys-lru' }, async ({ url }) => {
       const report = await doctor('--redis', url);

@@ -20,6 +20,8 @@ const TIMEOUT = 2_000;
 const NEARLY_FULL = 0.9;
 /** How far two clocks may differ, ms. */
 const MAX_OFFSET = 1_000;
+/** How many thousand names of a database are visited. */
+const MOST_LOOKS = 100;
 const PINGS = 30;
 /** A median above this is slow, ms. */
 const SLOW = 20;
@@ -101,6 +103,7 @@ async function examineOne(
       ...ofStart,
       ...(info === undefined ? [] : [...memoryFinding(info), await persistenceFinding(redis, info)]),
       ...(await scanFinding(redis, names, user)),
+      ...(await unlessRejected(prefixFindings(redis, names.prefix))),
       ...(await unlessRejected(clockFinding(redis))),
       ...(await unlessRejected(latencyFinding(redis))),
     );
@@ -119,9 +122,9 @@ async function examineOne(
 }
 
 /** Omits the finding if the user lacks the right; the check of rights reports that. */
-async function unlessRejected(finding: Promise<Finding>): Promise<readonly Finding[]> {
+async function unlessRejected(finding: Promise<Finding | readonly Finding[]>): Promise<readonly Finding[]> {
   try {
-    return [await finding];
+    return [await finding].flat();
   } catch (error) {
     if ((error as Error).name === 'ReplyError') return [];
     throw error;
@@ -189,6 +192,42 @@ async function scanFinding(redis: Redis, names: KeyNames, user: string): Promise
     const text = `list and watch without a key can't be used (${message}). Locks do not need it; to allow it: ACL SETUSER ${user} +scan`;
     return [warning('listing', text)];
   }
+}
+
+/**
+ * The locks of other prefixes: who examines the wrong one finds nothing. Each prefix that was ever used has fencing tokens.
+ * Visits the first names of a large database only.
+ */
+async function prefixFindings(redis: Redis, own: string): Promise<readonly Finding[]> {
+  const fences = await namesLike(redis, '*@:fence*', 'string');
+  const prefixes = new Set(fences.map((name) => name.replace(/@:fence(:\{\d+\})?$/, '')));
+  const held = new Map<string, number>();
+  for (const prefix of [own, ...prefixes]) {
+    const names = new KeyNames(prefix);
+    const found = await namesLike(redis, names.patternOf(''), 'hash');
+    const isOthers = (name: string): boolean =>
+      [...prefixes].some((other) => other.length > prefix.length && name.startsWith(other));
+    const keys = found.filter((name) => names.keyOf(name) !== undefined && !isOthers(name));
+    if (keys.length > 0) held.set(prefix, keys.length);
+  }
+  const others = [...held].filter(([prefix]) => prefix !== own);
+  if (others.length === 0) return [];
+  const list = others.map(([prefix, count]) => `${JSON.stringify(prefix)} (${String(count)})`).join(', ');
+  if (held.has(own)) return [ok('prefix', `locks are also held under the prefixes ${list}`)];
+  const text = `No lock is held under the prefix ${JSON.stringify(own)}, but under ${list}. If your application sets keyPrefix, give the same, with --key-prefix.`;
+  return [warning('prefix', text)];
+}
+
+async function namesLike(redis: Redis, pattern: string, type: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  let cursor = '0';
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const [next, names] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000, 'TYPE', type);
+    found.push(...names);
+    if (next === '0') break;
+    cursor = next;
+  }
+  return [...new Set(found)];
 }
 
 async function clockFinding(redis: Redis): Promise<Finding> {
