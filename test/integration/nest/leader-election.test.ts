@@ -79,7 +79,9 @@ describe('LeaderElectionModule', () => {
       await until('it is the leader', () => module.get(Poller).election.isLeader);
       const admin = module.get<LockAdmin>(getLockAdminToken('leader poller'), { strict: false });
       expect(admin.held()).toMatchObject([{ key: 'leader:poller', operation: 'leader election' }]);
-      expect(await registry.metrics()).toMatch(/^distributed_lock_active\{.*operation="leader election".*\} 1$/m);
+      expect(await registry.metrics()).toMatch(
+        /^distributed_lock_active\{.*operation="leader election".*\} 1$/m,
+      );
       const admins = lockAdminsOf(module.get(ModulesContainer));
       expect(admins.flatMap((each) => each.held()).map(({ key }) => key)).toEqual(['leader:poller']);
     },

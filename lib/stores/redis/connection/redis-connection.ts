@@ -20,7 +20,8 @@ const WHERE = 'DistributedLockModule';
  * Options of ioredis for one server, or with `sentinels` and `name` for the primary that Sentinel names. Users and
  * passwords may be functions, which are called before each attempt to connect.
  */
-export type RedisServerOptions = WithCredentials<RedisOptions> & Readonly<Partial<Record<MistakenName, never>>>;
+export type RedisServerOptions = WithCredentials<RedisOptions> &
+  Readonly<Partial<Record<MistakenName, never>>>;
 
 /** A Redis Cluster: some of its nodes, and the options of ioredis for a cluster. */
 export interface RedisClusterOptions {

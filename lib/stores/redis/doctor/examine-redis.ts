@@ -200,7 +200,7 @@ async function scanFinding(redis: Redis, names: KeyNames, user: string): Promise
  */
 async function prefixFindings(redis: Redis, own: string): Promise<readonly Finding[]> {
   const fences = await namesLike(redis, '*@:fence*', 'string');
-  const prefixes = new Set(fences.map((name) => name.replace(/@:fence(:\{\d+\})?$/, '')));
+  const prefixes = new Set(fences.map((name) => name.replace(/@:fence(:\{\d+\})?$/, '')).sort());
   const held = new Map<string, number>();
   for (const prefix of [own, ...prefixes]) {
     const names = new KeyNames(prefix);
