@@ -87,7 +87,7 @@ export class LockEngine {
   private starting: Promise<void> | undefined;
 
   constructor(
-    private readonly store: LockStore,
+    readonly store: LockStore,
     {
       watchdogTimeout,
       shutdownTimeout,

@@ -159,7 +159,7 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
 
     const theirs = await other.locks.acquire(held);
     await busy.do('acquire', { key });
-    await busy.do('acquire', { key: scene.key(), options: { leaseTime: 50 } });
+    await busy.do('acquire', { key: scene.key(), options: { leaseTime: 500 } });
     await busy.event('lost');
     await expect(busy.do('acquire', { key: held, options: { waitTime: 50 } })).rejects.toMatchObject({
       code: 'LOCK_TIMEOUT',

@@ -49,6 +49,7 @@ describe('module options', () => {
       watchdogTimeout: 30_000,
       shutdownTimeout: 10_000,
       warnHeldAfter: 600_000,
+      requireStoreAtStart: false,
       http: { busyStatus: 423 },
       rpc: { showKeys: true },
     });

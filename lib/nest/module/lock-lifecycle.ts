@@ -1,6 +1,7 @@
 import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { LockEngine } from '../../engine/lock-engine.js';
+import { forgetExit, noticeExit } from './exit-notice.js';
 
 /** Starts and closes the engines of all module instances of an application together. */
 @Injectable()
@@ -22,6 +23,7 @@ export class LockLifecycle {
   /** @throws LockUnavailableError if a store that is required at the start is not fit for locks */
   async start(): Promise<void> {
     await this.all((engine) => engine.start());
+    for (const engine of this.engines) noticeExit(engine);
     try {
       await this.all((engine) => engine.assertFit());
     } catch (error) {
@@ -39,6 +41,7 @@ export class LockLifecycle {
     // Calls in flight may use the locks of any instance.
     await this.all(({ shutdown }) => shutdown.callsEnded());
     await this.all((engine) => engine.close());
+    for (const engine of this.engines) forgetExit(engine);
   }
 
   /**
