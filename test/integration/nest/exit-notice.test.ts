@@ -52,10 +52,13 @@ describe('a process that ends without shutting its application down', () => {
   });
 
   it.each([
-    ['it has released them', 'await held.release(); process.exit(0);'],
-    ['the application has shut down', 'await held.release(); await app.close(); process.exit(0);'],
-    ['they are in memory', 'process.exit(0);', "{ store: 'memory' }"],
-  ])('logs nothing if %s', async (_, end, options?: string) => {
+    { what: 'it has released them', end: 'await held.release(); process.exit(0);' },
+    {
+      what: 'the application has shut down',
+      end: 'await held.release(); await app.close(); process.exit(0);',
+    },
+    { what: 'they are in memory', end: 'process.exit(0);', options: "{ store: 'memory' }" },
+  ])('logs nothing if $what', async ({ end, options }) => {
     const { child, output } = run(end, options);
     expect(await once(child, 'close')).toEqual([0, null]);
     expect(output()).not.toContain(atExit);
