@@ -100,7 +100,7 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
     return await this.own.turns.run(owner, () => this.acquirer.acquire(request));
   }
 
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
     const cancelled = requests.findIndex(({ owner }) => this.cancelled.has(owner));
     return cancelled === -1 ? await this.acquirer.acquireAll(requests) : cancelled;
   }

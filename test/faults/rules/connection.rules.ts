@@ -15,6 +15,23 @@ async function waitOnce(app: LockApp, other: LockApp, key: string): Promise<void
 
 /** Connections that are cut, half open or not yet established, and notifications that get lost. */
 export function connectionRules(scene: StoreScene): void {
+  it('F65: hundreds of the longest keys with the longest label cost no connection', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ port: proxy.port });
+    const held = await app.locks.acquire(scene.key());
+    const start = scene.key();
+    const keys = Array.from({ length: 470 }, (_, index) => `${start}${String(index)}`.padEnd(1_024, '/'));
+    const { connectionsAccepted } = proxy;
+    const all = await app.locks.acquire(keys, { label: '€'.repeat(200), waitTime: 120_000 });
+    expect(all.keys).toHaveLength(470);
+    expect(await all.release()).toBe('released');
+    expect(proxy.connectionsAccepted).toBe(connectionsAccepted);
+    expect(held.isHeld).toBe(true);
+    expect(await held.release()).toBe('released');
+    expect(app.events('lost')).toEqual([]);
+    await scene.nothingLeft();
+  });
+
   it('F13: a hold outlives a cut connection, and is verified when it is back', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port });

@@ -69,6 +69,16 @@ export class ZooKeeperError extends LockStoreError {
   }
 }
 
+/** A request that the server would reject by closing the connection. It was not sent. */
+export class RequestTooLongError extends LockStoreError {
+  constructor(bytes: number, most: number) {
+    super(`the request has ${String(bytes)} bytes, and ZooKeeper accepts ${String(most)} (jute.maxbuffer)`, {
+      inDoubt: false,
+      retryable: false,
+    });
+  }
+}
+
 /** Whether ZooKeeper replied with one of these error codes. */
 export function hasCode(error: unknown, ...codes: readonly number[]): boolean {
   return error instanceof ZooKeeperError && codes.includes(error.code);

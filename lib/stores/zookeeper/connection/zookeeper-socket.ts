@@ -5,7 +5,7 @@ import { atExit } from '../../port/at-exit.js';
 import { answerLost, messageOf, storeFailure } from '../../port/store-failure.js';
 import { ReplyTimeout } from '../../port/times.js';
 import { authenticate, JuteReader, JuteWriter, ping, type Operation } from './protocol.js';
-import { notConnected, ZooKeeperError, zooKeeperRemedies } from './zookeeper-failure.js';
+import { notConnected, RequestTooLongError, ZooKeeperError, zooKeeperRemedies } from './zookeeper-failure.js';
 
 export interface ZooKeeperHost {
   readonly host: string;
@@ -45,6 +45,11 @@ export interface SocketListener {
 const XID = { event: -1, ping: -2, auth: -4 } as const;
 const NO_SESSION = '0'.repeat(16);
 /** A longer frame is not from ZooKeeper, bytes. */
+/**
+ * The longest request, bytes: `jute.maxbuffer` of a server by default. It closes the connection of a client that sends a longer
+ * one, which may cost the client other locks.
+ */
+const LONGEST_REQUEST = 0xf_ffff;
 const LONGEST_REPLY = 64 * 1024 * 1024;
 
 interface Pending {
@@ -158,8 +163,11 @@ export class ZooKeeperSocket {
     if (this.socket.destroyed) return Promise.reject(notConnected(this.failure));
     const request = new JuteWriter().int(xid).int(operation.type);
     operation.write(request);
+    const frame = request.frame();
+    if (frame.length > LONGEST_REQUEST)
+      return Promise.reject(new RequestTooLongError(frame.length, LONGEST_REQUEST));
     this.isIdle = false;
-    this.unsent.push({ frame: request.frame(), isSentAtExit: operation.isSentAtExit === true });
+    this.unsent.push({ frame, isSentAtExit: operation.isSentAtExit === true });
     if (this.unsent.length === 1) process.nextTick(this.flush);
     return new Promise<T>((resolve, reject) => {
       this.pending.add({ xid, operation, resolve, reject });

@@ -2,6 +2,7 @@ import { later } from '../../../common/clock.js';
 import type { TimerQueue } from '../../../common/timer-queue.js';
 import { isOfSemaphore } from '../../port/limits.js';
 import { LockStoreError, type AcquireReply, type AcquireRequest, type Grant } from '../../port/lock-store.js';
+import { RequestTooLongError } from '../connection/zookeeper-failure.js';
 import { EVENT, type WatchEvent } from '../connection/zookeeper-socket.js';
 import { TOKENS_OF_ONE } from './client-nodes.js';
 import type { NodeQueue, QueueEntry } from './layout.js';
@@ -46,14 +47,15 @@ export class LockAcquirer {
   /**
    * Acquires several locks for one caller in one transaction, or none.
    *
-   * @returns the grants, or the index of the first lock that is not free
+   * @returns the grants, or the index of the first lock that is not free; null if they don't fit into a transaction
    */
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
     const known = requests.findIndex(({ key, owner }) => this.own.get(owner, key) !== undefined);
     if (known !== -1) return known;
     try {
       return await this.joinAll(requests);
     } catch (error) {
+      if (error instanceof RequestTooLongError) return null;
       throw this.own.failed(error, requests);
     }
   }
