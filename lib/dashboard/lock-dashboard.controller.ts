@@ -37,7 +37,7 @@ import type { ProcessReport } from './process-report.js';
 import { shownLock } from './to-wire.js';
 import type { BreakRequest, ShownList, ShownLock } from './wire.js';
 
-export const DASHBOARD_OPTIONS = Symbol('options of LockDashboardModule');
+export const DASHBOARD_OPTIONS = Symbol('import LockDashboardModule.forRoot(…), not the class itself');
 
 /** How many entries of the store a listing scans per request. */
 const LIST_COUNT = 1_000;

@@ -35,6 +35,7 @@ const DASHBOARD = {
 @Module({})
 export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
+    @Inject(DASHBOARD_OPTIONS) _options: unknown,
     @Inject(Dashboard) private readonly dashboard: Dashboard,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}

@@ -179,19 +179,21 @@ export class LockEngine {
 
   /**
    * Removes an owner from the store, whatever its state; resolves when that is done or continues in the background: a
-   * stopped server or a slow network may delay a request for any time.
+   * stopped server or a slow network may delay a request for any time. Returns whether it is done.
    */
-  withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<void> {
-    const attempt = async (failedInDoubt: boolean): Promise<void> => {
+  withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<boolean> {
+    const attempt = async (failedInDoubt: boolean): Promise<true> => {
       try {
         await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
+        return true;
       } catch (error) {
         // Only what may still succeed is repeated for ever.
         if (storeFailure(error).retryable) throw error;
+        return true;
       }
     };
     const until = (): MonotonicMs => Infinity as MonotonicMs;
-    return this.backgroundRetry.run({ attempt, until, resultOf: () => undefined }).promise;
+    return this.backgroundRetry.run({ attempt, until, resultOf: (done) => done === true }).promise;
   }
 
   /** Shutdown waits a moment for this work. */

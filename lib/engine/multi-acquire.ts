@@ -11,7 +11,7 @@ import { MultiHold } from './multi-hold.js';
 import { Deadline, type PartOptions, PendingAcquire } from './pending-acquire.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
 import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from './time-limits.js';
-import { isDeadConnection, TryRequest } from './try-acquire.js';
+import { isBack, isDeadConnection, TryRequest } from './try-acquire.js';
 
 /**
  * Acquires several keys for one caller, or none (B12): in one request if the store supports that. Otherwise it acquires
@@ -363,12 +363,13 @@ class MultiTry {
 
   /** Requests that may still succeed are repeated, key by key, but only for callers that wait. */
   private async failed(failure: LockStoreError): Promise<void> {
-    const isRepeated = this.wait.waitTime === 0 ? isDeadConnection(failure) : failure.retryable;
-    if (!isRepeated) this.fail(failure);
-    // A single attempt is repeated over a new connection.
-    else if (this.wait.waitTime > 0) this.wait.succeed({ outcome: 'failed' });
-    if (failure.inDoubt) await this.request.withdraw(true);
-    this.wait.succeed({ outcome: 'failed' });
+    const { engine, request, wait } = this;
+    const withdrawn = failure.inDoubt ? request.withdraw(true) : undefined;
+    const isRepeated =
+      wait.waitTime > 0 ? failure.retryable : isDeadConnection(failure) && (await isBack(engine, withdrawn));
+    if (isRepeated) wait.succeed({ outcome: 'failed' });
+    else this.fail(failure);
+    await withdrawn;
   }
 
   private fail(failure: LockStoreError | undefined): void {

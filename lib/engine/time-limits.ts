@@ -9,6 +9,9 @@ export const LATEST_OUTCOME = 45;
 /** After this long without a reply, ms, earlier replies no longer show who holds the lock (B11). */
 export const SILENCE = 250;
 
+/** How long a single attempt waits for a new connection if its own turned out to be dead, ms. */
+export const RECONNECT = 300;
+
 /** A wait without limit that looks like a deadlock is logged after this long, ms. */
 export const LONG_WAIT = 10_000;
 

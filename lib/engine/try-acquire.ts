@@ -15,7 +15,7 @@ import { startHold } from './key-runner.js';
 import type { LockEngine } from './lock-engine.js';
 import type { LeaseLeft } from './lock-reporter.js';
 import type { Deadline, EndOfWait, PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, isLeaseTooShort, SILENCE } from './time-limits.js';
+import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from './time-limits.js';
 
 /** Why an attempt failed. */
 type Refusal =
@@ -83,11 +83,9 @@ async function tryForLock(
       if (!request.end()) return undefined;
       if (reply instanceof LockStoreError) {
         const withdrawn = reply.inDoubt ? request.withdraw(true) : undefined;
-        if (isDeadConnection(reply) && tries === 1 && caller.retry === undefined) {
-          await withdrawn;
-          if (caller.isSettled) return undefined;
-          continue;
-        }
+        const isRepeated = isDeadConnection(reply) && tries === 1 && caller.retry === undefined;
+        if (isRepeated && (await isBack(engine, withdrawn))) continue;
+        if (caller.isSettled) return undefined;
         return { because: 'unavailable', failure: reply };
       }
       if (reply.outcome === 'conflict') {
@@ -114,6 +112,16 @@ async function tryForLock(
   } catch (error) {
     return { because: 'unavailable', failure: unusableReply(error) };
   }
+}
+
+/** Whether the withdrawal is confirmed soon, which takes a new connection. */
+export async function isBack(engine: LockEngine, withdrawn: Promise<boolean> | undefined): Promise<boolean> {
+  let isConfirmed = false;
+  await engine.timers.within(
+    RECONNECT,
+    Promise.resolve(withdrawn).then((done) => (isConfirmed = done === true)),
+  );
+  return isConfirmed;
 }
 
 /**
@@ -409,9 +417,11 @@ export class TryRequest {
     }
   }
 
-  async withdraw(inDoubt: boolean): Promise<void> {
+  /** Returns whether that is done; otherwise it continues in the background. */
+  async withdraw(inDoubt: boolean): Promise<boolean> {
     const { engine } = this;
-    await Promise.all(this.locks.map(({ caller, owner }) => engine.withdraw(caller.key, owner, inDoubt)));
+    const each = this.locks.map(({ caller, owner }) => engine.withdraw(caller.key, owner, inDoubt));
+    return (await Promise.all(each)).every(Boolean);
   }
 
   /** Cancels the pending request before the caller gets the outcome (B10). */

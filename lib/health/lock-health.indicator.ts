@@ -82,7 +82,7 @@ export interface LockHealth<Status extends string = 'up' | 'degraded' | 'down'> 
 type Limits = { readonly [Name in keyof LockHealthThresholds]-?: NonNullable<LockHealthThresholds[Name]> };
 
 /** The injection token of the thresholds of `LockHealthModule`. */
-export const DEFAULTS = Symbol('thresholds of LockHealthModule');
+export const DEFAULTS = Symbol('import LockHealthModule.forRoot(), not the class itself');
 
 const WHERE = 'LockHealthIndicator.isHealthy()';
 const DEFAULTED = ['unreachableFor', 'probeTimeout', 'longestHold', 'longestWait'] as const;

@@ -1,4 +1,4 @@
-import { Module, type ConfigurableModuleAsyncOptions, type DynamicModule } from '@nestjs/common';
+import { Inject, Module, type ConfigurableModuleAsyncOptions, type DynamicModule } from '@nestjs/common';
 import type { LockAdmin } from '../api/lock-admin.js';
 import type { FactoryOptions } from '../model/option-checks.js';
 import { asyncOptions, checkAsyncOptions, refuseBeside } from '../nest/module/async-options.js';
@@ -33,6 +33,10 @@ export type LockHealthAsyncOptions = ConfigurableModuleAsyncOptions<
 @onePerProcess('LockHealthModule')
 @Module({})
 export class LockHealthModule {
+  constructor(@Inject(DEFAULTS) _defaults: unknown) {
+    // Without them Nest's error says what to write.
+  }
+
   /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockHealthOptions = {}): DynamicModule {
     const { instance, ...defaults } = options;

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import {
   Global,
+  Inject,
   Injectable,
   Logger,
   Module,
@@ -69,7 +70,7 @@ export type LeaderElectionAsyncOptions = ConfigurableModuleAsyncOptions<
 > &
   Pick<LeaderElectionOptions, 'instance'>;
 
-const OPTIONS = Symbol('options of LeaderElectionModule');
+const OPTIONS = Symbol('import LeaderElectionModule.forFeature(name), not the class itself');
 const WHERE = 'LeaderElectionModule.forFeature()';
 const KNOWN: ReadonlySet<string> = new Set<keyof LeaderElectionOptions>([
   'instance',
@@ -196,6 +197,10 @@ class LeaderElectionCoreModule {}
 @onePerProcess('LeaderElectionModule')
 @Module({})
 export class LeaderElectionModule {
+  constructor(@Inject(OPTIONS) _options: unknown) {
+    // Without them Nest's error says what to write.
+  }
+
   /**
    * Takes part in an election, from the end of the application's bootstrap to its shutdown. Inject it with
    * `@InjectLeaderElection(name)`.

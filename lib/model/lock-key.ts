@@ -16,6 +16,11 @@ const LONGEST_KEY = 1024;
 
 /** Returns the checked key. */
 export function checkKey(where: string, key: unknown): string {
+  if (typeof (key as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function') {
+    throw new LockOptionsError(
+      `${where}: the key is a promise. Await it before the call; a key function must not be async, so compute in the method, and call withLock() there.`,
+    );
+  }
   check(typeof key === 'string', where, 'the key must be a string', key);
   if (key === '') {
     throw new LockOptionsError(`${where}: the key must not be empty.`);

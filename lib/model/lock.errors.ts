@@ -1,3 +1,4 @@
+import { inspect, type InspectOptions } from 'node:util';
 import type { LockHolder } from './lock-info.js';
 
 /** The `code` of each error, for callers that compare strings rather than classes. */
@@ -233,6 +234,14 @@ export class LockQueueFullError extends LockError {
 /** The store was unreachable, refused to write, or replied after the call's `leaseTime` had passed. See `cause`. */
 export class LockUnavailableError extends LockError {
   readonly code = 'LOCK_UNAVAILABLE';
+
+  /** One line while the store is unreachable: a scheduled job that logs its error would write dozens of them each time. */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    const { unreachable = false } = (this.cause ?? {}) as { readonly unreachable?: boolean };
+    return unreachable
+      ? `${this.name}: ${this.message}`
+      : inspect(this, { ...options, customInspect: false });
+  }
 }
 
 /**

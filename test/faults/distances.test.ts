@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 const NEAR_ONLY: Readonly<Record<string, string>> = {
   advice: 'about servers that reject, and unreachable addresses',
   'blocked-loop': 'blocking the event loop also blocks the proxy that adds the delay',
+  'changing-passwords': 'about authentication',
   'clock-faults': 'about clocks of clients',
   'cluster-faults': 'cluster nodes announce addresses that bypass a proxy',
   commands: 'checks the commands that the server receives',

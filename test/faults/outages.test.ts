@@ -93,6 +93,7 @@ describe('a call that waits through an outage of a quorum', () => {
       const members = port === undefined ? servers : (proxies.get(port) ?? []);
       return endings.app(await LockApp.start({ quorum: members.map(({ url }) => url) }));
     },
+    isDecidedByVotes: true,
     key: () => `key-${randomUUID()}`,
   });
 });

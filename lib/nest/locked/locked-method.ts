@@ -35,12 +35,14 @@ export class LockedMethod {
     const method = { called: false };
     const calls = this.countCall(service, options);
     try {
-      return await service.withLock(key, options, async () => {
+      const outcome = await service.withLock(key, options, async () => {
         method.called = true;
         const result = await this.original.apply(self, args);
         if (isObservable(result)) throw this.unexpectedStream();
         return result;
       });
+      if (!method.called) throw this.mockedService();
+      return outcome;
     } catch (error) {
       if (method.called || !(error instanceof LockTimeoutError)) throw error;
       return await this.busy(error, self, args);
@@ -140,7 +142,9 @@ export class LockedMethod {
     signal: AbortSignal,
   ): Promise<LockHandle | { readonly instead: unknown }> {
     try {
-      return await service.acquire(this.keyOf(service, self, args), { ...options, signal });
+      const handle = await service.acquire(this.keyOf(service, self, args), { ...options, signal });
+      if (typeof (handle as LockHandle | undefined)?.run !== 'function') throw this.mockedService();
+      return handle;
     } catch (error) {
       if (!(error instanceof LockTimeoutError)) throw error;
       return { instead: await this.busy(error, self, args) };
@@ -197,6 +201,13 @@ export class LockedMethod {
       `${this.where}: this object has no LockService. Let Nest create it (as a provider or controller, not with new), ` +
         `and import ${importOf(this.options.instance)} into the root module. ` +
         'Objects from useFactory and useValue receive the service in app.init(), but not in modules loaded later.',
+    );
+  }
+
+  private mockedService(): LockOptionsError {
+    return new LockOptionsError(
+      `${this.where}: the LockService of this object is a mock, which does not run the method. In tests, provide a ` +
+        'FakeLockService of nestjs-distributed-lock/testing, or give the mock a withLock() that calls its function.',
     );
   }
 

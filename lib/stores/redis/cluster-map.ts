@@ -69,6 +69,14 @@ export class ClusterMap {
     await this.cluster.connect();
   }
 
+  /** Whether the cluster has replied with a map that names no server. */
+  get isEmpty(): boolean {
+    return (
+      this.refreshedAt > -Infinity &&
+      this.cluster.slots.every(([first]) => first === undefined || first.startsWith(':'))
+    );
+  }
+
   /** `host:port` of the server that has the slot. */
   addressOf(slot: number): string | undefined {
     return this.cluster.slots[slot]?.[0];

@@ -15,11 +15,11 @@ import {
   type RenewReplies,
   type WholeSession,
 } from '../port/forwarding-session.js';
-import { checkCursor } from '../port/store-failure.js';
+import { adviceOn, checkCursor } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
 import { ClusterMap, type ClusterServer } from './cluster-map.js';
 import type { ClusterConnector, ServerConnector } from './connection/redis-connection.js';
-import { notConnected, RedirectedError } from './connection/redis-failure.js';
+import { notConnected, RedirectedError, redisRemedies } from './connection/redis-failure.js';
 import { isScanCursor } from './operator-requests.js';
 import type { ClusterPart, RedisSession } from './redis-session.js';
 import { keySlot, type KeyNames } from './scripts/key-names.js';
@@ -179,13 +179,15 @@ export class ClusterSession extends ForwardingSession {
     const server = address === undefined ? undefined : this.servers.get(address);
     if (server === undefined) {
       this.map.refreshSoon();
-      const { failure } = this.map;
-      const why = failure === undefined ? '' : ` (${failure.message})`;
+      const { failure, isEmpty } = this.map;
+      const reason = failure?.message ?? (isEmpty ? 'the Cluster knows no address of a server' : undefined);
+      const why = reason === undefined ? '' : ` (${reason})`;
       throw new LockStoreError(`no server of the Redis Cluster is known to have slot ${String(slot)}${why}`, {
         inDoubt: false,
         retryable: true,
         // A server that replies with an error, such as for a wrong password, is reachable.
         unreachable: failure?.name !== 'ReplyError',
+        remedy: reason === undefined ? undefined : adviceOn(reason, redisRemedies),
       });
     }
     return server;

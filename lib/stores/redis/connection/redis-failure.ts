@@ -66,6 +66,15 @@ export const redisRemedies: readonly Remedy[] = [
     advice: 'Servers of the Cluster or the primary are down: bring them back, or fail over.',
   },
   {
+    says: /cluster support disabled/,
+    advice:
+      "It is a single server, not a node of a Cluster: give its URL, as in redis: 'redis://localhost:6379'.",
+  },
+  {
+    says: /knows no address of a server/,
+    advice: 'Set `cluster-announce-ip` on its nodes: a Cluster of one node does not know its own address.',
+  },
+  {
     says: /CROSSSLOT|MOVED/,
     advice: 'It is a node of a Cluster: give `redis: { nodes: […] }`, or a prefix with a hash tag.',
   },

@@ -1,0 +1,139 @@
+import { inspect } from 'node:util';
+import { Injectable, type Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { LockDashboardModule } from '../../../lib/dashboard/index.js';
+import { LockHealthModule } from '../../../lib/health/index.js';
+import {
+  DistributedLockModule,
+  Locked,
+  LockOptionsError,
+  LockService,
+  LockUnavailableError,
+} from '../../../lib/index.js';
+import { LeaderElectionModule } from '../../../lib/leader/index.js';
+import { LockOpenTelemetryModule } from '../../../lib/opentelemetry/index.js';
+import { LockPrometheusModule } from '../../../lib/prometheus/index.js';
+import { addSlots } from '../../support/redis-cluster.js';
+import { freePort } from '../../support/free-port.js';
+import { LockApp, LogRecorder } from '../../support/lock-app.js';
+import { RedisServer } from '../../support/redis-server.js';
+import { rejectionOf } from '../../support/until.js';
+
+describe('errors that say what to do', () => {
+  let app: LockApp;
+  beforeAll(async () => {
+    app = await LockApp.start({ store: 'memory' });
+  });
+  afterAll(() => app.close());
+
+  const refusalOf = async (call: () => unknown): Promise<string> => {
+    const error = await rejectionOf(Promise.resolve().then(call));
+    expect(error).toBeInstanceOf(LockOptionsError);
+    return (error as Error).message;
+  };
+
+  it.each(['withLock', 'acquire', 'tryAcquire', 'isLocked', 'current', 'assertHeld'] as const)(
+    'about %s() that was taken from its service',
+    async (name) => {
+      const { [name]: method } = app.locks as unknown as Record<string, (...args: unknown[]) => unknown>;
+      expect(await refusalOf(() => method!('key', () => undefined))).toBe(
+        `${name}() was called without its LockService, as after const { ${name} } = locks. Call locks.${name}(…).`,
+      );
+    },
+  );
+
+  it('about options after the function', async () => {
+    const withLock = app.locks.withLock.bind(app.locks) as (...args: unknown[]) => unknown;
+    expect(await refusalOf(() => withLock('key', () => undefined, { waitTime: 5 }))).toBe(
+      'withLock(): the options come before the function: withLock(key, options, fn), not withLock(key, fn, options).',
+    );
+  });
+
+  it('about a key that is a promise', async () => {
+    const key = Promise.resolve('key') as unknown as string;
+    for (const keys of [key, ['other', key]])
+      expect(await refusalOf(() => app.locks.acquire(keys))).toContain('the key is a promise. Await it');
+  });
+
+  @Injectable()
+  class Payments {
+    constructor(readonly locks: LockService) {}
+
+    @Locked({ key: (async () => Promise.resolve('key')) as unknown as () => string })
+    async byAsyncKey(): Promise<string> {
+      return Promise.resolve('ran');
+    }
+
+    @Locked('key')
+    async pay(): Promise<string> {
+      return Promise.resolve('ran');
+    }
+  }
+
+  it('about an async key function', async () => {
+    const imports = [DistributedLockModule.forRoot({ store: 'memory' })];
+    const module = await Test.createTestingModule({ imports, providers: [Payments] }).compile();
+    expect(await refusalOf(() => module.get(Payments).byAsyncKey())).toContain(
+      'a key function must not be async',
+    );
+    await module.close();
+  });
+
+  it('about a mock of the service', async () => {
+    const mock = { withLock: () => undefined, acquire: () => undefined };
+    const module = await Test.createTestingModule({ providers: [Payments] })
+      .useMocker(() => mock)
+      .compile();
+    expect(await refusalOf(() => module.get(Payments).pay())).toContain('provide a FakeLockService');
+  });
+
+  it.each([
+    [DistributedLockModule, 'DistributedLockModule.forRoot(…)'],
+    [LockDashboardModule, 'LockDashboardModule.forRoot(…)'],
+    [LockHealthModule, 'LockHealthModule.forRoot()'],
+    [LockPrometheusModule, 'LockPrometheusModule.forRoot()'],
+    [LockOpenTelemetryModule, 'LockOpenTelemetryModule.forRoot()'],
+    [LeaderElectionModule, 'LeaderElectionModule.forFeature(name)'],
+  ])('about %p, imported as a class', async (module: Type, instead) => {
+    const locks = DistributedLockModule.forRoot({ store: 'memory' });
+    const imports = module === DistributedLockModule ? [module] : [locks, module];
+    const starting = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
+    expect(await rejectionOf(starting)).toMatchObject({
+      message: expect.stringContaining(`import ${instead}, not the class itself`),
+    });
+  });
+
+  it('in one line while the store is unreachable, though a job may log the error itself', async () => {
+    const cut = await LockApp.start({ redis: `redis://127.0.0.1:${await freePort()}` });
+    const error = await rejectionOf(cut.locks.acquire('key', { waitTime: 0 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect(inspect(error).split('\n')).toHaveLength(1);
+    expect(inspect(error)).toContain('ECONNREFUSED');
+    await cut.close();
+  });
+
+  const failureAt = async ({ port }: RedisServer): Promise<string> => {
+    const started = await LockApp.start({ redis: { nodes: [{ host: '127.0.0.1', port }] } });
+    try {
+      return ((await rejectionOf(started.locks.acquire('key', { waitTime: 500 }))) as Error).message;
+    } finally {
+      await started.close();
+    }
+  };
+
+  it('about nodes of a Cluster that are a single server', async () => {
+    const server = await RedisServer.start();
+    expect(await failureAt(server)).toContain('It is a single server, not a node of a Cluster: give its URL');
+    await server.close();
+  });
+
+  it('about a Cluster of one node that does not know its address', async () => {
+    const server = await RedisServer.start({
+      settings: { 'cluster-enabled': 'yes', 'cluster-config-file': 'nodes.conf' },
+    });
+    await addSlots(server.client());
+    expect(await failureAt(server)).toContain('Set `cluster-announce-ip` on its nodes');
+    await server.close();
+  });
+});
