@@ -1,0 +1,410 @@
+import { NetworkStore, Server } from './network.mjs';
+import { VirtualWorld } from './virtual-world.mjs';
+
+/** How late an outcome may be, ms: `LATEST_OUTCOME` of the engine, and what a message between two ticks takes. */
+const LATENESS = 46;
+/** After a disturbance of its network or its event loop, what a process reports about the store may be wrong for so long, ms. */
+const AFTERMATH = 3_000;
+const LEASE = 6_000;
+
+/** What each key is used for: all callers of a key have to use the same limit. */
+const KEYS = {
+  'exclusive-a': 'exclusive',
+  'exclusive-b': 'exclusive',
+  shared: 'readers and writers',
+  permits: 'permits',
+};
+const PERMITS = 3;
+
+const SILENT = { log: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** A violated promise. */
+export class Violation extends Error {}
+
+/** A process: an engine with its services and an election, callers that are chosen at random, and a listener that interferes. */
+class Process {
+  stalledUntil = 0;
+  lossOfPushes = 0;
+  links = [];
+  isClosed = false;
+  /** Holds that callers of this process have not released. */
+  handles = new Set();
+  /** Holds that were broken by force. */
+  broken = new Set();
+  disturbedUntil = -Infinity;
+  calls = 0;
+
+  constructor(simulation, name) {
+    const { world, library, kind } = simulation;
+    Object.assign(this, { simulation, world, name });
+    const storeAt = (server) => new NetworkStore(world, library, this, server);
+    const stores = simulation.servers.map(storeAt);
+    const store =
+      kind === 'quorum'
+        ? new library.QuorumLockStore(stores)
+        : kind === 'fallback'
+          ? new library.FallbackLockStore(stores[0])
+          : stores[0];
+    const clock = {
+      monotonic: () => world.now,
+      wall: () => Date.now(),
+      timers: {
+        set: (callback, ms) => world.after(ms, callback, this),
+        clear: (timer) => (timer.isCleared = true),
+      },
+    };
+    this.engine = new library.LockEngine(store, { watchdogTimeout: LEASE, shutdownTimeout: 1_000 }, SILENT, clock);
+    this.locks = new library.LockService(this.engine, 5_000);
+    this.admin = new library.LockAdmin(this.engine);
+    // An election never uses locks of one process only; its module sees to that.
+    if (kind !== 'fallback') this.election = new library.LeaderElection('leader', 'leader', this.locks, SILENT);
+    this.locks.events.subscribe((event) => this.onEvent(event));
+    world.after(0, () => this.engine.start().then(() => this.election?.start()), this);
+    world.after(10, () => this.callAgain(), this);
+  }
+
+  get isDisturbed() {
+    return this.undisturbedSince > this.world.now;
+  }
+
+  /** Until when anything may have disturbed what this process knows. */
+  get undisturbedSince() {
+    return Math.max(this.disturbedUntil, ...this.links.map((link) => link.disturbedUntil));
+  }
+
+  stall(ms) {
+    this.world.note(this.name, 'stands still', ms);
+    this.stalledUntil = Math.max(this.stalledUntil, this.world.now + ms);
+    this.disturbedUntil = Math.max(this.disturbedUntil, this.stalledUntil + AFTERMATH);
+  }
+
+  onEvent(event) {
+    const { simulation, world } = this;
+    if (event.type === 'lost') simulation.lost(this, event);
+    // A listener may end other holds of its process.
+    if (event.type !== 'released' || !world.random.chance(0.05)) return;
+    const [other] = [...this.handles].filter(({ key }) => key === event.key);
+    if (other !== undefined) this.release(other);
+  }
+
+  callAgain() {
+    if (this.isClosed || this.simulation.isEnding) return;
+    void this.call();
+    this.world.after(this.world.random.between(0, 2) ** 3 * this.world.random.between(1, 12), () => this.callAgain(), this);
+  }
+
+  async call() {
+    const { random } = this.world;
+    if (random.chance(0.02)) return void this.locks.isLocked(random.pick(Object.keys(KEYS))).catch(() => undefined);
+    if (random.chance(0.003)) return void this.breakOne();
+    const key = random.pick(Object.keys(KEYS));
+    const controller = random.chance(0.1) ? new AbortController() : undefined;
+    if (controller !== undefined) this.world.after(random.between(0, 60), () => controller.abort(new Error('given up')), this);
+    const options = {
+      waitTime: random.pick([0, 0, 5, 20, 60, 200, 1_000, 8_000]),
+      ...(random.chance(0.2) && { leaseTime: random.pick([10, 20, 100, 1_000]) }),
+      ...(controller && { signal: controller.signal }),
+      ...optionsFor(KEYS[key], random),
+    };
+    const isFair = options.fair === true;
+    if (!isFair && options.waitTime > 0 && random.chance(0.05)) options.retry = {};
+    else if (options.waitTime > 0 && random.chance(0.05)) options.maxWaiting = random.pick([0, 1]);
+    const many = KEYS[key] === 'exclusive' && random.chance(0.05);
+    await this.acquire(many ? ['exclusive-a', 'exclusive-b'] : key, options);
+  }
+
+  async acquire(key, options) {
+    const { simulation, world } = this;
+    const call = { process: this, keys: [key].flat(), options, startedAt: world.now, number: (this.calls += 1) };
+    simulation.began(call);
+    let handle;
+    try {
+      handle = await this.locks.acquire(key, options);
+    } catch (error) {
+      simulation.refused(call, error);
+      return;
+    } finally {
+      simulation.ended(call);
+    }
+    const hold = { call, handle, keys: call.keys, key: call.keys[0], process: this, options };
+    this.handles.add(hold);
+    simulation.granted(hold);
+    const [limit] = [world.random.pick([0, 2, 20, 200])];
+    world.after(world.random.between(0, limit), () => this.release(hold), this);
+  }
+
+  release(hold) {
+    if (!this.handles.delete(hold)) return;
+    this.world.note(this.name, 'call', hold.call.number, 'releases');
+    const wasHeld = hold.handle.isHeld;
+    const { world, simulation } = this;
+    const at = world.now;
+    void hold.handle.release().then((outcome) => simulation.released(hold, outcome, wasHeld, at));
+  }
+
+  breakOne() {
+    const key = this.world.random.pick(Object.keys(KEYS));
+    for (const { handles } of this.simulation.processes)
+      for (const hold of handles) if (hold.keys.includes(key)) hold.isBroken = true;
+    this.simulation.brokenAt.set(key, this.world.now);
+    this.admin.forceRelease(key).catch(() => undefined);
+  }
+}
+
+function optionsFor(use, random) {
+  if (use === 'readers and writers') return random.chance(0.7) ? { mode: 'shared' } : {};
+  if (use === 'permits') return { limit: PERMITS, permits: random.pick([1, 1, 2]) };
+  return random.chance(0.3) ? { fair: true } : {};
+}
+
+/** One run of several processes, and the checks of what they are told against what the servers know. */
+export class Simulation {
+  isEnding = false;
+  brokenAt = new Map();
+  #tokens = new Map();
+  /** By key: when a process other than this one, or a hold of it, last had the lock or waited for it before others. */
+  #busyAt = new Map();
+  #pending = new Set();
+  #refusals = [];
+  outcomes = {};
+
+  /** @param kind `memory`, `quorum` or `fallback`: the store that the processes use */
+  constructor(library, { seed, kind, processes = 3 }) {
+    Object.assign(this, { library, kind, seed });
+    this.world = new VirtualWorld(seed);
+    const names = kind === 'quorum' ? ['one', 'two', 'three'] : ['server'];
+    this.servers = names.map((name) => new Server(this.world, library, name));
+    this.processes = Array.from({ length: processes }, (_, index) => new Process(this, `process ${index + 1}`));
+    this.trouble();
+  }
+
+  /** @param events how many at least */
+  async run(events) {
+    while (this.world.events < events) {
+      if (!(await this.world.step(Infinity))) break;
+      this.check();
+      this.throwIfViolated();
+    }
+    await this.rest();
+    this.throwIfViolated();
+  }
+
+  /** Something goes wrong now and then; most of the time nothing does, so that false reports are seen. */
+  trouble() {
+    const { world, processes, servers } = this;
+    const { random } = world;
+    const happen = () => {
+      if (this.isEnding) return;
+      const process = random.pick(processes);
+      random.weighted([
+        [3, () => random.pick(process.links).cut()],
+        [1, () => process.links.forEach((link) => link.cut(random.between(500, 8_000)))],
+        [2, () => process.stall(random.pick([30, 120, 400, 2_500, 9_000]))],
+        [2, () => this.stallServer(random.pick(servers), random.pick([50, 300, 900, 3_000]))],
+        [1, () => (process.lossOfPushes = random.pick([0, 0, 0.2]))],
+        [3, () => process.links.forEach((link) => this.slowDown(link, random.pick([0, 0, 8, 20, 60])))],
+      ])();
+      world.after(random.between(200, 6_000), happen, undefined);
+    };
+    world.after(random.between(500, 5_000), happen, undefined);
+  }
+
+  stallServer(server, ms) {
+    server.stalledUntil = Math.max(server.stalledUntil, this.world.now + ms);
+    for (const link of server.links) link.disturb(ms + AFTERMATH);
+  }
+
+  slowDown(link, slowness) {
+    link.slowness = slowness;
+  }
+
+  /** The largest time of a round trip to a server, ms. */
+  roundTrip(process) {
+    return Math.max(...process.links.map(({ slowness }) => 2 * (2.2 + 1.5 * slowness)));
+  }
+
+  // What the processes are told
+
+  began(call) {
+    this.world.note(call.process.name, 'call', call.number, call.keys.join(), JSON.stringify(call.options));
+    this.#pending.add(call);
+  }
+
+  ended(call) {
+    this.#pending.delete(call);
+    this.checkLateness(call);
+  }
+
+  granted(hold) {
+    this.count('granted');
+    this.world.note(hold.process.name, 'call', hold.call.number, 'granted', hold.handle.token);
+    const { handle, keys, process } = hold;
+    if (handle.local) return;
+    for (const key of keys) {
+      const token = handle.tokens.get(key);
+      const last = this.#tokens.get(key) ?? 0;
+      const isShared = KEYS[key] !== 'exclusive';
+      if (!isShared && token <= last) this.fail(`${process.name} got the token ${token} of ${key} after ${last}`);
+      this.#tokens.set(key, Math.max(token, last));
+    }
+  }
+
+  released(hold, outcome, wasHeld, at) {
+    this.count(outcome);
+    const { process, options, keys } = hold;
+    if (!wasHeld || outcome === 'released' || outcome === 'kept' || this.mayBeLost(process, keys)) return;
+    if (options.leaseTime !== undefined && options.leaseTime <= 4 * this.roundTrip(process) + 50) return;
+    if (outcome === 'unknown') return;
+    this.fail(`${process.name} released ${keys} while it was held, at ${at.toFixed(1)}, and was told "${outcome}"`);
+  }
+
+  lost(process, { key, token, reason }) {
+    this.count(`lost: ${reason}`);
+    if (this.mayBeLost(process, [key])) return;
+    const hold = [...process.handles].find(({ handle }) => handle.tokens.get(key) === token);
+    if (hold === undefined || hold.isBroken || hold.options.leaseTime !== undefined) return;
+    this.fail(`${process.name} lost ${key} (${reason}) though nothing had happened to it`);
+  }
+
+  mayBeLost(process, keys) {
+    const { now } = this.world;
+    const isBroken = keys.some((key) => this.wasBroken(key));
+    return isBroken || process.undisturbedSince + LEASE > now || this.isAnySlow(process);
+  }
+
+  wasBroken(key) {
+    return this.world.now - (this.brokenAt.get(key) ?? -Infinity) < 8_000;
+  }
+
+  isAnySlow(process) {
+    return process.links.some(({ slowness }) => slowness > 30);
+  }
+
+  /** The call failed. Judged when the event has ended, so that everything that it brought about is known. */
+  refused(call, error) {
+    this.world.note(call.process.name, 'call', call.number, 'refused', error.message);
+    this.#refusals.push([call, error]);
+  }
+
+  /** Was the lock held, was the store unreachable, as the error says? */
+  judge(call, error) {
+    const { library, world } = this;
+    const { process, keys, startedAt, options } = call;
+    const { name } = error;
+    this.count(name === 'Error' ? 'aborted' : name);
+    const isDisturbed = process.undisturbedSince > startedAt;
+    if (isDisturbed) return;
+    const since = startedAt - this.roundTrip(process);
+    const wasBusy = keys.some(
+      (key) => (this.#busyAt.get(`${key} ${process.name}`) ?? -Infinity) >= since || this.countPending(process, key) > 0,
+    );
+    if (error instanceof library.LockTimeoutError || error instanceof library.LockQueueFullError) {
+      // Of several keys, none need have been held.
+      const isOutOfTime = keys.length > 1 && error.message.includes('took the whole waitTime');
+      if (!wasBusy && !isOutOfTime) this.fail(`${process.name} was told that ${keys} is held, which nobody held: ${error.message}`);
+    } else if (error instanceof library.LockUnavailableError) {
+      const isTooShort = options.leaseTime !== undefined && options.leaseTime < 3 * this.roundTrip(process) + 20;
+      const isHasty = options.waitTime > 0 && options.waitTime < 2 * this.roundTrip(process) + 10;
+      if (isTooShort || (isHasty && !this.wasHeldHere(call))) return;
+      this.fail(`${process.name} was told that the store is unavailable for ${keys} (${world.now - startedAt} ms): ${error.message}`);
+    }
+  }
+
+  /** Whether a hold of the same process was there at the start of the call: then it knows that the lock was held. */
+  wasHeldHere({ process, keys, startedAt }) {
+    return keys.some((key) => (process.heldHereAt?.get(key) ?? -Infinity) >= startedAt);
+  }
+
+  checkLateness({ process, startedAt, options: { waitTime }, keys }) {
+    const { now } = this.world;
+    if (waitTime === 0 || process.undisturbedSince > startedAt) return;
+    const late = now - startedAt - waitTime;
+    if (late > LATENESS) this.fail(`the outcome of ${process.name} for ${keys} came ${late.toFixed(1)} ms after waitTime (${waitTime})`);
+  }
+
+  // What is true
+
+  /** After each event. */
+  check() {
+    const { now } = this.world;
+    for (const key of Object.keys(KEYS)) {
+      const holds = this.processes.flatMap(({ handles }) => [...handles]).filter((hold) => hold.keys.includes(key) && hold.handle.isHeld);
+      for (const { process } of holds) (process.heldHereAt ??= new Map()).set(key, now);
+      this.checkExclusion(key, holds.filter(({ handle }) => !handle.local));
+      this.noteBusy(key, holds);
+    }
+    for (const [call, error] of this.#refusals.splice(0)) this.judge(call, error);
+    const leaders = this.processes.filter(({ election }) => election?.isLeader === true);
+    if (leaders.length > 1) this.fail(`there are ${leaders.length} leaders`);
+  }
+
+  checkExclusion(key, holds) {
+    // The holder of a lock that was broken by force learns of it a little later.
+    if (holds.length < 2 || this.wasBroken(key)) return;
+    const names = holds.map(({ process, call }) => `${process.name} (call ${call.number})`).join(' and ');
+    if (KEYS[key] === 'permits') {
+      const permits = holds.reduce((sum, { options }) => sum + options.permits, 0);
+      if (permits > PERMITS) this.fail(`${names} hold ${permits} of ${PERMITS} permits`);
+      return;
+    }
+    if (holds.some(({ options }) => options.mode !== 'shared')) this.fail(`${names} hold ${key} together`);
+  }
+
+  /** Whether a caller of each process finds the lock taken: by a hold, or by another process at a server. */
+  noteBusy(key, holds) {
+    const { now } = this.world;
+    for (const process of this.processes) {
+      const { clientId } = process.engine;
+      const isOther = ({ owner }) => !owner.startsWith(`${clientId}:`);
+      const isBusy =
+        holds.length > 0 ||
+        this.servers.some((server) => server.holdersOf(key).some(isOther) || server.waitersOf(key).some(isOther)) ||
+        this.countPending(process, key) > 1;
+      if (isBusy) this.#busyAt.set(`${key} ${process.name}`, now);
+    }
+  }
+
+  countPending(process, key) {
+    let count = 0;
+    for (const call of this.#pending) if (call.process === process && call.keys.includes(key)) count += 1;
+    return count;
+  }
+
+  /** Everything is released, and the network is well: then every lock is free, and no process knows or keeps anything. */
+  async rest() {
+    const { world, processes, servers } = this;
+    this.isEnding = true;
+    const release = () => {
+      for (const process of processes) for (const hold of [...process.handles]) process.release(hold);
+    };
+    for (const place of [...processes, ...servers]) place.stalledUntil = 0;
+    for (const { links } of processes) for (const link of links) link.slowness = 0;
+    const end = world.now + 20_000;
+    while (world.now < end && (await world.step(end))) {
+      this.check();
+      this.throwIfViolated();
+      release();
+    }
+    for (const server of servers) {
+      for (const key of Object.keys(KEYS)) {
+        const holders = server.holdersOf(key);
+        if (holders.length > 0) this.fail(`at rest ${holders[0].owner} holds ${key} on ${server.name}`);
+        if (server.waitersOf(key).length > 0) this.fail(`at rest ${key} has waiters on ${server.name}`);
+      }
+    }
+    if (this.#pending.size > 0) this.fail(`${this.#pending.size} calls have no outcome`);
+    if (processes.every(({ election }) => election?.isLeader === false)) this.fail('at rest nobody leads');
+  }
+
+  throwIfViolated() {
+    if (this.violation !== undefined) throw this.violation;
+  }
+
+  count(outcome) {
+    this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1;
+  }
+
+  fail(what) {
+    this.violation ??= new Violation(what);
+  }
+}
