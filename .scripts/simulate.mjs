@@ -3,25 +3,35 @@
  * with the same seed is the same.
  *
  * `--events 100000` says how many events altogether; `--seed 1` is that of the first run, and each run has the next one;
- * `--kind memory|quorum|fallback` runs one store only; `--build FOLDER` uses another unbundled build.
+ * `--kind memory|quorum|fallback` runs one store only; `--build FOLDER` uses another unbundled build; `--plants` shows that each
+ * planted bug is found.
  */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { PLANTS } from '../test/simulate/plants.mjs';
 import { Simulation, Violation } from '../test/simulate/simulation.mjs';
 import { takeOverTime } from '../test/simulate/virtual-world.mjs';
+import { copyBuild } from '../test/soak/build-copy.mjs';
 import { ensureBuild, ensureDependencies } from './setup.mjs';
+
+/** The most events until a planted bug has to be found. */
+const MOST_EVENTS = 1_000_000;
 
 const KINDS = ['memory', 'quorum', 'fallback'];
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '100000' },
-    'events-per-run': { type: 'string', default: '10000' },
+    'events-per-run': { type: 'string', default: '20000' },
     seed: { type: 'string', default: '1' },
     kind: { type: 'string' },
     history: { type: 'string', default: '20' },
     build: { type: 'string' },
+    plants: { type: 'boolean', default: false },
     'no-setup': { type: 'boolean', default: false },
   },
 });
@@ -29,6 +39,8 @@ if (!values['no-setup']) {
   ensureDependencies();
   ensureBuild();
 }
+if (values.plants) process.exit(findPlants() ? 0 : 1);
+
 const build = values.build ?? fileURLToPath(new URL('../build/cjs', import.meta.url));
 const require = createRequire(import.meta.url);
 const load = (file) => require(join(build, file));
@@ -53,16 +65,71 @@ for (let seed = Number(values.seed); events < Number(values.events); seed += 1) 
     await simulation.run(Number(values['events-per-run']));
   } catch (error) {
     const { now, events: done } = simulation.world;
-    console.log(`VIOLATION after ${done} events, at ${now.toFixed(1)} ms of the run with seed ${seed} (${kind}):`);
+    console.log(
+      `VIOLATION after ${done} events, at ${now.toFixed(1)} ms of the run with seed ${seed} (${kind}):`,
+    );
     console.log(error instanceof Violation ? error.message : error);
     for (const words of simulation.world.history.slice(-Number(values.history))) console.log(' ', ...words);
     console.log(`Repeat it: npm run simulate -- --seed ${seed} --kind ${kind} --events 1`);
     process.exit(1);
   }
   events += simulation.world.events;
-  for (const [outcome, count] of Object.entries(simulation.outcomes)) outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
+  for (const [outcome, count] of Object.entries(simulation.outcomes))
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
 }
 const seconds = (realNow() - started) / 1_000;
-const list = Object.entries(outcomes).sort().map(([outcome, count]) => `${outcome} ${count}`).join(', ');
-console.log(`good: ${events} events in ${seconds.toFixed(0)} s (${Math.round(events / seconds)} a second); ${list}`);
+const list = Object.entries(outcomes)
+  .sort()
+  .map(([outcome, count]) => `${outcome} ${count}`)
+  .join(', ');
+console.log(
+  `good: ${events} events in ${seconds.toFixed(0)} s (${Math.round(events / seconds)} a second); ${list}`,
+);
 process.exit(0);
+
+/** Runs the simulation on a copy with each of the bugs. Returns whether all were found. */
+function findPlants() {
+  const missed = [];
+  for (const [name, { about, kind, file, from, to }] of Object.entries(PLANTS)) {
+    const folder = mkdtempSync(join(tmpdir(), 'lock-simulation-'));
+    try {
+      const copy = copyBuild(folder);
+      const text = copy.read(file);
+      if (text.split(from).length !== 2) throw new Error(`"${name}" does not fit ${file} any more`);
+      copy.write(
+        file,
+        text.replace(from, () => to),
+      );
+      const args = [
+        '--no-setup',
+        '--kind',
+        kind,
+        '--events',
+        String(MOST_EVENTS),
+        '--build',
+        join(folder, 'build'),
+        '--history',
+        '0',
+      ];
+      const { stdout, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...args], {
+        encoding: 'utf8',
+      });
+      const [, events = '', seed = '', what = ''] =
+        /VIOLATION after (\d+) events.* seed (\d+) .*\n(.*)/.exec(stdout) ?? [];
+      if (status === 0 || what === '') missed.push(name);
+      const found =
+        what === ''
+          ? 'NOT FOUND'
+          : `found in the run with seed ${seed}, after ${events} events of it: ${what.slice(0, 120)}`;
+      console.log(`${name} (${about}): ${found}`);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+  console.log(
+    missed.length === 0
+      ? `good: ${Object.keys(PLANTS).length} planted bugs found`
+      : `NOT FOUND: ${missed.join(', ')}`,
+  );
+  return missed.length === 0;
+}

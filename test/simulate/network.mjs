@@ -3,7 +3,19 @@ const REPLY_TIMEOUT = 2_000;
 /** How long a server remembers owners that were withdrawn in doubt, ms. */
 const TOMBSTONE = 60_000;
 
-const METHODS = ['acquire', 'acquireAll', 'cancel', 'release', 'renew', 'reserve', 'raise', 'inspect', 'forceRelease', 'breakHold', 'listKeys'];
+const METHODS = [
+  'acquire',
+  'acquireAll',
+  'cancel',
+  'release',
+  'renew',
+  'reserve',
+  'raise',
+  'inspect',
+  'forceRelease',
+  'breakHold',
+  'listKeys',
+];
 
 /** A server: locks in memory, with what a server on a network needs besides: it rejects requests of withdrawn owners. */
 export class Server {
@@ -30,14 +42,15 @@ export class Server {
 
   carryOut(session, method, argument) {
     const { now } = this.world;
-    if (method === 'acquire' && this.#tombstones.get(argument.owner) > now) return Promise.resolve({ outcome: 'cancelled' });
+    if (method === 'acquire' && this.#tombstones.get(argument.owner) > now)
+      return Promise.resolve({ outcome: 'cancelled' });
     this.world.note(this.name, method, argument?.key ?? '', argument?.owner?.slice(-12) ?? '');
     if (argument?.inDoubt === true) this.#tombstones.set(argument.owner, now + TOMBSTONE);
     return Promise.resolve(session[method](argument));
   }
 }
 
-/** The connection of a process to a server. Requests arrive in order, replies too, and pushed messages on a way of their own. */
+/** The connection of a process to a server. Requests arrive in order, and so do replies and, apart from them, pushed messages. */
 export class Link {
   isCut = false;
   /** Until when the state of the connection, or of the server, may have delayed something. */
@@ -46,7 +59,7 @@ export class Link {
   heardAt = 0;
   #epoch = 0;
   #pending = new Set();
-  #arrivals = { requests: 0, replies: 0 };
+  #arrivals = { requests: 0, replies: 0, pushes: 0 };
 
   constructor(world, library, process, server, client) {
     Object.assign(this, { world, library, process, server, client, slowness: 0 });
@@ -59,8 +72,8 @@ export class Link {
     return 0.2 + random.next() * 2 + this.slowness * (0.5 + random.next());
   }
 
-  #arrival(direction) {
-    const at = Math.max(this.#arrivals[direction], this.world.now + this.delay());
+  #arrival(direction, slower = 1) {
+    const at = Math.max(this.#arrivals[direction], this.world.now + slower * this.delay());
     this.#arrivals[direction] = at;
     return at - this.world.now;
   }
@@ -83,7 +96,13 @@ export class Link {
         const deliver = () => {
           if (epoch !== this.#epoch || !this.#pending.delete(request)) return;
           this.heardAt = world.now;
-          world.note(process.name, 'got', method, argument?.owner?.slice(-12) ?? '', value?.outcome ?? value?.message ?? value);
+          world.note(
+            process.name,
+            'got',
+            method,
+            argument?.owner?.slice(-12) ?? '',
+            value?.outcome ?? value?.message ?? value,
+          );
           settle(value);
         };
         world.after(this.#arrival('replies'), deliver, process);
@@ -109,8 +128,7 @@ export class Link {
       world.note(process.name, 'got a push');
       deliver();
     };
-    // Not in order with replies.
-    world.after(this.delay() + (world.random.chance(0.1) ? 5 * this.delay() : 0), arrive, process);
+    world.after(this.#arrival('pushes', world.random.chance(0.1) ? 5 : 1), arrive, process);
   }
 
   /** Pending requests are in doubt: some never arrive, some arrive late. The connection comes back by itself. */
@@ -118,13 +136,15 @@ export class Link {
     if (this.isCut) return;
     const { world } = this;
     this.isCut = true;
+    this.cutSince = world.now;
     world.note(this.process.name, 'was cut from', this.server.name, outage);
     this.#epoch += 1;
     this.disturb(outage + 6_000);
     for (const request of [...this.#pending]) {
       if (!request.isAtServer) {
         request.arrive.isCleared = true;
-        if (world.random.chance(0.5)) world.after(world.random.between(0, 3_000), request.arrive.callback, this.server);
+        if (world.random.chance(0.5))
+          world.after(world.random.between(0, 3_000), request.arrive.callback, this.server);
       }
       request.reject(this.failure('the connection was lost', true));
     }
@@ -132,7 +152,7 @@ export class Link {
     const back = () => {
       if (this.process.isClosed) return;
       this.isCut = false;
-      this.#arrivals = { requests: 0, replies: 0 };
+      this.#arrivals = { requests: 0, replies: 0, pushes: 0 };
       this.client.reconnected();
     };
     world.after(outage, back, this.process);
@@ -165,7 +185,8 @@ export class NetworkStore {
       close: () => Promise.resolve(),
     };
     for (const method of METHODS) {
-      if (session[method] !== undefined) wrapped[method] = (argument) => link.request(session, method, argument);
+      if (session[method] !== undefined)
+        wrapped[method] = (argument) => link.request(session, method, argument);
     }
     return wrapped;
   }

@@ -32,6 +32,12 @@ class Process {
   /** Holds that were broken by force. */
   broken = new Set();
   disturbedUntil = -Infinity;
+  /** Until when it stood still the last time. */
+  stalledSince = -Infinity;
+  /** By key: what holds of callers that waited in line were there, and when last. Those in line know of them. */
+  heldHere = new Map();
+  /** By key: when a call that only tried ended last. */
+  triedAt = new Map();
   calls = 0;
 
   constructor(simulation, name) {
@@ -53,11 +59,17 @@ class Process {
         clear: (timer) => (timer.isCleared = true),
       },
     };
-    this.engine = new library.LockEngine(store, { watchdogTimeout: LEASE, shutdownTimeout: 1_000 }, SILENT, clock);
+    this.engine = new library.LockEngine(
+      store,
+      { watchdogTimeout: LEASE, shutdownTimeout: 1_000 },
+      SILENT,
+      clock,
+    );
     this.locks = new library.LockService(this.engine, 5_000);
     this.admin = new library.LockAdmin(this.engine);
     // An election never uses locks of one process only; its module sees to that.
-    if (kind !== 'fallback') this.election = new library.LeaderElection('leader', 'leader', this.locks, SILENT);
+    if (kind !== 'fallback')
+      this.election = new library.LeaderElection('leader', 'leader', this.locks, SILENT);
     this.locks.events.subscribe((event) => this.onEvent(event));
     world.after(0, () => this.engine.start().then(() => this.election?.start()), this);
     world.after(10, () => this.callAgain(), this);
@@ -72,10 +84,33 @@ class Process {
     return Math.max(this.disturbedUntil, ...this.links.map((link) => link.disturbedUntil));
   }
 
+  /** Whether anything in the process still concerns this owner. */
+  knows(owner) {
+    const { leases, keys, unanswered } = this.engine;
+    return (
+      unanswered.has(owner) ||
+      keys.owners.has(owner) ||
+      [...leases.all].some((lease) => lease.owner === owner)
+    );
+  }
+
   stall(ms) {
     this.world.note(this.name, 'stands still', ms);
-    this.stalledUntil = Math.max(this.stalledUntil, this.world.now + ms);
+    this.stalledUntil = this.stalledSince = Math.max(this.stalledUntil, this.world.now + ms);
     this.disturbedUntil = Math.max(this.disturbedUntil, this.stalledUntil + AFTERMATH);
+  }
+
+  noteHeld(key, holds) {
+    const own = holds.filter(({ process, call }) => process === this && call.isInLine);
+    if (own.length === 0) return;
+    const permits = own.reduce((sum, { options }) => sum + (options.permits ?? 1), 0);
+    const isShared = own.every(({ options }) => options.mode === 'shared');
+    const seen = this.heldHere.get(key) ?? [];
+    const at = this.world.now;
+    const rest = seen.filter(
+      (each) => at - each.at < 20_000 && (each.permits !== permits || each.isShared !== isShared),
+    );
+    this.heldHere.set(key, [...rest, { at, permits, isShared }]);
   }
 
   onEvent(event) {
@@ -90,16 +125,20 @@ class Process {
   callAgain() {
     if (this.isClosed || this.simulation.isEnding) return;
     void this.call();
-    this.world.after(this.world.random.between(0, 2) ** 3 * this.world.random.between(1, 12), () => this.callAgain(), this);
+    const pause =
+      this.world.random.between(0, 2) ** 3 * this.world.random.between(1, 12) * this.simulation.pace;
+    this.world.after(pause, () => this.callAgain(), this);
   }
 
   async call() {
     const { random } = this.world;
-    if (random.chance(0.02)) return void this.locks.isLocked(random.pick(Object.keys(KEYS))).catch(() => undefined);
+    if (random.chance(0.02))
+      return void this.locks.isLocked(random.pick(Object.keys(KEYS))).catch(() => undefined);
     if (random.chance(0.003)) return void this.breakOne();
     const key = random.pick(Object.keys(KEYS));
     const controller = random.chance(0.1) ? new AbortController() : undefined;
-    if (controller !== undefined) this.world.after(random.between(0, 60), () => controller.abort(new Error('given up')), this);
+    if (controller !== undefined)
+      this.world.after(random.between(0, 60), () => controller.abort(new Error('given up')), this);
     const options = {
       waitTime: random.pick([0, 0, 5, 20, 60, 200, 1_000, 8_000]),
       ...(random.chance(0.2) && { leaseTime: random.pick([10, 20, 100, 1_000]) }),
@@ -115,7 +154,9 @@ class Process {
 
   async acquire(key, options) {
     const { simulation, world } = this;
-    const call = { process: this, keys: [key].flat(), options, startedAt: world.now, number: (this.calls += 1) };
+    const isInLine = options.waitTime > 0 && options.retry === undefined && options.maxWaiting === undefined;
+    const number = (this.calls += 1);
+    const call = { process: this, keys: [key].flat(), options, startedAt: world.now, number, isInLine };
     simulation.began(call);
     let handle;
     try {
@@ -126,7 +167,15 @@ class Process {
     } finally {
       simulation.ended(call);
     }
-    const hold = { call, handle, keys: call.keys, key: call.keys[0], process: this, options };
+    const hold = {
+      call,
+      handle,
+      keys: call.keys,
+      key: call.keys[0],
+      process: this,
+      options,
+      grantedAt: world.now,
+    };
     this.handles.add(hold);
     simulation.granted(hold);
     const [limit] = [world.random.pick([0, 2, 20, 200])];
@@ -157,6 +206,12 @@ function optionsFor(use, random) {
   return random.chance(0.3) ? { fair: true } : {};
 }
 
+/** Whether holds like these leave no room for a call. */
+function excludes(key, options, isShared, permits) {
+  if (KEYS[key] === 'permits') return permits + options.permits > PERMITS;
+  return !isShared || options.mode !== 'shared';
+}
+
 /** One run of several processes, and the checks of what they are told against what the servers know. */
 export class Simulation {
   isEnding = false;
@@ -166,15 +221,21 @@ export class Simulation {
   #busyAt = new Map();
   #pending = new Set();
   #refusals = [];
+  #orphans = new Map();
   outcomes = {};
 
   /** @param kind `memory`, `quorum` or `fallback`: the store that the processes use */
   constructor(library, { seed, kind, processes = 3 }) {
     Object.assign(this, { library, kind, seed });
     this.world = new VirtualWorld(seed);
+    // Some runs have crowded locks, others mostly free ones.
+    this.pace = this.world.random.pick([1, 3, 10, 30]);
     const names = kind === 'quorum' ? ['one', 'two', 'three'] : ['server'];
     this.servers = names.map((name) => new Server(this.world, library, name));
-    this.processes = Array.from({ length: processes }, (_, index) => new Process(this, `process ${index + 1}`));
+    this.processes = Array.from(
+      { length: processes },
+      (_, index) => new Process(this, `process ${index + 1}`),
+    );
     this.trouble();
   }
 
@@ -204,7 +265,7 @@ export class Simulation {
         [1, () => (process.lossOfPushes = random.pick([0, 0, 0.2]))],
         [3, () => process.links.forEach((link) => this.slowDown(link, random.pick([0, 0, 8, 20, 60])))],
       ])();
-      world.after(random.between(200, 6_000), happen, undefined);
+      world.after(random.between(500, 12_000), happen, undefined);
     };
     world.after(random.between(500, 5_000), happen, undefined);
   }
@@ -216,6 +277,8 @@ export class Simulation {
 
   slowDown(link, slowness) {
     link.slowness = slowness;
+    // What is under way took the former time.
+    link.disturb(1_000);
   }
 
   /** The largest time of a round trip to a server, ms. */
@@ -244,45 +307,44 @@ export class Simulation {
       const token = handle.tokens.get(key);
       const last = this.#tokens.get(key) ?? 0;
       const isShared = KEYS[key] !== 'exclusive';
-      if (!isShared && token <= last) this.fail(`${process.name} got the token ${token} of ${key} after ${last}`);
+      if (!isShared && token <= last && !this.wasBroken(key))
+        this.fail(`${process.name} got the token ${token} of ${key} after ${last}`);
       this.#tokens.set(key, Math.max(token, last));
     }
   }
 
   released(hold, outcome, wasHeld, at) {
     this.count(outcome);
-    const { process, options, keys } = hold;
-    if (!wasHeld || outcome === 'released' || outcome === 'kept' || this.mayBeLost(process, keys)) return;
-    if (options.leaseTime !== undefined && options.leaseTime <= 4 * this.roundTrip(process) + 50) return;
-    if (outcome === 'unknown') return;
-    this.fail(`${process.name} released ${keys} while it was held, at ${at.toFixed(1)}, and was told "${outcome}"`);
+    const { process, keys } = hold;
+    if (!wasHeld || outcome === 'released' || outcome === 'kept' || outcome === 'unknown') return;
+    if (this.mayBeLost(hold)) return;
+    this.fail(
+      `${process.name} released ${keys} while it was held, at ${at.toFixed(1)}, and was told "${outcome}"`,
+    );
   }
 
   lost(process, { key, token, reason }) {
     this.count(`lost: ${reason}`);
-    if (this.mayBeLost(process, [key])) return;
     const hold = [...process.handles].find(({ handle }) => handle.tokens.get(key) === token);
-    if (hold === undefined || hold.isBroken || hold.options.leaseTime !== undefined) return;
+    if (hold === undefined || this.mayBeLost(hold)) return;
     this.fail(`${process.name} lost ${key} (${reason}) though nothing had happened to it`);
   }
 
-  mayBeLost(process, keys) {
-    const { now } = this.world;
-    const isBroken = keys.some((key) => this.wasBroken(key));
-    return isBroken || process.undisturbedSince + LEASE > now || this.isAnySlow(process);
+  /** Whether anything has happened to the hold since it was granted, or its own `leaseTime` may have passed. */
+  mayBeLost({ process, keys, options, isBroken, grantedAt }) {
+    const wasBroken = isBroken || keys.some((key) => this.wasBroken(key));
+    return wasBroken || options.leaseTime !== undefined || process.undisturbedSince > grantedAt;
   }
 
   wasBroken(key) {
     return this.world.now - (this.brokenAt.get(key) ?? -Infinity) < 8_000;
   }
 
-  isAnySlow(process) {
-    return process.links.some(({ slowness }) => slowness > 30);
-  }
-
   /** The call failed. Judged when the event has ended, so that everything that it brought about is known. */
   refused(call, error) {
     this.world.note(call.process.name, 'call', call.number, 'refused', error.message);
+    // The request of a caller that only tries may be on its way still, and be granted the lock for a moment.
+    if (!call.isInLine) for (const key of call.keys) call.process.triedAt.set(key, this.world.now);
     this.#refusals.push([call, error]);
   }
 
@@ -292,34 +354,66 @@ export class Simulation {
     const { process, keys, startedAt, options } = call;
     const { name } = error;
     this.count(name === 'Error' ? 'aborted' : name);
+    if (error instanceof library.LockTimeoutError && this.wasDeaf(call)) {
+      this.fail(
+        `${process.name} was told that ${keys} is held, though the store was unreachable: ${error.message}`,
+      );
+    }
     const isDisturbed = process.undisturbedSince > startedAt;
     if (isDisturbed) return;
     const since = startedAt - this.roundTrip(process);
-    const wasBusy = keys.some(
-      (key) => (this.#busyAt.get(`${key} ${process.name}`) ?? -Infinity) >= since || this.countPending(process, key) > 0,
-    );
+    const isTried = (key) => startedAt - (process.triedAt.get(key) ?? -Infinity) < this.roundTrip(process);
+    const isBusy = (key) => (this.#busyAt.get(`${key} ${process.name}`) ?? -Infinity) >= since;
+    const wasBusy = keys.some((key) => isBusy(key) || isTried(key) || this.countPending(process, key) > 0);
     if (error instanceof library.LockTimeoutError || error instanceof library.LockQueueFullError) {
       // Of several keys, none need have been held.
       const isOutOfTime = keys.length > 1 && error.message.includes('took the whole waitTime');
-      if (!wasBusy && !isOutOfTime) this.fail(`${process.name} was told that ${keys} is held, which nobody held: ${error.message}`);
+      if (!wasBusy && !isOutOfTime)
+        this.fail(`${process.name} was told that ${keys} is held, which nobody held: ${error.message}`);
     } else if (error instanceof library.LockUnavailableError) {
-      const isTooShort = options.leaseTime !== undefined && options.leaseTime < 3 * this.roundTrip(process) + 20;
+      const isTooShort =
+        options.leaseTime !== undefined && options.leaseTime < 3 * this.roundTrip(process) + 20;
       const isHasty = options.waitTime > 0 && options.waitTime < 2 * this.roundTrip(process) + 10;
-      if (isTooShort || (isHasty && !this.wasHeldHere(call))) return;
-      this.fail(`${process.name} was told that the store is unavailable for ${keys} (${world.now - startedAt} ms): ${error.message}`);
+      // A call that retries, or only tries, knows no more than its own replies.
+      const isToKnow = call.isInLine && this.wasHeldHere(call);
+      if (isTooShort || (isHasty && !isToKnow)) return;
+      this.fail(
+        `${process.name} was told that the store is unavailable for ${keys} (${world.now - startedAt} ms): ${error.message}`,
+      );
     }
   }
 
-  /** Whether a hold of the same process was there at the start of the call: then it knows that the lock was held. */
-  wasHeldHere({ process, keys, startedAt }) {
-    return keys.some((key) => (process.heldHereAt?.get(key) ?? -Infinity) >= startedAt);
+  /** Whether the store could not tell a caller in line anything: no connection, or no reply for longer than any poll takes. */
+  wasDeaf(call) {
+    const { process, startedAt, isInLine } = call;
+    if (!isInLine || this.kind === 'fallback' || this.wasHeldHere(call) || process.stalledSince > startedAt)
+      return false;
+    const { now } = this.world;
+    return (
+      process.links.every(({ isCut, cutSince }) => isCut && cutSince < startedAt - 50) ||
+      (now - startedAt > 1_500 && process.links.every(({ heardAt }) => heardAt < startedAt))
+    );
+  }
+
+  /** Whether holds of the same process kept the call waiting: then it knows that the lock was held. */
+  wasHeldHere({ process, keys, startedAt, options }) {
+    return keys.every((key) => {
+      const seen = process.heldHere.get(key);
+      return (
+        seen !== undefined &&
+        seen.some(({ at, isShared, permits }) => at >= startedAt && excludes(key, options, isShared, permits))
+      );
+    });
   }
 
   checkLateness({ process, startedAt, options: { waitTime }, keys }) {
     const { now } = this.world;
     if (waitTime === 0 || process.undisturbedSince > startedAt) return;
     const late = now - startedAt - waitTime;
-    if (late > LATENESS) this.fail(`the outcome of ${process.name} for ${keys} came ${late.toFixed(1)} ms after waitTime (${waitTime})`);
+    if (late > LATENESS)
+      this.fail(
+        `the outcome of ${process.name} for ${keys} came ${late.toFixed(1)} ms after waitTime (${waitTime})`,
+      );
   }
 
   // What is true
@@ -328,11 +422,17 @@ export class Simulation {
   check() {
     const { now } = this.world;
     for (const key of Object.keys(KEYS)) {
-      const holds = this.processes.flatMap(({ handles }) => [...handles]).filter((hold) => hold.keys.includes(key) && hold.handle.isHeld);
-      for (const { process } of holds) (process.heldHereAt ??= new Map()).set(key, now);
-      this.checkExclusion(key, holds.filter(({ handle }) => !handle.local));
+      const holds = this.processes
+        .flatMap(({ handles }) => [...handles])
+        .filter((hold) => hold.keys.includes(key) && hold.handle.isHeld);
+      for (const process of this.processes) process.noteHeld(key, holds);
+      this.checkExclusion(
+        key,
+        holds.filter(({ handle }) => !handle.local),
+      );
       this.noteBusy(key, holds);
     }
+    this.checkOrphans();
     for (const [call, error] of this.#refusals.splice(0)) this.judge(call, error);
     const leaders = this.processes.filter(({ election }) => election?.isLeader === true);
     if (leaders.length > 1) this.fail(`there are ${leaders.length} leaders`);
@@ -350,15 +450,40 @@ export class Simulation {
     if (holds.some(({ options }) => options.mode !== 'shared')) this.fail(`${names} hold ${key} together`);
   }
 
+  /** No server keeps a lock for an owner that its process has forgotten, for longer than a withdrawal takes. */
+  checkOrphans() {
+    const { now } = this.world;
+    for (const server of this.servers) {
+      for (const key of Object.keys(KEYS)) {
+        for (const { owner } of server.holdersOf(key)) {
+          const id = `${server.name} ${owner}`;
+          const process = this.processes.find(({ engine }) => owner.startsWith(`${engine.clientId}:`));
+          if (process === undefined || process.knows(owner.replace(/\.\d+$/, ''))) this.#orphans.delete(id);
+          else if (!this.#orphans.has(id)) this.#orphans.set(id, now);
+          const since = this.#orphans.get(id) ?? now;
+          if (now - since < 2_500 || process.undisturbedSince > since) continue;
+          this.fail(
+            `${server.name} has kept ${key} for ${process.name} since ${since.toFixed(1)}, which has forgotten it`,
+          );
+        }
+      }
+    }
+  }
+
   /** Whether a caller of each process finds the lock taken: by a hold, or by another process at a server. */
   noteBusy(key, holds) {
     const { now } = this.world;
     for (const process of this.processes) {
       const { clientId } = process.engine;
       const isOther = ({ owner }) => !owner.startsWith(`${clientId}:`);
+      // A handle ends a little before the lease that it can rely on.
+      const isOpen = [...process.handles].some(({ keys }) => keys.includes(key));
       const isBusy =
+        isOpen ||
         holds.length > 0 ||
-        this.servers.some((server) => server.holdersOf(key).some(isOther) || server.waitersOf(key).some(isOther)) ||
+        this.servers.some(
+          (server) => server.holdersOf(key).some(isOther) || server.waitersOf(key).some(isOther),
+        ) ||
         this.countPending(process, key) > 1;
       if (isBusy) this.#busyAt.set(`${key} ${process.name}`, now);
     }
@@ -378,7 +503,12 @@ export class Simulation {
       for (const process of processes) for (const hold of [...process.handles]) process.release(hold);
     };
     for (const place of [...processes, ...servers]) place.stalledUntil = 0;
-    for (const { links } of processes) for (const link of links) link.slowness = 0;
+    for (const { links } of processes) {
+      for (const link of links) {
+        this.slowDown(link, 0);
+        link.disturb(AFTERMATH);
+      }
+    }
     const end = world.now + 20_000;
     while (world.now < end && (await world.step(end))) {
       this.check();

@@ -20,7 +20,8 @@ export function takeOverTime() {
   globalThis.clearTimeout = (timer) => timer && (timer.isCleared = true);
   Math.random = () => current.random.next();
   const crypto = require('node:crypto');
-  crypto.randomBytes = (size) => Buffer.from(Array.from({ length: size }, () => current.random.between(0, 255)));
+  crypto.randomBytes = (size) =>
+    Buffer.from(Array.from({ length: size }, () => current.random.between(0, 255)));
 }
 
 /** Events in the order of their times. Those of one time run in an order that the seed decides. */
@@ -60,7 +61,8 @@ class EventHeap {
   }
 }
 
-const isBefore = (one, other) => one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.tie < other.tie);
+const isBefore = (one, other) =>
+  one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.tie < other.tie);
 
 /**
  * Virtual time. Each timer and each message is an event of a process or a server; a place that stands still (blocked event loop,
@@ -83,7 +85,13 @@ export class VirtualWorld {
   }
 
   after(ms, callback, place = this.place) {
-    const event = { dueAt: this.now + Math.max(0, ms), tie: this.random.next(), callback, place, isCleared: false };
+    const event = {
+      dueAt: this.now + Math.max(0, ms),
+      tie: this.random.next(),
+      callback,
+      place,
+      isCleared: false,
+    };
     event.unref = event.ref = () => event;
     this.#heap.push(event);
     return event;
@@ -91,7 +99,7 @@ export class VirtualWorld {
 
   note(...words) {
     this.history.push([this.now.toFixed(1), ...words]);
-    if (this.history.length > 200) this.history.splice(0, 100);
+    if (this.history.length > 2_000) this.history.splice(0, 1_000);
   }
 
   /** Runs one event. Returns false if there is none until that time. */

@@ -1,0 +1,114 @@
+// Bugs that the simulation has to find. The first ones were in the library before the simulation existed.
+
+const MACHINE = 'engine/key-machine/key-machine.js';
+const QUEUE = 'engine/key-machine/store-queue.js';
+const QUORUM = 'stores/quorum/quorum-acquire.js';
+
+/** @type {Record<string, { about: string, kind: string, file: string, from: string, to: string }>} */
+export const PLANTS = {
+  'requeued after it left': {
+    about: 'an owner that gives way is told before its timer is set: it may leave, and is queued again',
+    kind: 'quorum',
+    file: 'stores/quorum/split-vote-resolver.js',
+    from: 'this.isBackingOff = true;\n        const longest',
+    to: 'this.isBackingOff = true;\n        acquire.backOff();\n        const longest',
+  },
+  'short claim inherited': {
+    about: 'a caller without leaseTime begins on a grant that was pushed for a shorter leaseTime',
+    kind: 'memory',
+    file: QUEUE,
+    from: 'if (pushed.lease < Math.min(caller.lease, engine_timeLimits.CLAIM_LEASE))',
+    to: 'if (false)',
+  },
+  'held, reported as unavailable': {
+    about: 'what a hold of the process itself shows is not used',
+    kind: 'memory',
+    file: MACHINE,
+    from: 'this.queue.wasHeldHere(now);',
+    to: '',
+  },
+  'unavailable, reported as held': {
+    about: 'an old report counts, though all connections are closed or the first entry has no reply',
+    kind: 'memory',
+    file: MACHINE,
+    from: 'const isSilent = this.effects.isCutOff || queue.isUnreliable(entry, now);',
+    to: 'const isSilent = entry !== undefined && queue.isUnreliable(entry, now);',
+  },
+  'busy with itself': {
+    about: 'an attempt fails because of an entry of its own process that nobody needs',
+    kind: 'memory',
+    file: 'engine/try-acquire.js',
+    from: "reply.outcome !== 'cancelled' && wasLeaving && tries === 1",
+    to: 'false',
+  },
+  'good work reported as lost': {
+    about: 'a listener that ends another hold of a shared lease makes release() say "expired"',
+    kind: 'memory',
+    file: 'engine/leases.js',
+    from: "return lease.state === 'lost' ? engine_lease.EXPIRED : (lease.returned ?? engine_lease.RELEASED);",
+    to: 'return engine_lease.EXPIRED;',
+  },
+  'two clean-ups': {
+    about: 'an extended wait cleans up for as long as any other',
+    kind: 'memory',
+    file: 'engine/key-runner.js',
+    from: 'timers.within(patience, this.idle())',
+    to: 'timers.within(30, this.idle())',
+  },
+  'reader beside a writer': {
+    about: 'a lease of readers serves a writer',
+    kind: 'memory',
+    file: MACHINE,
+    from: 'if (limit !== lease.limit || permits !== lease.permits || leaseTime !== undefined)',
+    to: 'if (permits !== lease.permits || leaseTime !== undefined)',
+  },
+  'token used twice': {
+    about: 'a hand-over passes the token on',
+    kind: 'memory',
+    file: 'engine/key-machine/hand-over-budget.js',
+    from: 'this.nextToken += 1;',
+    to: '',
+  },
+  'left behind': {
+    about: 'an entry that nobody needs is not withdrawn',
+    kind: 'memory',
+    file: QUEUE,
+    from: 'this.leaving += 1;\n            this.effects.cancel(entry);',
+    to: '',
+  },
+  'late lease': {
+    about: 'a lease counts from its reply, not from its request',
+    kind: 'memory',
+    file: QUEUE,
+    from: 'const { sentAt } = entry;',
+    to: 'const sentAt = now;',
+  },
+  'deaf waiter': {
+    about: 'a waiter does not poll',
+    kind: 'memory',
+    file: 'engine/key-runner.js',
+    from: 'this.wakeEntry(entry, Math.min(expiry, engine_timeLimits.POLL));',
+    to: '',
+  },
+  'minority rules': {
+    about: 'a hold needs one vote too few',
+    kind: 'quorum',
+    file: QUORUM,
+    from: 'this.needed = stores_quorum_majority.votesNeeded(sessions.length, limit);',
+    to: 'this.needed = stores_quorum_majority.votesNeeded(sessions.length, limit) - 1;',
+  },
+  'votes kept': {
+    about: 'an owner that is rejected stays at the members',
+    kind: 'quorum',
+    file: QUORUM,
+    from: 'return this.leave.reject();',
+    to: 'return Promise.resolve();',
+  },
+  'not renewed': {
+    about: 'the watchdog believes that it has renewed',
+    kind: 'memory',
+    file: 'engine/watchdog.js',
+    from: 'const replies = await session.renew(requests);',
+    to: "const replies = requests.map(() => 'renewed');",
+  },
+};
