@@ -36,6 +36,8 @@ class Process {
   stalledSince = -Infinity;
   /** By key: what holds of callers that waited in line were there, and when last. Those in line know of them. */
   heldHere = new Map();
+  /** By key: when a handle of this process was last open. */
+  openAt = new Map();
   /** By key: when a call that only tried ended last. */
   triedAt = new Map();
   calls = 0;
@@ -389,6 +391,7 @@ export class Simulation {
     if (!isInLine || this.kind === 'fallback' || this.wasHeldHere(call) || process.stalledSince > startedAt)
       return false;
     const { now } = this.world;
+    if (call.keys.some((key) => (process.openAt.get(key) ?? -Infinity) >= startedAt)) return false;
     return (
       process.links.every(({ isCut, cutSince }) => isCut && cutSince < startedAt - 50) ||
       (now - startedAt > 1_500 && process.links.every(({ heardAt }) => heardAt < startedAt))
@@ -478,6 +481,7 @@ export class Simulation {
       const isOther = ({ owner }) => !owner.startsWith(`${clientId}:`);
       // A handle ends a little before the lease that it can rely on.
       const isOpen = [...process.handles].some(({ keys }) => keys.includes(key));
+      if (isOpen) process.openAt.set(key, now);
       const isBusy =
         isOpen ||
         holds.length > 0 ||

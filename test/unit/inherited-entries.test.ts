@@ -54,6 +54,21 @@ describe('a queue entry that passes to another caller, or is left without one', 
     expect(await later).toBeInstanceOf(LockUnavailableError);
   });
 
+  it('B11: a grant that nobody takes does not show that others hold the lock', async () => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(
+      app.locks.acquire('key', { limit: 3, permits: 2, waitTime: 60_000, signal: stop.signal }),
+    );
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    const later = rejectionOf(app.locks.acquire('key', { limit: 3, waitTime: 40 }));
+    await store.request(1);
+    first.answer(granted(1));
+    expect(await later).toBeInstanceOf(LockUnavailableError);
+  });
+
   it.each([
     { what: 'a permit', asks: { limit: 1 } },
     { what: 'the exclusive lock', asks: {} },

@@ -233,7 +233,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       return;
     }
     if (reply.outcome === 'granted') {
-      this.heard(now);
+      this.failure = undefined;
       this.granted(entry, reply, now);
       return;
     }
@@ -442,7 +442,11 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (caller?.lease !== entry.askedLease || wasBroken) this.withdraw(entry, now);
     else if (effects.leases.mayBeOver(sentAt, caller.lease))
       this.grantedLate(entry, caller, now - sentAt, now);
-    else this.deliver(entry, caller, grant, undefined, sentAt, caller.lease, false, now);
+    else {
+      // Only now: a grant that nobody takes does not show that anyone holds the lock.
+      this.heard(now);
+      this.deliver(entry, caller, grant, undefined, sentAt, caller.lease, false, now);
+    }
   }
 
   /**
