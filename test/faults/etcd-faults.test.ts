@@ -15,6 +15,19 @@ whereThereIsEtcd('faults of etcd', () => {
     const scene = new EtcdScene();
     serverFaults(scene);
 
+    it('F65: thousands of simultaneous callers of the longest keys are served: no request is too long', async () => {
+      const app = await scene.app();
+      const start = scene.key();
+      const keys = Array.from({ length: 60 }, (_, index) => `${start}${String(index)}`.padEnd(1_024, '/'));
+      const options = { label: '€'.repeat(200), limit: 1_000, waitTime: 120_000 };
+      const calls = Array.from({ length: 2_000 }, (_, index) =>
+        app.locks.acquire(keys[index % keys.length] ?? '', options),
+      );
+      const handles = await Promise.all(calls);
+      await Promise.all(handles.map((handle) => handle.release()));
+      expect(app.events('unavailable')).toEqual([]);
+    });
+
     it('F14: waiters are served while etcd compacts its history', async () => {
       const [app, holder] = [await scene.app(), await scene.app()];
       const client = await scene.client();

@@ -51,7 +51,7 @@ export class EtcdError extends Error {
       case status.invalidArgument:
       case status.resourceExhausted:
         // gRPC itself uses these codes as well.
-        return message.startsWith('etcdserver:') || message.startsWith('auth:');
+        return /^(etcdserver|auth):|^grpc: received message larger than max/.test(message);
       default:
         return false;
     }

@@ -16,11 +16,16 @@ import {
 const MOST_OPERATIONS = 128;
 /** Transactions in one request. The rest of the limit is left for the operations of each nested one. */
 const MOST_TOGETHER = MOST_OPERATIONS / 2;
+/** The most bytes of one request; etcd rejects one of more than 1.5 MiB by default. */
+const MOST_BYTES = 1024 * 1024;
+/** What a request has for each condition and operation, besides names and values. */
+const FRAME = 32;
 
 interface Item {
   readonly keys: readonly string[];
   readonly behind: string | undefined;
   readonly transaction: Transaction;
+  readonly bytes: number;
   readonly resolve: (reply: AtRevision<TransactionReply>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -44,7 +49,7 @@ export class Transactions {
     behind?: string,
   ): Promise<AtRevision<TransactionReply>> {
     return new Promise((resolve, reject) => {
-      this.items.push({ keys, behind, transaction, resolve, reject });
+      this.items.push({ keys, behind, transaction, bytes: bytesOf(transaction), resolve, reject });
       if (this.items.length === 1) process.nextTick(this.flush);
     });
   }
@@ -62,16 +67,19 @@ export class Transactions {
       const keys = new Set<string>();
       const postponed = new Set<string>();
       let isClosed = false;
+      let bytes = 0;
       for (const item of rest) {
         // A transaction for several keys may have as many operations as etcd allows: it is sent alone.
         const isAlone = item.keys.length > 1;
-        const fits = !isClosed && (isAlone ? batch.length === 0 : batch.length < MOST_TOGETHER);
+        const hasRoom = batch.length < MOST_TOGETHER && bytes + item.bytes <= MOST_BYTES;
+        const fits = !isClosed && (batch.length === 0 || (!isAlone && hasRoom));
         const isEarly = item.behind !== undefined && postponed.has(item.behind);
         if (!fits || isEarly || item.keys.some((key) => keys.has(key))) {
           later.push(item);
           for (const key of item.keys) postponed.add(key);
         } else {
           batch.push(item);
+          bytes += item.bytes;
           for (const key of item.keys) keys.add(key);
           isClosed = isAlone;
         }
@@ -105,6 +113,19 @@ export class Transactions {
       } else for (const item of batch) item.reject(failure);
     }
   }
+}
+
+/** About the bytes of a transaction in a request. */
+function bytesOf({ if: conditions = [], then, else: otherwise = [] }: Transaction): number {
+  let bytes = FRAME;
+  for (const part of [...conditions, ...then, ...otherwise]) {
+    if ('do' in part && part.do === 'txn') bytes += bytesOf(part);
+    else {
+      const { key, end = '', value = '' } = part as { key: string; end?: string | undefined; value?: string };
+      bytes += FRAME + Buffer.byteLength(key) + Buffer.byteLength(end) + Buffer.byteLength(value);
+    }
+  }
+  return bytes;
 }
 
 interface Lookup {
