@@ -8,6 +8,7 @@ import {
   type LockBreakOutcome,
 } from '../model/inspect.options.js';
 import { originate } from '../model/lock.errors.js';
+import { checkReceiver } from '../model/option-checks.js';
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockInfo, LockList, LockListOptions } from '../model/lock-info.js';
 import { checkKey } from '../model/lock-key.js';
@@ -28,6 +29,7 @@ export class LockAdmin {
 
   /** The holders and waiters of the lock; null if it is free. */
   async inspect(key: string): Promise<LockInfo | null> {
+    checkReceiver(this, 'inspect', 'LockAdmin', 'admin');
     return await this.request(() => this.engine.inspector.inspect(checkKey('inspect()', key)));
   }
 
@@ -39,22 +41,26 @@ export class LockAdmin {
    * LockUnavailableError if the store is unreachable or refuses to list them
    */
   async list(options: LockListOptions = {}): Promise<LockList> {
+    checkReceiver(this, 'list', 'LockAdmin', 'admin');
     const resolved = resolveListOptions(options);
     return await this.request(() => this.engine.inspector.list(resolved));
   }
 
   /** The locks that this process holds through this module instance, oldest hold first. Sends no request. */
   held(): readonly HeldLock[] {
+    checkReceiver(this, 'held', 'LockAdmin', 'admin');
     return this.engine.overview.held();
   }
 
   /** The calls of this process that wait for a lock of this module instance, longest wait first. Sends no request. */
   waiting(): readonly WaitingCall[] {
+    checkReceiver(this, 'waiting', 'LockAdmin', 'admin');
     return this.engine.overview.waiting();
   }
 
   /** The holds that this process lost in the last five minutes, at most 100, newest first. Sends no request. */
   lost(): readonly LostLock[] {
+    checkReceiver(this, 'lost', 'LockAdmin', 'admin');
     return this.engine.overview.lost();
   }
 
@@ -62,6 +68,7 @@ export class LockAdmin {
    * The state of the store and of this process's locks, as far as this process knows. Sends no request; see {@link probe}.
    */
   status(): LockStatus {
+    checkReceiver(this, 'status', 'LockAdmin', 'admin');
     return this.engine.overview.status();
   }
 
@@ -71,6 +78,7 @@ export class LockAdmin {
    * throws; takes as long as these requests may take.
    */
   async probe(): Promise<LockStatus> {
+    checkReceiver(this, 'probe', 'LockAdmin', 'admin');
     await this.engine.overview.probe();
     return this.engine.overview.status();
   }
@@ -82,6 +90,7 @@ export class LockAdmin {
    * {@link breakHold}.
    */
   async forceRelease(key: string, options: LockBreakOptions = {}): Promise<boolean> {
+    checkReceiver(this, 'forceRelease', 'LockAdmin', 'admin');
     const by = checkBreakOptions('forceRelease()', options);
     return await this.request(() => this.engine.inspector.forceRelease(checkKey('forceRelease()', key), by));
   }
@@ -96,6 +105,7 @@ export class LockAdmin {
    * @throws LockOptionsError for invalid options, or without an owner and a token
    */
   async breakHold(key: string, hold: NamedHold, options: LockBreakOptions = {}): Promise<LockBreakOutcome> {
+    checkReceiver(this, 'breakHold', 'LockAdmin', 'admin');
     const named = checkNamedHold('breakHold()', hold);
     const by = checkBreakOptions('breakHold()', options);
     return await this.request(() => this.engine.inspector.breakHold(checkKey('breakHold()', key), named, by));

@@ -18,7 +18,7 @@ import {
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
-import { shown } from '../model/option-checks.js';
+import { checkReceiver, shown } from '../model/option-checks.js';
 import {
   DECORATED,
   resolveLockOptions,
@@ -75,7 +75,7 @@ export class LockService {
   ): Promise<T> {
     const options = typeof optionsOrFn === 'function' ? undefined : optionsOrFn;
     const fn = typeof optionsOrFn === 'function' ? optionsOrFn : maybeFn;
-    checkReceiver(this, 'withLock');
+    checkReceiver(this, 'withLock', 'LockService', 'locks');
     if (typeof fn === 'function' && fn === optionsOrFn && maybeFn !== undefined) {
       throw new LockOptionsError(
         'withLock(): the options come before the function: withLock(key, options, fn), not withLock(key, fn, options).',
@@ -126,7 +126,7 @@ export class LockService {
    * callers are waiting already
    */
   async acquire(key: LockKey, options?: LockOptions): Promise<LockHandle> {
-    checkReceiver(this, 'acquire');
+    checkReceiver(this, 'acquire', 'LockService', 'locks');
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
     // The application has no handle to release: `@Locked` releases the lock of a handler.
@@ -147,7 +147,7 @@ export class LockService {
    * @throws LockQueueFullError with a `waitTime`, if `maxWaiting` callers are waiting already
    */
   async tryAcquire(key: LockKey, options?: LockOptions): Promise<LockHandle | null> {
-    checkReceiver(this, 'tryAcquire');
+    checkReceiver(this, 'tryAcquire', 'LockService', 'locks');
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
     const site = this.engine.callSites.capture();
@@ -162,7 +162,7 @@ export class LockService {
 
   /** Whether the lock is held by any process. */
   async isLocked(key: string): Promise<boolean> {
-    checkReceiver(this, 'isLocked');
+    checkReceiver(this, 'isLocked', 'LockService', 'locks');
     return await this.request(() => this.engine.inspector.isLocked(checkKey('isLocked()', key)));
   }
 
@@ -171,7 +171,7 @@ export class LockService {
    * together, it is the hold of that one key, or without `key` the hold of all of them.
    */
   current(key?: string): LockHandle | undefined {
-    checkReceiver(this, 'current');
+    checkReceiver(this, 'current', 'LockService', 'locks');
     return this.engine.current(key === undefined ? undefined : checkKey('current()', key));
   }
 
@@ -182,7 +182,7 @@ export class LockService {
    * hold of the key, or if the store has to confirm the hold first (see {@link LockHandle.isHeld})
    */
   assertHeld(key: string): void {
-    checkReceiver(this, 'assertHeld');
+    checkReceiver(this, 'assertHeld', 'LockService', 'locks');
     const hold = this.engine.owned(checkKey('assertHeld()', key));
     if (hold === undefined) {
       const error = new LockNotHeldError(
@@ -260,12 +260,4 @@ function acquireUntraced(
 function opened(hold: Hold | MultiHold, site: CallSite): LockHandle {
   hold.open(site);
   return hold;
-}
-
-/** A method that was taken from its object has no `this`. */
-function checkReceiver(service: LockService | undefined, method: string): void {
-  if (service !== undefined) return;
-  throw new LockOptionsError(
-    `${method}() was called without its LockService, as after const { ${method} } = locks. Call locks.${method}(…).`,
-  );
 }

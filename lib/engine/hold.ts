@@ -5,7 +5,7 @@ import { detachedContext } from '../common/detached-context.js';
 import { originate } from '../model/lock.errors.js';
 import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
 import { type LockLostError, LockNotHeldError } from '../model/lock.errors.js';
-import { checkTime } from '../model/option-checks.js';
+import { checkReceiver, checkTime } from '../model/option-checks.js';
 import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 import type { CallSite } from './call-site.js';
 import type { LockEngine } from './lock-engine.js';
@@ -143,6 +143,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   }
 
   async extend(ms: number): Promise<void> {
+    checkReceiver(this, 'extend', 'handle', 'handle');
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
     this.assertGood();
     await extendOrThrow(this.engine, [this], lease);
@@ -150,11 +151,13 @@ export class Hold implements ScopeOwner, LeaseHolder {
   }
 
   async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+    checkReceiver(this, 'run', 'handle', 'handle');
     this.assertHeld();
     return await traceHold(this.engine.instance, this, () => runInScope(this, fn));
   }
 
   release(): Promise<ReleaseOutcome> {
+    checkReceiver(this, 'release', 'handle', 'handle');
     this.outcome ??= this.end();
     return promiseOf(this.outcome);
   }

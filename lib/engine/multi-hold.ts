@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
 import type { LockLostError } from '../model/lock.errors.js';
-import { checkTime } from '../model/option-checks.js';
+import { checkReceiver, checkTime } from '../model/option-checks.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { allSent } from '../stores/port/forwarding-session.js';
 import type { CallSite } from './call-site.js';
@@ -98,6 +98,7 @@ export class MultiHold implements ScopeOwner {
   }
 
   async extend(ms: number): Promise<void> {
+    checkReceiver(this, 'extend', 'handle', 'handle');
     const lease = checkTime('extend()', 'ms', ms, { min: 1 });
     const good = this.holds.filter(({ isOver }) => !isOver);
     if (good.length > 0) await extendOrThrow(this.engine, good, lease);
@@ -105,11 +106,13 @@ export class MultiHold implements ScopeOwner {
   }
 
   async run<T>(fn: (lock: LockHandle) => Promise<T> | T): Promise<T> {
+    checkReceiver(this, 'run', 'handle', 'handle');
     this.assertHeld();
     return await traceHold(this.engine.instance, this, () => runInScope(this, fn));
   }
 
   release(): Promise<ReleaseOutcome> {
+    checkReceiver(this, 'release', 'handle', 'handle');
     this.outcome ??= this.end();
     return this.outcome;
   }

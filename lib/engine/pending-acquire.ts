@@ -10,7 +10,7 @@ import type { KeyRunner } from './key-runner.js';
 import type { LockEngine } from './lock-engine.js';
 import { warnOfLongWait } from './holder-names.js';
 import { heldKeys, type Scope } from './scope.js';
-import { ANSWER_GRACE, LONG_WAIT } from './time-limits.js';
+import { ANSWER_GRACE, LATEST_OUTCOME, LONG_WAIT } from './time-limits.js';
 
 /** Why a wait ended without its result. */
 export type EndOfWait = 'timeout' | 'aborted';
@@ -75,7 +75,9 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
   /** Its time has ended: waits a little longer, for a reply in flight (B10). */
   prolong(now: MonotonicMs): void {
     this.prolonged = true;
-    this.engine.timers.set(this, later(now, ANSWER_GRACE));
+    const latest = later(this.startedAt, this.options.waitTime + LATEST_OUTCOME);
+    const end = later(now, ANSWER_GRACE);
+    this.engine.timers.set(this, end < latest ? end : latest);
   }
 
   /** Stops timer and signal; the outcome follows. */

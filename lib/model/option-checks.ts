@@ -85,3 +85,15 @@ export function checkObject(where: string, value: unknown): object {
  */
 export type FactoryOptions<Options, Beside extends string> = Options &
   Readonly<Partial<Record<Beside, { readonly 'goes beside useFactory': never } | undefined>>>;
+
+/**
+ * A method that was taken from its object has no `this`.
+ *
+ * @param name of a variable with the object, for the message
+ */
+export function checkReceiver(receiver: unknown, method: string, what: string, name: string): void {
+  if (receiver !== undefined) return;
+  throw new LockOptionsError(
+    `${method}() was called without its ${what}, as after const { ${method} } = ${name}. Call ${name}.${method}(…).`,
+  );
+}

@@ -422,7 +422,6 @@ export class Simulation {
 
   /** After each event. */
   check() {
-    const { now } = this.world;
     for (const key of Object.keys(KEYS)) {
       const holds = this.processes
         .flatMap(({ handles }) => [...handles])

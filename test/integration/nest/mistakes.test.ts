@@ -43,6 +43,22 @@ describe('errors that say what to do', () => {
     },
   );
 
+  it.each(['release', 'run', 'extend'])('about %s() that was taken from its handle', async (name) => {
+    for (const key of ['key', ['key', 'other']]) {
+      await using handle = await app.locks.acquire(key);
+      const { [name]: method } = handle as unknown as Record<string, (...args: unknown[]) => unknown>;
+      expect(await refusalOf(() => method!(1))).toContain(`Call handle.${name}(…).`);
+    }
+  });
+
+  it.each(['inspect', 'held', 'status', 'probe', 'forceRelease'])(
+    'about %s() that was taken from its LockAdmin',
+    async (name) => {
+      const { [name]: method } = app.admin as unknown as Record<string, (...args: unknown[]) => unknown>;
+      expect(await refusalOf(() => method!('key'))).toContain(`Call admin.${name}(…).`);
+    },
+  );
+
   it('about options after the function', async () => {
     const withLock = app.locks.withLock.bind(app.locks) as (...args: unknown[]) => unknown;
     expect(await refusalOf(() => withLock('key', () => undefined, { waitTime: 5 }))).toBe(
