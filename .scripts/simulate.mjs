@@ -20,7 +20,7 @@ import { copyBuild } from '../test/soak/build-copy.mjs';
 import { ensureBuild, ensureDependencies } from './setup.mjs';
 
 /** The most events until a planted bug has to be found. */
-const MOST_EVENTS = 1_000_000;
+const MOST_EVENTS = 4_000_000;
 
 const KINDS = ['memory', 'quorum', 'fallback'];
 const { values } = parseArgs({
@@ -69,7 +69,8 @@ for (let seed = Number(values.seed); events < Number(values.events); seed += 1) 
       `VIOLATION after ${done} events, at ${now.toFixed(1)} ms of the run with seed ${seed} (${kind}):`,
     );
     console.log(error instanceof Violation ? error.message : error);
-    for (const words of simulation.world.history.slice(-Number(values.history))) console.log(' ', ...words);
+    const kept = simulation.world.history.slice(simulation.world.history.length - Number(values.history));
+    for (const words of kept) console.log(' ', ...words);
     console.log(`Repeat it: npm run simulate -- --seed ${seed} --kind ${kind} --events 1`);
     process.exit(1);
   }

@@ -75,9 +75,7 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
   /** Its time has ended: waits a little longer, for a reply in flight (B10). */
   prolong(now: MonotonicMs): void {
     this.prolonged = true;
-    const latest = later(this.startedAt, this.options.waitTime + LATEST_OUTCOME);
-    const end = later(now, ANSWER_GRACE);
-    this.engine.timers.set(this, end < latest ? end : latest);
+    this.engine.timers.set(this, later(now, ANSWER_GRACE));
   }
 
   /** Stops timer and signal; the outcome follows. */
@@ -198,6 +196,14 @@ export class PendingAcquire
     // A candidate of an election waits for as long as another one leads.
     if (this.waitTime !== Infinity || this.isSettled || this.operation === ELECTION_OPERATION) return;
     this.engine.timers.set(this, later(this.engine.clock.monotonic(), LONG_WAIT));
+  }
+
+  override prolong(now: MonotonicMs): void {
+    super.prolong(now);
+    const { startedAt, waitTime, joinedAt } = this;
+    // One of several keys, requested when the time was over already: its outcome must not be later still.
+    if (joinedAt >= startedAt + waitTime)
+      this.engine.timers.set(this, later(startedAt, waitTime + LATEST_OUTCOME));
   }
 
   override aborted(): void {

@@ -3,6 +3,9 @@ const REPLY_TIMEOUT = 2_000;
 /** How long a server remembers owners that were withdrawn in doubt, ms. */
 const TOMBSTONE = 60_000;
 
+/** Between two messages of one connection, so that they stay in order, ms. */
+const IN_ORDER = 0.001;
+
 const METHODS = [
   'acquire',
   'acquireAll',
@@ -42,8 +45,10 @@ export class Server {
 
   carryOut(session, method, argument) {
     const { now } = this.world;
-    if (method === 'acquire' && this.#tombstones.get(argument.owner) > now)
-      return Promise.resolve({ outcome: 'cancelled' });
+    const isWithdrawn = ({ owner }) => this.#tombstones.get(owner) > now;
+    if (method === 'acquire' && isWithdrawn(argument)) return Promise.resolve({ outcome: 'cancelled' });
+    if (method === 'acquireAll' && argument.some(isWithdrawn))
+      return Promise.resolve(argument.findIndex(isWithdrawn));
     this.world.note(this.name, method, argument?.key ?? '', argument?.owner?.slice(-12) ?? '');
     if (argument?.inDoubt === true) this.#tombstones.set(argument.owner, now + TOMBSTONE);
     return Promise.resolve(session[method](argument));
@@ -73,7 +78,7 @@ export class Link {
   }
 
   #arrival(direction, slower = 1) {
-    const at = Math.max(this.#arrivals[direction], this.world.now + slower * this.delay());
+    const at = Math.max(this.#arrivals[direction] + IN_ORDER, this.world.now + slower * this.delay());
     this.#arrivals[direction] = at;
     return at - this.world.now;
   }

@@ -88,7 +88,7 @@ export const PLANTS = {
     kind: 'memory',
     file: 'engine/key-runner.js',
     from: 'this.wakeEntry(entry, Math.min(expiry, engine_timeLimits.POLL));',
-    to: '',
+    to: 'this.wakeEntry(entry, 60_000);',
   },
   'minority rules': {
     about: 'a hold needs one vote too few',

@@ -36,6 +36,8 @@ class Process {
   stalledSince = -Infinity;
   /** By key: what holds of callers that waited in line were there, and when last. Those in line know of them. */
   heldHere = new Map();
+  /** By key: when a handle of this process was last open. */
+  openAt = new Map();
   /** By key: when a call that only tried ended last. */
   triedAt = new Map();
   calls = 0;
@@ -263,11 +265,28 @@ export class Simulation {
         [2, () => process.stall(random.pick([30, 120, 400, 2_500, 9_000]))],
         [2, () => this.stallServer(random.pick(servers), random.pick([50, 300, 900, 3_000]))],
         [1, () => (process.lossOfPushes = random.pick([0, 0, 0.2]))],
+        [4, () => this.rush()],
         [3, () => process.links.forEach((link) => this.slowDown(link, random.pick([0, 0, 8, 20, 60])))],
       ])();
       world.after(random.between(500, 12_000), happen, undefined);
     };
     world.after(random.between(500, 5_000), happen, undefined);
+  }
+
+  /** All processes ask for one lock at once; of a quorum, a member may stand still. */
+  rush() {
+    const { random } = this.world;
+    const key = random.pick(Object.keys(KEYS));
+    if (this.servers.length > 1 && random.chance(0.7)) this.stallServer(random.pick(this.servers), 700);
+    for (let burst = 0; burst < 5; burst += 1) {
+      for (const process of this.processes) {
+        const ask = () => {
+          const options = { waitTime: random.pick([5, 20, 60, 200]), ...optionsFor(KEYS[key], random) };
+          if (!process.isClosed) void process.acquire(key, options);
+        };
+        this.world.after(100 * burst + 2 * random.next(), ask, process);
+      }
+    }
   }
 
   stallServer(server, ms) {
@@ -343,8 +362,6 @@ export class Simulation {
   /** The call failed. Judged when the event has ended, so that everything that it brought about is known. */
   refused(call, error) {
     this.world.note(call.process.name, 'call', call.number, 'refused', error.message);
-    // The request of a caller that only tries may be on its way still, and be granted the lock for a moment.
-    if (!call.isInLine) for (const key of call.keys) call.process.triedAt.set(key, this.world.now);
     this.#refusals.push([call, error]);
   }
 
@@ -355,7 +372,8 @@ export class Simulation {
     const { name } = error;
     this.count(name === 'Error' ? 'aborted' : name);
     // What the process itself holds needs no store.
-    const isOwn = /by this process|which is this process/.test(error.message);
+    const isOpen = (key) => (process.openAt.get(key) ?? -Infinity) >= startedAt;
+    const isOwn = keys.some(isOpen) || /by this process|which is this process/.test(error.message);
     if (error instanceof library.LockTimeoutError && !isOwn && this.wasDeaf(call)) {
       this.fail(
         `${process.name} was told that ${keys} is held, though the store was unreachable: ${error.message}`,
@@ -434,7 +452,11 @@ export class Simulation {
       this.noteBusy(key, holds);
     }
     this.checkOrphans();
-    for (const [call, error] of this.#refusals.splice(0)) this.judge(call, error);
+    for (const [call, error] of this.#refusals.splice(0)) {
+      this.judge(call, error);
+      // The request of a caller that only tries may be on its way still, and be granted the lock for a moment.
+      if (!call.isInLine) for (const key of call.keys) call.process.triedAt.set(key, this.world.now);
+    }
     const leaders = this.processes.filter(({ election }) => election?.isLeader === true);
     if (leaders.length > 1) this.fail(`there are ${leaders.length} leaders`);
   }
@@ -462,7 +484,9 @@ export class Simulation {
           if (process === undefined || process.knows(owner.replace(/\.\d+$/, ''))) this.#orphans.delete(id);
           else if (!this.#orphans.has(id)) this.#orphans.set(id, now);
           const since = this.#orphans.get(id) ?? now;
-          if (now - since < 2_500 || process.undisturbedSince > since) continue;
+          if (now - since < 2_500) continue;
+          const link = process.links.find((each) => each.server === server);
+          if (Math.max(process.disturbedUntil, link.disturbedUntil) > since) continue;
           this.fail(
             `${server.name} has kept ${key} for ${process.name} since ${since.toFixed(1)}, which has forgotten it`,
           );
@@ -478,7 +502,11 @@ export class Simulation {
       const { clientId } = process.engine;
       const isOther = ({ owner }) => !owner.startsWith(`${clientId}:`);
       // A handle ends a little before the lease that it can rely on.
-      const isOpen = [...process.handles].some(({ keys }) => keys.includes(key));
+      const isPart = (call) => call.process === process && call.keys.length > 1;
+      const isOpen = [...process.handles, ...[...this.#pending].filter(isPart)].some(({ keys }) =>
+        keys.includes(key),
+      );
+      if (isOpen) process.openAt.set(key, now);
       const isBusy =
         isOpen ||
         holds.length > 0 ||
