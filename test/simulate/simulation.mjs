@@ -221,6 +221,8 @@ export class Simulation {
   #tokens = new Map();
   /** By key: when a process other than this one, or a hold of it, last had the lock or waited for it before others. */
   #busyAt = new Map();
+  /** By key: when a server last had a holder, even one that no caller needs. */
+  #takenAt = new Map();
   #pending = new Set();
   #refusals = [];
   #orphans = new Map();
@@ -384,7 +386,12 @@ export class Simulation {
     const since = startedAt - this.roundTrip(process);
     const isTried = (key) => startedAt - (process.triedAt.get(key) ?? -Infinity) < this.roundTrip(process);
     const isBusy = (key) => (this.#busyAt.get(`${key} ${process.name}`) ?? -Infinity) >= since;
-    const wasBusy = keys.some((key) => isBusy(key) || isTried(key) || this.countPending(process, key) > 0);
+    // A caller in line waits until an entry of its own process that nobody needs has left.
+    const hasWaited = call.isInLine || error.message.includes('for the whole waitTime');
+    const isTaken = (key) => hasWaited && (this.#takenAt.get(key) ?? -Infinity) >= since;
+    const wasBusy = keys.some(
+      (key) => isBusy(key) || isTried(key) || isTaken(key) || this.countPending(process, key) > 0,
+    );
     if (error instanceof library.LockTimeoutError || error instanceof library.LockQueueFullError) {
       // Of several keys, none need have been held.
       const isOutOfTime = keys.length > 1 && error.message.includes('took the whole waitTime');
@@ -498,6 +505,7 @@ export class Simulation {
   /** Whether a caller of each process finds the lock taken: by a hold, or by another process at a server. */
   noteBusy(key, holds) {
     const { now } = this.world;
+    if (this.servers.some((server) => server.holdersOf(key).length > 0)) this.#takenAt.set(key, now);
     for (const process of this.processes) {
       const { clientId } = process.engine;
       const isOther = ({ owner }) => !owner.startsWith(`${clientId}:`);
