@@ -36,6 +36,7 @@ export default {
   validation: { notExported: true, invalidLink: true, rewrittenLink: true, unusedMergeModuleWith: true },
   intentionallyNotExported: [
     // Details of exported types, which say enough by themselves.
+    'ClusterOptionsWithCredentials',
     'ElectionHandler',
     'FactoryOptions',
     'Fits',
@@ -43,9 +44,11 @@ export default {
     'LockErrorBody',
     'LockErrorDetails',
     'MethodOf',
+    'MistakenName',
     'Never',
     'PASSED_ON',
     'StaticOptions',
+    'WithCredentials',
   ],
   logLevel: 'Warn',
   hidePageHeader: true,
