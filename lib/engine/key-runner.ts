@@ -545,8 +545,8 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     const isKept = (): boolean => lease.isParked && lease.state === 'held';
     for (let turn = 0; turn < LINGERING && isKept() && machine.waiting.size === 0; turn++) await MICROTASK;
     lease.lingering = undefined;
-    this.handle(() => {
-      machine.lingered(lease);
+    this.handle((_, now) => {
+      machine.lingered(lease, now);
     });
   }
 }

@@ -29,6 +29,8 @@ export class ScriptedStore implements LockStore {
   held: OwnerId | undefined;
   /** When a withdrawal is confirmed. */
   cancelling = (): Promise<void> => Promise.resolve();
+  /** How reservations are answered; undefined if the store has none. */
+  reserving: LockStoreSession['reserve'];
 
   readonly open = (client: LockStoreClient): LockStoreSession => {
     this.client = client;
@@ -46,6 +48,7 @@ export class ScriptedStore implements LockStore {
         return Promise.resolve('released');
       },
       renew: (requests) => Promise.resolve(requests.map(() => 'renewed' as const)),
+      ...(this.reserving !== undefined && { reserve: this.reserving }),
       inspect: () => Promise.resolve(this.held === undefined ? null : heldBy(this.held)),
       forceRelease: () => Promise.resolve(true),
       close: () => Promise.resolve(),

@@ -11,8 +11,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
   const apps: LockApp[] = [];
   afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
-  async function start(): Promise<{ store: ScriptedStore; app: LockApp }> {
-    const store = new ScriptedStore();
+  async function start(store = new ScriptedStore()): Promise<{ store: ScriptedStore; app: LockApp }> {
     const app = await LockApp.start({ store, shutdownTimeout: 0 });
     apps.push(app);
     return { store, app };
@@ -67,6 +66,20 @@ describe('a queue entry that passes to another caller, or is left without one', 
     await store.request(1);
     first.answer(granted(1));
     expect(await later).toBeInstanceOf(LockUnavailableError);
+  });
+
+  it('B11: a lock that this process kept for its next caller, and returned without a reply, was held', async () => {
+    const store = new ScriptedStore();
+    store.reserving = () => new Promise(() => undefined);
+    const { app } = await start(store);
+    const holding = app.locks.acquire('key', { waitTime: 0 });
+    (await store.request(0)).answer(granted(1));
+    const handle = await holding;
+    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 60 }));
+    await elapse(10);
+    await handle.release();
+    await store.request(1);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
   });
 
   it.each([

@@ -304,16 +304,19 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** That moment has passed, or a caller has come. */
-  lingered(lease: L): void {
+  lingered(lease: L, now: MonotonicMs): void {
     if (!lease.isParked || lease.state !== 'held') return;
-    if (this.waiting.size === 0) this.release(lease);
-    else if (lease.budget !== undefined) this.effects.wakeAt(lease.budget.endsAt);
+    if (this.waiting.size === 0) {
+      this.release(lease, now);
+      this.closeIfUnused();
+    } else if (lease.budget !== undefined) {
+      this.effects.wakeAt(lease.budget.endsAt);
+    }
   }
 
   /** Lost, released, or kept for `holdAtLeast`. */
   leaseEnded(lease: L, now: MonotonicMs): void {
-    if (!this.drop(lease)) return;
-    this.queue.wasHeldHere(now);
+    if (!this.drop(lease, now)) return;
     if (this.waiting.size > 0 || this.queue.size > 0 || this.leases.length > 0) {
       this.settle(now, lease.budget?.areOthersWaiting === true);
     } else this.closeIfUnused();
@@ -330,7 +333,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     this.enoughUntil = -Infinity;
     if (lease.isParked) {
       // Timeouts noticed now may have ended the lease.
-      if (!this.holdEnded(lease, now) && this.leases.includes(lease)) this.release(lease, now);
+      if (this.holdEnded(lease, now) || !this.leases.includes(lease)) return;
+      this.release(lease, now);
+      this.settle(now, lease.budget?.areOthersWaiting === true);
     } else if (lease.limit !== 1 || this.waiting.first?.fair === true) this.settle(now);
   }
 
@@ -566,18 +571,17 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
         continue;
       }
       areOthersWaiting = areOthersWaiting === true || budget?.areOthersWaiting === true;
-      this.release(lease);
+      this.release(lease, now);
+      this.closeIfUnused();
     }
     return areOthersWaiting;
   }
 
-  /** Returns a parked lease to the store; with `now`, also settles. */
-  private release(lease: L, now?: MonotonicMs): void {
-    this.drop(lease);
+  /** Returns a parked lease to the store. */
+  private release(lease: L, now: MonotonicMs): void {
+    this.drop(lease, now);
     this.queue.isLeavingToo();
     this.effects.release(lease);
-    if (now !== undefined) this.settle(now, lease.budget?.areOthersWaiting === true);
-    else this.closeIfUnused();
   }
 
   /** Returns the leases that the store can no longer have, now that it has granted this one. */
@@ -594,8 +598,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return NONE;
   }
 
-  private drop(lease: L): boolean {
+  private drop(lease: L, now: MonotonicMs): boolean {
     if (!this.leases.includes(lease)) return false;
+    this.queue.wasHeldHere(now);
     this.leases = this.leases.length === 1 ? NONE : this.leases.filter((each) => each !== lease);
     if (this.leases.length === 0) this.stopLooking();
     this.enoughUntil = -Infinity;
