@@ -6,6 +6,8 @@ const LATENESS = 46;
 /** After a disturbance of its network or its event loop, what a process reports about the store may be wrong for so long, ms. */
 const AFTERMATH = 3_000;
 const LEASE = 6_000;
+/** A caller in line acquires a lock that has been free for so long, ms, though every pushed message about it was lost. */
+const LONGEST_FREE = 3_000;
 
 /** What each key is used for: all callers of a key have to use the same limit. */
 const KEYS = {
@@ -154,7 +156,8 @@ class Process {
     await this.acquire(many ? ['exclusive-a', 'exclusive-b'] : key, options);
   }
 
-  async acquire(key, options) {
+  /** @param holdTime for how long, ms; a random time if undefined */
+  async acquire(key, options, holdTime) {
     const { simulation, world } = this;
     const isInLine = options.waitTime > 0 && options.retry === undefined && options.maxWaiting === undefined;
     const number = (this.calls += 1);
@@ -180,8 +183,8 @@ class Process {
     };
     this.handles.add(hold);
     simulation.granted(hold);
-    const [limit] = [world.random.pick([0, 2, 20, 200])];
-    world.after(world.random.between(0, limit), () => this.release(hold), this);
+    const limit = world.random.pick([0, 2, 20, 200]);
+    world.after(holdTime ?? world.random.between(0, limit), () => this.release(hold), this);
   }
 
   release(hold) {
@@ -268,6 +271,7 @@ export class Simulation {
         [2, () => this.stallServer(random.pick(servers), random.pick([50, 300, 900, 3_000]))],
         [1, () => (process.lossOfPushes = random.pick([0, 0, 0.2]))],
         [4, () => this.rush()],
+        [4, () => this.relay()],
         [3, () => process.links.forEach((link) => this.slowDown(link, random.pick([0, 0, 8, 20, 60])))],
       ])();
       world.after(random.between(500, 12_000), happen, undefined);
@@ -288,6 +292,29 @@ export class Simulation {
         };
         this.world.after(100 * burst + 2 * random.next(), ask, process);
       }
+    }
+  }
+
+  /** Callers of one process follow one another on a lock that another process holds: entries pass from one to the next. */
+  relay() {
+    const { world, processes } = this;
+    const { random } = world;
+    const key = random.pick(Object.keys(KEYS));
+    const [one, other] = random.chance(0.5) ? processes : [...processes].reverse();
+    const ask = (process, at, options, holdTime) => {
+      const chosen = { ...options, ...optionsFor(KEYS[key], random) };
+      world.after(at, () => process.isClosed || void process.acquire(key, chosen, holdTime), process);
+    };
+    for (const link of one.links) this.slowDown(link, 8);
+    for (let round = 0; round < 8; round += 1) {
+      const at = 1_100 + 250 * round;
+      ask(other, at, { waitTime: 200 }, 80);
+      const controller = new AbortController();
+      const leaseTime = random.pick([10, 20]);
+      ask(one, at + random.between(10, 50), { waitTime: 200, leaseTime, signal: controller.signal });
+      ask(one, at + random.between(20, 80), { waitTime: random.pick([20, 60, 200]) });
+      ask(one, at + random.between(40, 80), { waitTime: 200 });
+      world.after(at + random.between(60, 120), () => controller.abort(new Error('given up')), one);
     }
   }
 
@@ -392,6 +419,14 @@ export class Simulation {
     const wasBusy = keys.some(
       (key) => isBusy(key) || isTried(key) || isTaken(key) || this.countPending(process, key) > 0,
     );
+    if (error instanceof library.LockTimeoutError && call.isInLine) {
+      const freeSince = Math.max(startedAt, ...keys.map((key) => this.#takenAt.get(key) ?? -Infinity));
+      const free = world.now - freeSince;
+      if (free > LONGEST_FREE)
+        this.fail(
+          `${process.name} waited for ${keys}, which had been free for ${Math.round(free)} ms: ${error.message}`,
+        );
+    }
     if (error instanceof library.LockTimeoutError || error instanceof library.LockQueueFullError) {
       // Of several keys, none need have been held.
       const isOutOfTime = keys.length > 1 && error.message.includes('took the whole waitTime');

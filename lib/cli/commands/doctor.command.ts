@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as elapse } from 'node:timers/promises';
 import type { LockAdmin } from '../../api/lock-admin.js';
 import type { LockService } from '../../api/lock.service.js';
+import { LockUnsupportedError } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import type { StoreConnection } from '../../model/lock-status.js';
 import type { DistributedLockOptions } from '../../nest/module/distributed-lock.options.js';
@@ -167,7 +168,26 @@ async function storeFindings(
     ok('connection', description ?? 'it answers'),
     ...warned,
     ok('latency', `${median.toFixed(1)} ms to inspect a lock, ${longest.toFixed(1)} ms at most`),
+    ...(await emptyFinding(admin, key)),
   ];
+}
+
+/** Whether this is another place than that of the applications, as with a wrong schema, prefix or path. */
+async function emptyFinding(admin: LockAdmin, trial: string): Promise<readonly Finding[]> {
+  try {
+    let cursor: string | undefined;
+    do {
+      const page = await admin.list({ cursor });
+      if (page.locks.some(({ key }) => key !== trial)) return [];
+      ({ cursor } = page);
+    } while (cursor !== undefined);
+  } catch (error) {
+    if (error instanceof LockUnsupportedError) return [];
+    throw error;
+  }
+  const text =
+    'no lock is held here except that of this check. If your applications hold some now, they use another schema, prefix or path';
+  return [ok('locks', text)];
 }
 
 /** Whether a waiter is notified when the lock is released. Releases it. */

@@ -118,6 +118,21 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     expect(findingsByCheck(await doctor('--redis', url))['prefix']).toBeUndefined();
   });
 
+  it('says that it looked at a part of a large database only', async () => {
+    await withServer({}, async (server) => {
+      const fill = "for number = 1, 150000 do redis.call('SET', 'filler:' .. number, '') end";
+      await server.client().eval(fill, 0);
+      const { findings } = await doctor('--redis', server.url);
+      expect(findings).toContainEqual(
+        expect.objectContaining({
+          check: 'prefix',
+          level: 'ok',
+          text: 'only 100000 keys of the database were looked at for locks under other prefixes',
+        }),
+      );
+    });
+  });
+
   it('finds an eviction policy that can remove locks', async () => {
     await withServer({ 'maxmemory-policy': 'allkeys-lru' }, async ({ url }) => {
       const report = await doctor('--redis', url);
@@ -331,7 +346,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     );
     const report = await doctor('--config', config);
     expect(findingsByCheck(report)).toEqual({});
-    expect(report.findings.map(({ check }) => check)).toEqual(['connection', 'latency', 'lock', 'pub/sub']);
+    expect(report.findings.map(({ check }) => check)).toEqual(['connection', 'latency', 'locks', 'lock', 'pub/sub']);
   });
 });
 

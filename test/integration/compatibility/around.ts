@@ -13,9 +13,9 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { catchError, map, throwError, timeout, TimeoutError, type Observable } from 'rxjs';
+import { delay, from, map, raceWith, type Observable } from 'rxjs';
 import { LockService } from '../../../lib/index.js';
-import { KEY, type Receipt } from './stock.js';
+import { KEY, Stock, type Receipt } from './stock.js';
 
 const ROLE = 'compatibility:role';
 
@@ -47,16 +47,19 @@ class Stamp implements NestInterceptor<Receipt, Receipt> {
   }
 }
 
-/** The interceptor for time limits of Nest's documentation: its pipeline ends while the handler waits or works. */
+/** A time limit: its pipeline ends while the handler waits, or 50 ms after slow work has begun. */
 @Injectable()
 class TimeLimit implements NestInterceptor {
+  constructor(private readonly stock: Stock) {}
+
   intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
-    return next.handle().pipe(
-      timeout(50),
-      catchError((error: unknown) =>
-        throwError(() => (error instanceof TimeoutError ? new RequestTimeoutException() : error)),
-      ),
+    const over = from(this.stock.slowly?.reached ?? Promise.resolve()).pipe(
+      delay(50),
+      map(() => {
+        throw new RequestTimeoutException();
+      }),
     );
+    return next.handle().pipe(raceWith(over));
   }
 }
 

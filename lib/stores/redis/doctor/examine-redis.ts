@@ -20,8 +20,9 @@ const TIMEOUT = 2_000;
 const NEARLY_FULL = 0.9;
 /** How far two clocks may differ, ms. */
 const MAX_OFFSET = 1_000;
-/** How many thousand names of a database are visited. */
+/** At most how many parts of a database are scanned for locks under other prefixes, and about how many names each has. */
 const MOST_LOOKS = 100;
+const LOOK = 1_000;
 const PINGS = 30;
 /** A median above this is slow, ms. */
 const SLOW = 20;
@@ -200,34 +201,44 @@ async function scanFinding(redis: Redis, names: KeyNames, user: string): Promise
  */
 async function prefixFindings(redis: Redis, own: string): Promise<readonly Finding[]> {
   const fences = await namesLike(redis, '*@:fence*', 'string');
-  const prefixes = new Set(fences.map((name) => name.replace(/@:fence(:\{\d+\})?$/, '')).sort());
+  const prefixes = new Set(fences.names.map((name) => name.replace(/@:fence(:\{\d+\})?$/, '')).sort());
   const held = new Map<string, number>();
+  let { isComplete } = fences;
   for (const prefix of [own, ...prefixes]) {
     const names = new KeyNames(prefix);
     const found = await namesLike(redis, names.patternOf(''), 'hash');
     const isOthers = (name: string): boolean =>
       [...prefixes].some((other) => other.length > prefix.length && name.startsWith(other));
-    const keys = found.filter((name) => names.keyOf(name) !== undefined && !isOthers(name));
+    isComplete &&= found.isComplete;
+    const keys = found.names.filter((name) => names.keyOf(name) !== undefined && !isOthers(name));
     if (keys.length > 0) held.set(prefix, keys.length);
   }
   const others = [...held].filter(([prefix]) => prefix !== own);
-  if (others.length === 0) return [];
+  if (others.length === 0) {
+    const partly = `only ${String(MOST_LOOKS * LOOK)} keys of the database were looked at for locks under other prefixes`;
+    return isComplete || held.has(own) ? [] : [ok('prefix', partly)];
+  }
   const list = others.map(([prefix, count]) => `${JSON.stringify(prefix)} (${String(count)})`).join(', ');
   if (held.has(own)) return [ok('prefix', `locks are also held under the prefixes ${list}`)];
   const text = `No lock is held under the prefix ${JSON.stringify(own)}, but under ${list}. If your application sets keyPrefix, give the same, with --key-prefix.`;
   return [warning('prefix', text)];
 }
 
-async function namesLike(redis: Redis, pattern: string, type: string): Promise<readonly string[]> {
-  const found: string[] = [];
+async function namesLike(
+  redis: Redis,
+  pattern: string,
+  type: string,
+): Promise<{ names: readonly string[]; isComplete: boolean }> {
+  const found = new Set<string>();
   let cursor = '0';
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
-    const [next, names] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', 1_000, 'TYPE', type);
-    found.push(...names);
-    if (next === '0') break;
+  let looks = 0;
+  do {
+    const [next, names] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', LOOK, 'TYPE', type);
+    for (const name of names) found.add(name);
     cursor = next;
-  }
-  return [...new Set(found)];
+    looks += 1;
+  } while (cursor !== '0' && looks < MOST_LOOKS);
+  return { names: [...found], isComplete: cursor === '0' };
 }
 
 async function clockFinding(redis: Redis): Promise<Finding> {
