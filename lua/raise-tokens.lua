@@ -8,8 +8,9 @@
 -- ARGV[2] token  of the hold
 -- ARGV[3] since  of the hold, ms
 -- ARGV[4] floor  the last token that the hold may use
+-- ARGV[5] granted  the token with which this member granted the hold: one that was granted later stays as it is
 --
--- Reply: 1 if the owner holds the lock, else 0
+-- Reply: 1 if the owner has this hold, else 0
 
 -- @include shares
 
@@ -23,6 +24,9 @@ end
 -- pcall: a value of another type at the lock's name is not a hold.
 local mine = redis.pcall('HGET', lock, ARGV[1])
 if mine == '1' then
+  if tonumber(redis.call('HGET', lock, 'token')) ~= tonumber(ARGV[5]) then
+    return 0
+  end
   redis.call('HSET', lock, 'token', ARGV[2], 'since', ARGV[3])
   return 1
 end
@@ -30,6 +34,9 @@ if type(mine) ~= 'string' then
   return 0
 end
 local share = decode_share(mine)
+if tonumber(share.token) ~= tonumber(ARGV[5]) then
+  return 0
+end
 share.token, share.since = ARGV[2], ARGV[3]
 redis.call('HSET', lock, ARGV[1], encode_share(share))
 return 1

@@ -92,7 +92,7 @@ export function reserveRules(context: ContractContext): void {
       const [key, owner] = [nextKey(), a.newOwner()];
       const token = await a.take(key, owner);
       const since = Date.now() as WallClockMs;
-      const raise = { key, owner, token: token + 5, since };
+      const raise = { key, owner, granted: token, token: token + 5, since };
       const floor = token + 60_000_000;
       if (!(await a.raise({ ...raise, floor }))) return;
       expect(await a.inspect(key)).toMatchObject({ owner, token: token + 5, since });
@@ -100,6 +100,16 @@ export function reserveRules(context: ContractContext): void {
       expect(next).toBeGreaterThan(floor);
       await a.raise({ ...raise, floor: token });
       expect(await a.take(nextKey(), a.newOwner())).toBeGreaterThan(next);
+    });
+
+    it('P42: a raise for an earlier grant leaves a later one of its owner as it is', async () => {
+      const a = await client();
+      const [key, owner] = [context.key(), a.newOwner()];
+      const token = await a.take(key, owner);
+      const since = Date.now() as WallClockMs;
+      const raise = { key, owner, granted: token - 1, token: token - 1, since, floor: token };
+      if (!(await a.raise(raise))) return;
+      expect(await a.inspect(key)).toMatchObject({ owner, token });
     });
 
     it('P30: a repeated request of one owner does not return its reserved tokens twice', async () => {

@@ -164,7 +164,14 @@ export function shareLeaseRules(context: ContractContext): void {
       await two.hold();
       const before = await two.stored();
       const since = ((await one.stored())?.since ?? NaN) as WallClockMs;
-      const raise = { key: one.key, owner: one.owner, token: token + 5, since, floor: token + 60_000_000 };
+      const raise = {
+        key: one.key,
+        owner: one.owner,
+        granted: token,
+        token: token + 5,
+        since,
+        floor: token + 60_000_000,
+      };
       if (!(await one.client.raise(raise))) return;
       const { leaseLeft, ...raised } = (await one.stored()) ?? {};
       expect(raised).toEqual({ owner: one.owner, token: token + 5, since, permits: 1, label: 'why' });

@@ -162,7 +162,12 @@ function requestsOf(owners, kinds) {
       [`${name} ends soon`]: (store) => store.renew({ ...each, lease: 500, exactly: true }),
       [`${name} reserves`]: (store) => store.reserve(each),
       [`${name} raises`]: (store) =>
-        store.raise({ owner: name, token: store.lastToken + 5, floor: store.lastToken + 6 }),
+        store.raise({
+          owner: name,
+          granted: store.lastToken,
+          token: store.lastToken + 5,
+          floor: store.lastToken + 6,
+        }),
       [`break ${name}`]: (store) => store.breakHolds(each),
     });
   }

@@ -77,12 +77,12 @@ export class StoreModel {
     });
   }
 
-  /** For a member of a quorum: the hold goes by this token, and later ones are larger than `floor`. */
-  raise({ owner, token, floor }) {
+  /** For a member of a quorum: the hold with the granted token goes by this one, and later ones are larger than `floor`. */
+  raise({ owner, granted, token, floor }) {
     return this.step(() => {
       this.lastToken = Math.max(this.lastToken, floor);
       const mine = this.holders.find((holder) => holder.owner === owner);
-      if (mine !== undefined) mine.token = token;
+      if (mine?.token === granted) mine.token = token;
       return {};
     });
   }

@@ -13,6 +13,13 @@ export const PLANTS = {
     from: 'this.isBackingOff = true;\n        const longest',
     to: 'this.isBackingOff = true;\n        acquire.backOff();\n        const longest',
   },
+  'old hold continued': {
+    about: 'votes that have ended count as those of the same hold, though others have held the lock since',
+    kind: 'quorum',
+    file: QUORUM,
+    from: "if (this.state === 'granted' && this.voters.length < this.needed)",
+    to: 'if (false)',
+  },
   'short claim inherited': {
     about: 'a caller without leaseTime begins on a grant that was pushed for a shorter leaseTime',
     kind: 'memory',

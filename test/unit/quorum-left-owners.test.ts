@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { whenReplied } from '../../lib/common/deferred.js';
 import type {
+  AcquireReply,
   AcquireRequest,
   LockStoreClient,
   LockStoreSession,
@@ -20,19 +21,23 @@ const KEY = 'key';
 describe('an owner of a quorum that the engine withdraws in the moment of a reply', () => {
   const sessions: LockStoreSession[] = [];
   afterEach(async () => {
-    messages.length = 0;
+    messages.length = tokens.length = 0;
     await Promise.all(sessions.splice(0).map((session) => session.close()));
   });
 
-  /** The messages to the engine, in order. */
+  /** The messages to the engine, in order, and the tokens of pushed grants. */
   const messages: string[] = [];
+  const tokens: number[] = [];
 
   async function open(store: QuorumLockStore, id: string): Promise<LockStoreSession> {
     const client: LockStoreClient = {
       id,
       watchdogTimeout: 30_000,
       now: () => performance.now() as MonotonicMs,
-      granted: (owner) => messages.push(`${owner} granted`),
+      granted: (owner, { token }) => {
+        messages.push(`${owner} granted`);
+        tokens.push(token);
+      },
       broken: () => undefined,
       heldByOthers: () => undefined,
       heldBack: () => undefined,
@@ -113,5 +118,34 @@ describe('an owner of a quorum that the engine withdraws in the moment of a repl
     await until('it has a reply', () => messages.includes('two:1 queued'));
     await expectFree(members);
     expect(messages).toEqual(['two:1 granted', 'two:1 queued']);
+  });
+
+  it('B16: gets a new token when its pushed votes have ended, and another owner has held the lock', async () => {
+    const members = Array.from({ length: 3 }, (_, index) => new MemberUnderControl(index));
+    const store = new QuorumLockStore(members);
+    const [one, two, three] = [
+      await open(store, 'one'),
+      await open(store, 'two'),
+      await open(store, 'three'),
+    ];
+    const [holder, waiter, other] = ['one:1' as OwnerId, 'two:1' as OwnerId, 'three:1' as OwnerId];
+    expect(await one.acquire(requestOf(holder))).toMatchObject({ outcome: 'granted' });
+    const brief = { ...requestOf(waiter), lease: 10, claimLease: 10 };
+    expect(await two.acquire(brief)).toMatchObject({ outcome: 'queued' });
+    // The grant is pushed, and ends, while the next request is on the way.
+    for (const member of members) member.way = () => elapse(100);
+    void two.acquire(requestOf(waiter));
+    for (const member of members) member.way = () => Promise.resolve();
+    await one.release({ key: KEY, owner: holder, inDoubt: false });
+    await until('the first grant', () => tokens.length === 1, { every: 1 });
+    await elapse(20);
+    const between = await three.acquire(requestOf(other));
+    await three.release({ key: KEY, owner: other, inDoubt: false });
+    await elapse(100);
+    const last = await two.acquire(requestOf(waiter));
+    expect([between, last]).toMatchObject([{ outcome: 'granted' }, { outcome: 'granted' }]);
+    expect('token' in last && last.token).toBeGreaterThan('token' in between ? between.token : Infinity);
+    await two.cancel({ key: KEY, owner: waiter, inDoubt: false });
+    await expectFree(members);
   });
 });

@@ -121,10 +121,10 @@ export class MemorySession implements LockStoreSession {
     return Promise.resolve({ outcome: 'reserved', token: reserveTokens(request.tokens), othersWait });
   }
 
-  raise({ key, owner, token, since, floor }: RaiseRequest): Promise<void> {
+  raise({ key, owner, granted, token, since, floor }: RaiseRequest): Promise<void> {
     raiseTokens(floor);
     const hold = this.holdOf(key, owner);
-    if (hold !== undefined) Object.assign(hold, { token, since });
+    if (hold?.token === granted) Object.assign(hold, { token, since });
     return Promise.resolve();
   }
 

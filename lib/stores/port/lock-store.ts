@@ -271,6 +271,8 @@ export interface ReserveRequest extends RenewRequest {
 export interface RaiseRequest {
   readonly key: string;
   readonly owner: OwnerId;
+  /** The token that this member granted: a hold with another one, which the owner was granted later, stays as it is. */
+  readonly granted: number;
   readonly token: number;
   readonly since: WallClockMs;
   /** The last token that the hold, and those that follow it without a request, may use. */

@@ -86,8 +86,15 @@ export class MemberState {
     return this.vote === undefined ? -Infinity : endOf(this.vote);
   }
 
-  /** Requests the lock from the member; undefined if the owner was withdrawn before the reply. */
-  async acquire(request: AcquireRequest): Promise<AcquireReply | LockStoreError | undefined> {
+  /**
+   * Requests the lock from the member; undefined if the owner was withdrawn before the reply.
+   *
+   * @param beforeReply called before the reply counts
+   */
+  async acquire(
+    request: AcquireRequest,
+    beforeReply: () => void,
+  ): Promise<AcquireReply | LockStoreError | undefined> {
     const { releases, owner } = this;
     const sentAt = this.now();
     this.unansweredLeases.push(request.lease);
@@ -104,7 +111,9 @@ export class MemberState {
       return reply;
     }
     this.unansweredLeases.splice(this.unansweredLeases.indexOf(request.lease), 1);
-    if (!(reply instanceof Error)) this.onReply(reply, sentAt, request.lease);
+    if (reply instanceof Error) return reply;
+    beforeReply();
+    this.onReply(reply, sentAt, request.lease);
     return reply;
   }
 
@@ -256,6 +265,8 @@ export class MemberState {
 class TokenAnnouncement {
   /** The hold that the member has not confirmed yet. */
   private unconfirmed: QuorumHold | undefined;
+  /** The token that the member has granted that hold. */
+  private granted = 0;
   private request: Promise<void> | undefined;
   /** The member is known to grant only tokens larger than this. */
   private floor = 0;
@@ -278,8 +289,9 @@ class TokenAnnouncement {
   send(hold: QuorumHold, owner: OwnerId, token: number): boolean {
     if (this.session.raise === undefined || (this.floor >= hold.floor && token === hold.token)) return false;
     if (this.request !== undefined && this.unconfirmed === hold) return false;
+    if (this.unconfirmed === undefined) this.granted = token;
     this.unconfirmed = hold;
-    const request = this.raise(hold, owner).then(
+    const request = this.raise(hold, owner, this.granted).then(
       () => {
         this.reserved(hold.floor);
         if (this.unconfirmed === hold) this.unconfirmed = undefined;
@@ -296,12 +308,12 @@ class TokenAnnouncement {
 
   /** The request to send before each attempt to release the hold: the member carries them out in order. */
   beforeRelease(owner: OwnerId): (() => void) | undefined {
-    const { unconfirmed } = this;
+    const { unconfirmed, granted } = this;
     if (unconfirmed === undefined) return undefined;
     let isUnderWay = this.request !== undefined;
     return () => {
       // The release does not wait for it: a member that does not reply must not delay the next holder.
-      if (!isUnderWay) this.raise(unconfirmed, owner).catch(() => undefined);
+      if (!isUnderWay) this.raise(unconfirmed, owner, granted).catch(() => undefined);
       isUnderWay = false;
     };
   }
@@ -311,7 +323,7 @@ class TokenAnnouncement {
     this.unconfirmed = undefined;
   }
 
-  private async raise(hold: QuorumHold, owner: OwnerId): Promise<void> {
-    await asked(async () => this.session.raise?.({ key: this.key, owner, ...hold }));
+  private async raise(hold: QuorumHold, owner: OwnerId, granted: number): Promise<void> {
+    await asked(async () => this.session.raise?.({ key: this.key, owner, granted, ...hold }));
   }
 }

@@ -98,7 +98,10 @@ export class QuorumAcquire {
     // Its lease has expired: releases what is left of it.
     if (this.state === 'waiting' && member.vote !== undefined && !this.voters.includes(member))
       this.cancelAt(member);
-    void member.acquire(this.latest).then((reply) => {
+    const checkMajority = (): void => {
+      this.checkMajority();
+    };
+    void member.acquire(this.latest, checkMajority).then((reply) => {
       if (reply !== undefined) this.onReply(member, reply);
     });
   }
@@ -106,6 +109,7 @@ export class QuorumAcquire {
   /** A member pushed a grant. */
   onPush(index: number, owner: OwnerId, grant: PushedGrant): void {
     const member = this.members[index];
+    this.checkMajority();
     if (this.state === 'ended' || member?.onPush(owner, grant) !== true) return;
     this.announceHold(member);
     this.decide();
@@ -294,6 +298,7 @@ export class QuorumAcquire {
     });
   }
 
+  /** Before a grant counts: once too few are left, others may have held the lock, so that a new hold begins. */
   private checkMajority(): void {
     if (this.state === 'granted' && this.voters.length < this.needed) this.state = 'waiting';
   }

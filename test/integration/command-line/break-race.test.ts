@@ -24,9 +24,9 @@ const other = locks.open({ id: 'other', watchdogTimeout: 30_000, now: () => perf
   heldByOthers: ignore, heldBack: ignore, resumes: () => true, broken: ignore, pollNow: ignore, reconnected: ignore,
   locksLocally: ignore, warn: ignore });
 const take = async (owner, token) => {
-  await other.acquire({ key: 'k', owner, lease: 60_000, claimLease: 2_000, wait: false, callers: 1, tokens: 1,
+  const { token: granted } = await other.acquire({ key: 'k', owner, lease: 60_000, claimLease: 2_000, wait: false, callers: 1, tokens: 1,
     contended: false, limit: 1, label: undefined });
-  await other.raise({ key: 'k', owner, token, since: Date.now(), floor: token });
+  await other.raise({ key: 'k', owner, granted, token, since: Date.now(), floor: token });
 };
 await take('other:1', 17);
 let isFirst = true;

@@ -346,7 +346,13 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     );
     const report = await doctor('--config', config);
     expect(findingsByCheck(report)).toEqual({});
-    expect(report.findings.map(({ check }) => check)).toEqual(['connection', 'latency', 'locks', 'lock', 'pub/sub']);
+    expect(report.findings.map(({ check }) => check)).toEqual([
+      'connection',
+      'latency',
+      'locks',
+      'lock',
+      'pub/sub',
+    ]);
   });
 });
 

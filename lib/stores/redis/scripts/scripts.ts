@@ -172,7 +172,7 @@ export const scripts = {
   raiseTokens: new Script({
     name: 'raiseTokens',
     keys: ['lock'],
-    args: ['owner', 'token', 'since', 'floor'],
+    args: ['owner', 'token', 'since', 'floor', 'granted'],
     sharedKeys: ['fence'],
     decode: isOne,
   }),
