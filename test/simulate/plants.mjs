@@ -31,8 +31,8 @@ export const PLANTS = {
     about: 'what a hold of the process itself shows is not used',
     kind: 'memory',
     file: MACHINE,
-    from: 'this.queue.wasHeldHere(now);',
-    to: '',
+    from: 'this.queue.noteHeld(now);\n        this.leases',
+    to: 'this.leases',
   },
   'unavailable, reported as held': {
     about: 'an old report counts, though all connections are closed or the first entry has no reply',

@@ -82,6 +82,22 @@ describe('a queue entry that passes to another caller, or is left without one', 
     expect(await waiting).toBeInstanceOf(LockTimeoutError);
   });
 
+  it('B11: a reader learns from a reservation that others come first', async () => {
+    const store = new ScriptedStore();
+    store.reserving = async () => {
+      await elapse(10);
+      return { outcome: 'reserved', token: 2, othersWait: true };
+    };
+    const { app } = await start(store);
+    const reading = app.locks.acquire('key', { mode: 'shared' });
+    (await store.request(0)).answer(granted(1));
+    const handle = await reading;
+    const waiting = rejectionOf(app.locks.acquire('key', { mode: 'shared', waitTime: 60 }));
+    await store.request(1);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+    await handle.release();
+  });
+
   it.each([
     { what: 'a permit', asks: { limit: 1 } },
     { what: 'the exclusive lock', asks: {} },

@@ -330,6 +330,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** The store has replied to a reservation, or failed to. */
   reserved(lease: L, now: MonotonicMs): void {
     if (!this.leases.includes(lease)) return;
+    if (lease.budget?.areOthersWaiting === true) this.queue.noteHeld(now);
     this.enoughUntil = -Infinity;
     if (lease.isParked) {
       // Timeouts noticed now may have ended the lease.
@@ -600,7 +601,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   private drop(lease: L, now: MonotonicMs): boolean {
     if (!this.leases.includes(lease)) return false;
-    this.queue.wasHeldHere(now);
+    this.queue.noteHeld(now);
     this.leases = this.leases.length === 1 ? NONE : this.leases.filter((each) => each !== lease);
     if (this.leases.length === 0) this.stopLooking();
     this.enoughUntil = -Infinity;

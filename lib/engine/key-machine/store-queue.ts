@@ -308,8 +308,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.proceed(entry, now);
   }
 
-  /** Until now this process held the lock itself, which its callers waited for. */
-  wasHeldHere(now: MonotonicMs): void {
+  /** Callers here had to wait: for a hold of this process, or for other processes that come first. */
+  noteHeld(now: MonotonicMs): void {
     this.toldAt = now;
   }
 
