@@ -92,8 +92,15 @@ describe('a queue entry that passes to another caller, or is left without one', 
     const reading = app.locks.acquire('key', { mode: 'shared' });
     (await store.request(0)).answer(granted(1));
     const handle = await reading;
+    // Without a queue entry, nothing else shows that the lock is held.
+    const stop = new AbortController();
+    const options = { mode: 'shared', leaseTime: 1_000, signal: stop.signal } as const;
+    const leaving = rejectionOf(app.locks.acquire('key', options));
+    (await store.request(1)).answer(queued);
+    stop.abort();
+    await leaving;
     const waiting = rejectionOf(app.locks.acquire('key', { mode: 'shared', waitTime: 60 }));
-    await store.request(1);
+    await store.request(2);
     expect(await waiting).toBeInstanceOf(LockTimeoutError);
     await handle.release();
   });
