@@ -19,8 +19,8 @@ whereThereIsEtcd('faults of etcd', () => {
       const app = await scene.app();
       const start = scene.key();
       const keys = Array.from({ length: 60 }, (_, index) => `${start}${String(index)}`.padEnd(1_024, '/'));
-      const options = { label: '€'.repeat(200), limit: 1_000, waitTime: 120_000 };
-      const calls = Array.from({ length: 2_000 }, (_, index) =>
+      const options = { label: '€'.repeat(200), limit: 1_000, waitTime: 280_000 };
+      const calls = Array.from({ length: 1_200 }, (_, index) =>
         app.locks.acquire(keys[index % keys.length] ?? '', options),
       );
       const handles = await Promise.all(calls);

@@ -15,9 +15,9 @@ import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 
 const demoScript = fileURLToPath(new URL('../../.scripts/demo.mjs', import.meta.url));
 const SET_UP_MS = 240_000;
-const RUN_MS = 120_000;
+const RUN_MS = 300_000;
 /** Shorter than the test timeout, so that a failure shows the output of the demo. */
-const PATIENCE_MS = 110_000;
+const PATIENCE_MS = 290_000;
 
 /** Tests the demo with a store whose leader is killed during the sale. */
 function survives(store: string, whatIsKilled: RegExp): void {

@@ -14,7 +14,7 @@ interface Commands {
   acquire: [{ key: string; lock: LockSettings; as: string }, { readonly token: number; readonly at: number }];
   release: [{ as: string }, { readonly outcome: string; readonly at: number }];
   compete: [
-    { key: string; lock: LockSettings; ms: number; witness: string },
+    { key: string; lock: LockSettings; ms: number; rounds: number; witness: string },
     { readonly rounds: number; readonly overlaps: number; readonly errors: readonly string[] },
   ];
   close: [object, null];

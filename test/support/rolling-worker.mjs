@@ -30,11 +30,11 @@ const commands = {
     return { outcome: await handles.get(as).release(), at };
   },
 
-  /** Acquires the lock again and again; `witness` is a file that only one holder may have at a time. */
-  async compete({ key, lock, ms, witness }) {
+  /** Acquires the lock again and again, for that time and at least that often; `witness` is a file that only one holder may have at a time. */
+  async compete({ key, lock, ms, rounds, witness }) {
     const end = performance.now() + ms;
     const seen = { rounds: 0, overlaps: 0, errors: [] };
-    while (performance.now() < end) {
+    while (performance.now() < end || (seen.rounds < rounds && seen.errors.length === 0)) {
       try {
         await locks.withLock(key, lock, async () => {
           let file;
