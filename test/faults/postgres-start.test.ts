@@ -68,6 +68,9 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
         const handle = await app.locks.acquire('key', { label: 'import' });
         expect(await app.admin.inspect('key')).toMatchObject({ label: 'import' });
         expect(await handle.release()).toBe('released');
+        if (encoding === 'SQL_ASCII') return;
+        // A key that the database can't store is the caller's problem, and the error says which.
+        await expect(app.locks.acquire('🔒')).rejects.toThrow(/The encoding of the database lacks characters/);
       },
     );
 

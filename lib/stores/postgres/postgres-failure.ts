@@ -28,6 +28,11 @@ export const postgresRemedies: readonly Remedy[] = [
     advice:
       'Is the schema of locks up to date? Run the SQL of postgresMigration(), or set createSchema: true.',
   },
+  {
+    says: /\b(22P05|22021)\b/,
+    advice:
+      'The encoding of the database lacks characters of this key or label: use only those that it has, or a database in UTF8.',
+  },
   { says: /does not support SSL/, advice: 'TLS is used on one side only: use it on both, or on neither.' },
 ];
 

@@ -73,6 +73,7 @@ export class ZooKeeperError extends LockStoreError {
 export class RequestTooLongError extends LockStoreError {
   constructor(bytes: number, most: number) {
     super(`the request has ${String(bytes)} bytes, and ZooKeeper accepts ${String(most)} (jute.maxbuffer)`, {
+      remedy: 'Acquire fewer keys in one call, or use shorter keys and labels.',
       inDoubt: false,
       retryable: false,
     });

@@ -44,12 +44,12 @@ export interface SocketListener {
 
 const XID = { event: -1, ping: -2, auth: -4 } as const;
 const NO_SESSION = '0'.repeat(16);
-/** A longer frame is not from ZooKeeper, bytes. */
 /**
  * The longest request, bytes: `jute.maxbuffer` of a server by default. It closes the connection of a client that sends a longer
  * one, which may cost the client other locks.
  */
 const LONGEST_REQUEST = 0xf_ffff;
+/** A longer frame is not from ZooKeeper, bytes. */
 const LONGEST_REPLY = 64 * 1024 * 1024;
 
 interface Pending {
