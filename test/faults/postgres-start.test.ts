@@ -70,7 +70,9 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
         expect(await handle.release()).toBe('released');
         if (encoding === 'SQL_ASCII') return;
         // A key that the database can't store is the caller's problem, and the error says which.
-        await expect(app.locks.acquire('🔒')).rejects.toThrow(/The encoding of the database lacks characters/);
+        await expect(app.locks.acquire('🔒')).rejects.toThrow(
+          /The encoding of the database lacks characters/,
+        );
       },
     );
 
