@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { whenReplied } from '../../lib/common/deferred.js';
 import type {
-  AcquireReply,
   AcquireRequest,
   LockStoreClient,
   LockStoreSession,
