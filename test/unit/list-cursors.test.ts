@@ -94,8 +94,6 @@ const client: LockStoreClient = {
   now: () => performance.now() as MonotonicMs,
   granted: nothing,
   heldByOthers: nothing,
-  heldBack: nothing,
-  resumes: () => true,
   broken: nothing,
   pollNow: nothing,
   reconnected: nothing,
