@@ -1,5 +1,5 @@
--- break-hold: breaks the one hold with this owner, this token or both, and nothing else. Notifies its
--- client and grants the lock to waiters.
+-- break-hold: breaks the hold with this owner, this token or both; all holds if neither is given.
+-- Notifies the clients of the holders, and grants the lock to waiters.
 --
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
 -- KEYS[2] queue    sorted set: owner by position
@@ -20,34 +20,34 @@ local now = clock()
 local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra', 'token')
 local is_shared = shares_of(lock, fields[1], fields[2], fields[3], now) > 0
 local all = redis.call('HGETALL', lock)
-if #all == 0 then
-  return 0
-end
+local is_any = ARGV[3] == '' and ARGV[4] == ''
 
--- Locks of other software have no token.
-local broken
+local broken = {}
 for i = 1, #all, 2 do
   local owner = all[i]
   if is_owner(owner) and (ARGV[3] == '' or ARGV[3] == owner) then
     local token = is_shared and decode_share(all[i + 1]).token or fields[4]
     if ARGV[4] == '' or ARGV[4] == token then
-      broken = owner
+      broken[#broken + 1] = owner
     end
   end
 end
-if not broken then
+-- Locks of other software have no owner and no token.
+if #all > 0 and #broken == 0 and not is_any then
   return -1
 end
 
-local is_free = not is_shared
-if is_shared then
-  local _, is_last = remove_holder(lock, broken, now)
-  is_free = is_last
-else
+local is_free = is_any or not is_shared
+if is_free then
   redis.call('DEL', lock)
+else
+  local _, is_last = remove_holder(lock, broken[1], now)
+  is_free = is_last
 end
-redis.pcall(ARGV[1] == 's' and 'SPUBLISH' or 'PUBLISH', ARGV[2] .. client_of(broken), 'broken ' .. broken)
+for _, owner in ipairs(broken) do
+  redis.pcall(ARGV[1] == 's' and 'SPUBLISH' or 'PUBLISH', ARGV[2] .. client_of(owner), 'broken ' .. owner)
+end
 if redis.call('EXISTS', queue) == 1 then
   serve(lock, queue, waiters, fence, now, is_free)
 end
-return 1
+return #all > 0 and 1 or 0

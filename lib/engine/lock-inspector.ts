@@ -4,7 +4,6 @@ import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
 import { LockError, LockUnsupportedError, LockUnavailableError } from '../model/lock.errors.js';
 import { refuse } from '../model/option-checks.js';
 import { CURSOR_RULE } from '../model/inspect.options.js';
-import { breakHold } from '../stores/port/forwarding-session.js';
 import { isOfSemaphore, permitsOf } from '../stores/port/limits.js';
 import {
   type BreakReply,
@@ -145,24 +144,17 @@ export class LockInspector {
   private async breakNamed(key: string, hold: NamedHold): Promise<BreakReply> {
     const { session, leases } = this.engine;
     const lease = [...leases.all].find((each) => each.key === key && isOfLease(hold, each));
-    if (lease === undefined) return await breakHold(session, key, hold);
+    if (lease === undefined) return await session.breakHold(key, hold);
     if (!isThere(hold, lease)) return (await session.inspect(key)) === null ? 'free' : 'held-by-others';
     const { owner } = lease;
-    return await this.breakOwn(
-      [lease],
-      () => breakHold(session, key, { owner }),
-      (reply) => reply === 'broken',
-    );
+    return await this.breakOwn([lease], () => session.breakHold(key, { owner }));
   }
 
   /** Breaks a lock with all of its holds; true if it was held. */
   private async breakAll(key: string): Promise<boolean> {
     const { session, leases } = this.engine;
-    const wasHeld = await this.breakOwn(
-      [...leases.all].filter((lease) => lease.key === key),
-      () => session.forceRelease(key),
-      (reply) => reply,
-    );
+    const own = [...leases.all].filter((lease) => lease.key === key);
+    const wasHeld = (await this.breakOwn(own, () => session.breakHold(key))) === 'broken';
     // A lock that was granted meanwhile may be broken too.
     if (wasHeld) leases.verify((each) => each === key);
     return wasHeld;
@@ -172,11 +164,7 @@ export class LockInspector {
    * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end
    * here at once: the store's message may be late, or lost.
    */
-  private async breakOwn<Reply>(
-    own: readonly Lease[],
-    send: () => Promise<Reply>,
-    isBroken: (reply: Reply) => boolean,
-  ): Promise<Reply> {
+  private async breakOwn(own: readonly Lease[], send: () => Promise<BreakReply>): Promise<BreakReply> {
     const { leases } = this.engine;
     for (const lease of own) lease.changeBreaks(1);
     const verify = (): void => {
@@ -184,7 +172,7 @@ export class LockInspector {
     };
     try {
       const reply = await send();
-      if (isBroken(reply)) for (const lease of own) leases.broken(lease.owner);
+      if (reply === 'broken') for (const lease of own) leases.broken(lease.owner);
       else verify();
       return reply;
     } catch (error) {

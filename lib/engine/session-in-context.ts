@@ -15,7 +15,6 @@ const OPERATIONS = {
   raise: 'raise',
   acquireAll: 'acquire-all',
   inspect: 'inspect',
-  forceRelease: 'force-release',
   breakHold: 'force-release',
   listKeys: 'list-keys',
   verify: 'verify',

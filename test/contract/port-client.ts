@@ -14,7 +14,6 @@ import type {
   StoredHold,
   StoredLock,
 } from '../../lib/stores/port/index.js';
-import { breakHold } from '../../lib/stores/port/forwarding-session.js';
 import type {
   BreakReply,
   NamedHold,
@@ -173,11 +172,11 @@ export class PortClient {
   }
 
   breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    return breakHold(this.session, key, hold);
+    return this.session.breakHold(key, hold);
   }
 
-  forceRelease(key: string): Promise<boolean> {
-    return this.session.forceRelease(key);
+  async forceRelease(key: string): Promise<boolean> {
+    return (await this.session.breakHold(key)) === 'broken';
   }
 
   /** The grant pushed to that owner. */

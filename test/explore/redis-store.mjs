@@ -129,11 +129,7 @@ export class RedisStore {
   }
 
   breakHolds({ owner }) {
-    if (owner !== undefined) {
-      return this.step(this.calls.A.breakHold(KEY, { owner }, 'p', 0), (outcome) => ({ outcome }));
-    }
-    const call = this.calls.A.forceRelease(KEY, 'p', 0);
-    return this.step(call, (wasHeld) => ({ outcome: wasHeld ? 'broken' : 'free' }));
+    return this.step(this.calls.A.breakHold(KEY, { owner }, 'p', 0), (outcome) => ({ outcome }));
   }
 
   step({ text, keyCount, args, decode }, replyOf) {

@@ -15,7 +15,6 @@ const METHODS = [
   'reserve',
   'raise',
   'inspect',
-  'forceRelease',
   'breakHold',
   'listKeys',
 ];
@@ -43,7 +42,7 @@ export class Server {
     return [...this.memory.locks.waitersOf(key)].filter(({ aliveUntil }) => aliveUntil >= this.world.now);
   }
 
-  carryOut(session, method, argument) {
+  carryOut(session, method, argument, more) {
     const { now } = this.world;
     const isWithdrawn = ({ owner }) => this.#tombstones.get(owner) > now;
     if (method === 'acquire' && isWithdrawn(argument)) return Promise.resolve({ outcome: 'cancelled' });
@@ -51,7 +50,7 @@ export class Server {
       return Promise.resolve(argument.findIndex(isWithdrawn));
     this.world.note(this.name, method, argument?.key ?? '', argument?.owner?.slice(-12) ?? '');
     if (argument?.inDoubt === true) this.#tombstones.set(argument.owner, now + TOMBSTONE);
-    return Promise.resolve(session[method](argument));
+    return Promise.resolve(session[method](argument, more));
   }
 }
 
@@ -87,7 +86,7 @@ export class Link {
     return new this.library.LockStoreError(message, { inDoubt, retryable: true, unreachable: true });
   }
 
-  request(session, method, argument) {
+  request(session, method, argument, more) {
     if (this.isCut) return Promise.reject(this.failure('not connected', false));
     const { world, server, process } = this;
     const epoch = this.#epoch;
@@ -112,7 +111,7 @@ export class Link {
         };
         world.after(this.#arrival('replies'), deliver, process);
       };
-      server.carryOut(session, method, argument).then(answer(request.resolve), answer(request.reject));
+      server.carryOut(session, method, argument, more).then(answer(request.resolve), answer(request.reject));
     };
     request.arrive = world.after(this.#arrival('requests'), arrive, server);
     const overdue = () => {
@@ -191,7 +190,7 @@ export class NetworkStore {
     };
     for (const method of METHODS) {
       if (session[method] !== undefined)
-        wrapped[method] = (argument) => link.request(session, method, argument);
+        wrapped[method] = (argument, more) => link.request(session, method, argument, more);
     }
     return wrapped;
   }

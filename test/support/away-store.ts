@@ -8,7 +8,7 @@ import {
   type OwnerRequest,
 } from '../../lib/stores/port/index.js';
 
-type Kind = 'acquire' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'forceRelease';
+type Kind = 'acquire' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'breakHold';
 /** The outcome of a request: it is not sent, its reply is lost, or it fails with this error. */
 export type Fault = 'not sent' | 'no answer' | Error | undefined;
 
@@ -45,7 +45,7 @@ export class AwayStore implements LockStore {
       renew: (requests) => this.answer('renew', () => session.renew(requests)),
       reserve: (request) => this.answer('reserve', () => reserve.call(session, request)),
       inspect: (key) => this.answer('inspect', () => session.inspect(key)),
-      forceRelease: (key) => this.answer('forceRelease', () => session.forceRelease(key)),
+      breakHold: (key, hold) => this.answer('breakHold', () => session.breakHold(key, hold)),
       close: () => session.close(),
     };
   }

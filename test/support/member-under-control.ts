@@ -100,7 +100,7 @@ export class MemberUnderControl implements LockStore {
           return Promise.resolve();
         }),
       inspect: (key) => ask('inspect', (inner) => inner.inspect(key)),
-      forceRelease: (key) => ask('forceRelease', (inner) => inner.forceRelease(key)),
+      breakHold: (key, hold) => ask('breakHold', (inner) => inner.breakHold(key, hold)),
       close: () => Promise.resolve(),
     };
   }

@@ -50,7 +50,7 @@ export class ScriptedStore implements LockStore {
       renew: (requests) => Promise.resolve(requests.map(() => 'renewed' as const)),
       ...(this.reserving !== undefined && { reserve: this.reserving }),
       inspect: () => Promise.resolve(this.held === undefined ? null : heldBy(this.held)),
-      forceRelease: () => Promise.resolve(true),
+      breakHold: () => Promise.resolve('broken'),
       close: () => Promise.resolve(),
     };
   };

@@ -39,7 +39,7 @@ export class SlowStore implements LockStore {
       ...(acquireAll &&
         this.takesTogether && { acquireAll: (requests) => far(() => acquireAll.call(near, requests)) }),
       inspect: (key) => far(() => near.inspect(key)),
-      forceRelease: (key) => far(() => near.forceRelease(key)),
+      breakHold: (key, hold) => far(() => near.breakHold(key, hold)),
       close: () => near.close(),
     };
   }

@@ -42,12 +42,7 @@ class BreakingStore implements LockStore {
             },
           });
         });
-    const breakHold = session.breakHold?.bind(session);
-    if (breakHold === undefined) throw new Error('the memory store breaks one hold');
-    return Object.assign(session, {
-      forceRelease: late(session.forceRelease.bind(session)),
-      breakHold: late(breakHold),
-    });
+    return Object.assign(session, { breakHold: late(session.breakHold.bind(session)) });
   };
 }
 

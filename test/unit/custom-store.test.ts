@@ -69,33 +69,6 @@ describe('a user-defined store', () => {
     await within(10_000, 'all', Promise.all(works));
   });
 
-  it('O21: without breakHold of its own is inspected before a lock is broken', async () => {
-    const memory = new MemoryLockStore();
-    const app = await start({
-      name: 'a store of the user',
-      open: (client) => {
-        const session = memory.open(client);
-        return {
-          start: () => session.start(),
-          acquire: (request) => session.acquire(request),
-          cancel: (request) => session.cancel(request),
-          release: (request) => session.release(request),
-          renew: (requests) => session.renew(requests),
-          inspect: (key) => session.inspect(key),
-          forceRelease: (key) => session.forceRelease(key),
-          close: () => session.close(),
-        };
-      },
-    });
-    const first = await app.locks.acquire('key', { leaseTime: 60_000 });
-    await first.release();
-    expect(await app.admin.breakHold('key', { token: first.token })).toBe('free');
-    const second = await app.locks.acquire('key', { leaseTime: 60_000 });
-    expect(await app.admin.breakHold('key', { token: first.token })).toBe('held-by-others');
-    expect(await app.admin.breakHold('key', { token: second.token })).toBe('broken');
-    expect(await second.release()).toBe('expired');
-  });
-
   describe('that misbehaves', () => {
     const fail = (error: unknown) => (): never => {
       throw error;

@@ -421,7 +421,7 @@ describe('several keys in one request (B12)', () => {
       store.twist = () => Promise.resolve(null);
       store.meanwhile = (key) => (key === 'b' && count++ < times ? breakFirst() : undefined);
       const breakFirst = async (): Promise<void> => {
-        await other.session.forceRelease('a');
+        await other.session.breakHold('a');
         // By then its holder is notified.
         await new Promise((resolve) => setImmediate(resolve));
       };

@@ -55,10 +55,10 @@ class SlowTokensStore extends SpiedStore {
       const outcome = await release(request);
       return this.released ?? outcome;
     };
-    const forceRelease = session.forceRelease.bind(session);
-    session.forceRelease = async (key) => {
+    const breakHold = session.breakHold.bind(session);
+    session.breakHold = async (key, hold) => {
       if (this.breakFailure !== undefined) throw this.breakFailure;
-      return await forceRelease(key);
+      return await breakHold(key, hold);
     };
     return session;
   }

@@ -371,7 +371,7 @@ describe('a jump of the wall clock', () => {
       store.failure = noAnswer;
       await expect(engine.acquire('key', options)).rejects.toThrow(LockUnavailableError);
       store.failure = undefined;
-      await engine.session.forceRelease('key');
+      await engine.session.breakHold('key');
       ahead += HOUR;
       const anew = await engine.acquire('key', options);
       expect(anew.token).toBeGreaterThan(hold.token);

@@ -1,6 +1,5 @@
 import { callAfterwards } from '../memory/memory-locks.js';
 import {
-  breakHold,
   hideMissing,
   isCutOff,
   PROBE_KEY,
@@ -216,18 +215,14 @@ class FallbackSession implements LockStoreSession {
     if (!this.breaker.isOpen) await this.breaker.watched(PROBE_KEY, () => this.store.verify());
   }
 
-  async forceRelease(key: string): Promise<boolean> {
+  async breakHold(key: string, hold?: NamedHold): Promise<BreakReply> {
     const { local, breaker } = this;
-    if (breaker.isOpen) return await local.session.forceRelease(key);
-    const wasHeldLocally = local.leaseLeft(key) !== undefined && (await local.session.forceRelease(key));
-    return (await this.store.forceRelease(key)) || wasHeldLocally;
-  }
-
-  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    const { local, breaker } = this;
-    if (breaker.isOpen || local.hasHold(key, hold)) return await local.session.breakHold(key, hold);
-    const reply = await breakHold(this.store, key, hold);
-    return reply === 'free' && local.leaseLeft(key) !== undefined ? 'held-by-others' : reply;
+    const isLocal = breaker.isOpen || (hold !== undefined && local.hasHold(key, hold));
+    if (isLocal) return await local.session.breakHold(key, hold);
+    const here = hold === undefined ? await local.session.breakHold(key) : 'free';
+    const reply = await this.store.breakHold(key, hold);
+    if (reply !== 'free') return reply;
+    return local.leaseLeft(key) === undefined ? here : 'held-by-others';
   }
 
   async close(): Promise<void> {

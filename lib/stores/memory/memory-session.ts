@@ -156,22 +156,18 @@ export class MemorySession implements LockStoreSession {
     return await Promise.resolve({ keys, cursor: some.length < all.length ? some.at(-1) : undefined });
   }
 
-  forceRelease(key: string): Promise<boolean> {
-    const { client, locks } = this;
-    locks.sweep(client.now());
-    const broken = [...locks.holdersOf(key).values()];
-    for (const hold of broken) this.breakOne(hold);
-    locks.handOver(key);
-    return Promise.resolve(broken.length > 0);
-  }
-
-  breakHold(key: string, named: NamedHold): Promise<BreakReply> {
+  breakHold(key: string, named: NamedHold = {}): Promise<BreakReply> {
     const { client, locks } = this;
     locks.sweep(client.now());
     const holds = [...locks.holdersOf(key).values()];
-    const broken = holds.find((hold) => isNamed(hold, named));
-    if (broken === undefined) return Promise.resolve(holds.length === 0 ? 'free' : 'held-by-others');
-    this.breakOne(broken);
+    const broken = holds.filter((hold) => isNamed(hold, named));
+    if (broken.length === 0) return Promise.resolve(holds.length === 0 ? 'free' : 'held-by-others');
+    for (const hold of broken) {
+      locks.drop(hold);
+      callAfterwards(() => {
+        hold.client.broken(hold.owner);
+      });
+    }
     locks.handOver(key);
     return Promise.resolve('broken');
   }
@@ -183,13 +179,6 @@ export class MemorySession implements LockStoreSession {
   private holdOf(key: string, owner: OwnerId): MemoryHold | undefined {
     this.locks.sweep(this.client.now());
     return this.locks.holdersOf(key).get(owner);
-  }
-
-  private breakOne(hold: MemoryHold): void {
-    this.locks.drop(hold);
-    callAfterwards(() => {
-      hold.client.broken(hold.owner);
-    });
   }
 
   private free({ key, owner }: OwnerRequest): boolean {

@@ -55,13 +55,12 @@ export abstract class OrderedSession<Entry extends OwnedEntry> {
     }
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    const { holders } = await this.queueOf(key);
-    const broken = await Promise.all(holders.map((holder) => this.breakEntry(holder)));
-    return broken.includes(true);
-  }
-
-  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+  async breakHold(key: string, hold?: NamedHold): Promise<BreakReply> {
+    if (hold === undefined) {
+      const { holders } = await this.queueOf(key);
+      const broken = await Promise.all(holders.map((holder) => this.breakEntry(holder)));
+      return broken.includes(true) ? 'broken' : 'free';
+    }
     for (;;) {
       const { entries, holders } = await this.queueOf(key);
       const owned = holders.filter(({ owner }) => hold.owner === undefined || hold.owner === owner);

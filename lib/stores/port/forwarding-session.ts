@@ -27,7 +27,7 @@ export type RenewReplies = readonly (RenewReply | LockStoreError)[];
 
 /** A session with every optional method about keys. */
 export type WholeSession = LockStoreSession &
-  Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'acquireAll' | 'breakHold'>>;
+  Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'acquireAll'>>;
 
 /** A session that forwards requests about a key to the session responsible for the key. */
 export abstract class ForwardingSession implements WholeSession {
@@ -63,11 +63,7 @@ export abstract class ForwardingSession implements WholeSession {
     return this.at(key, (session) => session.inspect(key));
   }
 
-  forceRelease(key: string): Promise<boolean> {
-    return this.at(key, (session) => session.forceRelease(key));
-  }
-
-  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+  breakHold(key: string, hold?: NamedHold): Promise<BreakReply> {
     return this.at(key, (session) => session.breakHold(key, hold));
   }
 }
@@ -79,7 +75,7 @@ export function isCutOff(session: LockStoreSession): boolean {
 }
 
 /** Optional methods, which the engine does not need. */
-type Ability = 'reserve' | 'raise' | 'acquireAll' | 'breakHold' | 'listKeys' | 'verify' | 'connections';
+type Ability = 'reserve' | 'raise' | 'acquireAll' | 'listKeys' | 'verify' | 'connections';
 
 /** Hides the abilities that one of the sessions behind this one lacks; called in its constructor. */
 export function hideMissing(
@@ -141,19 +137,6 @@ export function allSent(pending: Iterable<Promise<unknown> | undefined>): Promis
 /** Whether this is the named hold. */
 export function isNamed(hold: Pick<StoredHold, 'owner' | 'token'>, { owner, token }: NamedHold): boolean {
   return (owner === undefined || owner === hold.owner) && (token === undefined || token === hold.token);
-}
-
-/** `breakHold`, in two steps if the session lacks it: a hold that begins in between is broken instead. */
-export async function breakHold(
-  session: LockStoreSession,
-  key: string,
-  hold: NamedHold,
-): Promise<BreakReply> {
-  if (session.breakHold !== undefined) return await session.breakHold(key, hold);
-  const lock = await session.inspect(key);
-  if (lock === null) return 'free';
-  if (!lock.holders.some((holder) => isNamed(holder, hold))) return 'held-by-others';
-  return (await session.forceRelease(key)) ? 'broken' : 'free';
 }
 
 /** Rejects unless the session can be used for locks, as far as that can be checked without writing. */

@@ -154,13 +154,11 @@ export interface LockStoreSession {
   acquireAll?(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null>;
   /** The holders of a key and its waiters; null when it is free. */
   inspect(key: string): Promise<StoredLock | null>;
-  /** Breaks a lock for all its holders; true if it was held. */
-  forceRelease(key: string): Promise<boolean>;
   /**
-   * Breaks one hold only, in one step: a hold that begins meanwhile stays. If omitted, the engine inspects the lock
-   * and, if the hold exists, breaks the whole lock, including other permits and a hold that has begun in between.
+   * Breaks one hold, or all holds of the key if none is named. In one step: a hold that begins meanwhile stays. The other
+   * clients are notified by {@link LockStoreClient.broken}.
    */
-  breakHold?(key: string, hold: NamedHold): Promise<BreakReply>;
+  breakHold(key: string, hold?: NamedHold): Promise<BreakReply>;
   /**
    * Some of the held keys, and where to continue. A key may be listed more than once; one that is acquired or released
    * meanwhile may be missing. Cursors come from users: reject any that is not this store's with an `InvalidCursorError`

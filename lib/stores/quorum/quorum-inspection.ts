@@ -1,4 +1,4 @@
-import { breakHold, isNamed } from '../port/forwarding-session.js';
+import { isNamed } from '../port/forwarding-session.js';
 import {
   InvalidCursorError,
   LockStoreError,
@@ -38,21 +38,9 @@ export class QuorumInspection {
     return lock;
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    const { length } = this.context.sessions;
-    const majority = majorityOf(length);
-    const count = (replies: readonly boolean[]): number => replies.filter((wasHeld) => wasHeld).length;
-    const replies = await this.repliesOf(
-      (session) => session.forceRelease(key),
-      (some) => !isSettled(count(some), majority, length - some.length),
-    );
-    const broken = count(replies);
-    // Unreachable members may have held it too.
-    return broken > 0 && broken + length - replies.length >= majority;
-  }
-
   /** A later hold is never broken: each hold has its own name at every member. */
-  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+  async breakHold(key: string, hold: NamedHold | undefined): Promise<BreakReply> {
+    if (hold === undefined) return (await this.breakAll(key)) ? 'broken' : 'free';
     for (;;) {
       const { lock, views } = await this.look(key);
       if (lock === null) return 'free';
@@ -60,6 +48,19 @@ export class QuorumInspection {
       if (named === undefined) return 'held-by-others';
       if (await this.breakAt(views, key, named.owner, lock.limit)) return 'broken';
     }
+  }
+
+  private async breakAll(key: string): Promise<boolean> {
+    const { length } = this.context.sessions;
+    const majority = majorityOf(length);
+    const count = (replies: readonly boolean[]): number => replies.filter((wasHeld) => wasHeld).length;
+    const replies = await this.repliesOf(
+      async (session) => (await session.breakHold(key)) === 'broken',
+      (some) => !isSettled(count(some), majority, length - some.length),
+    );
+    const broken = count(replies);
+    // Unreachable members may have held it too.
+    return broken > 0 && broken + length - replies.length >= majority;
   }
 
   private async look(
@@ -94,7 +95,7 @@ export class QuorumInspection {
     const requests = views.flatMap(({ session, lock }) => {
       const own = lock?.holders.find((holder) => baseOf(holder.owner) === owner);
       if (own === undefined) return [];
-      return breakHold(session, key, { owner: own.owner }).then(
+      return session.breakHold(key, { owner: own.owner }).then(
         (reply) => replies.push(reply),
         (error: unknown) => failures.push(storeFailure(error)),
       );

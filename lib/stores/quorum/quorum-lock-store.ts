@@ -155,7 +155,6 @@ export function openQuorum(
       reserve: (request) => reserveByMajority(context, find(request), request),
     }),
     inspect: (key) => inspection.inspect(key),
-    forceRelease: (key) => inspection.forceRelease(key),
     breakHold: (key, hold) => inspection.breakHold(key, hold),
     ...(eachHas('listKeys') && { listKeys: (request) => listByMembers(sessions, request) }),
     // A majority of the members has to be fit for locks.

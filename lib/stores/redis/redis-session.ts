@@ -186,11 +186,7 @@ export class RedisSession implements WholeSession {
     return await this.pipeline.send(this.calls.inspect(key));
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    return await this.pipeline.send(this.calls.forceRelease(key, this.channel.mode, this.slot));
-  }
-
-  async breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
+  async breakHold(key: string, hold?: NamedHold): Promise<BreakReply> {
     return await this.pipeline.send(this.calls.breakHold(key, hold, this.channel.mode, this.slot));
   }
 

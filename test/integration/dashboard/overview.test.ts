@@ -268,7 +268,7 @@ function bare(
     release: (request) => session.release(request),
     renew: (requests) => session.renew(requests),
     inspect: (key) => session.inspect(key),
-    forceRelease: (key) => session.forceRelease(key),
+    breakHold: (key, hold) => session.breakHold(key, hold),
     close: () => session.close(),
   };
 }

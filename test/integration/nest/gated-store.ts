@@ -41,7 +41,7 @@ export class GatedStore implements LockStore {
       },
       renew: (requests) => session.renew(requests),
       inspect: (key) => session.inspect(key),
-      forceRelease: (key) => session.forceRelease(key),
+      breakHold: (key, hold) => session.breakHold(key, hold),
       close: () => session.close(),
     };
   }

@@ -188,13 +188,6 @@ export const scripts = {
     args: [],
     decode: toStoredLock,
   }),
-  forceRelease: new Script({
-    name: 'forceRelease',
-    keys: ['lock', 'queue', 'waiters'],
-    args: ['mode', 'channels'],
-    sharedKeys: ['fence'],
-    decode: isOne,
-  }),
   breakHold: new Script({
     name: 'breakHold',
     keys: ['lock', 'queue', 'waiters'],
@@ -293,14 +286,13 @@ export class LockCalls {
   }
 
   /** @param slot in the channel names of the server */
-  forceRelease(key: string, mode: PubSubMode, slot: number): ScriptCall<boolean> {
-    const params = { mode, channels: this.names.channels(slot) };
-    return scripts.forceRelease.with([this.names.of(key)], [params], this.sharedFor([{ key }]));
-  }
-
-  /** @param slot in the channel names of the server */
-  breakHold(key: string, hold: NamedHold, mode: PubSubMode, slot: number): ScriptCall<BreakReply> {
-    const { owner = '', token = '' } = hold;
+  breakHold(
+    key: string,
+    hold: NamedHold | undefined,
+    mode: PubSubMode,
+    slot: number,
+  ): ScriptCall<BreakReply> {
+    const { owner = '', token = '' } = hold ?? {};
     const params = { mode, channels: this.names.channels(slot), owner, token };
     return scripts.breakHold.with([this.names.of(key)], [params], this.sharedFor([{ key }]));
   }
