@@ -17,7 +17,7 @@ import { checkToken, type Lease } from './lease.js';
 import type { Leases } from './leases.js';
 import { type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER, SILENCE } from './time-limits.js';
+import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER } from './time-limits.js';
 
 const MICROTASK = Promise.resolve();
 
@@ -241,11 +241,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   /** Whether the store may grant the lock to an entry of this process that no caller needs. */
   get isLeaving(): boolean {
     return this.machine.queue.isAnyLeaving;
-  }
-
-  /** Resolves when such entries have left the store, or when the store has not replied for too long. */
-  whenLeft(): Promise<void> {
-    return this.engine.timers.within(SILENCE, this.idle());
   }
 
   /** Resolves when no withdrawal or release of this key is pending. */

@@ -32,6 +32,7 @@ import { innermostOwner } from './scope.js';
 import { openInContext } from './session-in-context.js';
 import { Shutdown } from './shutdown.js';
 import { StoreReporter } from './store-reporter.js';
+import type { PendingAcquire } from './pending-acquire.js';
 import type { RetryingAcquire, TriedLock } from './try-acquire.js';
 
 export type { EngineLog } from './event-hub.js';
@@ -67,6 +68,8 @@ export class LockEngine {
   readonly keys = new KeyRunners(this);
   /** Callers that retry instead of waiting in a queue. */
   readonly retrying = new Set<RetryingAcquire>();
+  /** Pending requests of callers that don't wait in line; `over` resolves when no request is pending. */
+  readonly tries = new Set<{ readonly caller: PendingAcquire; readonly over: Promise<unknown> }>();
   /** Attempts that the store has not replied to yet. */
   readonly unanswered = new Map<OwnerId, TriedLock>();
   /** Pending lookups of a key's holder: one for all callers of a key that time out together. */

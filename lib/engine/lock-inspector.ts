@@ -21,6 +21,7 @@ import { processOf } from './client-id.js';
 import type { LockEngine } from './lock-engine.js';
 import type { Lease } from './lease.js';
 import type { PendingAcquire } from './pending-acquire.js';
+import { leavingOwn } from './try-acquire.js';
 
 /** How many of the locks found by `list()` are inspected at a time. */
 const INSPECTED_AT_ONCE = 16;
@@ -43,11 +44,10 @@ export class LockInspector {
 
   /** Whether the lock is held, other than by an entry of this process that no caller needs any longer. */
   async isLocked(key: string): Promise<boolean> {
-    const line = this.engine.keys.of(key);
-    const wasLeaving = line?.isLeaving === true;
+    const whenLeft = leavingOwn(this.engine, key);
     const isHeld = (await this.inspect(key)) !== null;
-    if (!isHeld || !wasLeaving) return isHeld;
-    await line.whenLeft();
+    if (!isHeld || whenLeft === undefined) return isHeld;
+    await whenLeft();
     return (await this.inspect(key)) !== null;
   }
 

@@ -63,10 +63,22 @@ function unavailableOf(
  * @param owner receives the request, so that it can cancel it while it is pending
  * @returns undefined if the caller has its outcome, or the request was cancelled
  */
-async function tryForLock(
+function tryForLock(
   engine: LockEngine,
   caller: PendingAcquire,
   owner?: { request: TryRequest | undefined },
+): Promise<Refusal | undefined> {
+  const over = requestFor(engine, caller, owner);
+  const pending = { caller, over };
+  engine.tries.add(pending);
+  void over.then(() => engine.tries.delete(pending));
+  return over;
+}
+
+async function requestFor(
+  engine: LockEngine,
+  caller: PendingAcquire,
+  owner: { request: TryRequest | undefined } | undefined,
 ): Promise<Refusal | undefined> {
   const { key, limit } = caller;
   try {
@@ -76,7 +88,7 @@ async function tryForLock(
       if (line?.keepsOut(limit) === true) {
         return { because: 'held', holderLeaseLeft: line.holderLeaseLeft };
       }
-      const wasLeaving = line?.isLeaving === true;
+      const whenLeft = leavingOwn(engine, key);
       const request = new TryRequest(engine, [caller]);
       if (owner !== undefined) owner.request = request;
       const reply = await request.send(([only]) => engine.session.acquire(only));
@@ -95,9 +107,8 @@ async function tryForLock(
       if (reply.outcome === 'granted') {
         if (!request.wasBroken) return await begin(engine, caller, request, reply);
         await request.withdraw(false);
-      } else if (reply.outcome !== 'cancelled' && wasLeaving && tries === 1) {
-        // The lock may have been granted to an entry of this process that no caller needs.
-        await line.whenLeft();
+      } else if (reply.outcome !== 'cancelled' && whenLeft !== undefined && tries === 1) {
+        await whenLeft();
       } else if (reply.outcome !== 'cancelled') {
         const left = reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined;
         return { because: 'held', holderLeaseLeft: engine.leaseLeft(left) };
@@ -112,6 +123,20 @@ async function tryForLock(
   } catch (error) {
     return { because: 'unavailable', failure: unusableReply(error) };
   }
+}
+
+/**
+ * The store may have granted the lock to a request of this process that no caller needs any more. Resolves when all of
+ * these have been withdrawn, or when the store has not replied for too long; undefined if there are none.
+ */
+export function leavingOwn(
+  { keys, tries, timers }: LockEngine,
+  key: string,
+): (() => Promise<void>) | undefined {
+  const line = keys.of(key);
+  const left = [...tries].filter(({ caller }) => caller.key === key && caller.isSettled);
+  if (line?.isLeaving !== true && left.length === 0) return undefined;
+  return () => timers.within(SILENCE, Promise.all([line?.idle(), ...left.map(({ over }) => over)]));
 }
 
 /** Whether the withdrawal is confirmed soon, which takes a new connection. */
@@ -382,7 +407,7 @@ export class TryRequest {
       keys.of(lock.caller.key)?.returnIdle();
     }
     try {
-      const [first, ...others] = this.locks.map(requestFor);
+      const [first, ...others] = this.locks.map(acquireRequestOf);
       if (first === undefined) throw new TypeError('the request contains no lock');
       const reply = await acquire([first, ...others]);
       storeReporter.answered();
@@ -433,7 +458,7 @@ export class TryRequest {
 }
 
 /** Without a position in the store's queue. */
-function requestFor({ caller, owner }: TriedLock): AcquireRequest {
+function acquireRequestOf({ caller, owner }: TriedLock): AcquireRequest {
   const { key, lease, leaseTime, limit, permits, label } = caller;
   return {
     key,

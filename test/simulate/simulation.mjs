@@ -40,8 +40,6 @@ class Process {
   heldHere = new Map();
   /** By key: when a handle of this process was last open. */
   openAt = new Map();
-  /** By key: when a call that only tried ended last. */
-  triedAt = new Map();
   calls = 0;
 
   constructor(simulation, name) {
@@ -411,14 +409,11 @@ export class Simulation {
     const isDisturbed = process.undisturbedSince > startedAt;
     if (isDisturbed) return;
     const since = startedAt - this.roundTrip(process);
-    const isTried = (key) => startedAt - (process.triedAt.get(key) ?? -Infinity) < this.roundTrip(process);
     const isBusy = (key) => (this.#busyAt.get(`${key} ${process.name}`) ?? -Infinity) >= since;
     // A caller in line waits until an entry of its own process that nobody needs has left.
     const hasWaited = call.isInLine || error.message.includes('for the whole waitTime');
     const isTaken = (key) => hasWaited && (this.#takenAt.get(key) ?? -Infinity) >= since;
-    const wasBusy = keys.some(
-      (key) => isBusy(key) || isTried(key) || isTaken(key) || this.countPending(process, key) > 0,
-    );
+    const wasBusy = keys.some((key) => isBusy(key) || isTaken(key) || this.countPending(process, key) > 0);
     if (error instanceof library.LockTimeoutError && call.isInLine) {
       const freeSince = Math.max(startedAt, ...keys.map((key) => this.#takenAt.get(key) ?? -Infinity));
       const free = world.now - freeSince;
@@ -496,8 +491,6 @@ export class Simulation {
     this.checkOrphans();
     for (const [call, error] of this.#refusals.splice(0)) {
       this.judge(call, error);
-      // The request of a caller that only tries may be on its way still, and be granted the lock for a moment.
-      if (!call.isInLine) for (const key of call.keys) call.process.triedAt.set(key, this.world.now);
     }
     const leaders = this.processes.filter(({ election }) => election?.isLeader === true);
     if (leaders.length > 1) this.fail(`there are ${leaders.length} leaders`);

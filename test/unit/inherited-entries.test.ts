@@ -119,6 +119,28 @@ describe('a queue entry that passes to another caller, or is left without one', 
     },
   );
 
+  it.each([
+    { what: 'a permit', asks: { limit: 1 } },
+    { what: 'the exclusive lock', asks: {} },
+  ])('B11: an attempt is repeated when the lock was held only by an aborted one: $what', async ({ asks }) => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(app.locks.acquire('key', { ...asks, waitTime: 0, signal: stop.signal }));
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    const trying = app.locks.tryAcquire('key', asks);
+    const second = await store.request(1);
+    second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
+    first.answer(granted(1));
+    const third = await within(1_000, 'another request', store.request(2));
+    expect(store.cancelled).toEqual([expect.objectContaining({ owner: first.owner })]);
+    third.answer(granted(2));
+    const handle = await trying;
+    expect(handle?.token).toBe(2);
+    await handle?.release();
+  });
+
   it('isLocked() does not report a lock that was held only by an entry that nobody needs', async () => {
     const { store, app } = await start();
     const stop = new AbortController();
