@@ -61,8 +61,9 @@ export class ScriptedStore implements LockStore {
     return this.asked[index]!;
   }
 
-  push(owner: OwnerId, token: number, lease = 2_000): void {
-    const startedAt = performance.now() as MonotonicMs;
+  /** @param ago when its lease began, ms */
+  push(owner: OwnerId, token: number, lease = 2_000, ago = 0): void {
+    const startedAt = (performance.now() - ago) as MonotonicMs;
     this.client?.granted(owner, { token, since: Date.now() as WallClockMs, startedAt, lease });
   }
 }

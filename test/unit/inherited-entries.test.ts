@@ -68,6 +68,22 @@ describe('a queue entry that passes to another caller, or is left without one', 
     expect(await waiting).toBeInstanceOf(LockTimeoutError);
   });
 
+  it('B11: a grant that was pushed too late shows that others held the lock until then', async () => {
+    const { store, app } = await start();
+    const short = rejectionOf(app.locks.acquire('key', { leaseTime: 20, waitTime: 60_000 }));
+    (await store.request(0)).answer(queued);
+    await elapse(10);
+    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 100 }));
+    await elapse(40);
+    // It and the reply to the next request come too late for the lease of the first caller.
+    store.push(store.asked[0]!.owner, 1, 20, 25);
+    const second = await store.request(1);
+    await elapse(30);
+    second.answer(granted(1));
+    await short;
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+  });
+
   it('B11: a reader learns from a reservation that others come first', async () => {
     const store = new ScriptedStore();
     store.reserving = async () => {

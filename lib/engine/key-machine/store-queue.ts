@@ -269,6 +269,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   /** The store has granted the lock without another request. */
   push(entry: QueueEntry<C>, grant: PushedGrant, now: MonotonicMs): void {
     entry.pushed = grant;
+    // Until then others held it, whoever takes the grant.
+    this.noteHeld(grant.startedAt);
     this.wake(entry, now);
   }
 
@@ -301,7 +303,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   /** Callers here had to wait: for a hold of this process, or for other processes that come first. */
   noteHeld(now: MonotonicMs): void {
-    this.toldAt = now;
+    this.toldAt = Math.max(this.toldAt, now);
   }
 
   /** A withdrawal or a release has ended. */
