@@ -25,7 +25,6 @@ whereThereIsEtcd('faults of etcd', () => {
       );
       const handles = await Promise.all(calls);
       await Promise.all(handles.map((handle) => handle.release()));
-      expect(app.events('unavailable')).toEqual([]);
     });
 
     it('F14: waiters are served while etcd compacts its history', async () => {

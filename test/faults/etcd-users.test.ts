@@ -89,7 +89,9 @@ whereThereIsEtcd('users of etcd', () => {
       giveUp.abort();
       answer();
       await within(30_000, 'the others', others);
-      expect(await within(30_000, 'the release', released)).toBe('released');
+      // A caller does not wait for a reply as long as this takes on a busy machine.
+      expect(['released', 'unknown']).toContain(await within(30_000, 'the release', released));
+      await until('the lock is free', async () => !(await shop.locks.isLocked('held')));
       expect(await gaveUp).toBe(giveUp.signal.reason);
       await (await within(30_000, 'the lock', first)).release();
       // Once for all requests, and once for the connection with new watches.
