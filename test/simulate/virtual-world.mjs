@@ -22,6 +22,9 @@ export function takeOverTime() {
   const crypto = require('node:crypto');
   crypto.randomBytes = (size) =>
     Buffer.from(Array.from({ length: size }, () => current.random.between(0, 255)));
+  // Both are parts of client ids, which break ties between the owners of a quorum.
+  require('node:os').hostname = () => 'simulated';
+  Object.defineProperty(process, 'pid', { value: 1 });
 }
 
 /** Events in the order of their times. Those of one time run in an order that the seed decides. */
