@@ -281,7 +281,7 @@ export class Simulation {
   rush() {
     const { random } = this.world;
     const key = random.pick(Object.keys(KEYS));
-    if (this.servers.length > 1 && random.chance(0.7)) this.stallServer(random.pick(this.servers), 700);
+    if (this.servers.length > 1 && random.chance(0.7)) this.stallServer(random.pick(this.servers), random.pick([250, 700]));
     for (let burst = 0; burst < 5; burst += 1) {
       for (const process of this.processes) {
         const ask = () => {
@@ -519,9 +519,8 @@ export class Simulation {
           if (process === undefined || process.knows(owner.replace(/\.\d+$/, ''))) this.#orphans.delete(id);
           else if (!this.#orphans.has(id)) this.#orphans.set(id, now);
           const since = this.#orphans.get(id) ?? now;
-          if (now - since < 2_500) continue;
           const link = process.links.find((each) => each.server === server);
-          if (Math.max(process.disturbedUntil, link.disturbedUntil) > since) continue;
+          if (now - Math.max(since, process.disturbedUntil, link.disturbedUntil) < 2_200) continue;
           this.fail(
             `${server.name} has kept ${key} for ${process.name} since ${since.toFixed(1)}, which has forgotten it`,
           );
