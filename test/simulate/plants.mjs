@@ -45,7 +45,7 @@ export const PLANTS = {
     about: 'an attempt fails because of an entry of its own process that nobody needs',
     kind: 'memory',
     file: 'engine/try-acquire.js',
-    from: "reply.outcome !== 'cancelled' && wasLeaving && tries === 1",
+    from: "reply.outcome !== 'cancelled' && whenLeft !== undefined && tries === 1",
     to: 'false',
   },
   'good work reported as lost': {

@@ -281,7 +281,8 @@ export class Simulation {
   rush() {
     const { random } = this.world;
     const key = random.pick(Object.keys(KEYS));
-    if (this.servers.length > 1 && random.chance(0.7)) this.stallServer(random.pick(this.servers), random.pick([250, 700]));
+    if (this.servers.length > 1 && random.chance(0.7))
+      this.stallServer(random.pick(this.servers), random.pick([250, 700]));
     for (let burst = 0; burst < 5; burst += 1) {
       for (const process of this.processes) {
         const ask = () => {
