@@ -84,6 +84,20 @@ describe('a queue entry that passes to another caller, or is left without one', 
     expect(await waiting).toBeInstanceOf(LockTimeoutError);
   });
 
+  it('B10: a wait beside a hold of its own process is extended for the first reply, too', async () => {
+    const { store, app } = await start();
+    const holding = app.locks.acquire('key', { limit: 3 });
+    (await store.request(0)).answer(granted(1));
+    const handle = await holding;
+    await elapse(10);
+    const waiting = rejectionOf(app.locks.acquire('key', { limit: 3, permits: 2, waitTime: 5 }));
+    const second = await store.request(1);
+    await elapse(20);
+    second.answer(queued);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+    await handle.release();
+  });
+
   it('B11: a reader learns from a reservation that others come first', async () => {
     const store = new ScriptedStore();
     store.reserving = async () => {

@@ -231,17 +231,16 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** The caller has timed out, or its signal was aborted. */
   leave(caller: C, because: 'timeout' | 'aborted', now: MonotonicMs): void {
     const { queue, waiting, effects } = this;
-    const isUnanswered = queue.isNothingKnown && this.leases.length === 0;
     const isPart = caller.partOf !== undefined;
     const isTimeout = because === 'timeout';
+    const why: Refusal = isTimeout ? this.whyNotServed(caller, now) : { because: 'aborted' };
+    const isNothingKnown = queue.isNothingKnown && this.leases.length === 0;
+    const isUnanswered = isNothingKnown || (why.because === 'unavailable' && why.failure === undefined);
     if (isTimeout && isUnanswered && !caller.prolonged && !isPart) {
       caller.prolong(now);
       return;
     }
-    const error = effects.explain(
-      caller,
-      isTimeout ? this.whyNotServed(caller, now) : { because: 'aborted' },
-    );
+    const error = effects.explain(caller, why);
     waiting.leave(caller);
     queue.lastFreed = undefined;
     this.settle(now);
