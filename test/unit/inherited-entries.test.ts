@@ -89,11 +89,17 @@ describe('a queue entry that passes to another caller, or is left without one', 
     const holding = app.locks.acquire('key', { limit: 3 });
     (await store.request(0)).answer(granted(1));
     const handle = await holding;
+    // What an earlier caller was told is out of date when it has left.
+    const stop = new AbortController();
+    const leaving = rejectionOf(app.locks.acquire('key', { limit: 3, permits: 2, signal: stop.signal }));
+    (await store.request(1)).answer(queued);
+    stop.abort();
+    await leaving;
     await elapse(10);
     const waiting = rejectionOf(app.locks.acquire('key', { limit: 3, permits: 2, waitTime: 5 }));
-    const second = await store.request(1);
+    const last = await store.request(2);
     await elapse(20);
-    second.answer(queued);
+    last.answer(queued);
     expect(await waiting).toBeInstanceOf(LockTimeoutError);
     await handle.release();
   });
