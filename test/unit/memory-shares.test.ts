@@ -122,6 +122,16 @@ describe('permits and read locks in memory', () => {
     expect(await a.release({ key: 'key', owner: 'a:1' as OwnerId, inDoubt: false })).toBe('not-held');
   });
 
+  it('a forced release serves the waiters of a lock whose lease has ended', async () => {
+    const { a, b, broken, pushed, pass } = scene();
+    await a.acquire(asking('a:1', { lease: 1_000 }));
+    await b.acquire(asking('b:1', { wait: true }));
+    pass(1_500);
+    expect(await a.breakHold('key')).toBe('free');
+    await Promise.resolve();
+    expect({ broken, pushed }).toEqual({ broken: [], pushed: ['b:1'] });
+  });
+
   it('a forced release notifies all holders, and serves the waiters together', async () => {
     const { a, b, broken, pushed } = scene();
     await a.acquire(asking('a:1', { limit: 2 }));

@@ -161,15 +161,16 @@ export class MemorySession implements LockStoreSession {
     locks.sweep(client.now());
     const holds = [...locks.holdersOf(key).values()];
     const broken = holds.filter((hold) => isNamed(hold, named));
-    if (broken.length === 0) return Promise.resolve(holds.length === 0 ? 'free' : 'held-by-others');
     for (const hold of broken) {
       locks.drop(hold);
       callAfterwards(() => {
         hold.client.broken(hold.owner);
       });
     }
+    // Also after a hold that has expired.
     locks.handOver(key);
-    return Promise.resolve('broken');
+    if (broken.length > 0) return Promise.resolve('broken');
+    return Promise.resolve(holds.length === 0 ? 'free' : 'held-by-others');
   }
 
   close(): Promise<void> {
