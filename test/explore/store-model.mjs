@@ -90,9 +90,8 @@ export class StoreModel {
   /** Breaks the hold of one owner, or all of them. */
   breakHolds({ owner }) {
     return this.step(() => {
-      if (this.holders.length === 0 && owner !== undefined) return { outcome: 'free' };
       const broken = this.holders.filter((each) => owner === undefined || each.owner === owner);
-      if (broken.length === 0 && owner !== undefined) return { outcome: 'held-by-others' };
+      if (broken.length === 0 && this.holders.length > 0) return { outcome: 'held-by-others' };
       this.holders = this.holders.filter((each) => !broken.includes(each));
       for (const each of broken) this.publish(each.owner, { kind: 'broken' });
       this.serve();
