@@ -265,7 +265,7 @@ export class MemberState {
 class TokenAnnouncement {
   /** The hold that the member has not confirmed yet. */
   private unconfirmed: QuorumHold | undefined;
-  /** The token that the member has granted that hold. */
+  /** The token that the member has granted that hold; 0 until its reply has arrived, as after a renewal that overtook it. */
   private granted = 0;
   private request: Promise<void> | undefined;
   /** The member is known to grant only tokens larger than this. */
@@ -288,8 +288,9 @@ class TokenAnnouncement {
    */
   send(hold: QuorumHold, owner: OwnerId, token: number): boolean {
     if (this.session.raise === undefined || (this.floor >= hold.floor && token === hold.token)) return false;
-    if (this.request !== undefined && this.unconfirmed === hold) return false;
-    if (this.unconfirmed === undefined) this.granted = token;
+    const isKnownNow = this.granted === 0 && token !== hold.token;
+    if (this.request !== undefined && this.unconfirmed === hold && !isKnownNow) return false;
+    if (this.unconfirmed === undefined || isKnownNow) this.granted = token;
     this.unconfirmed = hold;
     const request = this.raise(hold, owner, this.granted).then(
       () => {
