@@ -81,13 +81,9 @@ export class ServerConnection {
     }));
   }
 
-  get isReady(): boolean {
-    return this.redis.status === 'ready';
-  }
-
   /** Throws unless the connection is up. Requests are sent at once or not at all, so that none arrives late (P31). */
   check(): void {
-    if (!this.isReady) throw notConnected(this.failure);
+    if (this.redis.status !== 'ready') throw notConnected(this.failure);
     if (this.refusal !== undefined) throw this.refusal;
   }
 
