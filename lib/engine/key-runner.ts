@@ -82,6 +82,13 @@ export class KeyRunners {
     });
   }
 
+  /** The session is about to send a request that it held back. Returns whether any caller still needs it. */
+  resumes(owner: OwnerId): boolean {
+    const queue = this.owners.get(owner)?.machine.queue;
+    const entry = queue?.entryOf(owner);
+    return entry !== undefined && queue?.resumes(entry, this.engine.clock.monotonic()) === true;
+  }
+
   /** Every queue entry requests again. */
   pollNow(): void {
     for (const runner of this.runners.values()) {

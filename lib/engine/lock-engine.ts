@@ -247,6 +247,12 @@ export class LockEngine {
         const tried = unanswered.get(owner);
         if (tried !== undefined) tried.isHeldByOthers = true;
       },
+      heldBack: (owner) => {
+        keys.handleFor(owner, (_, entry) => {
+          entry.isHeldBack = true;
+        });
+      },
+      resumes: (owner) => keys.resumes(owner),
       broken: (owner) => {
         keys.handleFor(owner, (queue, entry, now) => {
           queue.broken(entry, now);

@@ -72,6 +72,8 @@ export class PortClient {
         this.pushes.push(['broken', owner]);
       },
       heldByOthers: () => undefined,
+      heldBack: () => undefined,
+      resumes: () => true,
       pollNow: () => undefined,
       reconnected: () => undefined,
       locksLocally: () => undefined,

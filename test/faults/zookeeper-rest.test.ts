@@ -62,6 +62,8 @@ whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {
           now: () => performance.now() as MonotonicMs,
           granted: nothing,
           heldByOthers: nothing,
+          heldBack: nothing,
+          resumes: () => true,
           broken: nothing,
           pollNow: nothing,
           reconnected: nothing,

@@ -94,6 +94,8 @@ const client: LockStoreClient = {
   now: () => performance.now() as MonotonicMs,
   granted: nothing,
   heldByOthers: nothing,
+  heldBack: nothing,
+  resumes: () => true,
   broken: nothing,
   pollNow: nothing,
   reconnected: nothing,

@@ -29,6 +29,8 @@ function scene(): {
       granted: (owner: OwnerId, _: PushedGrant) => void pushed.push(owner),
       broken: (owner) => void broken.push(owner),
       heldByOthers: () => undefined,
+      heldBack: () => undefined,
+      resumes: () => true,
       pollNow: () => undefined,
       reconnected: () => undefined,
       locksLocally: () => undefined,

@@ -39,6 +39,8 @@ describe('an owner of a quorum that the engine withdraws in the moment of a repl
       },
       broken: () => undefined,
       heldByOthers: () => undefined,
+      heldBack: () => undefined,
+      resumes: () => true,
       pollNow: () => undefined,
       reconnected: () => undefined,
       locksLocally: () => undefined,

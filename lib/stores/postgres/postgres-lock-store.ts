@@ -137,6 +137,23 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     );
   }
 
+  /**
+   * A free lock needs no LISTEN (P7), waiting for a held one does (P14). Opening it takes time, so the owner is queued
+   * first, to keep its position, and the engine learns at once that the lock is held (B11).
+   */
+  async function subscribeAndQueueUp(request: AcquireRequest): Promise<AcquireReply> {
+    const { key, owner } = request;
+    const first = await queueUp(request);
+    if (first.outcome !== 'queued' || channel.isOpen) return first;
+    client.heldByOthers(owner, first.holderLeaseLeft);
+    if (!(await pushed.subscribe(owner, channel))) {
+      await cancel({ key, owner, inDoubt: false });
+      return { outcome: 'cancelled' };
+    }
+    // A grant may have been pushed before the channel was open.
+    return await queueUp(request);
+  }
+
   return {
     get description() {
       return checked?.description;
@@ -144,12 +161,11 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     board: postgresBoard(schema, keyPrefix, (statement) => queue.send(statement)),
     start: () => {
       sweepLater();
-      channel.open();
       return connection.open();
     },
     acquire: (request) => {
       if (!request.wait) return queue.call(calls.acquire(request)).then(({ reply }) => reply);
-      return queueUp(request);
+      return channel.isOpen ? queueUp(request) : subscribeAndQueueUp(request);
     },
     cancel,
     release: (request) => {

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ServerConnection } from './connection/server-connection.js';
 import type { LockStoreClient } from '../port/lock-store.js';
+import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
 
 /**
  * How a client subscribes: `p`, plain; `s`, sharded, delivered only by the server of the slot (Redis 7); `a`, plain in
@@ -9,15 +10,14 @@ import type { LockStoreClient } from '../port/lock-store.js';
 export type PubSubMode = 'p' | 's' | 'a';
 
 /**
- * The subscription of a client at one server (P11). While it is down, waiters poll; when it is up, they request again at
- * once, since they may have missed grants (P14).
+ * The subscription of a client at one server (P11). Opened before the first wait, then kept. While it is down, waiters
+ * poll; when it is back, they request again at once, since they may have missed grants (P14).
  */
 export class GrantChannel {
   private redis: Redis | undefined;
   private subscribed: string | undefined;
-  private wasSubscribed = false;
+  private opening: Promise<void> | undefined;
   private warned = false;
-  private isClosed = false;
 
   /**
    * @param name of the channel
@@ -33,11 +33,20 @@ export class GrantChannel {
     private readonly onMoved: () => void,
   ) {}
 
-  /** In the background: until it is up, waiters poll. */
-  open(): void {
-    if (this.redis !== undefined || this.isClosed) return;
+  /** Whether it has been opened, even if the connection is down at the moment. */
+  get isOpen(): boolean {
+    return this.redis !== undefined && this.opening === undefined;
+  }
+
+  /**
+   * Resolves when the server has acknowledged the subscription, or when the first attempt failed. Never rejects, but
+   * throws after the session was closed: a late reply may still want to wait.
+   */
+  open(): Promise<void> {
+    if (this.redis !== undefined) return this.opening ?? Promise.resolve();
     const redis = this.link.another();
     this.redis = redis;
+    let first = true;
     redis.on('error', () => undefined); // the connection for requests reports the same
     const receive = (_channel: string, text: string): void => {
       this.onMessage(text);
@@ -51,17 +60,29 @@ export class GrantChannel {
     redis.on('close', () => {
       this.subscribed = undefined;
     });
-    redis.on('ready', () => {
-      void this.subscribe(redis);
+    this.opening = new Promise<void>((resolve) => {
+      const settle = (): void => {
+        clearTimeout(timeout);
+        this.opening = undefined;
+        first = false;
+        resolve();
+      };
+      redis.once('close', settle);
+      // A connection that hangs must not block requests. Once it is up, they are repeated.
+      const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
+      redis.on('ready', () => {
+        void this.subscribe(redis, () => !first).then(settle);
+      });
     });
     this.link.connect(redis).catch(() => undefined); // ioredis keeps trying
+    return this.opening;
   }
 
   /** Switches to another channel, unless it is the current one. */
   listenOn(channel: string): void {
     this.name = channel;
     if (this.redis?.status !== 'ready' || this.subscribed === channel) return;
-    void this.subscribe(this.redis);
+    void this.subscribe(this.redis, () => true);
   }
 
   /** Called after a poll found a grant that was not pushed: the connection may be half open, which a request reveals. */
@@ -70,23 +91,21 @@ export class GrantChannel {
   }
 
   close(): void {
-    this.isClosed = true;
     this.redis?.disconnect();
   }
 
-  private async subscribe(redis: Redis): Promise<void> {
+  /** @param mayHaveMissed whether waiters may have missed messages; called when the subscription is up */
+  private async subscribe(redis: Redis, mayHaveMissed: () => boolean): Promise<void> {
     const { name: channel } = this;
     try {
       if (this.mode === 's') await this.subscribeSharded(redis, channel);
       else await redis.subscribe(channel);
       this.subscribed = channel;
-      this.wasSubscribed = true;
     } catch (error) {
       this.failed(error as Error);
       return;
     }
-    // Waiters may have missed messages.
-    this.client.pollNow();
+    if (mayHaveMissed()) this.client.pollNow();
   }
 
   private async subscribeSharded(redis: Redis, channel: string): Promise<void> {
@@ -102,8 +121,8 @@ export class GrantChannel {
 
   private failed(error: Error): void {
     if (error.message.startsWith('MOVED')) this.onMoved();
-    // A rejection is permanent; after a lost connection there is another attempt. The check at start reports a missing right.
-    else if (this.wasSubscribed && !this.warned && error.name === 'ReplyError') {
+    // A rejection is permanent; after a lost connection there is another attempt.
+    else if (!this.warned && error.name === 'ReplyError') {
       this.warned = true;
       this.client.warn(
         `Redis refused to subscribe to ${this.name} (${error.message}). Waiters now poll once a second. ` +

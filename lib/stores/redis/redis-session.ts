@@ -81,7 +81,6 @@ export class RedisSession implements WholeSession {
     const link = new ServerConnection(connector, requestTimeoutFor(client.watchdogTimeout), {
       back: () => {
         client.reconnected(cluster?.concerns);
-        this.channel.open();
         void this.check();
       },
       lost: () => {
@@ -130,14 +129,13 @@ export class RedisSession implements WholeSession {
 
   async start(): Promise<void> {
     await this.link.open();
-    this.channel.open();
     await this.check();
   }
 
   acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     const { wait, owner, contended, limit, label } = request;
     if (wait && (contended || this.pushed.knows(owner))) {
-      return this.queue(request);
+      return this.channel.isOpen ? this.queue(request) : this.subscribeAndQueue(request);
     }
     if (limit !== 1) return this.shares.add(request);
     return label === undefined ? this.takes.add(request) : this.tryFirst(request);
@@ -234,12 +232,14 @@ export class RedisSession implements WholeSession {
     // Not simply held: only `acquire` can find out, or serve a queue in its order (P16).
     if (reply.ttl < -1) {
       if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
-      return request.wait ? this.queue(request) : this.request(request).then(({ reply: answer }) => answer);
+      return request.wait
+        ? this.subscribeAndQueue(request)
+        : this.request(request).then(({ reply: answer }) => answer);
     }
     const holderLeaseLeft = leaseLeftOf(reply.ttl);
     if (!request.wait) return { outcome: 'busy', holderLeaseLeft };
     this.client.heldByOthers(request.owner, holderLeaseLeft);
-    return this.queue(request);
+    return this.subscribeAndQueue(request);
   }
 
   /** The scripts for many exclusive locks take no label. */
@@ -247,7 +247,19 @@ export class RedisSession implements WholeSession {
     const { reply } = await this.request({ ...request, wait: false });
     if (reply.outcome !== 'busy' || !request.wait) return reply;
     this.client.heldByOthers(request.owner, reply.holderLeaseLeft);
-    return await this.queue(request);
+    return await this.subscribeAndQueue(request);
+  }
+
+  /**
+   * A free lock needs no subscription (P7), waiting for a held one does (P14). Subscribing takes time, so the waiter
+   * has already been notified that the lock is held (B11).
+   */
+  private async subscribeAndQueue(request: AcquireRequest): Promise<AcquireReply> {
+    const { client, channel, pushed } = this;
+    const { owner } = request;
+    // If the owner has been cancelled meanwhile, nothing would ever withdraw its queue position.
+    const isWanted = channel.isOpen ? client.resumes(owner) : await pushed.subscribe(owner, channel);
+    return isWanted ? await this.queue(request) : { outcome: 'cancelled' };
   }
 
   private queue(request: AcquireRequest): Promise<AcquireReply> {
