@@ -7,7 +7,7 @@ const QUORUM = 'stores/quorum/quorum-acquire.js';
 /** @type {Record<string, { about: string, kind: string, file: string, from: string, to: string }>} */
 export const PLANTS = {
   'requeued after it left': {
-    about: 'an owner that gives way is told before its timer is set: it may leave, and is queued again',
+    about: 'a quorum sets the timer of an owner that gives way only after the engine may have withdrawn it',
     kind: 'quorum',
     file: 'stores/quorum/split-vote-resolver.js',
     from: 'this.isBackingOff = true;\n        const longest',
@@ -42,7 +42,7 @@ export const PLANTS = {
     to: 'const isSilent = entry !== undefined && queue.isUnreliable(entry, now);',
   },
   'busy with itself': {
-    about: 'an attempt fails because of an entry of its own process that nobody needs',
+    about: 'an attempt fails because of an unused queue entry of its own process',
     kind: 'memory',
     file: 'engine/try-acquire.js',
     from: "reply.outcome !== 'cancelled' && whenLeft !== undefined && tries === 1",
@@ -55,8 +55,8 @@ export const PLANTS = {
     from: "return lease.state === 'lost' ? engine_lease.EXPIRED : (lease.returned ?? engine_lease.RELEASED);",
     to: 'return engine_lease.EXPIRED;',
   },
-  'two clean-ups': {
-    about: 'an extended wait cleans up for as long as any other',
+  'late clean-up': {
+    about: 'an extended wait does not shorten its clean-up',
     kind: 'memory',
     file: 'engine/key-runner.js',
     from: 'timers.within(patience, this.idle())',
@@ -77,7 +77,7 @@ export const PLANTS = {
     to: '',
   },
   'left behind': {
-    about: 'an entry that nobody needs is not withdrawn',
+    about: 'an unused queue entry is not withdrawn',
     kind: 'memory',
     file: QUEUE,
     from: 'this.leaving += 1;\n            this.effects.cancel(entry);',

@@ -103,7 +103,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
     const holding = app.locks.acquire('key', { limit: 3 });
     (await store.request(0)).answer(granted(1));
     const handle = await holding;
-    // What an earlier caller was told is out of date when it has left.
+    // When this caller leaves, the report that it received no longer counts.
     const stop = new AbortController();
     const leaving = rejectionOf(app.locks.acquire('key', { limit: 3, permits: 2, signal: stop.signal }));
     (await store.request(1)).answer(queued);

@@ -271,7 +271,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   /** The store has granted the lock without another request. */
   push(entry: QueueEntry<C>, grant: PushedGrant, now: MonotonicMs): void {
     entry.pushed = grant;
-    // Until then others held it, whoever takes the grant.
+    // Others held the lock until this grant began, even if no caller can use the grant.
     this.noteHeld(grant.startedAt);
     this.wake(entry, now);
   }
