@@ -8,7 +8,7 @@ import { Deadline, PendingAcquire } from './pending-acquire.js';
 import { ownHold, reenter } from './reenter.js';
 import { scopeOfCaller } from './scope.js';
 import { ANSWER_GRACE } from './time-limits.js';
-import { isFull, ONCE, RetryingAcquire, tryOnce } from './try-acquire.js';
+import { isFull, UnqueuedAcquire } from './try-acquire.js';
 
 /**
  * Acquires one lock, or throws: a hold of the calling code is re-entered; otherwise the caller waits in the queue of
@@ -55,12 +55,10 @@ async function acquireInScope(
 function acquireAnew(engine: LockEngine, caller: PendingAcquire): Promise<Hold> {
   if (engine.isClosing) throw engine.reporter.closed(caller.key);
   const { waitTime, retry, maxWaiting } = caller;
-  if (engine.isOverdue && waitTime === Infinity) engine.track(tryOnce(engine, caller));
-  else if (retry !== undefined) engine.track(new RetryingAcquire(engine, caller, retry).run());
-  else if (waitTime === 0) engine.track(tryOnce(engine, caller));
-  else if (maxWaiting !== Infinity && isFull(engine, caller))
-    engine.track(new RetryingAcquire(engine, caller, ONCE).run());
-  else engine.keys.join(caller);
+  const isOverdue = engine.isOverdue && waitTime === Infinity;
+  const mayNotWait = isOverdue || waitTime === 0 || (maxWaiting !== Infinity && isFull(engine, caller));
+  if (retry === undefined && !mayNotWait) engine.keys.join(caller);
+  else engine.track(new UnqueuedAcquire(engine, caller, isOverdue ? undefined : retry).run());
   return caller.promise;
 }
 

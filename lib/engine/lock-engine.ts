@@ -33,7 +33,7 @@ import { openInContext } from './session-in-context.js';
 import { Shutdown } from './shutdown.js';
 import { StoreReporter } from './store-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import type { RetryingAcquire, TriedLock } from './try-acquire.js';
+import type { TryRequest, UnqueuedAcquire } from './try-acquire.js';
 
 export type { EngineLog } from './event-hub.js';
 
@@ -66,12 +66,12 @@ export class LockEngine {
   readonly leases: Leases;
   readonly callSites: CallSites;
   readonly keys = new KeyRunners(this);
-  /** Callers that retry instead of waiting in a queue. */
-  readonly retrying = new Set<RetryingAcquire>();
+  /** Callers that don't wait in a queue. */
+  readonly unqueued = new Set<UnqueuedAcquire>();
   /** Pending requests of callers that don't wait in line; `over` resolves when no request is pending. */
   readonly tries = new Set<{ readonly caller: PendingAcquire; readonly over: Promise<unknown> }>();
   /** Attempts that the store has not replied to yet. */
-  readonly unanswered = new Map<OwnerId, TriedLock>();
+  readonly unanswered = new Map<OwnerId, TryRequest>();
   /** Pending lookups of a key's holder: one for all callers of a key that time out together. */
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   readonly inspector = new LockInspector(this);
@@ -244,8 +244,7 @@ export class LockEngine {
           queue.heldByOthers(entry, holderLeaseLeft, now);
           storeReporter.answered();
         });
-        const tried = unanswered.get(owner);
-        if (tried !== undefined) tried.isHeldByOthers = true;
+        unanswered.get(owner)?.heldByOthers();
       },
       heldBack: (owner) => {
         keys.handleFor(owner, (_, entry) => {

@@ -1,17 +1,16 @@
 import { later } from '../common/clock.js';
 import type { Timer } from '../common/timer-queue.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
-import { type Grant, LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
-import { unusableReply } from '../stores/port/store-failure.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { acquire, checkMinimumHold, whenStarted } from './acquire.js';
 import type { LockEngine } from './lock-engine.js';
 import { extendInTime } from './extend.js';
 import type { Hold } from './hold.js';
 import { MultiHold } from './multi-hold.js';
-import { Deadline, type PartOptions, PendingAcquire } from './pending-acquire.js';
+import { type PartOptions, PendingAcquire } from './pending-acquire.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
-import { ANSWER_GRACE, LATEST_OUTCOME, SILENCE } from './time-limits.js';
-import { isBack, isDeadConnection, TryRequest } from './try-acquire.js';
+import { ANSWER_GRACE, LATEST_OUTCOME } from './time-limits.js';
+import { Missed, UnqueuedAcquire } from './try-acquire.js';
 
 /**
  * Acquires several keys for one caller, or none (B12): in one request if the store supports that. Otherwise it acquires
@@ -31,7 +30,7 @@ export class MultiAcquire implements Timer {
   /** Whether `waitTime: 0` has had its second attempt. */
   private wasRepeated = false;
   private isOver = false;
-  private holds: Hold[] = [];
+  private readonly holds: Hold[] = [];
   /** How many holds there were before the last request. */
   private earlier = 0;
   private released: Promise<unknown> = Promise.resolve();
@@ -73,7 +72,7 @@ export class MultiAcquire implements Timer {
   fire(): void {
     if (!this.isAnswered || this.holds.length === this.keys.length) return;
     this.isOver = true;
-    this.startRelease();
+    this.startRelease(this.holds.splice(0));
   }
 
   /** Undefined if it has to be repeated. */
@@ -94,38 +93,15 @@ export class MultiAcquire implements Timer {
   private async acquireEach(): Promise<void> {
     const { engine, keys, startedAt } = this;
     const alone = this.countAlone();
-    let canTogether = true;
-    let failures = 0;
     /** Index of the first key that is known not to be free. */
     let busy = keys.length;
     for (let [key] = keys; key !== undefined; key = keys[this.holds.length]) {
       this.assertInTime(key);
       const index = this.holds.length;
       const options = this.isAnswered ? this.next : this.each;
-      if (canTogether && index >= alone && busy - index > 1) {
-        const some = keys.slice(index, busy);
-        // Waiting callers of this process come first, and the store can't grant a key that one of them holds.
-        const used = some.findIndex((each) => engine.keys.of(each) !== undefined);
-        if (used !== -1) {
-          busy = index + used;
-          this.noteBusy(busy, engine.keys.of(some[used] ?? '')?.keepsOut(options.limit) === true);
-          continue;
-        }
-        const result = await acquireTogether(engine, some, options, startedAt);
-        if (result.outcome === 'busy') {
-          this.isAnswered = true;
-          busy = index + result.index;
-          this.noteBusy(busy, true);
-          continue;
-        }
-        if (result.outcome === 'held') {
-          this.add(result.holds);
-          continue;
-        }
-        // After a failure, keys are requested one by one until the store is reachable again.
-        if (result.outcome === 'failed') failures += 1;
-        canTogether = result.outcome === 'failed' && failures === 1;
-        busy = index;
+      if (index >= alone && busy - index > 1 && !engine.isClosing) {
+        busy = await this.tryTogether(index, this.firstUsed(index, busy), options);
+        continue;
       }
       this.add([await acquire(engine, key, options, startedAt, engine.clock.monotonic())]);
       if (index >= busy) {
@@ -133,6 +109,51 @@ export class MultiAcquire implements Timer {
         this.noteBusy(busy, false);
       }
     }
+  }
+
+  /** The first key with callers of this process, which come first; `to` if there is none. */
+  private firstUsed(from: number, to: number): number {
+    const { engine, keys, each } = this;
+    for (let index = from; index < to; index += 1) {
+      const runner = engine.keys.of(keys[index] ?? '');
+      if (runner === undefined) continue;
+      this.noteBusy(index, runner.keepsOut(each.limit));
+      return index;
+    }
+    return to;
+  }
+
+  /**
+   * Requests some of the keys at once. Keeps those before the first one that is not free, and releases the others.
+   *
+   * @returns the index of that key
+   */
+  private async tryTogether(
+    from: number,
+    to: number,
+    options: ResolvedLockOptions | PartOptions,
+  ): Promise<number> {
+    const { engine, keys, startedAt } = this;
+    const scope = scopeOfCaller();
+    const attempts = keys.slice(from, to).map((key) => {
+      const caller = new PendingAcquire(engine, key, options, startedAt, scope, startedAt);
+      engine.track(new UnqueuedAcquire(engine, caller, undefined, true).run());
+      return caller.promise;
+    });
+    const outcomes = await Promise.allSettled(attempts);
+    const first = outcomes.findIndex(({ status }) => status === 'rejected');
+    const count = first === -1 ? outcomes.length : first;
+    const holds = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined));
+    const isHold = (hold: Hold | undefined): hold is Hold => hold !== undefined;
+    this.add(holds.slice(0, count).filter(isHold));
+    this.startRelease(holds.slice(count).filter(isHold));
+    const failed = outcomes[count];
+    if (failed?.status !== 'rejected') return to;
+    const why: unknown = failed.reason;
+    if (!(why instanceof Missed)) throw why instanceof Error ? engine.reporter.reported(why) : why;
+    this.isAnswered ||= why.isHeld;
+    this.noteBusy(from + count, why.isHeld);
+    return from + count;
   }
 
   private noteBusy(index: number, isHeld: boolean): void {
@@ -145,7 +166,7 @@ export class MultiAcquire implements Timer {
     this.isAnswered ||= some.some(({ lease }) => lease.startedAt >= this.startedAt);
     this.keepAlive.track(this.holds);
     // Granted at the moment when the time ended.
-    if (this.isOver) this.startRelease();
+    if (this.isOver) this.startRelease(this.holds.splice(0));
   }
 
   private assertInTime(key: string): void {
@@ -202,14 +223,13 @@ export class MultiAcquire implements Timer {
 
   /** Before the caller gets the outcome, within limits (B10). */
   private async release(): Promise<void> {
-    this.startRelease();
+    this.keepAlive.end();
+    this.startRelease(this.holds.splice(0));
     await this.released;
   }
 
-  private startRelease(): void {
-    const releases = [...this.holds].reverse().map((hold) => hold.release());
-    this.holds = [];
-    this.keepAlive.end();
+  private startRelease(holds: readonly Hold[]): void {
+    const releases = [...holds].reverse().map((hold) => hold.release());
     if (releases.length === 0) return;
     const { engine, startedAt, options } = this;
     const latest = options.waitTime === 0 ? Infinity : startedAt + options.waitTime + LATEST_OUTCOME;
@@ -265,134 +285,5 @@ class KeepAlive implements Timer {
       if (left > 0 && left >= renewed) pause = Math.min(pause, left - leaseTime * DUE);
     }
     engine.timers.set(this, later(now, Math.max(pause, 1)));
-  }
-}
-
-/** The outcome of one request for several locks. */
-type TogetherResult =
-  | { readonly outcome: 'held'; readonly holds: readonly Hold[] }
-  /** The first key that is not free. */
-  | { readonly outcome: 'busy'; readonly index: number }
-  /** The keys can't be acquired together. */
-  | { readonly outcome: 'unsupported' }
-  /** Not this time. */
-  | { readonly outcome: 'failed' };
-
-/** Requests several locks in one request. */
-async function acquireTogether(
-  engine: LockEngine,
-  keys: readonly string[],
-  options: ResolvedLockOptions | PartOptions,
-  startedAt: MonotonicMs,
-): Promise<TogetherResult> {
-  if (engine.session.acquireAll === undefined || engine.isClosing) return { outcome: 'unsupported' };
-  const scope = scopeOfCaller();
-  const callers = keys.map((key) => new PendingAcquire(engine, key, options, startedAt, scope, startedAt));
-  const attempt = new MultiTry(engine, callers, new TryRequest(engine, callers), options, startedAt);
-  engine.track(attempt.run());
-  return await attempt.wait.promise;
-}
-
-/** One caller's request for several locks. */
-class MultiTry {
-  readonly wait: Deadline<TogetherResult>;
-  /** How long the reply took, ms, if it came too late. */
-  private lateAfter: number | undefined;
-
-  constructor(
-    private readonly engine: LockEngine,
-    private readonly callers: readonly PendingAcquire[],
-    private readonly request: TryRequest,
-    private readonly options: ResolvedLockOptions | PartOptions,
-    startedAt: MonotonicMs,
-  ) {
-    this.wait = new Deadline(engine, startedAt, options, (why) => {
-      if (why === 'aborted') this.wait.fail(this.wait.abortReason);
-      else this.timeIsOver();
-    });
-  }
-
-  /** Resolves when no request is pending. */
-  async run(): Promise<void> {
-    // The single request of `waitTime: 0` has no time limit.
-    if (this.wait.waitTime === 0) this.wait.listen();
-    else this.wait.begin();
-    // Aborted since the call began.
-    if (this.wait.isSettled) return;
-    try {
-      await this.send();
-    } catch (error) {
-      await this.failed(unusableReply(error));
-    }
-  }
-
-  private async send(): Promise<void> {
-    const { engine, callers, request, wait } = this;
-    const answer = await request.send(async (requests) => await engine.session.acquireAll?.(requests));
-    if (!request.end()) return;
-    if (answer instanceof LockStoreError) await this.failed(answer);
-    else if (answer === null || answer === undefined) wait.succeed({ outcome: 'unsupported' });
-    else if (typeof answer === 'number' && answer < callers.length) {
-      wait.succeed({ outcome: 'busy', index: answer });
-    } else if (request.mayBeOver || request.wasBroken || engine.isClosing || wait.isSettled) {
-      // Set before the withdrawal, since the wait may end during it.
-      if (request.mayBeOver) this.lateAfter = engine.clock.monotonic() - request.sentAt;
-      await request.withdraw(false);
-      wait.succeed({ outcome: 'failed' });
-    } else {
-      // Too late for a listener that aborts the wait when it is notified of a grant.
-      wait.stop();
-      const grants: readonly Grant[] = typeof answer === 'number' ? [] : answer;
-      request.granted(grants);
-      const holds = await Promise.all(callers.map(({ promise }) => promise));
-      wait.succeed({ outcome: 'held', holds });
-    }
-  }
-
-  private timeIsOver(): void {
-    const { engine, wait, options, request } = this;
-    if (!('partOf' in options)) {
-      if (wait.prolonged) this.fail(undefined);
-      else wait.prolong(engine.clock.monotonic());
-      return;
-    }
-    const [first] = this.callers;
-    if (first === undefined || engine.clock.monotonic() - request.sentAt > SILENCE) this.fail(undefined);
-    else this.end(engine.reporter.outOfTime(first));
-  }
-
-  /** Requests that may still succeed are repeated, key by key, but only for callers that wait. */
-  private async failed(failure: LockStoreError): Promise<void> {
-    const { engine, request, wait } = this;
-    const withdrawn = failure.inDoubt ? request.withdraw(true) : undefined;
-    const isRepeated =
-      wait.waitTime > 0 ? failure.retryable : isDeadConnection(failure) && (await isBack(engine, withdrawn));
-    if (isRepeated) wait.succeed({ outcome: 'failed' });
-    else this.fail(failure);
-    await withdrawn;
-  }
-
-  private fail(failure: LockStoreError | undefined): void {
-    const { engine, wait, callers, lateAfter } = this;
-    const [first] = callers;
-    if (wait.isSettled || first === undefined) return;
-    const waitedFor = engine.clock.monotonic() - wait.startedAt;
-    const error =
-      lateAfter === undefined
-        ? engine.reporter.unavailable(first, failure, waitedFor)
-        : engine.reporter.lateGrant(first, lateAfter);
-    this.end(error);
-  }
-
-  private end(error: Error): void {
-    const { engine, wait, request } = this;
-    if (!request.isUnderWay) {
-      engine.reporter.refuse(wait, error);
-      return;
-    }
-    const patience = wait.startedAt + wait.waitTime + LATEST_OUTCOME - engine.clock.monotonic();
-    void request.takeBack(wait, Math.max(0, patience)).then(() => {
-      engine.reporter.refuse(wait, error);
-    });
   }
 }

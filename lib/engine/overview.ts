@@ -156,9 +156,9 @@ export class Overview {
   }
 
   private get waiters(): readonly PendingAcquire[] {
-    const { keys, retrying } = this.engine;
+    const { keys, unqueued } = this.engine;
     const queued = keys.all.flatMap(({ machine }) => [...machine.waiting]);
-    const pausing = [...retrying].filter(({ isWaiting }) => isWaiting);
+    const pausing = [...unqueued].filter(({ isWaiting }) => isWaiting);
     return [...queued, ...pausing.map(({ caller }) => caller)];
   }
 }

@@ -13,7 +13,6 @@ const OPERATIONS = {
   renew: 'renew',
   reserve: 'reserve',
   raise: 'raise',
-  acquireAll: 'acquire-all',
   inspect: 'inspect',
   breakHold: 'force-release',
   listKeys: 'list-keys',

@@ -115,7 +115,7 @@ export class Shutdown {
 
   private refuseWaits(which: (caller: PendingAcquire) => boolean): void {
     for (const line of this.engine.keys.all) line.shutDown(which);
-    for (const polling of this.engine.retrying) if (which(polling.caller)) polling.close();
+    for (const unqueued of this.engine.unqueued) if (which(unqueued.caller)) unqueued.close();
   }
 
   /** What is left of `shutdownTimeout`, ms. */

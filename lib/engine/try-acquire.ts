@@ -1,9 +1,8 @@
 import { later } from '../common/clock.js';
 import { CallbackTimer } from '../common/timer-queue.js';
-import { backoff } from '../model/lock-retry.options.js';
 import type { ResolvedRetry } from '../model/lock-retry.options.js';
 import {
-  type AcquireRequest,
+  type AcquireReply,
   type Grant,
   LockStoreError,
   type MonotonicMs,
@@ -14,7 +13,7 @@ import { withHolder } from './holder-names.js';
 import { startHold } from './key-runner.js';
 import type { LockEngine } from './lock-engine.js';
 import type { LeaseLeft } from './lock-reporter.js';
-import type { Deadline, EndOfWait, PendingAcquire } from './pending-acquire.js';
+import type { EndOfWait, PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from './time-limits.js';
 
 /** Why an attempt failed. */
@@ -24,36 +23,9 @@ type Refusal =
   /** Granted too late, after this many ms. */
   | { readonly because: 'late'; readonly took: number };
 
-/** `waitTime: 0`, or a wait that shutdown no longer allows: one request, and no position in a queue. Never rejects. */
-export async function tryOnce(engine: LockEngine, caller: PendingAcquire): Promise<void> {
-  caller.onEnd = () => {
-    caller.fail(caller.abortReason);
-  };
-  caller.listen();
-  let refusal = await tryForLock(engine, caller);
-  // Granted too late, usually because this process was stopped, which does not predict the next request.
-  if (refusal?.because === 'late') refusal = await tryForLock(engine, caller);
-  if (refusal === undefined || caller.isSettled) return;
-  engine.reporter.refuse(caller, errorOf(engine, caller, refusal));
-}
-
-function errorOf({ reporter, keys }: LockEngine, caller: PendingAcquire, refusal: Refusal): Error {
-  if (refusal.because !== 'held') return unavailableOf(reporter, caller, refusal);
-  return caller.waitTime === 0
-    ? reporter.timedOut(caller, refusal.holderLeaseLeft, keys.of(caller.key)?.ownHolder)
-    : reporter.closed(caller.key);
-}
-
-/** The error of a caller whose request failed or was granted too late. */
-function unavailableOf(
-  reporter: LockEngine['reporter'],
-  caller: PendingAcquire,
-  refusal: Exclude<Refusal, { readonly because: 'held' }>,
-  waitedFor?: number,
-): Error {
-  return refusal.because === 'late'
-    ? reporter.lateGrant(caller, refusal.took)
-    : reporter.unavailable(caller, refusal.failure, waitedFor);
+/** Whether the store has rejected the request, so that repeating it can't help. */
+function isRejected(refusal: Refusal): boolean {
+  return refusal.because === 'unavailable' && !refusal.failure.retryable;
 }
 
 /**
@@ -89,9 +61,9 @@ async function requestFor(
         return { because: 'held', holderLeaseLeft: line.holderLeaseLeft };
       }
       const whenLeft = leavingOwn(engine, key);
-      const request = new TryRequest(engine, [caller]);
+      const request = new TryRequest(engine, caller);
       if (owner !== undefined) owner.request = request;
-      const reply = await request.send(([only]) => engine.session.acquire(only));
+      const reply = await request.send();
       if (!request.end()) return undefined;
       if (reply instanceof LockStoreError) {
         const withdrawn = reply.inDoubt ? request.withdraw(true) : undefined;
@@ -140,7 +112,7 @@ export function leavingOwn(
 }
 
 /** Whether the withdrawal is confirmed soon, which takes a new connection. */
-export async function isBack(engine: LockEngine, withdrawn: Promise<boolean> | undefined): Promise<boolean> {
+async function isBack(engine: LockEngine, withdrawn: Promise<boolean> | undefined): Promise<boolean> {
   let isConfirmed = false;
   await engine.timers.within(
     RECONNECT,
@@ -153,7 +125,7 @@ export async function isBack(engine: LockEngine, withdrawn: Promise<boolean> | u
  * Whether the connection of a request turned out to be dead, as one that a firewall has forgotten while it was idle: a
  * single attempt is repeated over a new one.
  */
-export function isDeadConnection({ inDoubt, unreachable }: LockStoreError): boolean {
+function isDeadConnection({ inDoubt, unreachable }: LockStoreError): boolean {
   return inDoubt && unreachable;
 }
 
@@ -165,7 +137,7 @@ async function begin(
   grant: Grant,
 ): Promise<Refusal | undefined> {
   if (!request.mayBeOver && !engine.isClosing && !caller.isSettled) {
-    request.granted([grant]);
+    request.granted(grant);
     return undefined;
   }
   const took = engine.clock.monotonic() - request.sentAt;
@@ -176,11 +148,18 @@ async function begin(
   return caller.isSettled ? undefined : { because: 'late', took };
 }
 
-/** For a caller that may not wait (`maxWaiting`): acquires only a free lock. */
-export const ONCE: ResolvedRetry = { maxAttempts: 1, backoff: backoff.fixed(1) };
+/** Why one of several keys was not acquired in the attempt for all of them: its caller may wait for it. */
+export class Missed extends Error {
+  constructor(readonly isHeld: boolean) {
+    super('the key was not acquired');
+  }
+}
 
-/** A caller with `retry`: single attempts with pauses between them, and no position in a queue. */
-export class RetryingAcquire {
+/**
+ * A caller without a position in a queue: single attempts with pauses between them (`retry`), or only one, for
+ * `waitTime: 0`, a wait that shutdown no longer allows, a caller that may not wait (`maxWaiting`), and several keys.
+ */
+export class UnqueuedAcquire {
   private tries = 0;
   isWaiting = false;
   private triedAt = 0;
@@ -195,25 +174,33 @@ export class RetryingAcquire {
   request: TryRequest | undefined;
   private isOver = false;
 
+  /**
+   * @param retry undefined for a single attempt
+   * @param isOneOfSeveral whether it is the attempt for one of several keys: its errors are not reported, and it fails
+   *   with `Missed` if its caller may wait for the key instead
+   */
   constructor(
     private readonly engine: LockEngine,
     readonly caller: PendingAcquire,
-    private readonly retry: ResolvedRetry,
+    private readonly retry: ResolvedRetry | undefined,
+    private readonly isOneOfSeveral = false,
   ) {}
 
-  /** Resolves when the caller has its outcome and no request is pending. */
+  /** Resolves when the caller has its outcome and no request is pending. Never rejects. */
   async run(): Promise<void> {
-    const { engine, caller } = this;
+    const { engine, caller, retry } = this;
     caller.onEnd = this.giveUp;
-    caller.begin();
-    engine.retrying.add(this);
+    // The single request of `waitTime: 0` has no time limit.
+    if (retry === undefined && caller.waitTime === 0) caller.listen();
+    else caller.begin();
+    engine.unqueued.add(this);
     while (!caller.isSettled && !this.isOver) {
       this.triedAt = engine.clock.monotonic();
       const refusal = await tryForLock(engine, caller, this);
       this.took = engine.clock.monotonic() - this.triedAt;
       if (refusal !== undefined) await this.refused(refusal);
     }
-    engine.retrying.delete(this);
+    engine.unqueued.delete(this);
     this.isWaiting = false;
   }
 
@@ -228,8 +215,11 @@ export class RetryingAcquire {
     const { caller, engine, retry, refusal: before } = this;
     this.refusal = refusal;
     if (refusal.because !== 'late') caller.lateAfter = undefined;
-    const isBounded = !this.isWaiting && caller.maxWaiting !== Infinity;
-    const mayNotWait = isBounded && (retry === ONCE || isFull(engine, caller));
+    if (retry === undefined) {
+      this.onlyAttemptRefused(refusal);
+      return;
+    }
+    const mayNotWait = !this.isWaiting && caller.maxWaiting !== Infinity && isFull(engine, caller);
     if (mayNotWait && refusal.because === 'held') {
       this.end(engine.reporter.queueFull(caller, countWaiting(engine, caller.key)));
       return;
@@ -238,15 +228,23 @@ export class RetryingAcquire {
     // Every further grant would also be too late for its own `leaseTime`.
     const isLateAgain =
       refusal.because === 'late' && before?.because === 'late' && isLeaseTooShort(caller, refusal.took);
-    const isRejected = refusal.because === 'unavailable' && !refusal.failure.retryable;
     const isLast = this.tries >= retry.maxAttempts || caller.prolonged;
-    if (mayNotWait || isLateAgain || isRejected || isLast) {
+    if (mayNotWait || isLateAgain || isRejected(refusal) || isLast) {
       this.fail();
       return;
     }
     caller.onWaiting?.();
     if (refusal.because === 'unavailable') engine.storeReporter.waitFailed(refusal.failure);
     await this.pause(retry.backoff.pauseAfter(this.tries));
+  }
+
+  private onlyAttemptRefused(refusal: Refusal): void {
+    const { caller, isOneOfSeveral, tries } = this;
+    // Granted too late, usually because this process was stopped, which does not predict the next request.
+    if (refusal.because === 'late' && tries === 1) return;
+    const mayWait = isOneOfSeveral && caller.waitTime !== 0 && !isRejected(refusal);
+    if (mayWait) this.end(new Missed(refusal.because === 'held'));
+    else this.fail();
   }
 
   private pause(ms: number): Promise<void> {
@@ -290,14 +288,14 @@ export class RetryingAcquire {
   private takeBack(request: TryRequest): void {
     this.isOver = true;
     const error = this.failure();
-    void request.takeBack(this.caller, ANSWER_GRACE).then(() => {
+    void request.takeBack().then(() => {
       this.end(error);
     });
   }
 
   private fail(): void {
     const error = this.failure();
-    const named = withHolder(this.engine, this.caller, error);
+    const named = this.isOneOfSeveral ? undefined : withHolder(this.engine, this.caller, error);
     if (named === undefined) {
       this.end(error);
       return;
@@ -317,32 +315,41 @@ export class RetryingAcquire {
     const isHeldByOthers = this.request?.isHeldByOthers === true;
     if (!isHeldByOthers && caller.lateAfter !== undefined)
       return reporter.lateGrant(caller, caller.lateAfter);
-    if (refusal?.because === 'held')
-      return reporter.triesTimedOut(
-        caller,
-        refusal.holderLeaseLeft,
-        tries,
-        engine.keys.of(caller.key)?.ownHolder,
-      );
+    if (refusal?.because === 'held') return this.heldError(refusal.holderLeaseLeft);
     if (isHeldByOthers) return reporter.triesTimedOut(caller, undefined, tries + 1);
     const isSilent = now - this.triedAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
-    const waitedFor = now - caller.startedAt;
+    const waitedFor = caller.waitTime === 0 ? undefined : now - caller.startedAt;
     if (refusal === undefined) return reporter.unavailable(caller, undefined, waitedFor);
-    return unavailableOf(reporter, caller, refusal, waitedFor);
+    return refusal.because === 'late'
+      ? reporter.lateGrant(caller, refusal.took)
+      : reporter.unavailable(caller, refusal.failure, waitedFor);
+  }
+
+  private heldError(holderLeaseLeft: LeaseLeft | undefined): Error {
+    const { caller, engine, retry, tries } = this;
+    const { reporter } = engine;
+    const { key, waitTime } = caller;
+    const holder = engine.keys.of(key)?.ownHolder;
+    if (retry !== undefined) return reporter.triesTimedOut(caller, holderLeaseLeft, tries, holder);
+    if (waitTime === 0) return reporter.timedOut(caller, holderLeaseLeft, holder);
+    return engine.isOverdue && waitTime === Infinity
+      ? reporter.closed(key)
+      : reporter.queueFull(caller, countWaiting(engine, key));
   }
 
   private end(error: unknown): void {
     this.isWaiting = false;
-    this.engine.reporter.refuse(this.caller, error);
+    if (this.isOneOfSeveral) this.caller.fail(error);
+    else this.engine.reporter.refuse(this.caller, error);
     this.endPause?.();
   }
 }
 
 /** How many callers of this process wait for a key, in its queue or between two attempts. */
-function countWaiting({ keys, retrying }: LockEngine, key: string): number {
+function countWaiting({ keys, unqueued }: LockEngine, key: string): number {
   let count = keys.of(key)?.machine.waiting.size ?? 0;
-  for (const { isWaiting, caller } of retrying) if (isWaiting && caller.key === key) count += 1;
+  for (const { isWaiting, caller } of unqueued) if (isWaiting && caller.key === key) count += 1;
   return count;
 }
 
@@ -351,65 +358,63 @@ export function isFull(engine: LockEngine, { key, maxWaiting }: PendingAcquire):
   return countWaiting(engine, key) >= maxWaiting;
 }
 
-/** A single attempt for one key. */
-export interface TriedLock {
-  readonly caller: PendingAcquire;
-  readonly owner: OwnerId;
-  /** Whether its grant was broken by force before the reply arrived. */
-  wasBroken: boolean;
-  /** Whether the store has reported, before its reply, that other processes come first. */
-  isHeldByOthers: boolean;
-}
-
-/** One for each lock; at least one. */
-type Requests = readonly [AcquireRequest, ...AcquireRequest[]];
-
-/** One request for a caller that does not wait in line: for one lock, or for several together. */
+/** One request for a caller that does not wait in line. */
 export class TryRequest {
+  readonly owner: OwnerId;
   readonly sentAt: MonotonicMs;
   isUnderWay = false;
+  /** Whether its grant was broken by force before the reply arrived. */
+  wasBroken = false;
+  private othersAreFirst = false;
   /** Whether its result is being cancelled, though the caller may not have its outcome yet. */
   private isTakenBack = false;
-  private readonly locks: readonly TriedLock[];
 
   constructor(
     private readonly engine: LockEngine,
-    callers: readonly PendingAcquire[],
+    readonly caller: PendingAcquire,
   ) {
     this.sentAt = engine.leases.sendingAt();
-    this.locks = callers.map((caller) => {
-      return { caller, owner: engine.nextOwner(), wasBroken: false, isHeldByOthers: false };
-    });
+    this.owner = engine.nextOwner();
   }
 
-  /** Whether a grant was broken by force before the reply arrived. */
-  get wasBroken(): boolean {
-    return this.locks.some(({ wasBroken }) => wasBroken);
+  /** The store has reported, before its reply, that other processes come first. */
+  heldByOthers(): void {
+    this.othersAreFirst = true;
   }
 
   /** Whether the store has reported that other processes come first, and has not replied yet. */
   get isHeldByOthers(): boolean {
-    return this.isUnderWay && this.locks.some(({ isHeldByOthers }) => isHeldByOthers);
+    return this.isUnderWay && this.othersAreFirst;
   }
 
-  /** Whether its leases may have ended. */
+  /** Whether its lease may have ended. */
   get mayBeOver(): boolean {
-    const { leases } = this.engine;
-    return this.locks.some(({ caller }) => leases.mayBeOver(this.sentAt, caller.lease));
+    return this.engine.leases.mayBeOver(this.sentAt, this.caller.lease);
   }
 
   /** Sends the request; resolves with its reply or failure. Call `end` immediately afterwards. */
-  async send<R>(acquire: (requests: Requests) => PromiseLike<R>): Promise<R | LockStoreError> {
-    const { storeReporter, keys, unanswered } = this.engine;
+  async send(): Promise<AcquireReply | LockStoreError> {
+    const { owner, caller } = this;
+    const { key, lease, leaseTime, limit, permits, label } = caller;
+    const { session, storeReporter, keys, unanswered } = this.engine;
     this.isUnderWay = true;
-    for (const lock of this.locks) {
-      unanswered.set(lock.owner, lock);
-      keys.of(lock.caller.key)?.returnIdle();
-    }
+    unanswered.set(owner, this);
+    keys.of(key)?.returnIdle();
     try {
-      const [first, ...others] = this.locks.map(acquireRequestOf);
-      if (first === undefined) throw new TypeError('the request contains no lock');
-      const reply = await acquire([first, ...others]);
+      const reply = await session.acquire({
+        key,
+        owner,
+        lease,
+        isRenewed: leaseTime === undefined,
+        claimLease: lease,
+        wait: false,
+        callers: 1,
+        tokens: 1,
+        contended: false,
+        limit,
+        permits,
+        label,
+      });
       storeReporter.answered();
       return reply;
     } catch (error) {
@@ -420,58 +425,29 @@ export class TryRequest {
   /** The reply has arrived. Returns whether it counts: not if the request was cancelled meanwhile. */
   end(): boolean {
     this.isUnderWay = false;
-    for (const { owner } of this.locks) this.engine.unanswered.delete(owner);
+    this.engine.unanswered.delete(this.owner);
     return !this.isTakenBack;
   }
 
-  /** The store has granted all locks. */
-  granted(grants: readonly Grant[]): void {
-    const { engine, sentAt: startedAt } = this;
-    const granted = this.locks.map(({ caller, owner }, index) => {
-      const grant = grants[index];
-      if (grant === undefined) throw new TypeError('it granted only some of the locks');
-      return { ...grant, caller, owner };
-    });
-    for (const { caller, owner, token, since, local = false } of granted) {
-      const deadline = engine.leases.deadlineOf(startedAt, caller.lease);
-      const grant = { token, since, startedAt, deadline, unclaimed: false, local };
-      const lease = engine.leases.open({ owner, inDoubt: false }, caller, grant);
-      startHold(engine, lease, caller, lease.firstToken, startedAt);
-      if (engine.hub.observed) engine.reporter.granted(caller, lease.firstToken);
-      if (caller.limit === 1) engine.keys.adopt(lease);
-    }
+  granted({ token, since, local = false }: Grant): void {
+    const { engine, caller, owner, sentAt: startedAt } = this;
+    const deadline = engine.leases.deadlineOf(startedAt, caller.lease);
+    const grant = { token, since, startedAt, deadline, unclaimed: false, local };
+    const lease = engine.leases.open({ owner, inDoubt: false }, caller, grant);
+    startHold(engine, lease, caller, lease.firstToken, startedAt);
+    if (engine.hub.observed) engine.reporter.granted(caller, lease.firstToken);
+    if (caller.limit === 1) engine.keys.adopt(lease);
   }
 
   /** Returns whether that is done; otherwise it continues in the background. */
-  async withdraw(inDoubt: boolean): Promise<boolean> {
-    const { engine } = this;
-    const each = this.locks.map(({ caller, owner }) => engine.withdraw(caller.key, owner, inDoubt));
-    return (await Promise.all(each)).every(Boolean);
+  withdraw(inDoubt: boolean): Promise<boolean> {
+    return this.engine.withdraw(this.caller.key, this.owner, inDoubt);
   }
 
   /** Cancels the pending request before the caller gets the outcome (B10). */
-  async takeBack(wait: Pick<Deadline<unknown>, 'stop'>, patience: number): Promise<void> {
+  async takeBack(): Promise<void> {
     this.isTakenBack = true;
-    wait.stop();
-    await this.engine.timers.within(patience, this.withdraw(true));
+    this.caller.stop();
+    await this.engine.timers.within(ANSWER_GRACE, this.withdraw(true));
   }
-}
-
-/** Without a position in the store's queue. */
-function acquireRequestOf({ caller, owner }: TriedLock): AcquireRequest {
-  const { key, lease, leaseTime, limit, permits, label } = caller;
-  return {
-    key,
-    owner,
-    lease,
-    isRenewed: leaseTime === undefined,
-    claimLease: lease,
-    wait: false,
-    callers: 1,
-    tokens: 1,
-    contended: false,
-    limit,
-    permits,
-    label,
-  };
 }

@@ -52,7 +52,6 @@ export type StoreRequestKind =
   | 'renew'
   | 'reserve'
   | 'raise'
-  | 'acquire-all'
   | 'inspect'
   | 'verify'
   | 'list-keys'

@@ -14,7 +14,6 @@ import {
   LockStoreError,
   type AcquireReply,
   type AcquireRequest,
-  type Grant,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
@@ -171,11 +170,6 @@ class TestLockSession extends ForwardingSession {
     const reply = await super.acquire(request);
     if (reply.outcome === 'queued') this.onQueued(request.key);
     return reply;
-  }
-
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
-    for (const { key } of requests) this.check(key);
-    return await this.session.acquireAll(requests);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly (RenewReply | LockStoreError)[]> {

@@ -35,7 +35,6 @@ import { shortLeaseRules } from './short-lease.rules.js';
 import { shutdownRules } from './shutdown.rules.js';
 import type { StoreFactory } from './store-under-test.js';
 import { maxWaitingRules } from './max-waiting.rules.js';
-import { takeAllRules } from './take-all.rules.js';
 import { waitingRules } from './waiting.rules.js';
 import { withLockRules } from './with-lock.rules.js';
 
@@ -75,7 +74,6 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     conflictRules(context);
     permitRules(context);
     mixedLimitRules(context);
-    takeAllRules(context);
     observabilityRules(context);
     boardRules(context);
     instrumentRules(context);

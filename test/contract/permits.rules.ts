@@ -25,7 +25,6 @@ export function permitRules(context: ContractContext): void {
       await first.hold();
       await second.hold();
       expect(await asking(a, 2).acquire()).toMatchObject({ outcome: 'busy' });
-      expect(await a.acquireAll([key, a.newOwner(), { limit: 5, permits: 2 }])).not.toBeInstanceOf(Array);
       await third.hold();
       expect(await asking(b, 1).acquire()).toMatchObject({ outcome: 'busy' });
       expect(await first.release()).toBe('released');
@@ -51,7 +50,6 @@ export function permitRules(context: ContractContext): void {
       await large.queue();
       // One permit is free.
       expect(await asking(c, 1).acquire()).toMatchObject({ outcome: 'busy' });
-      expect(await c.acquireAll([key, c.newOwner(), { limit: 4 }])).not.toBeInstanceOf(Array);
       const small = asking(c, 1);
       await small.queue();
       await stand([first, second], [large, small]);

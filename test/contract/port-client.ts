@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type {
   AcquireReply,
   AcquireRequest,
-  Grant,
   LockStore,
   LockStoreSession,
   MonotonicMs,
@@ -105,13 +104,6 @@ export class PortClient {
     const reply = await this.session.acquire(requestOf(key, owner, settings));
     await this.ways?.settled();
     return reply;
-  }
-
-  /** Undefined where the store can't grant several locks at once. */
-  async acquireAll(
-    ...requests: readonly (readonly [key: string, owner: OwnerId, settings?: AskSettings])[]
-  ): Promise<readonly Grant[] | number | null | undefined> {
-    return await this.session.acquireAll?.(requests.map((request) => requestOf(...request)));
   }
 
   /** Requests a free lock; returns its token. */

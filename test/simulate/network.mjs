@@ -8,7 +8,6 @@ const IN_ORDER = 0.001;
 
 const METHODS = [
   'acquire',
-  'acquireAll',
   'cancel',
   'release',
   'renew',
@@ -46,8 +45,6 @@ export class Server {
     const { now } = this.world;
     const isWithdrawn = ({ owner }) => this.#tombstones.get(owner) > now;
     if (method === 'acquire' && isWithdrawn(argument)) return Promise.resolve({ outcome: 'cancelled' });
-    if (method === 'acquireAll' && argument.some(isWithdrawn))
-      return Promise.resolve(argument.findIndex(isWithdrawn));
     this.world.note(this.name, method, argument?.key ?? '', argument?.owner?.slice(-12) ?? '');
     if (argument?.inDoubt === true) this.#tombstones.set(argument.owner, now + TOMBSTONE);
     return Promise.resolve(session[method](argument, more));

@@ -1,7 +1,7 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../../lib/stores/port/index.js';
 import { elapse } from './until.js';
 
-type LateRequest = 'acquire' | 'reserve' | 'acquireAll';
+type LateRequest = 'acquire' | 'reserve';
 
 /** A store that carries requests out immediately and delays replies. */
 export class LateAnswersStore implements LockStore {
@@ -19,10 +19,8 @@ export class LateAnswersStore implements LockStore {
     const session = this.real.open(client);
     const ask = session.acquire.bind(session);
     const reserve = session.reserve?.bind(session);
-    const acquireAll = session.acquireAll?.bind(session);
     session.acquire = (request) => this.late('acquire', ask(request));
     if (reserve) session.reserve = (request) => this.late('reserve', reserve(request));
-    if (acquireAll) session.acquireAll = (requests) => this.late('acquireAll', acquireAll(requests));
     return session;
   }
 

@@ -12,8 +12,6 @@ export class SlowStore implements LockStore {
     private readonly memory: MemoryLockStore,
     /** The round trip, ms. */
     private readonly delay: number,
-    /** Whether it can acquire several keys in one request. */
-    private readonly takesTogether: boolean,
   ) {}
 
   open(client: LockStoreClient): LockStoreSession {
@@ -28,7 +26,7 @@ export class SlowStore implements LockStore {
       await this.way();
       return reply;
     };
-    const { acquireAll, reserve } = near;
+    const { reserve } = near;
     return {
       start: () => near.start(),
       acquire: (request) => far(() => near.acquire(request)),
@@ -36,8 +34,6 @@ export class SlowStore implements LockStore {
       release: (request) => far(() => near.release(request)),
       renew: (requests) => far(() => near.renew(requests)),
       ...(reserve && { reserve: (request) => far(() => reserve.call(near, request)) }),
-      ...(acquireAll &&
-        this.takesTogether && { acquireAll: (requests) => far(() => acquireAll.call(near, requests)) }),
       inspect: (key) => far(() => near.inspect(key)),
       breakHold: (key, hold) => far(() => near.breakHold(key, hold)),
       close: () => near.close(),

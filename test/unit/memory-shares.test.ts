@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type {
   AcquireRequest,
-  Grant,
   LockStoreSession,
   MonotonicMs,
   OwnerId,
@@ -57,40 +56,6 @@ function asking(owner: string, settings: Partial<AcquireRequest>): AcquireReques
 }
 
 describe('permits and read locks in memory', () => {
-  it('B12: several locks are acquired at once, or none of them', async () => {
-    const { a, b } = scene();
-    const wanted = [
-      asking('a:1', { key: 'x', limit: 2 }),
-      asking('a:2', { key: 'y' }),
-      asking('a:3', { key: 'z', limit: Infinity }),
-    ];
-    const blocking = [
-      asking('b:1', { key: 'z' }),
-      asking('b:2', { key: 'x', limit: 3 }),
-      asking('b:3', { key: 'y', limit: Infinity }),
-    ];
-    for (const { key, owner, ...terms } of blocking) {
-      await b.acquire({ key, owner, ...terms });
-      expect(await a.acquireAll?.(wanted)).toBe(wanted.findIndex((each) => each.key === key));
-      for (const other of ['x', 'y', 'z']) if (other !== key) expect(await b.inspect(other)).toBeNull();
-      await b.release({ key, owner, inDoubt: false });
-    }
-    await b.acquire(asking('b:4', { key: 'x', limit: 2 }));
-    await b.acquire(asking('b:5', { key: 'z', limit: Infinity }));
-    const grants = await a.acquireAll?.(wanted);
-    if (!Array.isArray(grants)) throw new Error('they were not granted');
-    const tokens = (grants as readonly Grant[]).map(({ token }) => token);
-    expect(tokens).toEqual([...tokens].sort((one, other) => one - other));
-    expect(await a.inspect('x')).toMatchObject({ limit: 2, holders: [{ owner: 'b:4' }, { owner: 'a:1' }] });
-    expect(await a.inspect('y')).toMatchObject({ limit: 1, holders: [{ owner: 'a:2' }] });
-    // It neither overtakes waiters nor grants twice.
-    expect(await a.acquireAll?.(wanted)).toBe(0);
-    expect(await a.acquireAll?.([asking('a:3', { key: 'z', limit: Infinity })])).toBe(0);
-    await a.release({ key: 'y', owner: 'a:2' as OwnerId, inDoubt: false });
-    await b.acquire(asking('b:6', { key: 'z', wait: true }));
-    expect(await b.acquireAll?.([asking('b:7', { key: 'z', limit: Infinity })])).toBe(0);
-  });
-
   it('a free lock has the limit of its waiters while they poll', async () => {
     const { a, b, pass, pushed } = scene();
     await a.acquire(asking('a:1', { limit: 2, lease: 100 }));

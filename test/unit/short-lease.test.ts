@@ -13,7 +13,7 @@ inVirtualTime();
 const DELAY = 40;
 const leaseTime = 30;
 
-const away = (delay = DELAY): LockStore => new SlowStore(new MemoryLockStore(), delay, true);
+const away = (delay = DELAY): LockStore => new SlowStore(new MemoryLockStore(), delay);
 
 describe.each([
   ['a store', () => away()],

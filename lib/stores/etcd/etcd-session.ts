@@ -5,7 +5,6 @@ import {
   LockStoreError,
   type AcquireReply,
   type AcquireRequest,
-  type Grant,
   type ListedKeys,
   type ListKeysRequest,
   type LockBoard,
@@ -86,10 +85,6 @@ export class EtcdSession extends OrderedSession<Entry> implements LockStoreSessi
   acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     if (request.wait) this.releaser.listen();
     return this.acquirer.acquire(request);
-  }
-
-  acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
-    return this.grants.acquireAll(requests);
   }
 
   cancel(request: OwnerRequest): Promise<void> {

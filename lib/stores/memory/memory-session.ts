@@ -4,7 +4,6 @@ import type {
   AcquireReply,
   AcquireRequest,
   BreakReply,
-  Grant,
   ListedKeys,
   ListKeysRequest,
   LockBoard,
@@ -75,28 +74,6 @@ export class MemorySession implements LockStoreSession {
       outcome: wait ? 'queued' : 'busy',
       holderLeaseLeft: this.leaseLeft(request),
     });
-  }
-
-  acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
-    const { client, locks } = this;
-    locks.sweep(client.now());
-    const isAvailable = (request: AcquireRequest): boolean => {
-      const { key, owner } = request;
-      return !locks.hasWaiters(key) && !locks.holdersOf(key).has(owner) && locks.hasRoom(key, request);
-    };
-    const refused = requests.findIndex((request) => !isAvailable(request));
-    if (refused !== -1) return Promise.resolve(refused);
-    return Promise.resolve(
-      requests.map((request): Grant => {
-        const { token, since } = locks.grant(
-          request.key,
-          { ...request, client, tokens: 1 },
-          request.lease,
-          false,
-        );
-        return { token, since };
-      }),
-    );
   }
 
   cancel(request: OwnerRequest): Promise<void> {

@@ -2,7 +2,6 @@ import type {
   AcquireReply,
   AcquireRequest,
   BreakReply,
-  Grant,
   LockBoard,
   LockStoreError,
   LockStoreSession,
@@ -26,14 +25,12 @@ export const PROBE_KEY = 'nestjs-distributed-lock:probe';
 export type RenewReplies = readonly (RenewReply | LockStoreError)[];
 
 /** A session with every optional method about keys. */
-export type WholeSession = LockStoreSession &
-  Required<Pick<LockStoreSession, 'reserve' | 'raise' | 'acquireAll'>>;
+export type WholeSession = LockStoreSession & Required<Pick<LockStoreSession, 'reserve' | 'raise'>>;
 
 /** A session that forwards requests about a key to the session responsible for the key. */
 export abstract class ForwardingSession implements WholeSession {
   abstract start(): Promise<void>;
   abstract renew(requests: readonly RenewRequest[]): Promise<RenewReplies>;
-  abstract acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null>;
   abstract close(): Promise<void>;
 
   /** Sends a request to the session responsible for the key. */
@@ -75,7 +72,7 @@ export function isCutOff(session: LockStoreSession): boolean {
 }
 
 /** Optional methods, which the engine does not need. */
-type Ability = 'reserve' | 'raise' | 'acquireAll' | 'listKeys' | 'verify' | 'connections';
+type Ability = 'reserve' | 'raise' | 'listKeys' | 'verify' | 'connections';
 
 /** Hides the abilities that one of the sessions behind this one lacks; called in its constructor. */
 export function hideMissing(

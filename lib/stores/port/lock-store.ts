@@ -156,12 +156,6 @@ export interface LockStoreSession {
    * can't guarantee growing tokens while the members' clocks differ.
    */
   raise?(request: RaiseRequest): Promise<void>;
-  /**
-   * Grants all of these locks, which are for one caller, or none. Returns the grants in order, or the index of the first
-   * lock that is not available; the engine waits for that one once it holds those before it. Null if the index is unknown,
-   * or the locks can't be granted together: the engine then requests each one separately, as it does if this is omitted.
-   */
-  acquireAll?(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null>;
   /** The holders of a key and its waiters; null when it is free. */
   inspect(key: string): Promise<StoredLock | null>;
   /**

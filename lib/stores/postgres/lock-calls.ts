@@ -5,7 +5,6 @@ import type {
   AcquireReply,
   AcquireRequest,
   BreakReply,
-  Grant,
   ListedKeys,
   ListKeysRequest,
   NamedHold,
@@ -47,15 +46,8 @@ export class LockCalls {
 
   acquire(request: AcquireRequest): Call<TimedAcquireReply> {
     const name = this.nameOf(request.key);
-    const words = { do: request.permits === 1 ? 'ask' : 'ask-permits', ...this.fieldsOf(request, name) };
+    const words = { do: 'ask', ...this.fieldsOf(request, name) };
     return { keys: [name], request: words, decode: toAcquireReply };
-  }
-
-  acquireAll(requests: readonly AcquireRequest[]): Call<readonly Grant[] | number> {
-    const keys = requests.map(({ key }) => this.nameOf(key));
-    const all = requests.map((request) => this.fieldsOf(request, this.nameOf(request.key)));
-    const what = requests.every(({ permits }) => permits === 1) ? 'take-all' : 'take-all-permits';
-    return { keys, request: { do: what, all } };
   }
 
   release(request: OwnerRequest): Call<ReleaseReply> {
@@ -91,11 +83,7 @@ export class LockCalls {
     return { ...this.callOf('inspect', key), decode: toStoredLock };
   }
 
-  forceRelease(key: string): Call<boolean> {
-    return this.callOf('force-release', key);
-  }
-
-  breakHold(key: string, { owner, token }: NamedHold): Call<BreakReply> {
+  breakHold(key: string, { owner, token }: NamedHold = {}): Call<BreakReply> {
     // JSON omits undefined fields; the database then does not compare them.
     return this.callOf('break-hold', key, { owner, token });
   }

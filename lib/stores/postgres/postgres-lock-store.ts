@@ -182,12 +182,8 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
       return replies;
     },
     reserve: (request) => queue.call(calls.reserve(request)),
-    acquireAll: async (requests) => await queue.call(calls.acquireAll(requests)),
     inspect: async (key) => await queue.call(calls.inspect(key)),
-    breakHold: async (key, hold) => {
-      if (hold !== undefined) return await queue.call(calls.breakHold(key, hold));
-      return (await queue.call(calls.forceRelease(key))) ? 'broken' : 'free';
-    },
+    breakHold: async (key, hold) => await queue.call(calls.breakHold(key, hold)),
     listKeys: async (request) => calls.toListedKeys(await queue.send(calls.listKeys(request)), request),
     verify: () => verifyDatabase((text, values = []) => queue.send({ text, values }), options),
     connections: () => {

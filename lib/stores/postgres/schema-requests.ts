@@ -103,38 +103,6 @@ BEGIN
 END
 $$;
 
--- Grants several locks to one caller at once: all of them if each has room and no waiters, else none; returns the grants, or
--- the index of the first lock that is not available.
-CREATE OR REPLACE FUNCTION ${s}.take_all(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
-DECLARE
-  names text[] := ARRAY(SELECT value->>'key' FROM jsonb_array_elements(r->'all'));
-  refused bigint;
-  first_token bigint;
-BEGIN
-  DELETE FROM ${s}.holds h WHERE h.key = ANY (names) AND h.ends <= now;
-  SELECT min(one.n) INTO refused
-    FROM jsonb_array_elements(r->'all') WITH ORDINALITY AS one (words, n)
-    LEFT JOIN LATERAL (
-      SELECT coalesce(sum(h.permits), 0)::integer AS held, max(h.holders_limit) AS held_limit, bool_or(h.owner = one.words->>'owner') AS mine
-        FROM ${s}.holds h WHERE h.key = one.words->>'key') AS found_held ON true
-    WHERE (found_held.held > 0 AND (found_held.mine OR found_held.held_limit <> (one.words->>'limit')::integer
-        OR NOT ${s}.fits(found_held.held, (one.words->>'limit')::integer, coalesce(one.words->>'permits', '1')::integer)))
-      OR EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = one.words->>'key')
-      OR EXISTS (SELECT FROM ${s}.tombstones t WHERE t.owner = one.words->>'owner');
-  IF refused IS NOT NULL THEN
-    RETURN to_jsonb(refused - 1);
-  END IF;
-  first_token := ${s}.reserve_tokens(cardinality(names), now);
-  INSERT INTO ${s}.holds
-    SELECT one.words->>'key', one.words->>'owner', (one.words->>'limit')::integer,
-        now + (one.words->>'lease')::bigint * 1000, first_token + one.n - 1, now / 1000, false, one.words->>'label',
-        coalesce(one.words->>'permits', '1')::integer
-      FROM jsonb_array_elements(r->'all') WITH ORDINALITY AS one (words, n);
-  RETURN (SELECT jsonb_agg(jsonb_build_object('token', first_token + n, 'since', now / 1000) ORDER BY n)
-    FROM generate_series(0, cardinality(names) - 1) AS n);
-END
-$$;
-
 -- Releases a held lock and serves waiters. With \`leaves\`, withdraws an owner whatever state it is in.
 CREATE OR REPLACE FUNCTION ${s}.give_back(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -232,38 +200,26 @@ CREATE OR REPLACE FUNCTION ${s}.inspect(r jsonb, now bigint) RETURNS jsonb LANGU
     FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now HAVING count(*) > 0
 $$;
 
--- Breaks all holds of a lock, notifies the holders' clients, and serves waiters.
-CREATE OR REPLACE FUNCTION ${s}.force_release(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
-DECLARE
-  broken text;
-  was_held boolean := false;
-BEGIN
-  FOR broken IN SELECT h.owner FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now LOOP
-    was_held := true;
-    PERFORM ${s}.tell(broken, 'broken ' || broken);
-  END LOOP;
-  DELETE FROM ${s}.holds h WHERE h.key = r->>'key';
-  PERFORM ${s}.serve(r->>'key', now);
-  RETURN to_jsonb(was_held);
-END
-$$;
-
--- Breaks one hold, named by its owner, its token or both, and nothing else; notifies its client, and serves waiters.
+-- Breaks one hold, named by its owner, its token or both, or all holds if none is named. Notifies their clients, and serves
+-- waiters.
 CREATE OR REPLACE FUNCTION ${s}.break_hold(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   broken text;
+  outcome text;
 BEGIN
-  DELETE FROM ${s}.holds h
+  FOR broken IN DELETE FROM ${s}.holds h
     WHERE h.key = r->>'key' AND h.ends > now
       AND (NOT r ? 'owner' OR h.owner = r->>'owner') AND (NOT r ? 'token' OR h.token = (r->>'token')::bigint)
-    RETURNING h.owner INTO broken;
-  IF broken IS NULL THEN
-    RETURN to_jsonb(CASE WHEN EXISTS (SELECT FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now)
-      THEN 'held-by-others' ELSE 'free' END);
+    RETURNING h.owner LOOP
+    outcome := 'broken';
+    PERFORM ${s}.tell(broken, 'broken ' || broken);
+  END LOOP;
+  IF outcome IS NULL THEN
+    outcome := CASE WHEN EXISTS (SELECT FROM ${s}.holds h WHERE h.key = r->>'key' AND h.ends > now)
+      THEN 'held-by-others' ELSE 'free' END;
   END IF;
-  PERFORM ${s}.tell(broken, 'broken ' || broken);
   PERFORM ${s}.serve(r->>'key', now);
-  RETURN to_jsonb('broken'::text);
+  RETURN to_jsonb(outcome);
 END
 $$;
 
@@ -289,8 +245,7 @@ BEGIN
 END
 $$;
 
--- Carries out many requests, in order, in one transaction. \`keys\` are the keys of all of them. Requests for several permits
--- have names of their own: schemas that can't count them must not carry them out.
+-- Carries out many requests, in order, in one transaction. \`keys\` are the keys of all of them.
 --
 -- Every lookup is by key or owner. Without statistics PostgreSQL would plan to read whole tables, and a session keeps that plan:
 -- a hold would then cost more with each hold since the last VACUUM, and with each lock that is held.
@@ -309,12 +264,10 @@ BEGIN
   FOR i IN 0 .. jsonb_array_length(requests) - 1 LOOP
     r := requests->i;
     CASE r->>'do'
-      WHEN 'ask', 'ask-permits' THEN reply := ${s}.ask(r, now);
+      WHEN 'ask' THEN reply := ${s}.ask(r, now);
       WHEN 'give-back' THEN reply := ${s}.give_back(r, now);
       WHEN 'reserve' THEN reply := ${s}.reserve(r, now);
-      WHEN 'take-all', 'take-all-permits' THEN reply := ${s}.take_all(r, now);
       WHEN 'inspect' THEN reply := ${s}.inspect(r, now);
-      WHEN 'force-release' THEN reply := ${s}.force_release(r, now);
       WHEN 'break-hold' THEN reply := ${s}.break_hold(r, now);
     END CASE;
     replies := replies || jsonb_build_array(reply);

@@ -2,13 +2,8 @@ import { LockOptionsError } from '../../model/lock.errors.js';
 import { checkNames, checkObject, shown } from '../../model/option-checks.js';
 import { requests } from './schema-requests.js';
 
-/**
- * Incremented with every change of the schema. Schemas and processes of all versions work together:
- * - Version 2 changed the names of channels. Grants are not pushed between versions 1 and 2: waiters then poll once a
- *   second.
- * - Version 3 counts permits. An older schema rejects requests for several permits.
- */
-export const SCHEMA_VERSION = 3;
+/** Incremented with every change of the schema. Schemas and processes of all versions work together. */
+export const SCHEMA_VERSION = 1;
 
 export const DEFAULT_SCHEMA = 'distributed_lock';
 
@@ -93,7 +88,7 @@ CREATE TABLE IF NOT EXISTS ${s}.holds (
   since bigint NOT NULL,
   unclaimed boolean NOT NULL,
   label text NOT NULL,
-  permits integer NOT NULL DEFAULT 1,
+  permits integer NOT NULL,
   PRIMARY KEY (key, owner)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -107,7 +102,7 @@ CREATE TABLE IF NOT EXISTS ${s}.waiters (
   tokens integer NOT NULL,
   holders_limit integer NOT NULL,
   label text NOT NULL,
-  permits integer NOT NULL DEFAULT 1,
+  permits integer NOT NULL,
   PRIMARY KEY (key, owner)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -123,17 +118,6 @@ CREATE UNLOGGED TABLE IF NOT EXISTS ${s}.board (
 );
 
 CREATE SEQUENCE IF NOT EXISTS ${s}.tokens;
-
--- For tables of earlier versions. Only where a column is missing, since this waits until nobody uses the tables.
-DO $$
-BEGIN
-  IF (SELECT count(*) FROM pg_attribute a WHERE a.attname = 'permits' AND NOT a.attisdropped
-      AND a.attrelid IN ('${literal(s)}.holds'::regclass, '${literal(s)}.waiters'::regclass)) < 2 THEN
-    ALTER TABLE ${s}.holds ADD COLUMN IF NOT EXISTS permits integer NOT NULL DEFAULT 1;
-    ALTER TABLE ${s}.waiters ADD COLUMN IF NOT EXISTS permits integer NOT NULL DEFAULT 1;
-  END IF;
-END
-$$;
 `;
 }
 

@@ -1,7 +1,5 @@
 import {
   LockStoreError,
-  type AcquireRequest,
-  type Grant,
   type ListedKeys,
   type ListKeysRequest,
   type LockStoreClient,
@@ -128,13 +126,6 @@ export class ClusterSession extends ForwardingSession {
           (server) => server.renewAsking(some),
         ),
     );
-  }
-
-  /** Null for keys of several slots, which one script can't access. */
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
-    const [slot, ...others] = new Set(requests.map(({ key }) => this.names.slotOf(key)));
-    if (slot === undefined || others.length > 0) return null;
-    return await this.atSlot(slot, (server) => server.acquireAll(requests));
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,6 @@ import {
   type AcquireReply,
   type AcquireRequest,
   type BreakReply,
-  type Grant,
   type ListedKeys,
   type ListKeysRequest,
   type LockBoard,
@@ -172,12 +171,6 @@ export class RedisSession implements WholeSession {
 
   async raise(request: RaiseRequest): Promise<void> {
     await this.pipeline.sendNow(this.calls.raise(request));
-  }
-
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
-    const replies = await this.pipeline.send(this.calls.acquireAll(requests));
-    const refused = replies.find((reply) => typeof reply === 'number');
-    return refused ?? replies.filter((reply) => typeof reply !== 'number');
   }
 
   async inspect(key: string): Promise<StoredLock | null> {

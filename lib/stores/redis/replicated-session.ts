@@ -5,7 +5,6 @@ import {
   LockStoreError,
   type AcquireReply,
   type AcquireRequest,
-  type Grant,
   type LockStoreClient,
   type OwnerId,
   type OwnerRequest,
@@ -109,13 +108,6 @@ export class ReplicatedSession extends RedisSession {
     return reply;
   }
 
-  override async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
-    const connection = this.link.count;
-    const grants = await super.acquireAll(requests);
-    if (typeof grants !== 'number') await this.confirmOrCancel(requests, connection);
-    return grants;
-  }
-
   protected override granted(owner: OwnerId, grant: PushedGrant): void {
     void this.turns.run(owner, () => this.confirmPushed(owner, grant));
   }
@@ -143,7 +135,7 @@ export class ReplicatedSession extends RedisSession {
     }
     if (reply.outcome === 'granted') {
       this.waiting.delete(owner);
-      await this.confirmOrCancel([{ key, owner }], connection);
+      await this.confirmOrCancel(key, owner, connection);
     }
     return reply;
   }
@@ -169,7 +161,7 @@ export class ReplicatedSession extends RedisSession {
       // The grant was written by another connection. `WAIT` covers it once it is rewritten on this one.
       const isHeld = await this.pipeline.send(this.calls.touch(key, owner));
       if (!isHeld) return;
-      await this.confirmOrCancel([{ key, owner }], connection);
+      await this.confirmOrCancel(key, owner, connection);
     } catch {
       // The engine polls, and then learns why it does not have the lock.
       return;
@@ -177,15 +169,11 @@ export class ReplicatedSession extends RedisSession {
     if (this.waiting.delete(owner)) this.client.granted(owner, grant);
   }
 
-  private async confirmOrCancel(
-    grants: readonly Pick<OwnerRequest, 'key' | 'owner'>[],
-    connection: number,
-  ): Promise<void> {
+  private async confirmOrCancel(key: string, owner: OwnerId, connection: number): Promise<void> {
     try {
       await this.confirm(connection);
     } catch (error) {
-      const cancels = grants.map(({ key, owner }) => super.cancel({ key, owner, inDoubt: false }));
-      const isCancelled = await Promise.all(cancels).then(
+      const isCancelled = await super.cancel({ key, owner, inDoubt: false }).then(
         () => true,
         () => false,
       );

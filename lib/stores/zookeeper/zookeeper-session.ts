@@ -7,7 +7,6 @@ import type {
   LockStoreError,
   AcquireReply,
   AcquireRequest,
-  Grant,
   ListedKeys,
   ListKeysRequest,
   LockStoreClient,
@@ -98,11 +97,6 @@ export class ZooKeeperSession extends OrderedSession<QueueEntry> implements Lock
     const { owner } = request;
     if (this.cancelled.has(owner)) return { outcome: 'cancelled' };
     return await this.own.turns.run(owner, () => this.acquirer.acquire(request));
-  }
-
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
-    const cancelled = requests.findIndex(({ owner }) => this.cancelled.has(owner));
-    return cancelled === -1 ? await this.acquirer.acquireAll(requests) : cancelled;
   }
 
   async cancel(request: OwnerRequest): Promise<void> {

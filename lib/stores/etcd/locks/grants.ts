@@ -1,5 +1,5 @@
 import { roomBehind } from '../../port/limits.js';
-import type { AcquireReply, AcquireRequest, Grant, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
+import type { AcquireReply, AcquireRequest, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import { foundIn, type Call, type Condition, type PutCall, type Reply } from '../protocol.js';
 import type { LockContext } from './context.js';
 import { writtenEntry, type Entry, type LockRange } from './entries.js';
@@ -12,8 +12,6 @@ import { TOKENS_PER_REVISION } from './token-base.js';
  * succeeded.
  */
 export const MOST_TRIES = 10;
-/** etcd allows 128 conditions in a transaction by default, and each lock of a multi-acquire has two. */
-const MOST_LOCKS = 60;
 const MOST_SHARED = 100;
 
 type GrantedReply = Extract<AcquireReply, { readonly outcome: 'granted' }>;
@@ -138,29 +136,6 @@ export class Grants {
       then: puts.map(({ request, leaseId }, index) => this.put(lock, request, leaseId, since, index * block)),
     });
     return reply.succeeded ? this.granted(lock, puts, revision, since, known.entries) : [];
-  }
-
-  /** See `LockStoreSession.acquireAll`. */
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
-    if (requests.length > MOST_LOCKS) return null;
-    const keys = requests.map(({ key }) => key);
-    return await this.context.turns.runAll(keys, async () => {
-      let states: readonly LockState[] = [];
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
-        const attempt = await this.attempt(requests, states);
-        if (attempt.result === 'granted') return attempt.grants;
-        if (attempt.result === 'cancelled') return attempt.index;
-        ({ states } = attempt);
-        const refused = requests.findIndex((request, index) => {
-          const state = states[index];
-          return (
-            state !== undefined && (!state.hasRoom(request) || state.entryOf(request.owner) !== undefined)
-          );
-        });
-        if (refused !== -1) return refused;
-      }
-      return null;
-    });
   }
 
   /**

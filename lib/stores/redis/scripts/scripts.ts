@@ -116,13 +116,6 @@ export const scripts = {
     sharedArgs: ['tokens'],
     decode: takeReplies,
   }),
-  takeAll: new Script({
-    name: 'takeAll',
-    keys: ['lock', 'queue'],
-    args: ['owner', 'lease', 'limit', 'label'],
-    sharedKeys: ['tombstones', 'fence'],
-    decode: each((reply): Grant | number => (typeof reply === 'number' ? reply : toGrant(reply))),
-  }),
   acquire: new Script({
     name: 'acquire',
     keys: ['lock', 'queue', 'waiters'],
@@ -222,10 +215,6 @@ export class LockCalls {
     const { tombstones, fence } = this.sharedFor(requests);
     const shared = { tombstones, fence, tokens: mostTokens(requests) };
     return scripts.take.with(this.locksOf(requests), requests, shared);
-  }
-
-  acquireAll(requests: readonly AcquireRequest[]): ScriptCall<readonly (Grant | number)[]> {
-    return scripts.takeAll.with(this.locksOf(requests), requests.map(shareParams), this.sharedFor(requests));
   }
 
   takeShares(requests: readonly AcquireRequest[]): ScriptCall<TakeReply[]> {

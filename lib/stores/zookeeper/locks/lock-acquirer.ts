@@ -2,7 +2,6 @@ import { later } from '../../../common/clock.js';
 import type { TimerQueue } from '../../../common/timer-queue.js';
 import { isOfSemaphore } from '../../port/limits.js';
 import { LockStoreError, type AcquireReply, type AcquireRequest, type Grant } from '../../port/lock-store.js';
-import { RequestTooLongError } from '../connection/zookeeper-failure.js';
 import { EVENT, type WatchEvent } from '../connection/zookeeper-socket.js';
 import { TOKENS_OF_ONE } from './client-nodes.js';
 import type { NodeQueue, QueueEntry } from './layout.js';
@@ -42,22 +41,6 @@ export class LockAcquirer {
       inDoubt: false,
       retryable: true,
     });
-  }
-
-  /**
-   * Acquires several locks for one caller in one transaction, or none.
-   *
-   * @returns the grants, or the index of the first lock that is not free; null if they don't fit into a transaction
-   */
-  async acquireAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number | null> {
-    const known = requests.findIndex(({ key, owner }) => this.own.get(owner, key) !== undefined);
-    if (known !== -1) return known;
-    try {
-      return await this.joinAll(requests);
-    } catch (error) {
-      if (error instanceof RequestTooLongError) return null;
-      throw this.own.failed(error, requests);
-    }
   }
 
   nodeChanged({ type, path }: WatchEvent): void {
@@ -304,37 +287,6 @@ export class LockAcquirer {
       if (read.stat.version > 0 || waited >= LEAVE_TIMEOUT) return false;
       await this.timers.within(LOOK_EVERY, new Promise<never>(() => undefined));
     }
-  }
-
-  private async joinAll(requests: readonly AcquireRequest[]): Promise<readonly Grant[] | number> {
-    const { own } = this;
-    const joined = await this.nodes.join(
-      requests.map((request) => ({ request, data: own.dataFor(request, 'free') })),
-    );
-    const entries = joined.map(({ request, path }) => own.add(request, path, false));
-    const removeAll = async (refused: number): Promise<number> => {
-      await Promise.all(entries.map((entry) => own.remove(entry)));
-      return refused;
-    };
-    const refused = joined.findIndex(({ path, queue }) => {
-      const index = queue.indexOf(path);
-      return index === -1 || index >= queue.holderCount;
-    });
-    if (refused !== -1) return await removeAll(refused);
-    const [first] = joined;
-    if (first === undefined) return [];
-    let { czxid: zxid, ctime: since } = first.stat;
-    // A queue has changed meanwhile, so it is unknown whether all locks were held from the start.
-    if (joined.some(({ queue }) => queue.changedAt !== zxid)) {
-      const writes = entries.map((entry) => ({ entry, data: own.dataFor(entry.request, 'holds') }));
-      const stat = (await own.write(...writes))?.stat;
-      if (stat === undefined) return await removeAll(0);
-      [zxid, since] = [stat.mzxid, stat.mtime];
-    }
-    return entries.map((entry): Grant => {
-      const hold = own.startHold(entry, zxid, since, entry.request.lease, false);
-      return { token: hold.token, since: hold.since };
-    });
   }
 
   private grantOf(entry: OwnEntry, { token, since }: OwnHold, queue: NodeQueue): Grant {
