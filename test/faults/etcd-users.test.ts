@@ -77,7 +77,7 @@ whereThereIsEtcd('users of etcd', () => {
         answer = resolve;
       });
       const first = shop.locks.acquire('first', { waitTime: 60_000 });
-      await until('its token is rejected', () => asked > before);
+      await until('its token is rejected', () => asked > before, { deadline: 60_000 });
       const giveUp = new AbortController();
       const givenUp = shop.locks.acquire('held', { fair: true, waitTime: 60_000, signal: giveUp.signal });
       const gaveUp = rejectionOf(givenUp);

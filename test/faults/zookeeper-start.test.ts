@@ -188,7 +188,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       const { address } = await server({ tickTime: '400' });
       const store = zookeeperStore({ hosts: address });
       const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50, watchdogTimeout: 2_000 }));
-      expect(one.log.matching(/session timeout/)).toHaveLength(1);
+      await until('it is connected', () => one.log.matching(/session timeout/).length === 1);
       expect(one.log.matching(/stays held/)).toEqual([]);
     });
 

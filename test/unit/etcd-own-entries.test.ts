@@ -76,7 +76,7 @@ describe('entries of a session of etcd', () => {
     const request = { key: 'key', owner: 'mine:1' as OwnerId, limit: 1, claimLease: 2_000 } as AcquireRequest;
     const entry = entries.add(names.lock('key'), request, 1, 1, 1);
     expect(await entries.delete(entry)).toBe(true);
-    expect(concerns).toEqual([[entry.name], 'key']);
+    expect(concerns).toEqual([entry.name, 'key']);
     timers.close();
   });
 

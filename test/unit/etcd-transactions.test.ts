@@ -28,9 +28,7 @@ function scene(): { transactions: Transactions; sent: string[][] } {
 describe('transactions of one tick in etcd', () => {
   it('P21: are sent together, except those of the same key', async () => {
     const { transactions, sent } = scene();
-    const asked = ['a', 'b', 'a'].map((key, index) =>
-      transactions.run([key], named(`${key}${String(index)}`)),
-    );
+    const asked = ['a', 'b', 'a'].map((key, index) => transactions.run(key, named(`${key}${String(index)}`)));
     await Promise.all(asked);
     expect(sent).toEqual([['a0', 'b1'], ['a2']]);
   });
@@ -38,10 +36,10 @@ describe('transactions of one tick in etcd', () => {
   it('P20, P26: a release is sent with an earlier queue request, not before it', async () => {
     const { transactions, sent } = scene();
     await Promise.all([
-      transactions.run(['key'], named('claim')),
-      transactions.run(['key'], named('place')),
-      transactions.run(['hold of key'], named('end'), 'key'),
-      transactions.run(['hold of another'], named('end of another'), 'another'),
+      transactions.run('key', named('claim')),
+      transactions.run('key', named('place')),
+      transactions.run('hold of key', named('end'), 'key'),
+      transactions.run('hold of another', named('end of another'), 'another'),
     ]);
     expect(sent).toEqual([
       ['claim', 'end of another'],

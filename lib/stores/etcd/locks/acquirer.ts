@@ -135,9 +135,9 @@ export class Acquirer {
         context.base.condition,
       ],
       then: [grants.put(lock, request, waiterLeaseId, undefined), rangeOf(lock)],
-      else: grants.whyNot([request]),
+      else: grants.whyNot(request),
     };
-    const asked = transactions.run([key], {
+    const asked = transactions.run(key, {
       do: 'txn',
       if: grants.freeConditions(lock, request),
       then: [grants.put(lock, request, leaseId, since)],
@@ -152,9 +152,9 @@ export class Acquirer {
       const state = this.context.reader.stateOf(lock, foundIn(replies[1]), revision, sentAt);
       return await this.standing(entry, request, state);
     }
-    const refusal = await grants.refusal([request], replies, revision, sentAt);
-    if (refusal.result === 'cancelled') return { outcome: 'cancelled' };
-    return this.refused(lock, request, refusal.states[0]);
+    const refusal = await grants.refusal(key, replies, revision, sentAt);
+    if (refusal === 'cancelled') return { outcome: 'cancelled' };
+    return this.refused(lock, request, refusal);
   }
 
   /** Acquires the lock only if it has room. Undefined: try again. */
@@ -166,10 +166,10 @@ export class Acquirer {
     let state: LockState | undefined = contended ? await reader.read(lock) : undefined;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       if (state === undefined || (state.hasRoom(request) && state.entryOf(owner) === undefined)) {
-        const attempt = await grants.attempt([request], state === undefined ? [] : [state]);
-        if (attempt.result === 'granted') return attempt.grants[0];
-        if (attempt.result === 'cancelled') return { outcome: 'cancelled' };
-        [state] = attempt.states;
+        const attempt = await grants.attempt(request, state);
+        if (attempt === 'cancelled') return { outcome: 'cancelled' };
+        if ('outcome' in attempt) return attempt;
+        state = attempt;
       } else {
         const refused = this.refused(lock, request, state);
         if (refused !== undefined) return refused;
@@ -247,7 +247,7 @@ export class Acquirer {
     Object.assign(entry, { callers, label });
     const lease = await this.context.leases.for(claimLease);
     const value = writtenEntry(entry.valueFor(false, claimLease));
-    const { revision, reply } = await this.context.transactions.run([entry.key], {
+    const { revision, reply } = await this.context.transactions.run(entry.key, {
       do: 'txn',
       if: [{ key: entry.name, modified: stored.modified }],
       then: [{ do: 'put', key: entry.name, value, lease }],

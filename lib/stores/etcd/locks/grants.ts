@@ -16,11 +16,8 @@ const MOST_SHARED = 100;
 
 type GrantedReply = Extract<AcquireReply, { readonly outcome: 'granted' }>;
 
-/** Why a transaction put no entries. */
-type Refusal =
-  /** A late request of a withdrawn owner. */
-  | { readonly result: 'cancelled'; readonly index: number }
-  | { readonly result: 'refused'; readonly states: readonly LockState[] };
+/** The state of a lock of which a transaction put no entry, or that the request is a late one of a withdrawn owner. */
+type Refusal = LockState | 'cancelled';
 
 /** A request whose entry is put on this etcd lease. */
 interface Put {
@@ -68,29 +65,22 @@ export class Grants {
   }
 
   /** The operations that find out why no entry was put; see {@link refusal}. */
-  whyNot(requests: readonly AcquireRequest[]): Call[] {
+  whyNot({ key, owner }: AcquireRequest): Call[] {
     const { names, base } = this.context;
-    return [
-      ...requests.map(({ key }) => rangeOf(names.lock(key))),
-      ...requests.map(({ key, owner }) => countOf(names.tombstone(key, owner))),
-      base.range,
-    ];
+    return [rangeOf(names.lock(key)), countOf(names.tombstone(key, owner)), base.range];
   }
 
   /** @param replies to {@link whyNot} */
   async refusal(
-    requests: readonly AcquireRequest[],
-    replies: readonly Reply[],
+    key: string,
+    [entries, tombstone, fence]: readonly Reply[],
     revision: number,
     sentAt: MonotonicMs,
   ): Promise<Refusal> {
     const { names, base, reader } = this.context;
-    if (!base.learn(foundIn(replies.at(-1)))) await base.create();
-    const states = requests.map(({ key }, index) =>
-      reader.stateOf(names.lock(key), foundIn(replies[index]), revision, sentAt),
-    );
-    const index = requests.findIndex((_, at) => countIn(replies[requests.length + at]) > 0);
-    return index === -1 ? { result: 'refused', states } : { result: 'cancelled', index };
+    if (!base.learn(foundIn(fence))) await base.create();
+    if (countIn(tombstone) > 0) return 'cancelled';
+    return reader.stateOf(names.lock(key), foundIn(entries), revision, sentAt);
   }
 
   /**
@@ -101,7 +91,7 @@ export class Grants {
     const { client, leases, names, transactions } = this.context;
     const leaseId = leases.at(request.lease) ?? (await leases.for(request.lease));
     const since = Date.now() as WallClockMs;
-    const { revision, reply } = await transactions.run([request.key], {
+    const { revision, reply } = await transactions.run(request.key, {
       do: 'txn',
       if: this.freeConditions(lock, request),
       then: [this.put(lock, request, leaseId, since)],
@@ -130,7 +120,7 @@ export class Grants {
     if (puts.length === 0) return [];
     const since = Date.now() as WallClockMs;
     const block = blockOf(puts);
-    const { revision, reply } = await transactions.run([lock.key], {
+    const { revision, reply } = await transactions.run(lock.key, {
       do: 'txn',
       if: [noNewEntry(lock, known), base.condition, ...puts.map(({ request }) => this.notCancelled(request))],
       then: puts.map(({ request, leaseId }, index) => this.put(lock, request, leaseId, since, index * block)),
@@ -138,41 +128,22 @@ export class Grants {
     return reply.succeeded ? this.granted(lock, puts, revision, since, known.entries) : [];
   }
 
-  /**
-   * Acquires all of these locks or none.
-   *
-   * @param states the known state of each lock; empty if all are expected to be free
-   */
-  async attempt(
-    requests: readonly AcquireRequest[],
-    states: readonly LockState[],
-  ): Promise<{ readonly result: 'granted'; readonly grants: readonly GrantedReply[] } | Refusal> {
+  /** @param state the known state of the lock; undefined if it is expected to be free */
+  async attempt(request: AcquireRequest, state: LockState | undefined): Promise<GrantedReply | Refusal> {
     const { names, base, client, transactions, leases } = this.context;
-    const puts: (Put & { readonly lock: LockRange })[] = [];
-    for (const request of requests) {
-      const leaseId = leases.at(request.lease) ?? (await leases.for(request.lease));
-      puts.push({ lock: names.lock(request.key), request, leaseId });
-    }
+    const { key, lease } = request;
+    const lock = names.lock(key);
+    const leaseId = leases.at(lease) ?? (await leases.for(lease));
     const since = Date.now() as WallClockMs;
     const sentAt = client.now();
-    const unchanged = puts.flatMap(({ lock, request }, index) => [
-      noNewEntry(lock, states[index]),
-      this.notCancelled(request),
-    ]);
-    const { revision, reply } = await transactions.run(
-      requests.map(({ key }) => key),
-      {
-        do: 'txn',
-        if: [base.condition, ...unchanged],
-        then: puts.map(({ lock, request, leaseId }) => this.put(lock, request, leaseId, since)),
-        else: this.whyNot(requests),
-      },
-    );
-    if (!reply.succeeded) return await this.refusal(requests, reply.replies, revision, sentAt);
-    const grants = puts.flatMap((put, index) =>
-      this.granted(put.lock, [put], revision, since, states[index]?.entries),
-    );
-    return { result: 'granted', grants };
+    const { revision, reply } = await transactions.run(key, {
+      do: 'txn',
+      if: [base.condition, noNewEntry(lock, state), this.notCancelled(request)],
+      then: [this.put(lock, request, leaseId, since)],
+      else: this.whyNot(request),
+    });
+    if (!reply.succeeded) return await this.refusal(key, reply.replies, revision, sentAt);
+    return this.granted(lock, [{ request, leaseId }], revision, since, state?.entries)[0] ?? 'cancelled';
   }
 
   /**

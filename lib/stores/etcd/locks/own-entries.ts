@@ -280,7 +280,7 @@ export class OwnEntries {
       const sentAt = client.now();
       const value = writtenEntry(entry.valueFor(true, ms, isKept));
       const put = { do: 'put', key: name, value, lease: leaseId } as const;
-      const { revision, reply } = await transactions.run([entry.key], {
+      const { revision, reply } = await transactions.run(entry.key, {
         do: 'txn',
         // A late copy of an earlier write must not move the hold back to the lease of an earlier connection.
         if: [
@@ -377,7 +377,7 @@ export class OwnEntries {
     try {
       // Not before a request of the same tick for a queue position.
       const { reply } = await transactions.run(
-        [concerns],
+        concerns,
         { do: 'txn', if: [{ key: name, created }], then, else: more },
         key,
       );

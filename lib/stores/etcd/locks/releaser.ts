@@ -89,7 +89,7 @@ export class Releaser {
     tombstone: Call[],
   ): Promise<ReleaseReply> {
     const { names, transactions } = this.context;
-    if (tombstone.length > 0) await transactions.run([key], { do: 'txn', then: tombstone });
+    if (tombstone.length > 0) await transactions.run(key, { do: 'txn', then: tombstone });
     for (;;) {
       const state = await this.context.reader.read(names.lock(key));
       const found = state.entryOf(owner);
@@ -147,7 +147,7 @@ export class Releaser {
       return await breakWith();
     }
     // The watch has delivered the notice by its put.
-    transactions.run([key], { do: 'txn', then: [{ do: 'delete', key: notice }] }).catch(() => undefined);
+    transactions.run(key, { do: 'txn', then: [{ do: 'delete', key: notice }] }).catch(() => undefined);
     return true;
   }
 

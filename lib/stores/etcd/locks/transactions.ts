@@ -22,7 +22,7 @@ const MOST_BYTES = 1024 * 1024;
 const FRAME = 32;
 
 interface Item {
-  readonly keys: readonly string[];
+  readonly key: string;
   readonly behind: string | undefined;
   readonly transaction: Transaction;
   readonly bytes: number;
@@ -40,23 +40,19 @@ export class Transactions {
   constructor(private readonly send: (transaction: Transaction) => Promise<AtRevision<TransactionReply>>) {}
 
   /**
-   * @param keys of the locks that it concerns
+   * @param key of the lock or entry that it concerns
    * @param behind a lock's key: not sent before earlier transactions with this key
    */
-  run(
-    keys: readonly string[],
-    transaction: Transaction,
-    behind?: string,
-  ): Promise<AtRevision<TransactionReply>> {
+  run(key: string, transaction: Transaction, behind?: string): Promise<AtRevision<TransactionReply>> {
     return new Promise((resolve, reject) => {
-      this.items.push({ keys, behind, transaction, bytes: bytesOf(transaction), resolve, reject });
+      this.items.push({ key, behind, transaction, bytes: bytesOf(transaction), resolve, reject });
       if (this.items.length === 1) process.nextTick(this.flush);
     });
   }
 
   /** Carries out the operations if the condition is true, and returns whether it was. */
   async runIf(key: string, condition: Condition, ...then: readonly Call[]): Promise<boolean> {
-    const { reply } = await this.run([key], { do: 'txn', if: [condition], then });
+    const { reply } = await this.run(key, { do: 'txn', if: [condition], then });
     return reply.succeeded;
   }
 
@@ -66,22 +62,18 @@ export class Transactions {
       const later: Item[] = [];
       const keys = new Set<string>();
       const postponed = new Set<string>();
-      let isClosed = false;
       let bytes = 0;
       for (const item of rest) {
-        // A transaction for several keys may have as many operations as etcd allows: it is sent alone.
-        const isAlone = item.keys.length > 1;
         const hasRoom = batch.length < MOST_TOGETHER && bytes + item.bytes <= MOST_BYTES;
-        const fits = !isClosed && (batch.length === 0 || (!isAlone && hasRoom));
+        const fits = batch.length === 0 || hasRoom;
         const isEarly = item.behind !== undefined && postponed.has(item.behind);
-        if (!fits || isEarly || item.keys.some((key) => keys.has(key))) {
+        if (!fits || isEarly || keys.has(item.key)) {
           later.push(item);
-          for (const key of item.keys) postponed.add(key);
+          postponed.add(item.key);
         } else {
           batch.push(item);
           bytes += item.bytes;
-          for (const key of item.keys) keys.add(key);
-          isClosed = isAlone;
+          keys.add(item.key);
         }
       }
       rest = later;

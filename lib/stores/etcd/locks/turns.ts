@@ -7,18 +7,6 @@ import { ownName } from './entries.js';
  * consist of several.
  */
 export class KeyedSerialQueue extends Turns<string> {
-  /** Like `run`, for several keys at once. */
-  async runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
-    const before = keys.flatMap((key) => this.last.get(key) ?? []);
-    const running = before.length === 0 ? work() : Promise.allSettled(before).then(work);
-    for (const key of keys) this.last.set(key, running);
-    try {
-      return await running;
-    } finally {
-      for (const key of keys) if (this.last.get(key) === running) this.last.delete(key);
-    }
-  }
-
   /** Starts at once, beside running work; later work waits for all of it. */
   runBeside<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(key);

@@ -1,12 +1,11 @@
 import type { Socket } from 'node:net';
 import type { Cluster, Redis } from 'ioredis';
 import { inMs } from '../../../common/durations.js';
-import { MIN_STALL, ReplyTimeout } from '../../port/times.js';
+import { ReplyTimeout } from '../../port/times.js';
 
-/** Corrects how ioredis handles timeouts and socket errors, for one client. */
+/** Corrects how ioredis handles the reply timeout and socket errors, for one client. */
 export function patched(client: Redis): Redis {
   patchReplyTimeout(client);
-  patchConnectTimeout(client);
   return withGuardedSockets(client);
 }
 
@@ -56,43 +55,6 @@ function patchReplyTimeout(client: Redis): void {
     timeout.stop();
     timed.socketTimeoutTimer = undefined;
   });
-}
-
-/**
- * Ends an attempt to connect after `connectTimeout`, unless this process was busy: an established connection is noticed
- * first, and after a stall the server gets its whole time once more. ioredis ends it in both cases.
- */
-function patchConnectTimeout(client: Redis): void {
-  const { connector } = client as unknown as {
-    readonly connector: { connect(...args: readonly unknown[]): Promise<Socket> };
-  };
-  const connect = connector.connect.bind(connector);
-  connector.connect = async (...args) => {
-    const socket = await connect(...args);
-    if (socket.connecting) patchSocketTimeout(socket);
-    return socket;
-  };
-}
-
-function patchSocketTimeout(socket: Socket): void {
-  const set = socket.setTimeout.bind(socket);
-  /** Only once, or a process that stalls repeatedly would never end the attempt. */
-  let isExtended = false;
-  socket.setTimeout = (ms, onTimeout) => {
-    if (onTimeout === undefined) return set(ms);
-    const deadline = performance.now() + ms;
-    return set(ms, () => {
-      const hasStalled = performance.now() - deadline > MIN_STALL;
-      // Let an established connection be noticed first.
-      setImmediate(() => {
-        if (!hasStalled || isExtended || !socket.connecting) onTimeout();
-        else {
-          isExtended = true;
-          socket.setTimeout(ms, onTimeout);
-        }
-      });
-    });
-  };
 }
 
 /** The parts of ioredis that hold the socket of a client and create the clients for sentinels. */

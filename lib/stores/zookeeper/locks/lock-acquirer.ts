@@ -35,7 +35,7 @@ export class LockAcquirer {
         if (reply !== undefined) return reply;
       }
     } catch (error) {
-      throw this.own.failed(error, [request]);
+      throw this.own.failed(error, request);
     }
     throw new LockStoreError('ZooKeeper lost the queue entry of a waiter several times in a row', {
       inDoubt: false,
@@ -91,10 +91,8 @@ export class LockAcquirer {
       if (refusal !== undefined) return refusal;
     }
     const data = this.own.dataFor(request, contended ? 'waits' : 'free');
-    const [joined] = await this.nodes.join([{ request, data }]);
-    if (joined === undefined) throw new Error('nothing was created');
-    const { queue, stat } = joined;
-    const entry = this.own.add(request, joined.path, contended);
+    const { path, queue, stat } = await this.nodes.join(request, data);
+    const entry = this.own.add(request, path, contended);
     // The queue has not changed since the entry was created, so it has held the lock since then.
     if (!contended && queue.changedAt === stat.czxid && queue.indexOf(entry.path) < queue.holderCount) {
       const hold = this.own.startHold(entry, stat.czxid, stat.ctime, lease, false);

@@ -52,14 +52,8 @@ const LAST_SEQUENCE = 2_000_000_000;
 /** How many holders of a lock are read by waiters that need not read all of them. */
 const MOST_LOOKED_AT = 32;
 
-export interface NewEntry {
-  readonly request: AcquireRequest;
-  readonly data: EntryData;
-}
-
 /** An entry that was created, and its queue right afterwards. */
 export interface JoinedEntry extends Created {
-  readonly request: AcquireRequest;
   readonly queue: NodeQueue;
 }
 
@@ -87,12 +81,12 @@ export class LockNodes {
     this.observed = new ObservedLeases(client, timers, (path, version) => this.removeExpired(path, version));
   }
 
-  /** Adds entries to queues in one transaction, and reads the queues right afterwards. */
-  async join(entries: readonly NewEntry[]): Promise<readonly JoinedEntry[]> {
+  /** Adds an entry to a queue, and reads the queue right afterwards. */
+  async join(request: AcquireRequest, data: EntryData): Promise<JoinedEntry> {
     for (let attempt = 1; ; attempt++) {
-      const joined = await this.joinOnce(entries, attempt === MOST_ATTEMPTS);
+      const joined = await this.joinOnce(request, data, attempt === MOST_ATTEMPTS);
       if (joined === undefined) continue;
-      if (joined.some(({ path }) => sequenceIn(path) > LAST_SEQUENCE)) await this.startCountingAgain(joined);
+      if (sequenceIn(joined.path) > LAST_SEQUENCE) await this.startCountingAgain(joined.path);
       return joined;
     }
   }
@@ -232,56 +226,40 @@ export class LockNodes {
    * @param isLast whether to throw instead
    */
   private async joinOnce(
-    entries: readonly NewEntry[],
+    wanted: AcquireRequest,
+    data: EntryData,
     isLast: boolean,
-  ): Promise<readonly JoinedEntry[] | undefined> {
+  ): Promise<JoinedEntry | undefined> {
     const { request, acl, containers, paths } = this;
-    const all = entries.map((entry) => paths.ofKey(entry.request.key));
+    const path = paths.ofKey(wanted.key);
     // In the same transaction: servers never delete a container that had no child.
-    const missing = all.filter((path) => !containers.has(path));
-    const parts = entries.map(({ request: wanted, data }) =>
-      create(
-        `${paths.ofKey(wanted.key)}/${nameFor(wanted)}`,
-        encodeData(data),
-        acl,
-        NODE.ephemeralSequential,
-      ),
-    );
+    const missing = containers.has(path) ? [] : [create(path, NO_DATA, acl, NODE.container)];
     const creating = this.clientNodes.fenced(
       request,
-      ...missing.map((path) => create(path, NO_DATA, acl, NODE.container)),
-      ...parts,
+      ...missing,
+      create(`${path}/${nameFor(wanted)}`, encodeData(data), acl, NODE.ephemeralSequential),
     );
-    const reading = entries.map((entry) => this.queue(entry.request.key));
-    const [outcome, ...queues] = await Promise.allSettled([creating, ...reading]);
+    const [outcome, queue] = await Promise.allSettled([creating, this.queue(wanted.key)]);
     if (outcome.status === 'fulfilled') {
-      for (const path of all) containers.joined(path);
-      const created = outcome.value.slice(missing.length) as readonly Created[];
-      const read = await Promise.all(reading);
-      return entries.flatMap((entry, index) => {
-        const [node, queue] = [created[index], read[index]];
-        return node && queue ? { ...node, request: entry.request, queue } : [];
-      });
+      containers.joined(path);
+      if (queue.status === 'rejected') throw queue.reason;
+      return { ...(outcome.value[missing.length] as Created), queue: queue.value };
     }
     const error: unknown = outcome.reason;
     if (!(error instanceof ZooKeeperError) || isLast) throw error;
     // Part 0 is the fence, the next ones create containers.
     const isOfContainer = error.part !== undefined && error.part <= missing.length;
     if (isOfContainer && error.code === CODE.noNode) throw this.clientNodes.gone(paths.locks);
-    // Other clients have created or deleted containers.
-    const changed = queues.filter(
-      (queue, index) =>
-        queue.status === 'fulfilled' && containers.found(all[index] ?? '', queue.value.changedAt > 0),
-    );
-    if (changed.length === 0 && !hasCode(error, CODE.noNode, CODE.nodeExists)) throw error;
+    // Other clients have created or deleted the container.
+    const isChanged = queue.status === 'fulfilled' && containers.found(path, queue.value.changedAt > 0);
+    if (!isChanged && !hasCode(error, CODE.noNode, CODE.nodeExists)) throw error;
     return undefined;
   }
 
-  private async startCountingAgain(joined: readonly Created[]): Promise<never> {
-    await Promise.all(joined.map(({ path }) => this.remove(path)));
-    const full = joined.filter(({ path }) => sequenceIn(path) > LAST_SEQUENCE);
+  private async startCountingAgain(path: string): Promise<never> {
+    await this.remove(path);
     // Fails as long as the queue has other entries.
-    await Promise.all(full.map(({ path }) => this.request(remove(containerOf(path))).catch(() => undefined)));
+    await this.request(remove(containerOf(path))).catch(() => undefined);
     throw new LockStoreError(
       'the sequence numbers of a queue in ZooKeeper are exhausted; they start again when the queue is empty',
       { inDoubt: false, retryable: true },

@@ -176,12 +176,10 @@ export class OwnEntries {
     return this.inDoubt.has(owner);
   }
 
-  /** Records whose entries a failed request may have created; returns the failure. */
-  failed(error: unknown, requests: readonly AcquireRequest[]): LockStoreError {
+  /** Records that a failed request may have created an entry; returns the failure. */
+  failed(error: unknown, { key, owner }: AcquireRequest): LockStoreError {
     const failure = storeFailure(error);
-    for (const { key, owner } of failure.inDoubt ? requests : []) {
-      if (this.get(owner, key) === undefined) this.inDoubt.add(owner);
-    }
+    if (failure.inDoubt && this.get(owner, key) === undefined) this.inDoubt.add(owner);
     return failure;
   }
 
