@@ -153,7 +153,7 @@ function requestsOf(owners, kinds) {
     Object.assign(requests, {
       [`${name} waits`]: (store) => store.acquire(each),
       [`${name} tries`]: (store) => store.acquire({ ...each, wait: false }),
-      [`${name} takes`]: (store) => store.take(each),
+      ...(each.limit === 1 && { [`${name} takes`]: (store) => store.take(each) }),
       [`${name} releases`]: (store) => store.release(each),
       [`${name} cancels`]: (store) => store.cancel(each),
       [`${name} leaves`]: (store) => store.cancel({ ...each, inDoubt: false }),

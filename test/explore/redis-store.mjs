@@ -87,12 +87,9 @@ export class RedisStore {
     return this.step(this.calls[process].acquire(all, 'p', channelOf(process)), ({ reply }) => reply);
   }
 
-  /** The quick way to a lock that is free; `undecided` where `acquire` has to decide. */
+  /** The quick way to an exclusive lock that is free; `undecided` where `acquire` has to decide. */
   take(request) {
-    const { owner, limit } = request;
-    const all = [{ permits: 1, label: undefined, ...request, key: KEY }];
-    const calls = this.calls[processOf(owner)];
-    const call = limit === 1 ? calls.take(all) : calls.takeShares(all);
+    const call = this.calls[processOf(request.owner)].take([{ ...request, key: KEY }]);
     return this.step(call, ([{ token, ttl }]) => {
       if (token !== undefined) return { outcome: 'granted', token };
       return { outcome: ttl === -2 ? 'undecided' : 'refused' };

@@ -55,9 +55,8 @@ export class RedisSession implements WholeSession {
   protected readonly link: ServerConnection;
   protected readonly pipeline: Pipeline;
   protected readonly calls: LockCalls;
-  /** For exclusive locks. */
+  /** For exclusive locks without a label. */
   private readonly takes: ScriptBatch<AcquireRequest, TakeReply, AcquireReply>;
-  private readonly shares: ScriptBatch<AcquireRequest, TakeReply, AcquireReply>;
   /** For holds that wait for their tokens. */
   private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
   /** For later holds. */
@@ -92,10 +91,12 @@ export class RedisSession implements WholeSession {
     const pipeline = (this.pipeline = new Pipeline(link));
     const calls = (this.calls = new LockCalls(names, client.id));
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
-    const taken = (request: AcquireRequest, reply: TakeReply): AcquireReply | Promise<AcquireReply> =>
-      this.taken(request, reply);
-    this.takes = new ScriptBatch(pipeline, slotOf, (requests) => calls.take(requests), taken);
-    this.shares = new ScriptBatch(pipeline, slotOf, (requests) => calls.takeShares(requests), taken);
+    this.takes = new ScriptBatch(
+      pipeline,
+      slotOf,
+      (requests) => calls.take(requests),
+      (request, reply) => this.taken(request, reply),
+    );
     const reserve = (requests: readonly ReserveRequest[]): ScriptCall<ReserveReply[]> =>
       calls.reserve(requests);
     this.reserves = new ScriptBatch(pipeline, slotOf, reserve, (_, reply) => reply);
@@ -136,8 +137,7 @@ export class RedisSession implements WholeSession {
     if (wait && (contended || this.pushed.knows(owner))) {
       return this.channel.isOpen ? this.queue(request) : this.subscribeAndQueue(request);
     }
-    if (limit !== 1) return this.shares.add(request);
-    return label === undefined ? this.takes.add(request) : this.tryFirst(request);
+    return limit === 1 && label === undefined ? this.takes.add(request) : this.tryFirst(request);
   }
 
   async cancel(request: OwnerRequest): Promise<void> {
@@ -235,7 +235,7 @@ export class RedisSession implements WholeSession {
     return this.subscribeAndQueue(request);
   }
 
-  /** The scripts for many exclusive locks take no label. */
+  /** The script for many locks knows neither labels nor shared locks. */
   private async tryFirst(request: AcquireRequest): Promise<AcquireReply> {
     const { reply } = await this.request({ ...request, wait: false });
     if (reply.outcome !== 'busy' || !request.wait) return reply;

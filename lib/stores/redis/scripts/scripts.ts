@@ -108,14 +108,6 @@ export const scripts = {
     decode: (reply, locks, { tokens }) =>
       typeof reply === 'string' ? toTakeReplies(reply, locks, Number(tokens)) : takeReplies(reply, locks),
   }),
-  takeShares: new Script({
-    name: 'takeShares',
-    keys: ['lock', 'queue'],
-    args: ['owner', 'lease', 'limit', 'label'],
-    sharedKeys: ['tombstones', 'fence'],
-    sharedArgs: ['tokens'],
-    decode: takeReplies,
-  }),
   acquire: new Script({
     name: 'acquire',
     keys: ['lock', 'queue', 'waiters'],
@@ -199,7 +191,6 @@ export const scripts = {
 };
 
 type Shared = Record<'tombstones' | 'fence', string>;
-type ShareParams = Record<'owner' | 'label', string> & Record<'lease' | 'limit', number>;
 
 /** Translates requests of the port into script calls. All locks of one call are in one slot. */
 export class LockCalls {
@@ -215,11 +206,6 @@ export class LockCalls {
     const { tombstones, fence } = this.sharedFor(requests);
     const shared = { tombstones, fence, tokens: mostTokens(requests) };
     return scripts.take.with(this.locksOf(requests), requests, shared);
-  }
-
-  takeShares(requests: readonly AcquireRequest[]): ScriptCall<TakeReply[]> {
-    const shared = { ...this.sharedFor(requests), tokens: mostTokens(requests) };
-    return scripts.takeShares.with(this.locksOf(requests), requests.map(shareParams), shared);
   }
 
   /** Requests a lock, with a position in the queue if `wait` is set. */
@@ -298,11 +284,6 @@ export class LockCalls {
     if (this.names.isOne) this.sharedByAll = shared;
     return shared;
   }
-}
-
-function shareParams(request: AcquireRequest): ShareParams {
-  const { owner, lease, limit } = request;
-  return { owner, lease, limit: writtenLimit(limit), label: labelOf(request) };
 }
 
 /**
