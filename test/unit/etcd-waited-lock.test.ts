@@ -27,7 +27,7 @@ const request = (owner: string): AcquireRequest => ({
 
 function entry(owner: string, created: number): Entry {
   const name = names.entry(lock, 1, owner);
-  const facts = { limit: 1, permits: 1, lease: 30_000, callers: 1, token: undefined, offset: 0 };
+  const facts = { limit: 1, permits: 1, lease: 30_000, callers: 1, token: undefined };
   const rest = { since: undefined, label: undefined, created, modified: created, leaseId: 1, isKept: false };
   return { key: 'key', name, owner, isHeld: created === 1, ...facts, ...rest };
 }

@@ -11,25 +11,7 @@ import { MOST_TRIES, type Grants } from './grants.js';
 import { rangeOf, type LockState } from './lock-reader.js';
 import type { OwnEntry } from './own-entries.js';
 
-/** Read locks or permits in one transaction: its conditions must leave room for those of a transaction around it. */
-const MOST_SHARED = 60;
-
-interface SharedRequest {
-  readonly request: AcquireRequest;
-  readonly resolve: (reply: AcquireReply) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-interface SharedRequests {
-  readonly limit: number;
-  readonly acquires: SharedRequest[];
-  turn: unknown;
-}
-
 export class Acquirer {
-  /** The last group for each key, until its turn comes. */
-  private readonly groups = new Map<string, SharedRequests>();
-
   constructor(
     private readonly context: LockContext,
     private readonly grants: Grants,
@@ -45,49 +27,7 @@ export class Acquirer {
   private acquireInTurn(request: AcquireRequest, known: OwnEntry | undefined): Promise<AcquireReply> {
     // Waiting for its turn must not look like a missed poll.
     if (known !== undefined && !known.isHeld) this.context.own.polled(known);
-    if (known === undefined && request.limit !== 1) return this.acquireShared(request);
     return this.context.turns.run(request.key, () => this.acquireNow(request));
-  }
-
-  /** Combines requests of many simultaneous callers, which would otherwise each cost a write to etcd's log. */
-  private acquireShared(request: AcquireRequest): Promise<AcquireReply> {
-    return new Promise((resolve, reject) => {
-      const { key, limit } = request;
-      const { turns } = this.context;
-      const last = this.groups.get(key);
-      // A later request for the same key has to be carried out before this one.
-      const fits =
-        last?.limit === limit && last.acquires.length < MOST_SHARED && last.turn === turns.lastOf(key);
-      if (last !== undefined && fits) {
-        last.acquires.push({ request, resolve, reject });
-        return;
-      }
-      const group: SharedRequests = { limit, acquires: [{ request, resolve, reject }], turn: undefined };
-      this.groups.set(key, group);
-      const done = turns.run(key, async () => {
-        if (this.groups.get(key) === group) this.groups.delete(key);
-        await this.acquireTogether(key, group.acquires);
-      });
-      group.turn = turns.lastOf(key);
-      done.catch((error: unknown) => {
-        for (const each of group.acquires) each.reject(error);
-      });
-    });
-  }
-
-  /**
-   * Acquires as many at once as possible, and requests the next one separately whenever the state of the lock is unknown.
-   */
-  private async acquireTogether(key: string, acquires: readonly SharedRequest[]): Promise<void> {
-    const lock = this.context.names.lock(key);
-    for (let rest = acquires; rest.length > 0;) {
-      const requests = rest.map(({ request }) => request);
-      const replies = rest.length > 1 ? await this.grants.takeShared(lock, requests) : [];
-      for (const [index, reply] of replies.entries()) rest[index]?.resolve(reply);
-      const next = rest[replies.length];
-      if (next !== undefined) await this.acquireNow(next.request).then(next.resolve, next.reject);
-      rest = rest.slice(replies.length + 1);
-    }
   }
 
   private async acquireNow(request: AcquireRequest): Promise<AcquireReply> {
@@ -104,8 +44,6 @@ export class Acquirer {
 
   /** For an owner without an entry. Undefined: try again. */
   private async acquireNew(lock: LockRange, request: AcquireRequest): Promise<AcquireReply | undefined> {
-    const [shared] = await this.grants.takeShared(lock, [request]);
-    if (shared !== undefined) return shared;
     if (!request.wait) return await this.takeNow(lock, request);
     const mayBeFree = request.limit === 1 && !request.contended;
     const free = mayBeFree ? await this.grants.takeFree(lock, request) : undefined;
@@ -145,7 +83,7 @@ export class Acquirer {
     });
     this.context.acquires.sent(request);
     const { revision, reply } = await asked;
-    if (reply.succeeded) return grants.granted(lock, [{ request, leaseId }], revision, since)[0];
+    if (reply.succeeded) return grants.granted(lock, request, leaseId, revision, since);
     const { succeeded, replies } = transactionIn(reply.replies[0]);
     if (succeeded) {
       const entry = this.context.own.add(lock, request, revision, revision, waiterLeaseId);

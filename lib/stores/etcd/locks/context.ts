@@ -6,7 +6,7 @@ import type { EtcdConnection } from '../connection/etcd-connection.js';
 import { EtcdError, status } from '../connection/etcd-failure.js';
 import { methods, type AtRevision, type Transaction, type TransactionReply } from '../protocol.js';
 import { KeyNames } from './entries.js';
-import { LockReader, type LockState } from './lock-reader.js';
+import { LockReader } from './lock-reader.js';
 import { OwnEntries } from './own-entries.js';
 import { SessionLeases } from './session-leases.js';
 import { TokenBase } from './token-base.js';
@@ -28,8 +28,6 @@ export class LockContext {
   readonly reader = new LockReader(this);
   readonly own = new OwnEntries(this);
   readonly waited = new WaitedLocks(this);
-  /** Locks as they were when the session was granted a read lock or a permit, by key: the next grant may build on it. */
-  readonly shared = new Map<string, Pick<LockState, 'entries' | 'revision'>>();
 
   constructor(
     readonly client: LockStoreClient,
@@ -61,7 +59,6 @@ export class LockContext {
   /** Forgets all observed locks: keys were deleted, or etcd has lost data. */
   forget(): void {
     this.observed.clear();
-    this.shared.clear();
   }
 
   private async endHold(name: string, modified: number): Promise<void> {

@@ -85,8 +85,6 @@ export interface EntryValue {
   readonly lease: number;
   readonly callers: number;
   readonly token: number | undefined;
-  /** The first token's offset within its revision, where several owners were granted in one transaction. */
-  readonly offset: number;
   readonly since: WallClockMs | undefined;
   readonly label: string | undefined;
 }
@@ -112,13 +110,12 @@ interface Written {
   readonly kept?: boolean;
   readonly callers?: number;
   readonly token?: number | undefined;
-  readonly offset?: number;
   readonly since?: number | undefined;
   readonly label?: string | undefined;
 }
 
 export function writtenEntry(entry: EntryValue): string {
-  const { isHeld, limit, permits, lease, isKept, callers, token, offset, since, label } = entry;
+  const { isHeld, limit, permits, lease, isKept, callers, token, since, label } = entry;
   const written: Written = {
     state: isHeld ? 'held' : 'waiting',
     limit: writtenLimit(limit),
@@ -127,7 +124,6 @@ export function writtenEntry(entry: EntryValue): string {
     ...(isKept && { kept: true }),
     ...(callers !== 1 && { callers }),
     token,
-    ...(offset !== 0 && { offset }),
     since,
     label,
   };
@@ -136,11 +132,7 @@ export function writtenEntry(entry: EntryValue): string {
 
 /** The entries of a lock, oldest first. */
 export function readEntries(lock: LockRange, found: readonly KeyValue[]): Entry[] {
-  const entries = found.map((one) => readEntry(lock, one));
-  // etcd returns entries of one transaction in any order.
-  if (entries.some(({ offset }) => offset !== 0))
-    entries.sort((one, other) => one.created - other.created || one.offset - other.offset);
-  return entries;
+  return found.map((one) => readEntry(lock, one));
 }
 
 function readEntry(
@@ -150,7 +142,7 @@ function readEntry(
   try {
     const written = JSON.parse(value) as Written;
     const { state, limit, permits = 1, lease, kept = false, callers = 1 } = written;
-    const { token, offset = 0, since, label } = written;
+    const { token, since, label } = written;
     return {
       key: lock.key,
       name,
@@ -165,7 +157,6 @@ function readEntry(
       isKept: kept,
       callers,
       token,
-      offset,
       since: since as WallClockMs | undefined,
       label,
     };

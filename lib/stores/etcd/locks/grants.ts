@@ -1,10 +1,8 @@
-import { roomBehind } from '../../port/limits.js';
 import type { AcquireReply, AcquireRequest, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import { foundIn, type Call, type Condition, type PutCall, type Reply } from '../protocol.js';
 import type { LockContext } from './context.js';
-import { writtenEntry, type Entry, type LockRange } from './entries.js';
+import { writtenEntry, type LockRange } from './entries.js';
 import { rangeOf, type LockState } from './lock-reader.js';
-import type { OwnEntry } from './own-entries.js';
 import { TOKENS_PER_REVISION } from './token-base.js';
 
 /**
@@ -12,18 +10,11 @@ import { TOKENS_PER_REVISION } from './token-base.js';
  * succeeded.
  */
 export const MOST_TRIES = 10;
-const MOST_SHARED = 100;
 
 type GrantedReply = Extract<AcquireReply, { readonly outcome: 'granted' }>;
 
 /** The state of a lock of which a transaction put no entry, or that the request is a late one of a withdrawn owner. */
 type Refusal = LockState | 'cancelled';
-
-/** A request whose entry is put on this etcd lease. */
-interface Put {
-  readonly request: AcquireRequest;
-  readonly leaseId: number;
-}
 
 /** The transactions that acquire locks. */
 export class Grants {
@@ -40,13 +31,7 @@ export class Grants {
   }
 
   /** @param since when it was granted; undefined for a waiter */
-  put(
-    lock: LockRange,
-    request: AcquireRequest,
-    lease: number,
-    since: WallClockMs | undefined,
-    offset = 0,
-  ): PutCall {
+  put(lock: LockRange, request: AcquireRequest, lease: number, since: WallClockMs | undefined): PutCall {
     const { limit, permits, owner, callers, label } = request;
     const isHeld = since !== undefined;
     const value = writtenEntry({
@@ -57,7 +42,6 @@ export class Grants {
       isKept: isHeld && this.isKept(request),
       callers,
       token: undefined,
-      offset,
       since,
       label,
     });
@@ -98,34 +82,9 @@ export class Grants {
       // The owner's own entry may come from an earlier request whose reply was lost.
       else: [countOf(lock.start, lock.end), countOf(names.entry(lock, request.limit, request.owner))],
     });
-    if (reply.succeeded) return this.granted(lock, [{ request, leaseId }], revision, since)[0];
+    if (reply.succeeded) return this.granted(lock, request, leaseId, revision, since);
     if (countIn(reply.replies[0]) > countIn(reply.replies[1])) client.heldByOthers(request.owner, undefined);
     return undefined;
-  }
-
-  /**
-   * Grants read locks or permits of a lock on which the session was granted one before, if no client has queued since.
-   * The transaction returns no entries, which would cost many concurrent callers much time.
-   *
-   * @returns replies to the first requests; the others may still be granted in another way
-   */
-  async takeShared(lock: LockRange, requests: readonly AcquireRequest[]): Promise<readonly AcquireReply[]> {
-    const { transactions, leases, base, shared } = this.context;
-    const known = shared.get(lock.key);
-    if (known === undefined) return [];
-    shared.delete(lock.key);
-    const puts: Put[] = [];
-    for (const request of this.fitting(requests, known.entries))
-      puts.push({ request, leaseId: leases.at(request.lease) ?? (await leases.for(request.lease)) });
-    if (puts.length === 0) return [];
-    const since = Date.now() as WallClockMs;
-    const block = blockOf(puts);
-    const { revision, reply } = await transactions.run(lock.key, {
-      do: 'txn',
-      if: [noNewEntry(lock, known), base.condition, ...puts.map(({ request }) => this.notCancelled(request))],
-      then: puts.map(({ request, leaseId }, index) => this.put(lock, request, leaseId, since, index * block)),
-    });
-    return reply.succeeded ? this.granted(lock, puts, revision, since, known.entries) : [];
   }
 
   /** @param state the known state of the lock; undefined if it is expected to be free */
@@ -143,67 +102,28 @@ export class Grants {
       else: this.whyNot(request),
     });
     if (!reply.succeeded) return await this.refusal(key, reply.replies, revision, sentAt);
-    return this.granted(lock, [{ request, leaseId }], revision, since, state?.entries)[0] ?? 'cancelled';
+    return this.granted(lock, request, leaseId, revision, since);
   }
 
-  /**
-   * Records that these owners hold the lock by the transaction at this revision.
-   *
-   * @param before the entries that existed before
-   */
+  /** Records that the owner holds the lock by the transaction at this revision. */
   granted(
     lock: LockRange,
-    puts: readonly Put[],
+    request: AcquireRequest,
+    leaseId: number,
     revision: number,
     since: WallClockMs,
-    before: readonly Entry[] = [],
-  ): GrantedReply[] {
-    const { own: ownEntries } = this.context;
-    const block = blockOf(puts);
-    const granted = puts.map(({ request, leaseId }, index) => {
-      const own = ownEntries.add(lock, request, revision, revision, leaseId);
-      own.since = since;
-      own.isKept = this.isKept(request);
-      own.offset = index * block;
-      ownEntries.granted(own, revision, request.lease);
-      return { own, request };
-    });
-    if (puts[0]?.request.limit !== 1) {
-      const entries = granted.map(({ own, request }) => entryOf(own, request.lease));
-      this.remember(lock.key, [...before, ...entries], revision);
-    }
-    return granted.map(({ own, request }) => {
-      const tokens = Math.min(request.tokens, block);
-      return { outcome: 'granted', ...ownEntries.grantOf(own, tokens, false) };
-    });
+  ): GrantedReply {
+    const { own } = this.context;
+    const entry = own.add(lock, request, revision, revision, leaseId);
+    entry.since = since;
+    entry.isKept = this.isKept(request);
+    own.granted(entry, revision, request.lease);
+    const tokens = Math.min(request.tokens, TOKENS_PER_REVISION);
+    return { outcome: 'granted', ...own.grantOf(entry, tokens, false) };
   }
 
   private isKept({ lease, isRenewed = false }: AcquireRequest): boolean {
     return isRenewed && lease <= this.context.client.watchdogTimeout;
-  }
-
-  /** The first requests for which there is room; only those of owners without an entry. */
-  private fitting(requests: readonly AcquireRequest[], entries: readonly Entry[]): AcquireRequest[] {
-    const owners = new Set<string>(entries.map(({ owner }) => owner));
-    const fitting: AcquireRequest[] = [];
-    let taken = 0;
-    for (const request of requests) {
-      const { key, owner, limit, permits } = request;
-      const isNew = !owners.has(owner) && this.context.own.get(key, owner) === undefined;
-      if (!isNew || taken + permits > roomBehind(entries, limit)) break;
-      taken += permits;
-      owners.add(owner);
-      fitting.push(request);
-    }
-    return fitting;
-  }
-
-  private remember(key: string, entries: readonly Entry[], revision: number): void {
-    const { shared } = this.context;
-    shared.delete(key);
-    shared.set(key, { entries, revision });
-    const [oldest] = shared.keys();
-    if (shared.size > MOST_SHARED && oldest !== undefined) shared.delete(oldest);
   }
 }
 
@@ -220,15 +140,4 @@ function countOf(key: string, end?: string): Call {
 
 function countIn(reply: Reply | undefined): number {
   return reply?.do === 'range' ? reply.count : 0;
-}
-
-/** How many tokens each request gets, where several are granted at one revision. */
-function blockOf({ length }: readonly Put[]): number {
-  return Math.floor(TOKENS_PER_REVISION / length);
-}
-
-function entryOf(own: OwnEntry, lease: number): Entry {
-  const { key, name, owner, created, modified, leaseId, isKept } = own;
-  const value = own.valueFor(true, lease, isKept);
-  return { ...value, key, name, owner, created, modified, leaseId };
 }

@@ -58,10 +58,8 @@ export class LockReader {
   }
 
   /** The token in the stored entry; undefined if its owner has not noticed the grant yet, so that the token is unknown. */
-  tokenOf({ isHeld, token, offset, modified }: Entry): number | undefined {
-    if (token !== undefined || !isHeld) return token;
-    const first = this.context.base.writtenAt(modified);
-    return first === undefined ? undefined : first + offset;
+  tokenOf({ isHeld, token, modified }: Entry): number | undefined {
+    return token !== undefined || !isHeld ? token : this.context.base.writtenAt(modified);
   }
 
   /** The upper bound of what is left of a holder's lease, ms. */

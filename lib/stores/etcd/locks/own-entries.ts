@@ -54,7 +54,6 @@ export class OwnEntry implements Timer {
   /** Whether the engine has not claimed the pushed grant yet. */
   isUnclaimed = false;
   token: number | undefined;
-  offset = 0;
   since: WallClockMs | undefined;
   /** When its lease expires at the latest; for a waiter: when it has not polled for too long. */
   endsAt = 0 as MonotonicMs;
@@ -97,8 +96,8 @@ export class OwnEntry implements Timer {
   }
 
   valueFor(isHeld: boolean, lease: number, isKept = false): EntryValue {
-    const { limit, permits, callers, token, offset, since, label } = this;
-    return { isHeld, limit, permits, lease, isKept, callers, token, offset, since, label };
+    const { limit, permits, callers, token, since, label } = this;
+    return { isHeld, limit, permits, lease, isKept, callers, token, since, label };
   }
 }
 
@@ -150,7 +149,7 @@ export class OwnEntries {
   granted(entry: OwnEntry, revision: number, lease: number): void {
     const { base, client } = this.context;
     entry.isHeld = true;
-    entry.token ??= base.at(revision) + entry.offset;
+    entry.token ??= base.at(revision);
     this.endAt(entry, later(client.now(), lease));
   }
 

@@ -17,11 +17,6 @@ export class KeyedSerialQueue extends Turns<string> {
     this.last.set(key, last);
     return running;
   }
-
-  /** Changes whenever work is added for the key. */
-  lastOf(key: string): unknown {
-    return this.last.get(key);
-  }
 }
 
 interface PendingPlace {
