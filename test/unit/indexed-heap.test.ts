@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { IndexedHeap, type HeapItem } from '../../lib/common/indexed-heap.js';
+
+interface Item extends HeapItem {
+  readonly rank: number;
+}
+
+const rankOf = (item: Item): number => item.rank;
+const newItem = (rank: number): Item => ({ rank, heapIndex: -1 });
+
+type Action = readonly [kind: 'push' | 'push-later' | 'take-first' | 'remove', number: number];
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  fc.tuple(fc.constant('push' as const), fc.integer({ min: 0, max: 20 })),
+  fc.tuple(fc.constant('push-later' as const), fc.nat({ max: 2 })),
+  fc.tuple(fc.constant('take-first' as const), fc.constant(0)),
+  fc.tuple(fc.constant('remove' as const), fc.nat({ max: 200 })),
+);
+
+describe('IndexedHeap', () => {
+  it('always has the item of the lowest rank first, after any pushes and removals', () => {
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 200, size: 'max' }), (actions) => {
+        const queue = new IndexedHeap<Item>(rankOf);
+        const model: Item[] = [];
+        let latest = 0;
+        const push = (rank: number): void => {
+          latest = Math.max(latest, rank);
+          const item = newItem(rank);
+          queue.push(item);
+          model.push(item);
+        };
+        const remove = (item: Item | undefined): void => {
+          if (item === undefined) return;
+          queue.remove(item);
+          if (queue.has(item) || item.heapIndex !== -1) throw new Error('it is still in the queue');
+          queue.remove(item); // a second removal changes nothing
+          model.splice(model.indexOf(item), 1);
+        };
+        for (const [kind, number] of actions) {
+          if (kind === 'push') push(number);
+          else if (kind === 'push-later') push(latest + number);
+          else if (kind === 'take-first') remove(queue.peek());
+          else remove(model[number % Math.max(1, model.length)]);
+          const lowest = model.length === 0 ? undefined : Math.min(...model.map(rankOf));
+          const agrees =
+            queue.size === model.length &&
+            model.every((item) => queue.has(item)) &&
+            queue.peek()?.rank === lowest;
+          if (!agrees) throw new Error(`after ${kind}: wrong order`);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('accepts an item again after its removal', () => {
+    const queue = new IndexedHeap<Item>(rankOf);
+    const items = [1, 2, 3].map(newItem);
+    for (const item of items) queue.push(item);
+    for (const item of items) {
+      queue.remove(item);
+      queue.push(item);
+    }
+    expect(queue.size).toBe(3);
+    expect(queue.peek()).toBe(items[0]);
+  });
+});
