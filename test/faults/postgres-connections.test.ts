@@ -100,7 +100,7 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       const [client, user] = [await scene.client(), await scene.client()];
       const [given, kept, free] = [scene.key(), scene.key(), scene.key()];
       // The hold of a process that was killed a while ago.
-      await client.query("INSERT INTO distributed_lock.holds VALUES ($1, 'gone:1', 1, 1, 1, 1, false, '')", [
+      await client.query("INSERT INTO distributed_lock.holds VALUES ($1, 'gone:1', 1, 1, 1, 1, false, '', 1)", [
         kept,
       ]);
       await user.query('BEGIN');

@@ -15,8 +15,8 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
     it('P4: rows of a crashed process are swept', async () => {
       const client = await scene.client();
       await client.query(
-        `INSERT INTO distributed_lock.holds VALUES ('dead', 'a:1', 1, distributed_lock.clock() - 1, 1, 1, false, '');
-         INSERT INTO distributed_lock.waiters VALUES ('dead', 'a:2', 1, distributed_lock.clock() - 1, 1, 1, 1, 1, '');
+        `INSERT INTO distributed_lock.holds VALUES ('dead', 'a:1', 1, distributed_lock.clock() - 1, 1, 1, false, '', 1);
+         INSERT INTO distributed_lock.waiters VALUES ('dead', 'a:2', 1, distributed_lock.clock() - 1, 1, 1, 1, 1, '', 1);
          INSERT INTO distributed_lock.tombstones VALUES ('a:3', distributed_lock.clock() - 1)`,
       );
       await client.query('SELECT distributed_lock.sweep()');

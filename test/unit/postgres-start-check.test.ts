@@ -27,7 +27,7 @@ function partsOf(allowed: boolean): object[] {
 }
 
 /** The result of the check for a server with these facts. */
-async function check(facts: Partial<typeof GOOD>, schema = { version: 3, allowed: true }) {
+async function check(facts: Partial<typeof GOOD>, schema = { version: 1, allowed: true }) {
   const sent: string[] = [];
   const client = {
     processID: GOOD.pid,
@@ -87,10 +87,10 @@ describe('the check of PostgreSQL at the start', () => {
   });
 
   it('warns of a schema of an older version, and of missing rights', async () => {
-    expect((await check({}, { version: 2, allowed: true })).warnings).toEqual([
-      expect.stringMatching(/is of version 2, not 3.*postgresMigration/),
+    expect((await check({}, { version: 0, allowed: true })).warnings).toEqual([
+      expect.stringMatching(/is of version 0, not 1.*postgresMigration/),
     ]);
-    expect((await check({}, { version: 3, allowed: false })).warnings).toEqual([
+    expect((await check({}, { version: 1, allowed: false })).warnings).toEqual([
       expect.stringMatching(/The user "shop".*GRANT USAGE ON SCHEMA "distributed_lock" TO "shop"/),
     ]);
   });

@@ -223,28 +223,6 @@ BEGIN
 END
 $$;
 
--- Releases many holds, and serves waiters where there are any. Usually there are none, and then it is one statement for all.
-CREATE OR REPLACE FUNCTION ${s}.give_back_all(requests jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
-DECLARE
-  replies jsonb;
-  k text;
-BEGIN
-  WITH asked AS (
-    SELECT words->>'key' AS key, words->>'owner' AS owner, n
-      FROM jsonb_array_elements(requests) WITH ORDINALITY AS one (words, n)
-  ), done AS (
-    DELETE FROM ${s}.holds h USING asked a WHERE h.key = a.key AND h.owner = a.owner RETURNING h.key, h.owner, h.ends
-  )
-  SELECT jsonb_agg(CASE WHEN done.ends > now THEN 'released' ELSE 'not-held' END ORDER BY a.n)
-    INTO replies FROM asked a LEFT JOIN done ON done.key = a.key AND done.owner = a.owner;
-  FOR k IN SELECT DISTINCT w.key FROM ${s}.waiters w
-    WHERE w.key IN (SELECT words->>'key' FROM jsonb_array_elements(requests) AS words) LOOP
-    PERFORM ${s}.serve(k, now);
-  END LOOP;
-  RETURN replies;
-END
-$$;
-
 -- Carries out many requests, in order, in one transaction. \`keys\` are the keys of all of them.
 --
 -- Every lookup is by key or owner. Without statistics PostgreSQL would plan to read whole tables, and a session keeps that plan:
@@ -256,11 +234,6 @@ DECLARE
   reply jsonb;
   replies jsonb := '[]';
 BEGIN
-  IF jsonb_array_length(requests) > 2
-    AND NOT EXISTS (SELECT FROM jsonb_array_elements(requests) AS words
-      WHERE words->>'do' <> 'give-back' OR (words->>'leaves')::boolean) THEN
-    RETURN ${s}.give_back_all(requests, now);
-  END IF;
   FOR i IN 0 .. jsonb_array_length(requests) - 1 LOOP
     r := requests->i;
     CASE r->>'do'
