@@ -100,9 +100,10 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       const [client, user] = [await scene.client(), await scene.client()];
       const [given, kept, free] = [scene.key(), scene.key(), scene.key()];
       // The hold of a process that was killed a while ago.
-      await client.query("INSERT INTO distributed_lock.holds VALUES ($1, 'gone:1', 1, 1, 1, 1, false, '', 1)", [
-        kept,
-      ]);
+      await client.query(
+        "INSERT INTO distributed_lock.holds VALUES ($1, 'gone:1', 1, 1, 1, 1, false, '', 1)",
+        [kept],
+      );
       await user.query('BEGIN');
       await user.query('SELECT FROM distributed_lock.holds WHERE key = $1 FOR UPDATE', [kept]);
       await app.locks.withLock(given, () => undefined);
