@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { IndexedHeap, type HeapItem } from '../../lib/common/indexed-heap.js';
+import { IndexedHeap, type HeapItem } from '../../lib/common/timer-queue.js';
 
 interface Item extends HeapItem {
   readonly rank: number;

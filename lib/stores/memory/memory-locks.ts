@@ -1,4 +1,4 @@
-import { IndexedHeap, type HeapItem } from '../../common/indexed-heap.js';
+import { IndexedHeap, type HeapItem } from '../../common/timer-queue.js';
 import { limitsAgree } from '../port/limits.js';
 import type { LockBoard, LockStoreClient, MonotonicMs, OwnerId, WallClockMs } from '../port/lock-store.js';
 import { WAITER_TTL } from '../port/times.js';
