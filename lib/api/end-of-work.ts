@@ -7,7 +7,7 @@ import type { LockHandle } from '../model/lock-handle.js';
 export type { CallsInFlight } from '../engine/scope.js';
 export { HandlerScope } from '../engine/scope.js';
 
-/** Releases a lock whose work has ended; resolves when the release has been sent (P22). Never rejects. */
+/** Releases a lock whose work has ended; resolves when the release has been sent. Never rejects. */
 export async function releaseAfterWork(handle: LockHandle): Promise<void> {
   try {
     // A handle that the application created itself, for example in its tests, has only `release()`.
@@ -18,7 +18,7 @@ export async function releaseAfterWork(handle: LockHandle): Promise<void> {
 }
 
 /**
- * For `onLost: 'throw'`: the error that replaces the result if the lock was lost before its work ended (B27). Releases
+ * For `onLost: 'throw'`: the error that replaces the result if the lock was lost before its work ended. Releases
  * the lock and waits for the reply, since some losses are known only to the store.
  */
 export async function lossOf(handle: LockHandle, result: unknown): Promise<LockLostError | undefined> {

@@ -31,7 +31,7 @@ export function pauseBefore(attempt: number): number {
 }
 
 /**
- * Requests that must succeed, such as a release whose reply was lost (P33): retried in the background until they
+ * Requests that must succeed, such as a release whose reply was lost: retried in the background until they
  * succeed, their time has passed, or retries are stopped.
  */
 export class BackgroundRetry {
@@ -68,7 +68,7 @@ export class BackgroundRetry {
         result.resolve(request.resultOf(reply));
       },
       (error) => {
-        // It may outlast the request it was for.
+        // The attempts may continue after the caller's request has ended, so they must not run in its context.
         const repeated = detachedContext.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
         this.firstDone();
         // Also called for a reply that comes too late for the caller, since that may show a loss.

@@ -75,7 +75,7 @@ interface Jump {
 }
 
 /**
- * An upper bound of the elapsed time (F30). The monotonic clock stops while a machine is suspended; the wall clock
+ * An upper bound of the elapsed time. The monotonic clock stops while a machine is suspended; the wall clock
  * continues, but can be set. So each of its jumps ahead counts as if the machine had been suspended, and a jump back
  * counts nothing.
  */

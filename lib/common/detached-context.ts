@@ -10,7 +10,7 @@ const resource = new AsyncResource('DistributedLock');
  * The async context of what serves all callers. Timers, sockets and promises run in the context that created them. In
  * that of one request, events of other requests would be logged under its id, their requests to the store would belong
  * to its trace, and its `AsyncLocalStorage` data would stay in memory for as long as a connection lives. It is outside of
- * every scope: a lock that a listener acquires there would otherwise re-enter another caller's hold (B51).
+ * every scope: a lock that a listener acquires there would otherwise re-enter another caller's hold.
  */
 export const detachedContext = {
   /** Calls `fn` without a closure for each call, since every request passes here. */

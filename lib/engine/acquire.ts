@@ -63,7 +63,7 @@ function acquireAnew(engine: LockEngine, caller: PendingAcquire): Promise<Hold> 
 }
 
 /**
- * Resolves when the session has connected or failed to; rejects if the call's time or signal ends first (B10). The
+ * Resolves when the session has connected or failed to; rejects if the call's time or signal ends first. The
  * single attempt of `waitTime: 0` has no time limit.
  */
 export async function whenStarted(

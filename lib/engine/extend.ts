@@ -21,7 +21,7 @@ export async function extendOrThrow(
 }
 
 /**
- * Extends leases for a waiting caller, and retries until `waitTime` ends (B10). Also resolves if one of them turned out
+ * Extends leases for a waiting caller, and retries until `waitTime` ends. Also resolves if one of them turned out
  * to be lost; rejects with the signal's reason, or if the store did not reply.
  */
 export function extendInTime(

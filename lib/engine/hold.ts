@@ -48,7 +48,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
     return this.reentries;
   }
 
-  /** A hold inside this one, with the same token because it is the same acquisition (B50). */
+  /** A hold inside this one, with the same token because it is the same acquisition. */
   inner(limit: number): Hold {
     const { engine, lease, token, heldFrom, operation, label } = this;
     return new Hold(engine, lease, this, token, heldFrom, operation, label, limit);
@@ -103,7 +103,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
     return !this.isOver && this.engine.leases.isSure(this.lease);
   }
 
-  /** Released or lost. Reads the clock (B17). */
+  /** Released or lost. Reads the clock. */
   get isOver(): boolean {
     if (this.released || this.lost !== undefined) return true;
     return !this.engine.leases.isGood(this.lease);
@@ -163,7 +163,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   }
 
   /**
-   * Releases the hold without waiting for the reply (P22). Resolves when the request has been sent; undefined if it has
+   * Releases the hold without waiting for the reply. Resolves when the request has been sent; undefined if it has
    * been sent already, or none is needed.
    */
   sendRelease(): Promise<unknown> | undefined {
@@ -235,7 +235,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
 }
 
 /**
- * Admits branches that re-enter one hold: one at a time and in order (B52), except readers, which may be inside
+ * Admits branches that re-enter one hold: one at a time and in order, except readers, which may be inside
  * together. Every hold has its own queue, so that a branch inside may re-enter further.
  */
 class ReentryQueue {
@@ -289,7 +289,7 @@ class ReentryQueue {
 
   /**
    * The outer hold ended: waiting branches have to acquire the lock anew. Returns whether holds inside keep the lock, as
-   * in a lock of Java that is free when its count is zero (B53).
+   * in a lock of Java that is free when its count is zero.
    */
   outerEnded(): boolean {
     this.acquireAnew();

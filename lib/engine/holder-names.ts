@@ -7,7 +7,7 @@ import type { PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, LATEST_OUTCOME, POLL } from './time-limits.js';
 
 /**
- * Names the holder in the error of a caller whose wait has ended, if the store replies in the remaining time (B10). Not
+ * Names the holder in the error of a caller whose wait has ended, if the store replies in the remaining time. Not
  * for `waitTime: 0` and callers that skip, which would need twice the requests; nor for one of several keys, whose call
  * has to release the others first.
  */

@@ -36,7 +36,7 @@ export class KeyRunners {
     this.open(caller.key).join(caller);
   }
 
-  /** Lets the next callers wait for a hold that was acquired outside of the line. */
+  /** Lets the next callers wait for a hold that was acquired without a queue position. */
   adopt(lease: Lease): void {
     if (lease.state === 'held') this.open(lease.key).adopt(lease);
   }
@@ -220,7 +220,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     this.machine.leaseChanged();
   }
 
-  /** Another caller is about to request this key outside of the line. */
+  /** A caller without a queue position is about to request this key. */
   returnIdle(): void {
     this.handle((machine, now) => {
       machine.returnIdle(now);

@@ -40,7 +40,7 @@ export interface LeaseHolder extends EventSubject {
 
 /**
  * The time for which the store granted a lock to an owner. The hold that the user sees uses the lease; when that hold
- * ends, the next one of this process may use the same lease (P20).
+ * ends, the next one of this process may use the same lease.
  */
 export class Lease implements Timer, LocalLease {
   heapIndex = -1;
@@ -62,7 +62,7 @@ export class Lease implements Timer, LocalLease {
   private holder: LeaseHolder | undefined;
   /** The hold that ended with this lease, so that the store's reply to its release is about that hold, too. */
   returnedBy: LeaseHolder | undefined;
-  /** Readers of this process that use it together, oldest first (P25). */
+  /** Readers of this process that use it together, oldest first. */
   private readers: Set<LeaseHolder> | undefined;
 
   /** Where the callers of this process wait for the lock; undefined if the lease can't pass on. */
@@ -123,8 +123,8 @@ export class Lease implements Timer, LocalLease {
 
   /**
    * Not with a `leaseTime`, which has to be in the store before its hold starts; nor if it was extended, which would
-   * outlive a crash of the next holder for too long (B20); nor if it is local, since the next hold must be in the store
-   * (B65); nor while its hold is being broken, which would also break the next one (O21).
+   * outlive a crash of the next holder for too long; nor if it is local, since the next hold must be in the store; nor
+   * while its hold is being broken, which would also break the next one.
    */
   get isTransferable(): boolean {
     const isOfThisHold = this.isExtended || this.inDoubt || this.local || this.breaks > 0;
@@ -152,7 +152,7 @@ export class Lease implements Timer, LocalLease {
     return this.state === 'held' && now < this.deadline;
   }
 
-  /** ms for which it is surely held, however long the machine was suspended (F30); 0 or less if it is not. */
+  /** ms for which it is surely held, however long the machine was suspended; 0 or less if it is not. */
   sureFor(now: MonotonicMs, cautiousNow: SuspendSafeMs): number {
     if (this.state !== 'held') return 0;
     return Math.min(this.deadline - now, this.sureUntil - cautiousNow);

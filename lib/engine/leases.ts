@@ -68,7 +68,7 @@ export class Leases {
     this.deadlines.set(lease, lease.deadline);
   }
 
-  /** Whether the lease can be relied on now. Detects a loss before any timer has fired (B17). */
+  /** Whether the lease can be relied on now. Detects a loss before any timer has fired. */
   isGood(lease: Lease, now = this.engine.clock.monotonic()): boolean {
     if (lease.isGood(now)) return true;
     if (lease.state === 'held') this.loseByTime(lease);
@@ -77,7 +77,7 @@ export class Leases {
 
   /**
    * ms for which the lease is surely held. 0 for a good lease that may have ended because the wall clock jumped ahead
-   * after the store had confirmed it; the store is then asked (F30).
+   * after the store had confirmed it; the store is then asked.
    */
   sureFor(lease: Lease, now = this.engine.clock.monotonic()): number {
     const sureFor = lease.sureFor(now, this.cautious.read(now));
@@ -119,9 +119,9 @@ export class Leases {
   }
 
   /**
-   * Ends a hold on a good lease: the lock passes to the next caller of this process (P20), or is released in the store.
+   * Ends a hold on a good lease: the lock passes to the next caller of this process, or is released in the store.
    *
-   * @param mayLinger whether the lease may be released a moment later (P25)
+   * @param mayLinger whether the lease may be released a moment later
    */
   release(
     lease: Lease,
@@ -159,7 +159,7 @@ export class Leases {
     return lease.returned;
   }
 
-  /** The store reported the loss, or the deadline has passed (B23). */
+  /** The store reported the loss, or the deadline has passed. */
   lose(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.end(lease, 'lost');
@@ -177,7 +177,7 @@ export class Leases {
     lease.runner?.leaseEnded(lease);
   }
 
-  /** The store no longer had the lease when its release arrived, although the hold was not known to be lost (B23). */
+  /** The store no longer had the lease when its release arrived, although the hold was not known to be lost. */
   wasLost(hold: LeaseHolder): void {
     const { key } = hold;
     const story = 'the store no longer had it when it was released';
@@ -198,7 +198,7 @@ export class Leases {
     void this.sendRelease(lease);
   }
 
-  /** The store replied to a renewal; the new deadline counts from before that was sent (B22). */
+  /** The store replied to a renewal; the new deadline counts from before that was sent. */
   renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     this.engine.storeReporter.requestEnded(undefined);
     if (reply === 'taken') this.loseByStore(lease, 'taken', 'another caller holds it');
@@ -248,7 +248,7 @@ export class Leases {
     }
   }
 
-  /** Shutdown can't wait any longer: held leases are left to expire, never released while their work runs (B60). */
+  /** Shutdown can't wait any longer: held leases are left to expire, never released while their work runs. */
   abandonAll(): void {
     for (const lease of [...this.all]) {
       this.lose(
@@ -285,7 +285,7 @@ export class Leases {
     else this.loseByTime(lease);
   };
 
-  /** The store no longer has the lease; a late copy of the request that acquired it must not bring it back (P32). */
+  /** The store no longer has the lease; a late copy of the request that acquired it must not bring it back. */
   private loseByStore(lease: Lease, reason: LockLostReason, story: string): void {
     if (lease.state !== 'held') return;
     this.lose(lease, reason, story);
@@ -305,7 +305,7 @@ export class Leases {
         'the process was stopped or its event loop blocked for longer than the lease',
       );
     }
-    // The store may keep it a little longer than we relied on it (P34).
+    // The store may keep it a little longer than we relied on it.
     void this.sendRelease(lease);
   }
 

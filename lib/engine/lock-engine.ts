@@ -68,7 +68,7 @@ export class LockEngine {
   readonly keys = new KeyRunners(this);
   /** Callers that don't wait in a queue. */
   readonly unqueued = new Set<UnqueuedAcquire>();
-  /** Pending requests of callers that don't wait in line; `over` resolves when no request is pending. */
+  /** Pending requests of callers that don't wait in a queue; `over` resolves when no request is pending. */
   readonly tries = new Set<{ readonly caller: PendingAcquire; readonly over: Promise<unknown> }>();
   /** Attempts that the store has not replied to yet. */
   readonly unanswered = new Map<OwnerId, TryRequest>();
@@ -121,7 +121,7 @@ export class LockEngine {
   }
 
   /**
-   * Connects, once. Never rejects, since an application starts even if its store is down (B6); calls fail until the
+   * Connects, once. Never rejects, since an application starts even if its store is down; calls fail until the
    * store is reachable.
    */
   start(): Promise<void> {
@@ -164,12 +164,12 @@ export class LockEngine {
     return ownHold(this, key) ?? ownHold(this, key, true);
   }
 
-  /** Ends everything (B60). Call it when everything that uses locks has stopped. */
+  /** Ends everything. Call it when everything that uses locks has stopped. */
   close(): Promise<void> {
     return this.shutdown.close();
   }
 
-  /** An owner id, used for one acquisition (P30). */
+  /** An owner id, used for one acquisition. */
   nextOwner(): OwnerId {
     this.owners += 1;
     return `${this.clientId}:${String(this.owners)}` as OwnerId;

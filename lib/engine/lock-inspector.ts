@@ -81,7 +81,7 @@ export class LockInspector {
   private holderOf(key: string, stored: StoredHold): LockHolder {
     const { engine } = this;
     const { owner } = stored;
-    // The store knows the grant, this process the hold that uses it (P20); of several readers, the oldest.
+    // The store knows the grant, this process the hold that uses it; of several readers, the oldest.
     const own = engine.keys.of(key)?.leaseOf(owner);
     const { token, acquiredAt, label } = own?.holders[0] ?? { ...stored, acquiredAt: stored.since };
     const isBound = engine.session.remainingIsBound === true;
@@ -138,7 +138,7 @@ export class LockInspector {
   }
 
   /**
-   * Breaks one hold. The store knows only the first hold on a lease (P20), so this process checks whether its own hold
+   * Breaks one hold. The store knows only the first hold on a lease, so this process checks whether its own hold
    * still exists, and lets no other begin on its lease meanwhile.
    */
   private async breakNamed(key: string, hold: NamedHold): Promise<BreakReply> {

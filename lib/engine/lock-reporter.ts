@@ -125,7 +125,7 @@ export class LockReporter {
     return this.timeout(caller, undefined, story, holder).message;
   }
 
-  /** For a caller that retried instead of waiting in line. */
+  /** For a caller that retried instead of waiting in a queue. */
   triesTimedOut(
     caller: UnservedCaller,
     remaining: LeaseLeft | undefined,

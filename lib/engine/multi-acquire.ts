@@ -13,9 +13,8 @@ import { ANSWER_GRACE, LATEST_OUTCOME } from './time-limits.js';
 import { Missed, UnqueuedAcquire } from './try-acquire.js';
 
 /**
- * Acquires several keys for one caller, or none (B12): in one request if the store supports that. Otherwise it acquires
- * the keys before the first one that is not free, waits for that one, and continues after it. Every caller acquires
- * keys in the same order, so no two deadlock.
+ * Acquires several keys for one caller, or none. It requests all of them at once, keeps those before the first one that is
+ * not free, waits for that one, and continues after it. Callers wait for keys in the same order, so no two deadlock.
  */
 export class MultiAcquire implements Timer {
   heapIndex = -1;
@@ -68,7 +67,7 @@ export class MultiAcquire implements Timer {
     }
   }
 
-  /** `waitTime` has ended: releases the acquired keys at once, even while a request is pending (B10). */
+  /** `waitTime` has ended: releases the acquired keys at once, even while a request is pending. */
   fire(): void {
     if (!this.isAnswered || this.holds.length === this.keys.length) return;
     this.isOver = true;
@@ -221,7 +220,7 @@ export class MultiAcquire implements Timer {
     );
   }
 
-  /** Before the caller gets the outcome, within limits (B10). */
+  /** Before the caller gets the outcome, within limits. */
   private async release(): Promise<void> {
     this.keepAlive.end();
     this.startRelease(this.holds.splice(0));
@@ -275,7 +274,10 @@ class KeepAlive implements Timer {
     this.wait(leaseTime, leaseTime * NEARLY_DUE);
   }
 
-  /** Until the next hold is due. Those with less than `renewed` left are being renewed. */
+  /**
+   * Sets the timer to when the next hold has to be extended. Holds with less than `renewed` ms left don't count: they are
+   * being extended now.
+   */
   private wait(leaseTime: number, renewed: number): void {
     const { engine, holds } = this;
     const now = engine.clock.monotonic();

@@ -14,7 +14,7 @@ import { traceHold } from './traces.js';
 /** From the best outcome to the worst. */
 const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'kept', 'unknown', 'expired'];
 
-/** Holds of several keys that were acquired together: one hold for the user (B12). */
+/** Holds of several keys that were acquired together: one hold for the user. */
 export class MultiHold implements ScopeOwner {
   readonly key: string;
   readonly keys: readonly string[];
@@ -118,7 +118,7 @@ export class MultiHold implements ScopeOwner {
   }
 
   /**
-   * Releases all without waiting for the replies (P22). Resolves when the requests have been sent; undefined if they
+   * Releases all without waiting for the replies. Resolves when the requests have been sent; undefined if they
    * already were.
    */
   sendRelease(): Promise<unknown> | undefined {

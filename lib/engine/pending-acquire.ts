@@ -72,7 +72,7 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
     else onAbort(signal, this);
   }
 
-  /** Its time has ended: waits a little longer, for a reply in flight (B10). */
+  /** Its time has ended: waits a little longer, for a reply in flight. */
   prolong(now: MonotonicMs): void {
     this.prolonged = true;
     this.engine.timers.set(this, later(now, ANSWER_GRACE));
@@ -113,7 +113,7 @@ export class Deadline<T, O extends WaitOptions = WaitOptions> implements Timer {
   }
 }
 
-/** The options of one of several keys, once the store has replied to a request for others of them (B12). */
+/** The options of one of several keys, once the store has replied to a request for others of them. */
 export interface PartOptions extends ResolvedLockOptions {
   /** How many keys are acquired together. */
   readonly partOf: number;

@@ -17,7 +17,7 @@ export function ownHold(engine: LockEngine, key: string, evenIfOver = false): Ho
   return hold instanceof Hold ? hold : undefined;
 }
 
-/** Re-enters a hold of the calling code (B50); undefined if that hold ended meanwhile. */
+/** Re-enters a hold of the calling code; undefined if that hold ended meanwhile. */
 export async function reenter(
   engine: LockEngine,
   outer: Hold,
@@ -73,8 +73,8 @@ async function waitForTurn(
 }
 
 /**
- * A reader may re-enter an exclusive hold. An exclusive hold inside a shared one would wait for itself (B55), as may
- * further permits inside a hold (B58).
+ * A reader may re-enter an exclusive hold. An exclusive hold inside a shared one would wait for itself, as may
+ * further permits inside a hold.
  */
 function checkSharing(
   engine: LockEngine,

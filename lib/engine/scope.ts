@@ -12,8 +12,8 @@ export interface ScopeOwner extends LockHandle {
 }
 
 /**
- * One link of the immutable chain of scopes (B51). A scope sees its own hold and those of its ancestors. Work that
- * outlives the scope finds it closed, and what it acquires then is a new acquisition (B53).
+ * One link of the immutable chain of scopes. A scope sees its own hold and those of its ancestors. Work that
+ * outlives the scope finds it closed, and what it acquires then is a new acquisition.
  */
 export interface Scope {
   readonly parent: Scope | undefined;

@@ -16,7 +16,7 @@ const LAST_REQUESTS = 1_000;
 const LAST_WORDS = 50;
 
 /**
- * The end of an engine (B60). `begin` starts the time limit `shutdownTimeout` when the application begins to shut down,
+ * The end of an engine. `begin` starts the time limit `shutdownTimeout` when the application begins to shut down,
  * and changes nothing else. `close` follows when everything that uses locks has stopped.
  */
 export class Shutdown {
@@ -75,7 +75,7 @@ export class Shutdown {
     if (this.reminder.heapIndex === -1) timers.set(this.reminder, later(engine.clock.monotonic(), QUIET));
     if (this.calls.size > 0) await this.callsEnded();
     engine.isClosing = true;
-    const lines = engine.keys.all;
+    const runners = engine.keys.all;
     this.refuseWaits(() => true);
     await engine.timers.within(this.timeLeft, leases.held.drained());
     // Replies to releases, which callers have not waited for.
@@ -84,13 +84,13 @@ export class Shutdown {
     timers.clear(this.overdue);
     leases.abandonAll();
     // Pending requests get the time of one request; locks that they acquire are released.
-    const settled = Promise.all(lines.map((line) => line.idle())).then(() => backgroundRetry.idle());
+    const settled = Promise.all(runners.map((runner) => runner.idle())).then(() => backgroundRetry.idle());
     await engine.timers.within(Math.min(LAST_REQUESTS, engine.watchdogTimeout), settled);
     await this.takeBackUnanswered(backgroundRetry.stop());
     leases.delayed.leave();
     engine.hub.complete();
     await engine.session.close();
-    // Native timers are not cleared when a wait ends: none may outlive the application (B14).
+    // Native timers are not cleared when a wait ends: none may outlive the application.
     leases.close();
     timers.close();
     engine.timers.close();
@@ -114,7 +114,7 @@ export class Shutdown {
   }
 
   private refuseWaits(which: (caller: PendingAcquire) => boolean): void {
-    for (const line of this.engine.keys.all) line.shutDown(which);
+    for (const runner of this.engine.keys.all) runner.shutDown(which);
     for (const unqueued of this.engine.unqueued) if (which(unqueued.caller)) unqueued.close();
   }
 

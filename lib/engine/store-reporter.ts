@@ -13,7 +13,7 @@ const PATIENCE = 1_500;
 export class StoreReporter {
   /** The last logged problem, if the store has not replied since. */
   private trouble: string | undefined;
-  /** Whether locks are valid in this process only (B65). */
+  /** Whether locks are valid in this process only. */
   isLocal = false;
   private reachable: boolean | undefined;
   private since: number | undefined;
@@ -137,7 +137,7 @@ export class StoreReporter {
     this.log.warn(`Locks can't be acquired: ${failure.advice}`);
   }
 
-  /** Locks are valid in this process only, or in the store again (B65). */
+  /** Locks are valid in this process only, or in the store again. */
   locksLocally(isLocal: boolean, error: LockStoreError | undefined): void {
     if (isLocal === this.isLocal) return;
     if (error !== undefined) this.requestEnded(error);

@@ -1,12 +1,12 @@
 import { deadlineOf, type MonotonicMs } from '../common/clock.js';
 
-/** How long a caller that has timed out waits for a reply in flight, ms (B10). */
+/** How long a caller that has timed out waits for a reply in flight, ms. */
 export const ANSWER_GRACE = 30;
 
-/** How late a timeout may be, ms (B10). */
+/** How late a timeout may be, ms. */
 export const LATEST_OUTCOME = 45;
 
-/** After this long without a reply, ms, earlier replies no longer show who holds the lock (B11). */
+/** After this long without a reply, ms, earlier replies no longer show who holds the lock. */
 export const SILENCE = 250;
 
 /** How long a single attempt waits for a new connection if its own turned out to be dead, ms. */
@@ -15,13 +15,13 @@ export const RECONNECT = 300;
 /** A wait without limit that looks like a deadlock is logged after this long, ms. */
 export const LONG_WAIT = 10_000;
 
-/** The longest pause between requests of a waiter, ms: its heartbeat, and the remedy for lost messages (P14). */
+/** The longest pause between requests of a waiter, ms: its heartbeat, and the remedy for lost messages. */
 export const POLL = 1_000;
 
 /** Spreads the requests of all waiters of an expired lock, ms. */
 export const POLL_JITTER = 30;
 
-/** Lease of a pushed grant until it is claimed, ms (P12). */
+/** Lease of a pushed grant until it is claimed, ms. */
 export const CLAIM_LEASE = 2_000;
 
 /** Whether a reply that takes this many ms outlasts the caller's own `leaseTime`. */

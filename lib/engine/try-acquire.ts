@@ -29,7 +29,7 @@ function isRejected(refusal: Refusal): boolean {
 }
 
 /**
- * One request for a caller that does not wait in line, and a second one under a new owner id if the store cancelled the
+ * One request without a queue position, and a second one under a new owner id if the store cancelled the
  * first or its grant was broken by force before the reply arrived.
  *
  * @param owner receives the request, so that it can cancel it while it is pending
@@ -55,10 +55,10 @@ async function requestFor(
   const { key, limit } = caller;
   try {
     for (let tries = 1; ; tries += 1) {
-      const line = engine.keys.of(key);
+      const runner = engine.keys.of(key);
       // This process holds the lock, or the store has its callers wait.
-      if (line?.keepsOut(limit) === true) {
-        return { because: 'held', holderLeaseLeft: line.holderLeaseLeft };
+      if (runner?.keepsOut(limit) === true) {
+        return { because: 'held', holderLeaseLeft: runner.holderLeaseLeft };
       }
       const whenLeft = leavingOwn(engine, key);
       const request = new TryRequest(engine, caller);
@@ -87,7 +87,7 @@ async function requestFor(
       }
       if (caller.isSettled) return undefined;
       if (tries > 1) {
-        // Not reported as held: the reply does not show who holds the lock (B11).
+        // Not reported as held: the reply does not show who holds the lock.
         const details = { inDoubt: false, retryable: true };
         return { because: 'unavailable', failure: new LockStoreError('it cancelled the request', details) };
       }
@@ -105,10 +105,10 @@ export function leavingOwn(
   { keys, tries, timers }: LockEngine,
   key: string,
 ): (() => Promise<void>) | undefined {
-  const line = keys.of(key);
+  const runner = keys.of(key);
   const left = [...tries].filter(({ caller }) => caller.key === key && caller.isSettled);
-  if (line?.isLeaving !== true && left.length === 0) return undefined;
-  return () => timers.within(SILENCE, Promise.all([line?.idle(), ...left.map(({ over }) => over)]));
+  if (runner?.isLeaving !== true && left.length === 0) return undefined;
+  return () => timers.within(SILENCE, Promise.all([runner?.idle(), ...left.map(({ over }) => over)]));
 }
 
 /** Whether the withdrawal is confirmed soon, which takes a new connection. */
@@ -204,7 +204,7 @@ export class UnqueuedAcquire {
     this.isWaiting = false;
   }
 
-  /** The application shuts down (B60). */
+  /** The application shuts down. */
   close(): void {
     this.end(this.engine.reporter.closed(this.caller.key));
   }
@@ -264,7 +264,7 @@ export class UnqueuedAcquire {
     });
   }
 
-  /** When the last attempt has to begin if replies take longer than an outcome may be late (B10). */
+  /** When the last attempt has to begin if replies take longer than an outcome may be late. */
   private lastChance(): MonotonicMs {
     const { startedAt, waitTime } = this.caller;
     return later(startedAt, this.took > ANSWER_GRACE / 2 ? waitTime - this.took : Infinity);
@@ -278,13 +278,13 @@ export class UnqueuedAcquire {
     // The other keys are being released, so another attempt would be useless.
     else if (isPart || caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
     else {
-      // For the reply to the attempt that is pending, or that begins now (B10).
+      // For the reply to the attempt that is pending, or that begins now.
       caller.prolong(engine.clock.monotonic());
       this.endPause?.();
     }
   };
 
-  /** Cancels the pending request before the caller gets the outcome (B10). */
+  /** Cancels the pending request before the caller gets the outcome. */
   private takeBack(request: TryRequest): void {
     this.isOver = true;
     const error = this.failure();
@@ -358,7 +358,7 @@ export function isFull(engine: LockEngine, { key, maxWaiting }: PendingAcquire):
   return countWaiting(engine, key) >= maxWaiting;
 }
 
-/** One request for a caller that does not wait in line. */
+/** One request without a queue position. */
 export class TryRequest {
   readonly owner: OwnerId;
   readonly sentAt: MonotonicMs;
@@ -444,7 +444,7 @@ export class TryRequest {
     return this.engine.withdraw(this.caller.key, this.owner, inDoubt);
   }
 
-  /** Cancels the pending request before the caller gets the outcome (B10). */
+  /** Cancels the pending request before the caller gets the outcome. */
   async takeBack(): Promise<void> {
     this.isTakenBack = true;
     this.caller.stop();

@@ -26,7 +26,7 @@ interface Retry {
   failures: number;
 }
 
-/** Renews leases without a `leaseTime`: one timer, requests in batches (B20 to B22). */
+/** Renews leases without a `leaseTime`: one timer, requests in batches. */
 export class Watchdog {
   private readonly timers: TimerQueue;
   /** Leases that wait for their renewal, longest wait first: all wait for the same time. */
@@ -61,7 +61,7 @@ export class Watchdog {
     this.forgetFailure(lease);
   }
 
-  /** Checks at once whether the store still has the lease, unless such a check is pending (F30). */
+  /** Checks at once whether the store still has the lease, unless such a check is pending. */
   verifyOnce(lease: Lease): void {
     if (!lease.needsVerification) this.verify(lease);
   }
@@ -75,8 +75,7 @@ export class Watchdog {
 
   /**
    * Reserves tokens for the next holds of this process on a lease, and renews it by the same request. A single token,
-   * which is reserved for each hold, renews only if that was not done a moment ago. A failure shows at the next renewal
-   * (P20).
+   * which is reserved for each hold, renews only if that was not done a moment ago. A failure shows at the next renewal.
    */
   reserve(lease: Lease, budget: HandOverBudget, tokens: number, done: () => void): void {
     const { key, owner } = lease;
@@ -209,7 +208,7 @@ export class Watchdog {
     this.renewed(lease, sentAt);
   }
 
-  /** Retried until the deadline, which a failure never moves (B22, P34). */
+  /** Retried until the deadline, which a failure never moves. */
   private failed(lease: Lease, error: LockStoreError): void {
     if (!this.leases.isGood(lease)) return;
     lease.renewalFailure = error;

@@ -134,13 +134,13 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
     for (const election of this.shutdownTimeouts.keys()) election.start();
   }
 
-  /** Locks are in use until the last hook, so the work of a leader may use them to its end. */
+  /** Waits for the work of leaders. Nest calls this hook before it ends the locks, so that the work can use them to its end. */
   async onModuleDestroy(): Promise<void> {
     await Promise.all(
       [...this.shutdownTimeouts].map(async ([election, shutdownTimeout]) => {
         let timer: NodeJS.Timeout | undefined;
         const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, shutdownTimeout)));
-        // Work that does not end keeps the lock until its lease ends (B60).
+        // Work that does not end keeps the lock until its lease ends.
         await Promise.race([election.stop(), late]);
         clearTimeout(timer);
       }),

@@ -14,7 +14,7 @@ export type LockErrorCode =
   | 'LOCK_UNSUPPORTED'
   | 'LOCK_CLOSED';
 
-/** The HTTP response to an error (B41). */
+/** The HTTP response to an error. */
 interface Answer {
   readonly status: number;
   /** The reason phrase of the status. Not from `node:http`, which would slow down the start of the command line. */

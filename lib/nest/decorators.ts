@@ -116,7 +116,7 @@ function servicePropertyOf(instance: string | undefined): symbol {
   return Symbol.for(`LockService: import ${importOf(instance)} into the root module to use @Locked`);
 }
 
-/** Replaces a decorated method. Keeps its name, length and the metadata of other decorators (B32), such as guards below. */
+/** Replaces a decorated method. Keeps its name, length and the metadata of other decorators, such as guards below. */
 function replaceMethod<Method extends (...args: never) => unknown>(
   descriptor: TypedPropertyDescriptor<Method>,
   replacement: (this: object, ...args: unknown[]) => unknown,

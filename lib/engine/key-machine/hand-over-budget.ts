@@ -1,13 +1,13 @@
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 
-/** The most hand-overs in a row while other processes may be waiting (P20). */
+/** The most hand-overs in a row while other processes may be waiting. */
 export const MAX_LOCAL_HANDOVERS = 64;
-/** The longest time for these hand-overs, ms (P20). */
+/** The longest time for these hand-overs, ms. */
 export const MAX_LOCAL_TENURE = 50;
 
 /** The most tokens that one request reserves: one for the hold it is sent with, and one for each hand-over. */
 export const TOKEN_BLOCK = MAX_LOCAL_HANDOVERS + 1;
-/** The same for readers, which are limited by time only (P25). Every store can reserve this many at once. */
+/** The same for readers, which are limited by time only. Every store can reserve this many at once. */
 export const READER_BLOCK = 127;
 
 /** The most tokens that one request may reserve for a lock with this limit. */
@@ -17,7 +17,7 @@ export function maxTokens(limit: number): number {
 
 /**
  * How many tokens to reserve while this many callers wait. Unused tokens are lost, and more than a million per second
- * would overtake the clock that the counter starts from (P3), so few callers reserve few tokens. The permits of a
+ * would overtake the clock that the counter starts from, so few callers reserve few tokens. The permits of a
  * semaphore divide the callers among themselves; each caller counts twice, so that no permit runs out of tokens before
  * the others.
  */
@@ -26,12 +26,11 @@ export function tokensFor(callers: number, limit: number): number {
 }
 
 /**
- * How often a lease may still pass from one caller of this process to the next before other processes get their turn
- * (P20). Every grant and every reservation reports whether other processes wait. If none did, the count restarts at the
- * moment when that request was sent; otherwise it continues.
+ * How often a lease may still pass from one caller of this process to the next before other processes get their turn.
+ * Every grant and every reservation reports whether other processes wait. If none did, the count restarts at the moment when that request was sent; otherwise it continues.
  */
 export class HandOverBudget {
-  /** Callers that joined up to this time come before those of all other processes (P26). */
+  /** Callers that joined up to this time come before those of all other processes. */
   settledAt: MonotonicMs;
   private handOvers = 0;
   private isReserving = false;
@@ -86,7 +85,7 @@ export class HandOverBudget {
   /**
    * Whether the lease may pass to another caller of this process.
    *
-   * @param isFirst whether that caller comes before those of all other processes in strict order, so that it delays none (P26)
+   * @param isFirst whether that caller comes before those of all other processes in strict order, so that it delays none
    */
   mayPass(now: MonotonicMs, isFirst = false): boolean {
     if (this.tokensLeft === 0) return false;

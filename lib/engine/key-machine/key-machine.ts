@@ -35,13 +35,13 @@ export interface Caller<C> extends Linked<C> {
   readonly needsOwnLease: boolean;
   readonly startedAt: MonotonicMs;
   readonly joinedAt: MonotonicMs;
-  /** The number of keys of its call, if others of them were requested before (B12). */
+  /** The number of keys of its call, if others of them were requested before. */
   readonly partOf: number | undefined;
   readonly isSettled: boolean;
   /** Whether its time has ended, though no timer has fired yet. */
   isOverdue(now: MonotonicMs): boolean;
   readonly prolonged: boolean;
-  /** Extends its time a little, for a reply in flight (B10). */
+  /** Extends its time a little, for a reply in flight. */
   prolong(now: MonotonicMs): void;
   /** How long the store's last reply took, ms, if it was a grant that came too late. */
   lateAfter: number | undefined;
@@ -65,7 +65,7 @@ export interface LocalLease {
   readonly keptUntil: MonotonicMs | undefined;
   /** Undefined if the store can't reserve tokens, so that every hold needs a request. */
   readonly budget: HandOverBudget | undefined;
-  /** Whether it is kept without a hold, until the store replies or callers come. */
+  /** Whether this process keeps the lease although no hold uses it, because a reservation is pending or readers may come back. */
   isParked: boolean;
 }
 
@@ -123,7 +123,7 @@ export interface LeaseGrant {
   readonly deadline: MonotonicMs;
   /** Whether the grant was pushed and has to be claimed. */
   readonly unclaimed: boolean;
-  /** Whether the grant is valid in this process only (B65). */
+  /** Whether the grant is valid in this process only. */
   readonly local: boolean;
   /** How many tokens came with it, including that of the first hold; 1 if absent. */
   readonly tokens?: number | undefined;
@@ -135,8 +135,8 @@ export interface LeaseGrant {
 
 /**
  * One key of this process: its waiters, its leases, and its positions in the store's queue. Pure and synchronous:
- * events carry the time, requests and timers are {@link KeyEffects}, and events never nest. The head of the line is
- * served by a lease of this process if one may pass to it (P20, P24 to P26), otherwise by a queue entry (P10).
+ * events carry the time, requests and timers are {@link KeyEffects}, and events never nest. The head of the queue is
+ * served by a lease of this process if one may pass to it, otherwise by a queue entry.
  *
  * | state of        | event                   | what follows                                                       |
  * | --------------- | ----------------------- | ------------------------------------------------------------------ |
@@ -246,25 +246,25 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     this.settle(now);
     const freed = queue.lastFreed as QueueEntry<C> | undefined; // set by settle()
     if (isTimeout && isPart && freed?.isAsking === true) queue.abandon(freed, now);
-    // No entry stays in the store after the caller sees the timeout (B10).
+    // No entry stays in the store after the caller sees the timeout.
     const isLeaving = (freed !== undefined || waiting.size === 0) && queue.isAnyLeaving;
     effects.refuse(caller, error, isTimeout && isLeaving && (!isUnanswered || isPart));
   }
 
-  /** The application shuts down: refuses the selected callers (B60). */
+  /** The application shuts down: refuses the selected callers. */
   shutDown(selects: (caller: C) => boolean, now: MonotonicMs): void {
     for (const caller of this.waiting.leaveAll(selects)) this.refuse(caller, { because: 'closed' });
     this.settle(now);
   }
 
-  /** A caller that does not wait in line is about to request this key. */
+  /** A caller without a queue position is about to request this key. */
   returnIdle(now: MonotonicMs): void {
     if (this.waiting.size === 0) this.returnParked(now);
   }
 
   // Events of leases
 
-  /** A caller acquired the lock outside of the line: its lease may pass on to later callers. */
+  /** A caller without a queue position acquired the lock: its lease may pass on to later callers. */
   adopt(lease: L, now: MonotonicMs): readonly L[] {
     const superseded = this.keep(lease);
     this.settle(now);
@@ -620,7 +620,7 @@ export function limitsAgree(one: number, other: number): boolean {
 
 /**
  * Whether a hold of this caller delays no earlier caller of another process beyond the limits. A caller in strict order
- * must have joined before any other process waited (P26); so must a reader if other processes wait (P25).
+ * must have joined before any other process waited; so must a reader if other processes wait.
  */
 function isInTurn<C extends Caller<C>>({ fair, limit, joinedAt }: C, budget: HandOverBudget): boolean {
   if (!fair && (limit !== Infinity || !budget.areOthersWaiting)) return true;
@@ -628,8 +628,7 @@ function isInTurn<C extends Caller<C>>({ fair, limit, joinedAt }: C, budget: Han
 }
 
 /**
- * Whether the caller wants strict order and comes before those of all other processes, so that their limits don't apply
- * (P26).
+ * Whether the caller wants strict order and comes before those of all other processes, so that their limits don't apply.
  */
 function isFirst<C extends Caller<C>>(caller: C | undefined, budget: HandOverBudget): boolean {
   return caller?.fair === true && caller.joinedAt <= budget.settledAt;

@@ -31,19 +31,20 @@ export interface QueueEffects<C> {
   readonly leases: LeaseClock;
   /** Whether one request can reserve tokens for several holds, so that readers of one process can use one lease. */
   readonly canReserve: boolean;
-  /** A new owner id (P30). */
+  /** A new owner id. */
   nextOwner(): OwnerId;
   /**
-   * Requests the lock or a position in the store's queue; later `replied` or `failed`. Returns when the request was sent.
+   * Requests the lock or a position in the store's queue. The outcome is passed to {@link StoreQueue.replied} or
+   * {@link StoreQueue.failed}. Returns when the request was sent.
    */
   acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
-  /** Removes the entry's owner from the store, in the background; later `withdrawn`. */
+  /** Removes the entry's owner from the store, in the background, and calls {@link StoreQueue.withdrawn} when that is done. */
   cancel(entry: QueueEntry<C>): void;
   /** The pause of an entry has ended: passes that to the queue. */
   due(entry: QueueEntry<C>): void;
-  /** Later `due`: when the holder's lease ends, or for the heartbeat (P14). */
+  /** Calls {@link StoreQueue.due} when the holder's lease ends, or when the heartbeat is due. */
   poll(entry: QueueEntry<C>, holderLeaseLeft: number | undefined): void;
-  /** Later `due`: after a pause that grows with the failures. */
+  /** Calls {@link StoreQueue.due} after a pause that grows with the failures. */
   retry(entry: QueueEntry<C>, failures: number): void;
   clearTimer(entry: QueueEntry<C>): void;
   /** Routes the store's pushed messages to the entry. */
@@ -72,7 +73,7 @@ type EntryState = 'asking' | 'queued' | 'retrying' | 'gone';
 /**
  * One position of this process in the store's queue, under an owner id that is used once. It belongs to the process,
  * not to a caller: when its caller is served in another way or leaves, the next one with the same limit inherits it, so
- * that the process keeps its turn (B13). Only {@link StoreQueue} changes it.
+ * that the process keeps its turn. Only {@link StoreQueue} changes it.
  */
 export class QueueEntry<C> implements Timer {
   heapIndex = -1;
@@ -140,7 +141,7 @@ export class QueueEntry<C> implements Timer {
   }
 }
 
-/** The positions of this process in the store's queue of one key, and what the store has reported about the key (B11). */
+/** The positions of this process in the store's queue of one key, and what the store has reported about the key. */
 export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   /** The entry that the last change left without a caller. */
   lastFreed: QueueEntry<C> | undefined;

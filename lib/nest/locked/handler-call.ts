@@ -7,7 +7,7 @@ const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
 
 /**
  * One call of a locked handler by Nest, and the scope of its locks. The interceptor begins and ends the call. In
- * between, the method acquires the lock, because only the method sees the arguments after pipes (B33). Locked methods
+ * between, the method acquires the lock, because only the method sees the arguments after pipes. Locked methods
  * are compared by identity.
  */
 export class HandlerCall extends HandlerScope {

@@ -51,7 +51,7 @@ export class LockedMethod {
     }
   }
 
-  /** Holds the lock during each subscription (B34). */
+  /** Holds the lock during each subscription. */
   stream(self: object, args: unknown[]): Observable<unknown> {
     return new Observable((subscriber) => {
       const stopped = new AbortController();
@@ -152,7 +152,7 @@ export class LockedMethod {
   }
 
   /**
-   * Makes shutdown wait for the call, because Nest does not wait for scheduled jobs and messages (B60). Calls with an
+   * Makes shutdown wait for the call, because Nest does not wait for scheduled jobs and messages. Calls with an
    * unlimited wait are not counted, as they may never end.
    */
   private countCall(service: LockService, { waitTime }: DecoratedOptions): CallsInFlight | undefined {

@@ -23,7 +23,7 @@ const FILTERS = '__exceptionFilters__';
 
 const logger = new Logger('DistributedLock');
 
-/** The global filter of a module instance: sends lock errors to HTTP and GraphQL clients and remote callers (B41). */
+/** The global filter of a module instance: sends lock errors to HTTP and GraphQL clients and remote callers. */
 export class LockExceptionFilter implements ExceptionFilter<LockError> {
   /** @param defaultOrigin returns the origin of errors that the application created itself */
   constructor(
@@ -95,7 +95,7 @@ abstract class AnsweredLockError extends LockError {
   }
 }
 
-/** Sends lock errors to clients of a gateway as Nest sends a `WsException`: in an `exception` event, without keys (B41). */
+/** Sends lock errors to clients of a gateway as Nest sends a `WsException`: in an `exception` event, without keys. */
 @Catch(AnsweredLockError)
 export class GatewayFilter implements ExceptionFilter<LockError> {
   catch(error: LockError, host: ArgumentsHost): void {

@@ -4,7 +4,7 @@ import { LockError, originate, type LockLostError } from '../../model/lock.error
 import { HandlerCall } from '../locked/handler-call.js';
 import { responseOf, withoutKey } from './lock-exception.filter.js';
 
-/** Keeps the lock of a `@Locked` handler from its call to the end of its response (B33), and hides keys in errors (B41). */
+/** Keeps the lock of a `@Locked` handler from its call to the end of its response, and hides keys in errors. */
 export class LockInterceptor implements NestInterceptor {
   /** @param defaultOrigin returns the origin of errors that the application created itself */
   constructor(private readonly defaultOrigin: () => object) {}

@@ -35,7 +35,7 @@ import { SessionTimers } from '../port/times.js';
 import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable, RETRY_PAUSE } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
 
-/** Locks of another store, or of this process only while that store is unreachable (B65). */
+/** Locks of another store, or of this process only while that store is unreachable. */
 export class FallbackLockStore implements LockStore {
   constructor(private readonly store: LockStore) {}
 
@@ -351,7 +351,7 @@ class FallbackSession implements LockStoreSession {
 
   /**
    * Cancels or releases the owner in the store. The engine does not know of the first of two requests, so the doubt is
-   * added here (P32).
+   * added here.
    */
   private endInStore<T>(
     request: OwnerRequest,

@@ -194,7 +194,7 @@ export class LocalLocks {
   }
 }
 
-/** The reply while a lock is held in this process. Later requests go to the store. */
+/** The reply to a request for a lock that a caller of this process holds locally. */
 export function heldLocally({ wait }: AcquireRequest, holderLeaseLeft: number): AcquireReply {
   return { outcome: wait ? 'queued' : 'busy', holderLeaseLeft };
 }

@@ -40,7 +40,7 @@ let lastToken = 0;
 
 /**
  * Reserves consecutive tokens and returns the first. They grow across all stores of the process, and from one process
- * to the next (P3).
+ * to the next.
  */
 export function reserveTokens(count: number): number {
   const first = Math.max(lastToken + 1, Date.now() * 1000);
@@ -55,7 +55,7 @@ export function raiseTokens(floor: number): void {
 
 const NO_HOLDERS: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold>();
 
-/** The state and rules of the Redis Lua scripts, in TypeScript (P43). */
+/** The state and rules of the Redis Lua scripts, in TypeScript. */
 export class MemoryLocks {
   private readonly texts = new Map<string, { readonly text: string; readonly until: number }>();
   private watchedUntil = -Infinity;
@@ -89,7 +89,7 @@ export class MemoryLocks {
     };
   }
 
-  /** Drops expired holds (P4). */
+  /** Drops expired holds. */
   sweep(now: MonotonicMs): void {
     for (
       let first = this.expiries.peek();

@@ -25,7 +25,7 @@ interface ClockPair {
 /** How long the times of a granted owner are kept in case it requests again, ms: longer than a request takes. */
 const CLOCK_RETENTION = 10_000;
 
-/** Reads the messages of the channel, and converts pushed leases to local time without synchronised clocks (P13). */
+/** Reads the messages of the channel, and converts pushed leases to local time without synchronised clocks. */
 export class PushedGrants {
   /** Owners that wait. */
   private readonly waiting = new Map<OwnerId, ClockPair>();

@@ -4,10 +4,10 @@ import { TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient } from './lock-store.js';
 import { storeFailure } from './store-failure.js';
 
-/** How long a waiter stays in the queue without another request, ms: three polls (P15). */
+/** How long a waiter stays in the queue without another request, ms: three polls. */
 export const WAITER_TTL = 3_000;
 
-/** How long requests of an owner that was withdrawn in doubt are rejected, ms: longer than a request can be late (P32). */
+/** How long requests of an owner that was withdrawn in doubt are rejected, ms: longer than a request can be late. */
 export const TOMBSTONE_TTL = 60_000;
 
 /** How long the first waiter delays its request until grants can be pushed to it, ms. */
@@ -22,7 +22,7 @@ export const KEEP_ALIVE = 30_000;
 /** The delay of a timer, ms, from which the process counts as stopped or blocked meanwhile. */
 export const MIN_STALL = 50;
 
-/** How long a request may take, ms: well below a third of the lease, so that a failed renewal can be retried (P31). */
+/** How long a request may take, ms: well below a third of the lease, so that a failed renewal can be retried. */
 export function requestTimeoutFor(watchdogTimeout: number, longest = 2_000): number {
   return Math.min(longest, watchdogTimeout / 6);
 }
@@ -112,7 +112,7 @@ export class ReplyTimeout {
   }
 }
 
-/** The timers and the background requests of one session. They don't keep the process alive (B14). */
+/** The timers and the background requests of one session. They don't keep the process alive. */
 export class SessionTimers {
   readonly timers: TimerQueue;
   readonly retry: BackgroundRetry;

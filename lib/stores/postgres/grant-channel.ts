@@ -4,8 +4,8 @@ import { PostgresConnection, type PgClient, type PostgresConnector } from './pos
 import { quoted } from './schema.js';
 
 /**
- * The single LISTEN of a client (P11), opened before the first wait and kept. While it is down, waiters poll; when it
- * is back they request again, since grants may have been missed (P14).
+ * The single LISTEN of a client, opened before the first wait and kept. While it is down, waiters poll; when it
+ * is back they request again, since grants may have been missed.
  */
 export class GrantChannel {
   private readonly connection: PostgresConnection | undefined;

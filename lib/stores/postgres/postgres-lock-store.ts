@@ -138,8 +138,8 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
   }
 
   /**
-   * A free lock needs no LISTEN (P7), waiting for a held one does (P14). Opening it takes time, so the owner is queued
-   * first, to keep its position, and the engine learns at once that the lock is held (B11).
+   * A free lock needs no LISTEN, waiting for a held one does. Opening it takes time, so the owner is queued
+   * first, to keep its position, and the engine learns at once that the lock is held.
    */
   async function subscribeAndQueueUp(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner } = request;

@@ -19,7 +19,7 @@ import { baseOf } from './votes.js';
 /** How long a member may take before it counts as missing, ms; less where leases are short. */
 const MAX_MEMBER_TIMEOUT = 250;
 
-/** Locks on several independent stores: a lock is held while a majority of them grants it (P42). */
+/** Locks on several independent stores: a lock is held while a majority of them grants it. */
 export class QuorumLockStore implements LockStore {
   readonly name: string;
 

@@ -57,7 +57,7 @@ export class QuorumRelease {
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
   }
 
-  /** Resolves when enough members have replied. A later call finds nothing to release (P30). */
+  /** Resolves when enough members have replied. A later call finds nothing to release. */
   async release(inDoubt: boolean, lease: number): Promise<ReleaseReply> {
     this.isRejected = false;
     if (this.attempts === undefined) {

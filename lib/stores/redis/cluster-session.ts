@@ -29,7 +29,7 @@ const MAX_REDIRECTS = 3;
 const CURSOR = /^(\d+)@([^@\s]{1,255}:\d{1,5})$/;
 
 /**
- * A client of a Redis Cluster (P41): one session for each server that has slots. Locks and queues move with their slot,
+ * A client of a Redis Cluster: one session for each server that has slots. Locks and queues move with their slot,
  * and waiters repeat their requests at the new server.
  */
 export class ClusterSession extends ForwardingSession {

@@ -10,8 +10,8 @@ import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
 export type PubSubMode = 'p' | 's' | 'a';
 
 /**
- * The subscription of a client at one server (P11). Opened before the first wait, then kept. While it is down, waiters
- * poll; when it is back, they request again at once, since they may have missed grants (P14).
+ * The subscription of a client at one server. Opened before the first wait, then kept. While it is down, waiters
+ * poll; when it is back, they request again at once, since they may have missed grants.
  */
 export class GrantChannel {
   private redis: Redis | undefined;

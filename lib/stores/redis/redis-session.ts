@@ -222,7 +222,7 @@ export class RedisSession implements WholeSession {
       const { token, since } = reply;
       return { outcome: 'granted', token, since, tokens: request.tokens, othersWait: false };
     }
-    // Not simply held: only `acquire` can find out, or serve a queue in its order (P16).
+    // Not simply held: only `acquire` can find out, or serve a queue in its order.
     if (reply.ttl < -1) {
       if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
       return request.wait
@@ -244,8 +244,8 @@ export class RedisSession implements WholeSession {
   }
 
   /**
-   * A free lock needs no subscription (P7), waiting for a held one does (P14). Subscribing takes time, so the waiter
-   * has already been notified that the lock is held (B11).
+   * A free lock needs no subscription, waiting for a held one does. Subscribing takes time, so the waiter
+   * has already been notified that the lock is held.
    */
   private async subscribeAndQueue(request: AcquireRequest): Promise<AcquireReply> {
     const { client, channel, pushed } = this;

@@ -60,7 +60,7 @@ export function resolveReplicas(where: string, options: unknown, watchdogTimeout
 }
 
 /**
- * Counts grants, renewals and reservations only when enough replicas have them (P40), so that a failover to one of
+ * Counts grants, renewals and reservations only when enough replicas have them, so that a failover to one of
  * those replicas keeps the lock. Cancels a grant that does not reach them in time.
  */
 export class ReplicatedSession extends RedisSession {

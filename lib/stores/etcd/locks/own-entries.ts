@@ -389,7 +389,7 @@ export class OwnEntries {
   }
 
   /**
-   * Leaves the holds to expire when the session ends (B60), each after what is left of its lease, and removes the
+   * Leaves the holds to expire when the session ends, each after what is left of its lease, and removes the
    * waiters. The etcd leases are no longer kept alive, so they end shortly.
    */
   async leaveToExpire(): Promise<void> {

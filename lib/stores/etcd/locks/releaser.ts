@@ -9,7 +9,7 @@ import { endOf, type Entry } from './entries.js';
 
 /**
  * How long a release waits for its session's pending queue position, ms. Requests overtake each other: without that
- * position the next holder would see no waiters and serve all of its own callers first (P20, P26).
+ * position the next holder would see no waiters and serve all of its own callers first.
  */
 const PLACE_FIRST = 500;
 

@@ -27,7 +27,7 @@ interface SessionLease {
 /**
  * The lifetime of the etcd lease for holds that the watchdog renews, s. It leaves a sixth for the time between two
  * keep-alives. etcd ends leases up to half a second late, so that the locks of a dead process are free after at most
- * 1.5 times `watchdogTimeout`, rounded up to whole seconds (B20), or 3 s if that is longer.
+ * 1.5 times `watchdogTimeout`, rounded up to whole seconds, or 3 s if that is longer.
  */
 export function lifetimeFor(watchdogTimeout: number): number {
   const most = Math.ceil((watchdogTimeout * 3) / 2_000) - 1;

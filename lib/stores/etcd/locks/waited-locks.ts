@@ -25,7 +25,7 @@ interface WatchListener {
 }
 
 /**
- * The stream on which etcd reports changes (P11). It is opened with the first watch and kept. Watches start with the
+ * The stream on which etcd reports changes. It is opened with the first watch and kept. Watches start with the
  * next change, since etcd serves those that start in the past only ten times a second; so listeners have to read once
  * they are watching.
  */

@@ -3,7 +3,7 @@ import { KEEP_ALIVE, pauseBeforeConnecting } from '../../port/times.js';
 
 /**
  * How long ioredis waits for the server to close its end of a connection, ms. It waits on every disconnect, even when
- * the connection is already down. Its default of 2 s would delay the end of the process by as much (B14), and a
+ * the connection is already down. Its default of 2 s would delay the end of the process by as much, and a
  * failover away from a primary that hangs.
  */
 const DISCONNECT_TIMEOUT = 100;
@@ -13,7 +13,7 @@ export type OwnSettings = RedisOptions & { readonly replyMapping: 'legacy' };
 
 /**
  * Overrides the user's settings so that ioredis sends nothing twice or late: no queue of unsent commands, no resending
- * after a reconnect, no retries (P31). A connection that owes a reply for too long is closed; a new one may succeed.
+ * after a reconnect, no retries. A connection that owes a reply for too long is closed; a new one may succeed.
  */
 export function ownSettings(options: RedisOptions, requestTimeout: number): OwnSettings {
   const { keepAlive = 0 } = options;
@@ -42,7 +42,7 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
   };
 }
 
-/** For servers found by Sentinel (P40). */
+/** For servers found by Sentinel. */
 function sentinelSettings(options: RedisOptions, requestTimeout: number): Omit<RedisOptions, 'replyMapping'> {
   return {
     role: 'master',
@@ -62,7 +62,7 @@ export interface DiscoverySettings extends ClusterOptions {
 }
 
 /**
- * ioredis only reads the slot map of the cluster. Requests use separate connections (P31).
+ * ioredis only reads the slot map of the cluster. Requests use separate connections.
  *
  * @param pause ms before the next attempt to reach the cluster
  */

@@ -37,7 +37,7 @@ export interface RedisClusterOptions {
  */
 export type RedisConnection = string | RedisServerOptions | RedisClusterOptions | Redis | Cluster;
 
-/** Opens connections to one server with the library's settings (P31). */
+/** Opens connections to one server with the library's settings. */
 export interface ServerConnector {
   readonly kind: 'server';
   /** `host:port` or path, for log lines. */

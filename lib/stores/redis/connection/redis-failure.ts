@@ -1,7 +1,7 @@
 import { LockStoreError } from '../../port/lock-store.js';
 import { adviceOn, answerLost, notConnectedTo, type Remedy } from '../../port/store-failure.js';
 
-/** Temporary errors with which Redis rejects a request before it does anything (P32). */
+/** Temporary errors with which Redis rejects a request before it does anything. */
 const TEMPORARY = new Set([
   'MOVED',
   'ASK',

@@ -81,7 +81,7 @@ export class ServerConnection {
     }));
   }
 
-  /** Throws unless the connection is up. Requests are sent at once or not at all, so that none arrives late (P31). */
+  /** Throws unless the connection is up. Requests are sent at once or not at all, so that none arrives late. */
   check(): void {
     if (this.redis.status !== 'ready') throw notConnected(this.failure);
     if (this.refusal !== undefined) throw this.refusal;

@@ -5,8 +5,8 @@ const SLOT_OF_BOARD = 0;
 const SLOTS = 16_384;
 
 /**
- * The names of everything in Redis. No two keys have a name in common, whatever they contain (B70), and all names of a
- * lock are in one hash slot (P2).
+ * The names of everything in Redis. No two keys have a name in common, whatever they contain, and all names of a
+ * lock are in one hash slot.
  */
 export class KeyNames {
   /** Cached, since every request needs one. */
@@ -46,7 +46,7 @@ export class KeyNames {
     return this.isSpread ? keySlot(this.of(key).lock) : 0;
   }
 
-  /** The last fencing token: one for all locks, or one for each slot (P3). */
+  /** The last fencing token: one for all locks, or one for each slot. */
   fence(slot: number): string {
     return this.shared('fence', slot);
   }

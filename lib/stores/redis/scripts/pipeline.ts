@@ -63,7 +63,7 @@ function sourceOf(calls: PendingCall[]): CallSource {
   return { goesFirst: true, drain: () => calls.splice(0) };
 }
 
-/** Sends all requests of one tick together (P21): requests of one kind as one script, several scripts as one pipeline. */
+/** Sends all requests of one tick together: requests of one kind as one script, several scripts as one pipeline. */
 export class Pipeline {
   private calls: PendingCall[] = [];
   private sources: CallSource[] = [];
@@ -257,7 +257,7 @@ export class Pipeline {
   }
 
   /**
-   * The first call of a script on a connection includes its text (P6). A call that had to be sent again would run after
+   * The first call of a script on a connection includes its text. A call that had to be sent again would run after
    * those behind it, for example a release after the next request for the same lock.
    */
   private sendText({ text, keyCount, args }: ScriptCall<unknown>): Promise<unknown> {

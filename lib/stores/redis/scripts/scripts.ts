@@ -28,7 +28,7 @@ import { luaSource } from './lua-source.generated.js';
 
 type Arg = string | number;
 
-/** The parameters and reply of a Lua script, as in the header of the script; a test compares them (P5). */
+/** The parameters and reply of a Lua script, as in the header of the script; a test compares them. */
 interface ScriptBinding<Param extends string, SharedKey extends string, SharedParam extends string, Reply> {
   readonly name: keyof typeof luaSource;
   /** Names of KEYS, in order. A script for many locks repeats them for each lock. */
