@@ -117,7 +117,9 @@ export class LockEngine {
     this.shutdown = new Shutdown(this, shutdownTimeout);
     const { board } = this.session;
     // Requests at the start of the application wait for the connection.
-    this.board = board && forwardedBoard((request) => this.start().then(() => request(board)));
+    this.board =
+      board &&
+      forwardedBoard((request) => this.start().then(() => detachedContext.run(() => request(board))));
   }
 
   /**

@@ -1,27 +1,8 @@
 import { detachedContext } from '../common/detached-context.js';
 import { Deferred, whenReplied } from '../common/deferred.js';
 import { requestChannel, type StoreRequestKind, type StoreRequestMessage } from '../model/lock-channels.js';
-import { forwardedBoard } from '../stores/port/forwarding-session.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
-
-/** The requests of a session, and the kind under which each is measured. */
-const OPERATIONS = {
-  acquire: 'acquire',
-  cancel: 'cancel',
-  release: 'release',
-  renew: 'renew',
-  reserve: 'reserve',
-  raise: 'raise',
-  inspect: 'inspect',
-  breakHold: 'force-release',
-  listKeys: 'list-keys',
-  verify: 'verify',
-} as const satisfies Partial<Record<keyof LockStoreSession, StoreRequestKind>>;
-
-type RequestName = keyof typeof OPERATIONS;
-/** No request has more arguments. */
-type Request = (one: unknown, two: unknown) => PromiseLike<unknown>;
 
 /**
  * Opens a session that runs in the async context of the module instead of that of a request: it opens connections and
@@ -35,9 +16,12 @@ export function openInContext(
   instance?: string,
 ): LockStoreSession {
   const session = detachedContext.run(() => store.open(client));
-  const inside =
-    (kind: StoreRequestKind, request: Request): Request =>
-    (one, two) => {
+  /** The request, which then runs in the context of the module, and is measured as this kind. */
+  const inside = <A, R, B = undefined>(
+    kind: StoreRequestKind,
+    request: (one: A, two: B) => PromiseLike<R>,
+  ): ((one: A, two?: B) => Promise<R>) => {
+    const send = (one: A, two?: B): PromiseLike<R> => {
       try {
         return requestChannel.hasSubscribers
           ? measured(() => detachedContext.call(request, one, two), kind, instance)
@@ -47,14 +31,12 @@ export function openInContext(
         return Promise.reject(storeFailure(error));
       }
     };
-  const given = session as unknown as Partial<Record<RequestName, Request>>;
-  const requests: Partial<Record<RequestName, Request>> = {};
-  for (const name of Object.keys(OPERATIONS) as RequestName[]) {
-    const request = given[name];
-    // The engine does without the requests that a store lacks.
-    if (request !== undefined) requests[name] = inside(OPERATIONS[name], request.bind(session));
-  }
-  const { board } = session;
+    // The engine awaits replies, or listens to them (`whenReplied`); it needs no more of a promise.
+    return send as (one: A, two?: B) => Promise<R>;
+  };
+  // The engine does without what a store lacks.
+  const [reserve, listKeys] = [session.reserve?.bind(session), session.listKeys?.bind(session)];
+  const verify = session.verify?.bind(session);
   return {
     get description() {
       return session.description;
@@ -68,22 +50,30 @@ export function openInContext(
     get longestUnrenewed() {
       return session.longestUnrenewed;
     },
+    board: session.board,
     start: () => detachedContext.run(() => session.start()),
     close: () => detachedContext.run(() => session.close()),
-    ...(requests as Pick<LockStoreSession, RequestName>),
+    acquire: inside('acquire', session.acquire.bind(session)),
+    cancel: inside('cancel', session.cancel.bind(session)),
+    release: inside('release', session.release.bind(session)),
+    renew: inside('renew', session.renew.bind(session)),
+    inspect: inside('inspect', session.inspect.bind(session)),
+    breakHold: inside('force-release', session.breakHold.bind(session)),
+    ...(reserve && { reserve: inside('reserve', reserve) }),
+    ...(listKeys && { listKeys: inside('list-keys', listKeys) }),
+    ...(verify && { verify: () => inside('verify', verify)(undefined) }),
     ...(session.connections && { connections: session.connections.bind(session) }),
-    ...(board && { board: forwardedBoard((request) => detachedContext.run(() => request(board))) }),
     ...(session.whyTooLong && { whyTooLong: session.whyTooLong.bind(session) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
   };
 }
 
 /** Publishes how long a request took. */
-function measured(
-  send: () => PromiseLike<unknown>,
+function measured<R>(
+  send: () => PromiseLike<R>,
   request: StoreRequestKind,
   instance: string | undefined,
-): PromiseLike<unknown> {
+): PromiseLike<R> {
   const startedAt = performance.now();
   const publish = (error?: unknown): void => {
     const duration = performance.now() - startedAt;
@@ -91,7 +81,7 @@ function measured(
   };
   const reply = send();
   // A pending reply has one listener, the engine's.
-  const relay = reply instanceof Deferred ? new Deferred<unknown>() : undefined;
+  const relay = reply instanceof Deferred ? new Deferred<R>() : undefined;
   whenReplied(
     reply,
     (value) => {

@@ -51,7 +51,6 @@ export type StoreRequestKind =
   | 'release'
   | 'renew'
   | 'reserve'
-  | 'raise'
   | 'inspect'
   | 'verify'
   | 'list-keys'

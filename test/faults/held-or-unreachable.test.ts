@@ -118,11 +118,6 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
       asks: { mode: 'shared' },
       prepare: (key) => leaveQueue(key, {}),
     },
-    {
-      what: 'a permit, of a free lock with a queue',
-      asks: { limit: 2 },
-      prepare: (key) => leaveQueue(key, { limit: 2 }),
-    },
   ];
 
   /** Starts a caller that keeps waiting. */
