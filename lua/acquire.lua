@@ -2,7 +2,7 @@
 -- if the request waits, adds the owner to the queue or keeps its position. A repeated request of an
 -- owner that already holds the lock returns that grant and claims it.
 --
--- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[2] queue       sorted set: owner by position
 -- KEYS[3] waiters     hash: owner -> record (include/queue.lua)
 -- KEYS[4] tombstones  sorted set: tombstones of owners
@@ -48,13 +48,13 @@ if mine == '1' then
   return { 'granted', fields[4], since_of(fields[5], fields[4]), 1, others_wait(queue, owner) }
 end
 if mine then
-  local share = decode_share(mine)
-  if renew_share(lock, owner, share, lease, now) then
-    return { 'granted', share.token, share.since, 1, others_wait(queue, owner) }
+  local hold = decode_hold(mine)
+  if renew_hold(lock, owner, hold, lease, now) then
+    return { 'granted', hold.token, hold.since, 1, others_wait(queue, owner) }
   end
 end
 
-local held, others_limit = shares_of(lock, fields[2], fields[3], fields[6], now, true)
+local held, others_limit = permits_held(lock, fields[2], fields[3], fields[6], now, true)
 local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
 if is_whole then
   others_limit = 1

@@ -1,7 +1,7 @@
 -- break-hold: breaks the hold with this owner, this token or both; all holds if neither is given.
 -- Notifies the clients of the holders, and grants the lock to waiters.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[2] queue    sorted set: owner by position
 -- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 -- KEYS[4] fence    last fencing token
@@ -18,7 +18,7 @@ local lock, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local now = clock()
 
 local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra', 'token')
-local is_shared = shares_of(lock, fields[1], fields[2], fields[3], now) > 0
+local is_shared = permits_held(lock, fields[1], fields[2], fields[3], now) > 0
 local all = redis.call('HGETALL', lock)
 local is_any = ARGV[3] == '' and ARGV[4] == ''
 
@@ -26,7 +26,7 @@ local broken = {}
 for i = 1, #all, 2 do
   local owner = all[i]
   if is_owner(owner) and (ARGV[3] == '' or ARGV[3] == owner) then
-    local token = is_shared and decode_share(all[i + 1]).token or fields[4]
+    local token = is_shared and decode_hold(all[i + 1]).token or fields[4]
     if ARGV[4] == '' or ARGV[4] == token then
       broken[#broken + 1] = owner
     end

@@ -1,7 +1,7 @@
 -- cancel: withdraws an owner in any state: queued, holding the lock, or (with a tombstone) with a
 -- request still under way.
 --
--- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[2] queue       sorted set: owner by position
 -- KEYS[3] waiters     hash: owner -> record (include/queue.lua)
 -- KEYS[4] tombstones  sorted set: tombstones of owners

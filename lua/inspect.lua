@@ -1,6 +1,6 @@
 -- inspect: returns the holders of a lock and its waiters in the order of the queue.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[2] queue    sorted set: owner by position
 -- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
 --
@@ -16,7 +16,7 @@ local now = clock()
 local limit, holders, waiting = 1, {}, {}
 
 local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra')
-local held, shared_limit = shares_of(lock, fields[1], fields[2], fields[3], now)
+local held, shared_limit = permits_held(lock, fields[1], fields[2], fields[3], now)
 local all = redis.call('HGETALL', lock)
 if #all == 0 then
   return {}
@@ -32,8 +32,8 @@ if held > 0 then
   limit = shared_limit
   for i = 1, #all, 2 do
     if is_owner(all[i]) then
-      local share = decode_share(all[i + 1])
-      add(holders, all[i], share.token, share.since, share.ends - now.ms, share.label)
+      local hold = decode_hold(all[i + 1])
+      add(holders, all[i], hold.token, hold.since, hold.ends - now.ms, hold.label)
     end
   end
 else

@@ -2,7 +2,7 @@
 -- and raises the counter above the tokens that the hold may use, even if the hold is gone. Never lowers
 -- the counter.
 --
--- KEYS[1] lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[1] lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[2] fence  last fencing token
 -- ARGV[1] owner  <client>:<number>
 -- ARGV[2] token  of the hold
@@ -12,7 +12,7 @@
 --
 -- Reply: 1 if the owner has this hold, else 0
 
--- @include shares
+-- @include shared-holds
 
 local lock, fence = KEYS[1], KEYS[2]
 
@@ -33,10 +33,10 @@ end
 if type(mine) ~= 'string' then
   return 0
 end
-local share = decode_share(mine)
-if tonumber(share.token) ~= tonumber(ARGV[5]) then
+local hold = decode_hold(mine)
+if tonumber(hold.token) ~= tonumber(ARGV[5]) then
   return 0
 end
-share.token, share.since = ARGV[2], ARGV[3]
-redis.call('HSET', lock, ARGV[1], encode_share(share))
+hold.token, hold.since = ARGV[2], ARGV[3]
+redis.call('HSET', lock, ARGV[1], encode_hold(hold))
 return 1

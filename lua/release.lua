@@ -1,7 +1,7 @@
 -- release: for many locks at once, releases each that its owner holds: grants it to the first reachable
 -- waiters, or deletes it. Never touches other owners' holds.
 --
--- KEYS[3i-2] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[3i-2] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[3i-1] queue    sorted set: owner by position
 -- KEYS[3i]   waiters  hash: owner -> record (include/queue.lua)
 -- KEYS[#]    fence    last fencing token (shared)
@@ -35,7 +35,7 @@ for i = 1, #ARGV do
       replies = replies or {}
       replies[i] = 0
       if type(mine) == 'string' then
-        -- A shared hold (include/shares.lua), which may have expired.
+        -- A shared hold (include/shared-holds.lua), which may have expired.
         if not now_ms then
           local time = call('TIME')
           now_ms = time[1] * 1000 + time[2] / 1000

@@ -1,7 +1,7 @@
 -- renew: for many locks at once, renews the lease of each that its owner still holds. Never shortens a
 -- lease unless it is negative.
 --
--- KEYS[i]    lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[i]    lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- ARGV[2i-1] owner  <client>:<number>
 -- ARGV[2i]   lease  ms; negative to set exactly this lease
 --

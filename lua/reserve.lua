@@ -2,7 +2,7 @@
 -- Like renew, it claims a pushed grant, never creates a lock and never shortens a lease. All owners
 -- belong to one client.
 --
--- KEYS[2i-1] lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[2i-1] lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[2i]   queue  sorted set: owner by position
 -- KEYS[#]    fence  last fencing token (shared)
 -- ARGV[3i-2] owner   <client>:<number>

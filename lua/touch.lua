@@ -1,7 +1,7 @@
 -- touch: rewrites a hold without changing it, so that WAIT on this connection covers a grant that
 -- another connection wrote.
 --
--- KEYS[1] lock  hash: owner -> 1, token, since, unclaimed, label; or shared (include/shares.lua)
+-- KEYS[1] lock  hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- ARGV[1] owner  <client>:<number>
 --
 -- Reply: 1 if the owner holds the lock, else 0

@@ -149,7 +149,7 @@ export class PendingAcquire
 
   /**
    * @param scope the scope of the calling code
-   * @param joinedAt its place in time: later callers of all processes come after it
+   * @param joinedAt when it called: later callers of all processes come after it
    */
   constructor(
     engine: LockEngine,

@@ -1,4 +1,4 @@
--- @include shares
+-- @include shared-holds
 -- @include tokens
 
 -- Writes the owner into the lock, which must have room for it, and returns the first of its tokens.
@@ -8,8 +8,8 @@ local function grant(lock, fence, owner, limit, lease, now, tokens, label, is_pu
   local since = digits(now.ms)
   if limit ~= 1 then
     local due = redis.call('HGET', lock, 'due')
-    local share = { token = token, since = since, unclaimed = is_pushed and '1' or '0', label = label }
-    write_share(lock, owner, limit, due, lease, now, share)
+    local hold = { token = token, since = since, unclaimed = is_pushed and '1' or '0', label = label }
+    write_hold(lock, owner, limit, due, lease, now, hold)
     count_extra(lock, label, 1)
     return token
   end

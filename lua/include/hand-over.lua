@@ -66,7 +66,7 @@ local function serve(lock, queue, waiters, fence, now, is_free)
     if not fields[1] then
       return
     end
-    held = shares_of(lock, fields[1], fields[2], fields[3], now)
+    held = permits_held(lock, fields[1], fields[2], fields[3], now)
   end
   hand_over(lock, queue, waiters, fence, now, nil, held)
 end

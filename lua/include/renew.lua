@@ -1,4 +1,4 @@
--- @include shares
+-- @include shared-holds
 
 -- Renews a hold, exclusive or shared, for at least `lease` ms. A negative lease is set exactly, as is
 -- the lease of a pushed grant at its first claim; otherwise a renewal never shortens a lease and
@@ -20,7 +20,7 @@ local function renew(lock, owner, lease, now)
     return 1
   end
   if type(mine) == 'string' and string.find(mine, ' ', 1, true) then
-    return renew_share(lock, owner, decode_share(mine), lease, now or clock(), exactly) and 1 or 0
+    return renew_hold(lock, owner, decode_hold(mine), lease, now or clock(), exactly) and 1 or 0
   end
   -- pcall above: a value of another type at the lock's name must not fail the other locks.
   if redis.call('EXISTS', lock) == 0 or redis.pcall('HEXISTS', lock, 'limit') == 1 then

@@ -117,14 +117,14 @@ export class ComparedStores {
     this.compare({ ...expected, reply }, { ...found, reply: real });
     if (modelled === undefined) return;
     const { limit, permits } = this.owners.find(({ owner }) => event.startsWith(owner));
-    // Of shares the server keeps bounds only: no lease ends before the one, all have ended at the other. For several permits
+    // Of shared holds the server keeps bounds only: no lease ends before the one, all have ended at the other. For several permits
     // it looks at all leases.
     const [least, most] = limit === 1 ? [modelled, Infinity] : [-Infinity, modelled];
     const isGood = this.model.isExclusive || permits > 1 ? told === modelled : told >= least && told <= most;
     if (!isGood) this.compare(modelled, told);
   }
 
-  /** The quick way leaves it to `acquire`, though the lock may be free if what it has are expired shares. */
+  /** The quick way leaves it to `acquire`, though the lock may be free if what it has are expired holds. */
   expectNothing(before, { reply }) {
     this.model = before;
     if (reply.outcome === 'granted') this.compare('hash', this.store.saved[0].kind);

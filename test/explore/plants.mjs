@@ -155,8 +155,8 @@ export const SCRIPT_PLANTS = {
   'expired permit': {
     about: 'a permit counts after its lease',
     scenario: 'permits, waiting',
-    from: 'if share.ends <= now.ms then\nredis',
-    to: 'if share.ends <= now.ms - 500 then\nredis',
+    from: 'if hold.ends <= now.ms then\nredis',
+    to: 'if hold.ends <= now.ms - 500 then\nredis',
   },
   'permits summed wrongly': {
     about: 'waiters are granted more permits than there are',
@@ -167,7 +167,7 @@ export const SCRIPT_PLANTS = {
   'permits kept': {
     about: 'a hold of several permits gives back one',
     scenario: 'several permits, waiting',
-    from: 'count_extra(lock, share.label, -1)',
+    from: 'count_extra(lock, hold.label, -1)',
     to: '',
   },
   'large request overtaken': {

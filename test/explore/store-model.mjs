@@ -107,7 +107,7 @@ export class StoreModel {
   /** What has ended by now is gone before anything else. */
   step(request) {
     const { now } = this;
-    // Redis keeps a key to the end of the millisecond; the scripts compare a share's end themselves.
+    // Redis keeps a key to the end of the millisecond; the scripts compare the end of a shared hold themselves.
     this.holders = this.holders.filter(({ limit, ends }) => (limit === 1 ? ends >= now : ends > now));
     if (now > this.queueEnds) this.queue = [];
     for (const owner of [...this.tombstones.keys()]) {

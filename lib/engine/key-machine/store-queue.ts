@@ -410,11 +410,12 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if ([...freed].some(({ caller }) => caller !== undefined))
       found.push('an entry without need has a caller');
     if ([...freed].some(({ state }) => state !== 'asking')) found.push('an entry without a caller pauses');
-    const places = entries.map(({ caller }) => (caller === undefined ? -1 : callers.indexOf(caller)));
-    if (places.includes(-1)) found.push('an entry stands for a caller that does not wait');
-    if (places.some((place, index) => index > 0 && place <= (places[index - 1] ?? -1)))
+    const positions = entries.map(({ caller }) => (caller === undefined ? -1 : callers.indexOf(caller)));
+    if (positions.includes(-1)) found.push('an entry has a caller that does not wait');
+    if (positions.some((each, index) => index > 0 && each <= (positions[index - 1] ?? -1)))
       found.push('entries out of order');
-    if (entries.length > 0 && places[0] !== 0 && entries[0]?.limit === 1) found.push('the head has no entry');
+    if (entries.length > 0 && positions[0] !== 0 && entries[0]?.limit === 1)
+      found.push('the head has no entry');
     return found;
   }
 

@@ -11,7 +11,7 @@ import { endOf, type Entry } from './entries.js';
  * How long a release waits for its session's pending queue position, ms. Requests overtake each other: without that
  * position the next holder would see no waiters and serve all of its own callers first.
  */
-const PLACE_FIRST = 500;
+const POSITION_FIRST = 500;
 
 /** The lease for tombstones, and until when new ones use it. */
 interface TombstoneLease {
@@ -33,10 +33,10 @@ export class Releaser {
     const isHeld = this.context.own.get(key, owner)?.isHeld === true;
     if (!isHeld || inDoubt || this.context.acquires.has(key, owner)) return turns.run(key, work);
     // Requests of other owners must not delay the next holder.
-    const place = this.context.acquires.placeBefore(key);
-    if (place === undefined) return turns.runBeside(key, work);
+    const position = this.context.acquires.positionBefore(key);
+    if (position === undefined) return turns.runBeside(key, work);
     return turns.runBeside(key, async () => {
-      await timers.within(PLACE_FIRST, place);
+      await timers.within(POSITION_FIRST, position);
       return await work();
     });
   }

@@ -19,7 +19,7 @@ export class KeyedSerialQueue extends Turns<string> {
   }
 }
 
-interface PendingPlace {
+interface PendingPosition {
   readonly owner: string;
   readonly reply: Promise<AcquireReply>;
   readonly onSent: (() => void)[];
@@ -29,7 +29,7 @@ export class PendingAcquires {
   /** Their number for each owner, by {@link ownName}. */
   private readonly counts = new Map<string, number>();
   /** The last one for each key; requests for a key are carried out in order. */
-  private readonly places = new Map<string, PendingPlace>();
+  private readonly positions = new Map<string, PendingPosition>();
 
   has(key: string, owner: string): boolean {
     return this.counts.has(ownName(key, owner));
@@ -39,17 +39,17 @@ export class PendingAcquires {
    * Resolves when a later request can't overtake the session's pending request for a queue position: that one got a
    * reply, or is sent in this tick. Undefined if there is none.
    */
-  placeBefore(key: string): Promise<unknown> | undefined {
-    const place = this.places.get(key);
-    if (place === undefined) return undefined;
-    const sent = new Promise<void>((resolve) => place.onSent.push(resolve));
-    return Promise.race([place.reply, sent]);
+  positionBefore(key: string): Promise<unknown> | undefined {
+    const position = this.positions.get(key);
+    if (position === undefined) return undefined;
+    const sent = new Promise<void>((resolve) => position.onSent.push(resolve));
+    return Promise.race([position.reply, sent]);
   }
 
   /** The request is sent in this tick; requests of one tick are one transaction. */
   sent({ key, owner }: AcquireRequest): void {
-    const place = this.places.get(key);
-    if (place?.owner === owner) for (const resume of place.onSent.splice(0)) resume();
+    const position = this.positions.get(key);
+    if (position?.owner === owner) for (const resume of position.onSent.splice(0)) resume();
   }
 
   /** @param isNew whether the owner has no queue position yet */
@@ -58,19 +58,19 @@ export class PendingAcquires {
     isNew: boolean,
     work: () => Promise<AcquireReply>,
   ): Promise<AcquireReply> {
-    const { counts, places } = this;
+    const { counts, positions } = this;
     const { key, owner, wait, limit } = request;
     const name = ownName(key, owner);
     counts.set(name, (counts.get(name) ?? 0) + 1);
     const reply = work();
-    if (isNew && wait && limit === 1) places.set(key, { owner, reply, onSent: [] });
+    if (isNew && wait && limit === 1) positions.set(key, { owner, reply, onSent: [] });
     try {
       return await reply;
     } finally {
       const others = (counts.get(name) ?? 1) - 1;
       if (others > 0) counts.set(name, others);
       else counts.delete(name);
-      if (places.get(key)?.reply === reply) places.delete(key);
+      if (positions.get(key)?.reply === reply) positions.delete(key);
     }
   }
 }

@@ -6,13 +6,13 @@
 -- owner -> '<end of its lease, ms> <token> <since, ms> <1 until a pushed grant is claimed, else 0> =<label>'.
 -- The label of a holder with several permits ends with '/<permits>'; then the hash also has 'extra', by how
 -- much the permits of all holders exceed their number.
-local function decode_share(text)
+local function decode_hold(text)
   local ends, token, since, unclaimed, label = string.match(text, '^(%d+) (%d+) (%d+) (%d) =(.*)$')
   return { ends = tonumber(ends), token = token, since = since, unclaimed = unclaimed, label = label }
 end
 
-local function encode_share(share)
-  return table.concat({ digits(share.ends), share.token, share.since, share.unclaimed, '=' .. share.label }, ' ')
+local function encode_hold(hold)
+  return table.concat({ digits(hold.ends), hold.token, hold.since, hold.unclaimed, '=' .. hold.label }, ' ')
 end
 
 local function permits_of(label)
@@ -44,7 +44,7 @@ local function count_extra(lock, label, sign)
 end
 
 -- Removes the holders whose lease has expired. Returns how many permits are left, and the new 'due'. A
--- request for a share (`is_asking`) needs memory, so it is rejected here if the server has none.
+-- request for a shared hold (`is_asking`) needs memory, so it is rejected here if the server has none.
 local function prune(lock, now, is_asking)
   if is_asking then
     redis.call('HSET', lock, 'due', '0')
@@ -55,13 +55,13 @@ local function prune(lock, now, is_asking)
   local due, left, extra, had_extra = nil, 0, 0, false
   for i = 1, #fields, 2 do
     if is_owner(fields[i]) then
-      local share = decode_share(fields[i + 1])
-      if share.ends <= now.ms then
+      local hold = decode_hold(fields[i + 1])
+      if hold.ends <= now.ms then
         redis.call('HDEL', lock, fields[i])
       else
-        local permits = permits_of(share.label)
+        local permits = permits_of(hold.label)
         left, extra = left + permits, extra + permits - 1
-        due = math.min(due or share.ends, share.ends)
+        due = math.min(due or hold.ends, hold.ends)
       end
     elseif fields[i] == 'extra' then
       had_extra = true
@@ -82,7 +82,7 @@ end
 
 -- The permits of all shared holders, their limit, and 'due', from the fields `limit`, `due` and `extra`.
 -- 0 if the lock is free or exclusive.
-local function shares_of(lock, limit, due, extra, now, is_asking)
+local function permits_held(lock, limit, due, extra, now, is_asking)
   if not limit then
     return 0
   end
@@ -107,8 +107,8 @@ local function left_for(lock, limit, permits, due, now)
   local leases, free = {}, limit
   for i = 1, #fields, 2 do
     if is_owner(fields[i]) then
-      local share = decode_share(fields[i + 1])
-      leases[#leases + 1] = { ends = share.ends, permits = permits_of(share.label) }
+      local hold = decode_hold(fields[i + 1])
+      leases[#leases + 1] = { ends = hold.ends, permits = permits_of(hold.label) }
       free = free - leases[#leases].permits
     end
   end
@@ -126,12 +126,12 @@ end
 
 -- Writes a holder whose lease begins now, and extends the expiry of the lock if necessary. `limit` and
 -- `due` are the fields of the hash; `due` is nil for the first holder.
-local function write_share(lock, owner, limit, due, lease, now, share)
-  share.ends = now.ms + tonumber(lease)
-  if due and tonumber(due) <= share.ends then
-    redis.call('HSET', lock, owner, encode_share(share))
+local function write_hold(lock, owner, limit, due, lease, now, hold)
+  hold.ends = now.ms + tonumber(lease)
+  if due and tonumber(due) <= hold.ends then
+    redis.call('HSET', lock, owner, encode_hold(hold))
   else
-    redis.call('HSET', lock, owner, encode_share(share), 'limit', limit, 'due', digits(share.ends))
+    redis.call('HSET', lock, owner, encode_hold(hold), 'limit', limit, 'due', digits(hold.ends))
   end
   if redis.call('PTTL', lock) < tonumber(lease) then
     redis.call('PEXPIRE', lock, lease)
@@ -144,7 +144,7 @@ local function fit_expiry(lock, now)
   local first, last = nil, now.ms + 1
   for i = 1, #fields, 2 do
     if is_owner(fields[i]) then
-      local ends = decode_share(fields[i + 1]).ends
+      local ends = decode_hold(fields[i + 1]).ends
       first, last = math.min(first or ends, ends), math.max(last, ends)
     end
   end
@@ -168,21 +168,21 @@ end
 
 -- Renews a shared holder for at least `lease` ms; exactly so if `exactly`, or at the first claim of a
 -- pushed grant. With 0 the lease stays as it is. False if the lease has expired.
-local function renew_share(lock, owner, share, lease, now, exactly)
-  if share.ends <= now.ms then
+local function renew_hold(lock, owner, hold, lease, now, exactly)
+  if hold.ends <= now.ms then
     return false
   end
   if lease == 0 then
     return true
   end
-  local left = share.ends - now.ms
-  if exactly or share.unclaimed == '1' or left < lease then
+  local left = hold.ends - now.ms
+  if exactly or hold.unclaimed == '1' or left < lease then
     left = lease
   end
   begin_without_memory(lock)
   local fields = redis.call('HMGET', lock, 'limit', 'due')
-  share.unclaimed = '0'
-  write_share(lock, owner, fields[1], fields[2], left, now, share)
+  hold.unclaimed = '0'
+  write_hold(lock, owner, fields[1], fields[2], left, now, hold)
   if exactly then
     fit_expiry(lock, now)
   end
@@ -202,7 +202,7 @@ local function remove_holder(lock, owner, now)
     return true, true
   end
   redis.call('HDEL', lock, owner)
-  local share = decode_share(mine)
-  count_extra(lock, share.label, -1)
-  return share.ends > now.ms, delete_if_empty(lock, share.ends, now)
+  local hold = decode_hold(mine)
+  count_extra(lock, hold.label, -1)
+  return hold.ends > now.ms, delete_if_empty(lock, hold.ends, now)
 end
