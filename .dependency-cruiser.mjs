@@ -66,7 +66,7 @@ const ROOMS = {
   'api/': ['api', 'engine', 'stores/port', 'model', 'common'],
   // The engine knows the port and no store. Its machine knows nothing of promises, timers and sessions.
   'engine/(?!key-machine/)': ['engine', 'stores/port', 'model', 'common'],
-  'engine/key-machine/': ['engine/(key-machine/|time-limits)', 'stores/port', 'common'],
+  'engine/key-machine/': ['engine/key-machine', 'stores/port', 'common'],
   // A store needs the port, errors and collections, and never asks who calls it.
   'stores/redis/': ['stores/(redis|port)', 'model', 'common'],
   'stores/memory/': ['stores/(memory|port)', 'model', 'common'],
@@ -113,6 +113,14 @@ export default {
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'no-circular-folders',
+      comment: 'Folders depend on each other one way, types included.',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^lib' },
+      to: { circular: true },
     },
     {
       name: 'no-orphans',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Endpoint, channelCredentials } from '../../build/cjs/stores/etcd/connection/endpoint.js';
-import { methods } from '../../build/cjs/stores/etcd/protocol.js';
+import { methods } from '../../build/cjs/stores/etcd/connection/protocol.js';
 import { installedVersion } from './installed-version.mjs';
 
 /** The minimum for etcd: one transaction puts a key if it is absent, another deletes it. Both are awaited. */

@@ -1,5 +1,5 @@
 import { Endpoint, channelCredentials } from '../../build/cjs/stores/etcd/connection/endpoint.js';
-import { methods, MessageWriter, fieldsOf } from '../../build/cjs/stores/etcd/protocol.js';
+import { methods, MessageWriter, fieldsOf } from '../../build/cjs/stores/etcd/connection/protocol.js';
 import { installedVersion } from './installed-version.mjs';
 
 /** The lock service of etcd itself. It has no inspectable queue, no fencing token and no wait time-out. */

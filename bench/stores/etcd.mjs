@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { freePort } from '../../.scripts/free-port.mjs';
 import { Endpoint, channelCredentials } from '../../build/cjs/stores/etcd/connection/endpoint.js';
-import { methods } from '../../build/cjs/stores/etcd/protocol.js';
+import { methods } from '../../build/cjs/stores/etcd/connection/protocol.js';
 import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
 import { StoreStats } from './store-stats.mjs';
 

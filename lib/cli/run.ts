@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LockError } from '../model/lock.errors.js';
-import { CommandArguments } from './arguments.js';
-import type { Command } from './command.js';
+import { CommandArguments } from './common/arguments.js';
+import type { Command } from './common/command.js';
 import { breakLock } from './commands/break.command.js';
 import { doctor } from './commands/doctor.command.js';
 import { list } from './commands/list.command.js';
 import { lock } from './commands/lock.command.js';
 import { show } from './commands/show.command.js';
 import { watch } from './commands/watch.command.js';
-import { EXIT, exitCodeOf, UsageError } from './exit-codes.js';
-import { Output, type OutputStream } from './output.js';
-import { storeOptionsOf, type LoadModule } from './store-options.js';
+import { EXIT, exitCodeOf, UsageError } from './common/exit-codes.js';
+import { Output, type OutputStream } from './common/output.js';
+import { storeOptionsOf, type LoadModule } from './common/store-options.js';
 
 /** The process in which the program runs. */
 export interface ProgramSetting {

@@ -7,7 +7,7 @@ import type { Hold } from './hold.js';
 import { Deadline, PendingAcquire } from './pending-acquire.js';
 import { ownHold, reenter } from './reenter.js';
 import { scopeOfCaller } from './scope.js';
-import { ANSWER_GRACE } from './time-limits.js';
+import { ANSWER_GRACE } from './key-machine/time-limits.js';
 import { isFull, UnqueuedAcquire } from './try-acquire.js';
 
 /**

@@ -4,7 +4,7 @@ import type { LockEngine } from './lock-engine.js';
 import type { LeaseHolder } from './lease.js';
 import type { KnownHolder } from './lock-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, LATEST_OUTCOME, POLL } from './time-limits.js';
+import { ANSWER_GRACE, LATEST_OUTCOME, POLL } from './key-machine/time-limits.js';
 
 /**
  * Names the holder in the error of a caller whose wait has ended, if the store replies in the remaining time. Not

@@ -17,7 +17,7 @@ import { checkToken, type Lease } from './lease.js';
 import type { Leases } from './leases.js';
 import { type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER } from './time-limits.js';
+import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER } from './key-machine/time-limits.js';
 
 const MICROTASK = Promise.resolve();
 

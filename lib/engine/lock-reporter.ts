@@ -17,7 +17,7 @@ import { type EngineLog, type EventHub, guardedController, textOf } from './even
 import type { Lease, LeaseHolder } from './lease.js';
 import type { Deadline, PendingAcquire } from './pending-acquire.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
-import { isLeaseTooShort } from './time-limits.js';
+import { isLeaseTooShort } from './key-machine/time-limits.js';
 
 /** A caller that has not acquired its lock. */
 interface UnservedCaller extends EventSubject {

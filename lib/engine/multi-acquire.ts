@@ -9,7 +9,7 @@ import type { Hold } from './hold.js';
 import { MultiHold } from './multi-hold.js';
 import { type PartOptions, PendingAcquire } from './pending-acquire.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
-import { ANSWER_GRACE, LATEST_OUTCOME } from './time-limits.js';
+import { ANSWER_GRACE, LATEST_OUTCOME } from './key-machine/time-limits.js';
 import { Missed, UnqueuedAcquire } from './try-acquire.js';
 
 /**

@@ -10,7 +10,7 @@ import type { KeyRunner } from './key-runner.js';
 import type { LockEngine } from './lock-engine.js';
 import { warnOfLongWait } from './holder-names.js';
 import { heldKeys, type Scope } from './scope.js';
-import { ANSWER_GRACE, LATEST_OUTCOME, LONG_WAIT } from './time-limits.js';
+import { ANSWER_GRACE, LATEST_OUTCOME, LONG_WAIT } from './key-machine/time-limits.js';
 
 /** Why a wait ended without its result. */
 export type EndOfWait = 'timeout' | 'aborted';

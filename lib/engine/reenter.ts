@@ -6,7 +6,7 @@ import { Deadline } from './pending-acquire.js';
 import { extendInTime } from './extend.js';
 import { Hold } from './hold.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
-import { LONG_WAIT } from './time-limits.js';
+import { LONG_WAIT } from './key-machine/time-limits.js';
 
 /** Too short to extend a lease, ms: only checks whether the store still has it. */
 const PROBE_LEASE = 1;

@@ -14,7 +14,7 @@ import { startHold } from './key-runner.js';
 import type { LockEngine } from './lock-engine.js';
 import type { LeaseLeft } from './lock-reporter.js';
 import type { EndOfWait, PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from './time-limits.js';
+import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from './key-machine/time-limits.js';
 
 /** Why an attempt failed. */
 type Refusal =

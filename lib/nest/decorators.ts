@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Inject } from '@nestjs/common';
 import { Observable } from 'rxjs';
 import { LockOptionsError } from '../model/lock.errors.js';
-import { HandlerCall } from './locked/handler-call.js';
+import { HandlerCall } from './requests/handler-call.js';
 import { LockedMethod } from './locked/locked-method.js';
 import {
   resolveLockedOptions,

@@ -1,6 +1,6 @@
 import type { LockStore } from '../../lib/stores/port/index.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { postgresStore } from '../../lib/stores/postgres/index.js';

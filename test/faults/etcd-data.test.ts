@@ -3,7 +3,7 @@ import type { LockApp } from '../support/lock-app.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { next, rejectionOf, until, within } from '../support/until.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { PortClient } from '../contract/port-client.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { EtcdScene } from './scenes/etcd-scene.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockOptionsError } from '../../lib/index.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { compaction } from '../support/etcd-server.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';

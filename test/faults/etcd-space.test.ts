@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { examineLocks } from '../../lib/cli/commands/doctor.command.js';
 import { LockHealthIndicator } from '../../lib/health/index.js';
 import { LockUnavailableError, type LockHandle } from '../../lib/index.js';
-import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/protocol.js';
+import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/connection/protocol.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { PortClient } from '../contract/port-client.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { LockStore } from '../../lib/stores/port/index.js';
 import { examineLocks } from '../../lib/cli/commands/doctor.command.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { Endings } from '../support/endings.js';
 import { compaction, EtcdServer, type EtcdServerOptions } from '../support/etcd-server.js';
 import { addUsers, PASSWORD, PREFIX, protect, putInForce, ROOT } from '../support/etcd-users.js';

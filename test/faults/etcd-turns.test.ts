@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockStore } from '../../lib/stores/port/index.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { stateOf, until, within } from '../support/until.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { queuedIn } from '../support/lock-app.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LockHealthIndicator } from '../../lib/health/index.js';
 import { LockUnavailableError, type LockService } from '../../lib/index.js';
 import { etcdStore, type EtcdStoreOptions } from '../../lib/stores/etcd/index.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { Endings } from '../support/endings.js';
 import { EtcdServer } from '../support/etcd-server.js';
 import {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
 import { EtcdServer } from '../support/etcd-server.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AcquireRequest, OwnerId } from '../../lib/stores/port/index.js';
-import type { PubSubMode } from '../../lib/stores/redis/grant-channel.js';
+import type { PubSubMode } from '../../lib/stores/redis/scripts/key-names.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { LockCalls } from '../../lib/stores/redis/scripts/scripts.js';
 import type { ScriptCall } from '../../lib/stores/redis/scripts/scripts.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LockUnsupportedError, LockUnavailableError } from '../../lib/index.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
-import { versionOf } from '../../lib/stores/zookeeper/connection/start-check.js';
+import { versionOf } from '../../lib/stores/zookeeper/start-check.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { Endings } from '../support/endings.js';
 import { freePort } from '../support/free-port.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { DistributedLockOptions } from '../../lib/index.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { postgresStore } from '../../lib/stores/postgres/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { CommandLine } from '../support/command-line.js';

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { OutputStream } from '../../lib/cli/output.js';
+import type { OutputStream } from '../../lib/cli/common/output.js';
 import { run } from '../../lib/cli/run.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { until, within } from './until.js';

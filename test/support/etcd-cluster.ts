@@ -1,4 +1,4 @@
-import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/protocol.js';
+import { methods, fieldsOf, type Method } from '../../lib/stores/etcd/connection/protocol.js';
 import { EtcdServer } from './etcd-server.js';
 import { freePort } from './free-port.js';
 import { until } from './until.js';

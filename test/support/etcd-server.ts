@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Endpoint, channelCredentials } from '../../lib/stores/etcd/connection/endpoint.js';
-import { methods, MessageWriter, type Method } from '../../lib/stores/etcd/protocol.js';
+import { methods, MessageWriter, type Method } from '../../lib/stores/etcd/connection/protocol.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { PersistentServer } from './server-process.js';

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
-import { MessageWriter, type Method } from '../../lib/stores/etcd/protocol.js';
+import { MessageWriter, type Method } from '../../lib/stores/etcd/connection/protocol.js';
 import type { EtcdServer } from './etcd-server.js';
 
 export const PREFIX = 'distributed-lock/';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { run } from '../../lib/cli/run.js';
-import type { OutputStream } from '../../lib/cli/output.js';
+import type { OutputStream } from '../../lib/cli/common/output.js';
 
 /** Runs the program in this process. */
 async function called(...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { CommandArguments, parseDuration } from '../../lib/cli/arguments.js';
+import { CommandArguments, parseDuration } from '../../lib/cli/common/arguments.js';
 import { LockChanges } from '../../lib/cli/commands/watch.command.js';
-import { EXIT } from '../../lib/cli/exit-codes.js';
+import { EXIT } from '../../lib/cli/common/exit-codes.js';
 import { shownDuration } from '../../lib/common/durations.js';
 import {
   Output,
@@ -11,8 +11,8 @@ import {
   shellWord,
   withoutSecrets,
   type OutputStream,
-} from '../../lib/cli/output.js';
-import { storeArguments, storeOptionsOf } from '../../lib/cli/store-options.js';
+} from '../../lib/cli/common/output.js';
+import { storeArguments, storeOptionsOf } from '../../lib/cli/common/store-options.js';
 import type { LockInfo } from '../../lib/index.js';
 
 describe('O25: output of the command line', () => {

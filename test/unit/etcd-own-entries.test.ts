@@ -5,7 +5,7 @@ import { KeyNames, type Entry } from '../../lib/stores/etcd/locks/entries.js';
 import type { LockContext } from '../../lib/stores/etcd/locks/context.js';
 import { LockReader, LockState } from '../../lib/stores/etcd/locks/lock-reader.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
-import type { KeyValue, Transaction } from '../../lib/stores/etcd/protocol.js';
+import type { KeyValue, Transaction } from '../../lib/stores/etcd/connection/protocol.js';
 import { TokenBase } from '../../lib/stores/etcd/locks/token-base.js';
 import { OwnEntries } from '../../lib/stores/etcd/locks/own-entries.js';
 import { LockStoreError } from '../../lib/stores/port/lock-store.js';

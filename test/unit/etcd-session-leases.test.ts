@@ -4,7 +4,7 @@ import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
 import { SessionLeases, lifetimeFor } from '../../lib/stores/etcd/locks/session-leases.js';
-import { methods } from '../../lib/stores/etcd/protocol.js';
+import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { stateOf } from '../support/until.js';
 
 /** The leases of a session whose clock and replies the test controls. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TokenBase } from '../../lib/stores/etcd/locks/token-base.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
-import type { KeyValue, Transaction } from '../../lib/stores/etcd/protocol.js';
+import type { KeyValue, Transaction } from '../../lib/stores/etcd/connection/protocol.js';
 
 const HOUR_AHEAD = (Date.now() + 3_600_000) * 1_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Transactions } from '../../lib/stores/etcd/locks/transactions.js';
-import type { TransactionReply, Transaction } from '../../lib/stores/etcd/protocol.js';
+import type { TransactionReply, Transaction } from '../../lib/stores/etcd/connection/protocol.js';
 
 const nothing: TransactionReply = { do: 'txn', succeeded: true, replies: [] };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { exitCodeOf } from '../../lib/cli/exit-codes.js';
+import { exitCodeOf } from '../../lib/cli/common/exit-codes.js';
 import { outcomeOf } from '../../lib/engine/traces.js';
 import {
   LockConflictError,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { versionOf } from '../../lib/stores/zookeeper/connection/start-check.js';
+import { versionOf } from '../../lib/stores/zookeeper/start-check.js';
 
 /** The version of a server that sends this reply, and then closes the connection. */
 async function versionIn(answer: string): Promise<string | undefined> {

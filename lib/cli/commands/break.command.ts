@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline';
 import { isatty } from 'node:tty';
 import type { LockHolder, LockInfo } from '../../model/lock-info.js';
-import { withLocks, type Command, type CommandContext, type OpenLocks } from '../command.js';
-import { EXIT, UsageError } from '../exit-codes.js';
-import { holderLines, lockDocument } from '../lock-views.js';
-import { printable } from '../output.js';
+import { withLocks, type Command, type CommandContext, type OpenLocks } from '../common/command.js';
+import { EXIT, UsageError } from '../common/exit-codes.js';
+import { holderLines, lockDocument } from '../common/lock-views.js';
+import { printable } from '../common/output.js';
 
 /** Stands for the missing token of a lock that other software holds. */
 const NO_TOKEN = 'none';

@@ -8,9 +8,9 @@ import type { StoreConnection } from '../../model/lock-status.js';
 import type { DistributedLockOptions } from '../../nest/module/distributed-lock.options.js';
 import { examineRedis, type ServerReport } from '../../stores/redis/doctor/examine-redis.js';
 import { ok, problem, warning, type Finding } from '../../stores/redis/doctor/finding.js';
-import { openLocks, type Command, type OpenLocks } from '../command.js';
-import { EXIT } from '../exit-codes.js';
-import { printable, tableOf, type Output } from '../output.js';
+import { openLocks, type Command, type OpenLocks } from '../common/command.js';
+import { EXIT } from '../common/exit-codes.js';
+import { printable, tableOf, type Output } from '../common/output.js';
 
 const STYLES = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 

@@ -1,8 +1,8 @@
 import type { LockInfo } from '../../model/lock-info.js';
-import { heldLocks, withLocks, type Command } from '../command.js';
-import { EXIT } from '../exit-codes.js';
-import { lockDocument, TABLE_HEAD, tableRow } from '../lock-views.js';
-import { tableOf } from '../output.js';
+import { heldLocks, withLocks, type Command } from '../common/command.js';
+import { EXIT } from '../common/exit-codes.js';
+import { lockDocument, TABLE_HEAD, tableRow } from '../common/lock-views.js';
+import { tableOf } from '../common/output.js';
 
 const DEFAULT_LIMIT = 100;
 

@@ -5,11 +5,11 @@ import { isatty } from 'node:tty';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import { LockQueueFullError, LockTimeoutError } from '../../model/lock.errors.js';
 import type { LockOptions } from '../../model/lock.options.js';
-import { parseDuration, type CommandArguments } from '../arguments.js';
-import { withLocks, type Command, type CommandContext, type OpenLocks } from '../command.js';
-import { EXIT, UsageError } from '../exit-codes.js';
-import { holderText } from '../lock-views.js';
-import { URL_VARIABLE } from '../store-options.js';
+import { parseDuration, type CommandArguments } from '../common/arguments.js';
+import { withLocks, type Command, type CommandContext, type OpenLocks } from '../common/command.js';
+import { EXIT, UsageError } from '../common/exit-codes.js';
+import { holderText } from '../common/lock-views.js';
+import { URL_VARIABLE } from '../common/store-options.js';
 
 const LONGEST_LABEL = 200;
 

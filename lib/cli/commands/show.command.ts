@@ -1,8 +1,8 @@
-import { withLocks, type Command } from '../command.js';
-import { EXIT } from '../exit-codes.js';
-import { lockDocument, lockLines } from '../lock-views.js';
-import { printable, shellWord } from '../output.js';
-import { storeArguments } from '../store-options.js';
+import { withLocks, type Command } from '../common/command.js';
+import { EXIT } from '../common/exit-codes.js';
+import { lockDocument, lockLines } from '../common/lock-views.js';
+import { printable, shellWord } from '../common/output.js';
+import { storeArguments } from '../common/store-options.js';
 
 export const show: Command = {
   summary: 'show the holders and waiters of a lock',

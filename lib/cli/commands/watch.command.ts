@@ -1,11 +1,11 @@
 import { setTimeout as elapse } from 'node:timers/promises';
 import type { LockInfo } from '../../model/lock-info.js';
 import { LockUnavailableError } from '../../model/lock.errors.js';
-import { parseDuration } from '../arguments.js';
-import { heldLocks, withLocks, type Command, type OpenLocks } from '../command.js';
-import { EXIT, UsageError } from '../exit-codes.js';
-import { holderText, lockDocument } from '../lock-views.js';
-import { printable, type Output } from '../output.js';
+import { parseDuration } from '../common/arguments.js';
+import { heldLocks, withLocks, type Command, type OpenLocks } from '../common/command.js';
+import { EXIT, UsageError } from '../common/exit-codes.js';
+import { holderText, lockDocument } from '../common/lock-views.js';
+import { printable, type Output } from '../common/output.js';
 
 const SHORTEST_INTERVAL = 100;
 

@@ -7,7 +7,7 @@ import type {
   OwnerId,
   PushedGrant,
 } from '../../stores/port/lock-store.js';
-import { CLAIM_LEASE, isLeaseTooShort, SILENCE } from '../time-limits.js';
+import { CLAIM_LEASE, isLeaseTooShort, SILENCE } from './time-limits.js';
 import type { Caller, KeyMachine, LocalLease } from './key-machine.js';
 
 /** The most entries of one process for one key: enough to fill every freed permit, and few enough to poll. */

@@ -7,7 +7,7 @@ import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey } from '../../model/lock-key.js';
 import { resolveLockOptions } from '../../model/lock.options.js';
 import { importOf, serviceUnder } from '../module/lock-service.injection.js';
-import type { HandlerRun } from './handler-call.js';
+import type { HandlerRun } from '../requests/handler-call.js';
 import type { DecoratedOptions, ResolvedLockedOptions } from './locked.options.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;

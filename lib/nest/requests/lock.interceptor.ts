@@ -1,7 +1,7 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { catchError, Observable, type Subscriber } from 'rxjs';
 import { LockError, originate, type LockLostError } from '../../model/lock.errors.js';
-import { HandlerCall } from '../locked/handler-call.js';
+import { HandlerCall } from './handler-call.js';
 import { responseOf, withoutKey } from './lock-exception.filter.js';
 
 /** Keeps the lock of a `@Locked` handler from its call to the end of its response, and hides keys in errors. */

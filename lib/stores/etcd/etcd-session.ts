@@ -32,14 +32,14 @@ import {
   isFull,
   memberWarnings,
 } from './connection/start-check.js';
-import type { ResolvedEtcdOptions } from './etcd-options.js';
+import type { ResolvedEtcdOptions } from './connection/etcd-options.js';
 import { Acquirer } from './locks/acquirer.js';
 import { LockContext } from './locks/context.js';
 import { endOf, type Entry } from './locks/entries.js';
 import { Grants } from './locks/grants.js';
 import type { LockState } from './locks/lock-reader.js';
 import { Releaser } from './locks/releaser.js';
-import { methods, type StatusReply } from './protocol.js';
+import { methods, type StatusReply } from './connection/protocol.js';
 
 /** How long a request may take, ms. A leader that dies loses its pending requests, and nothing reports that. */
 const REQUEST_TIMEOUT = 1_000;

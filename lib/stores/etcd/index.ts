@@ -1,9 +1,9 @@
 import type { LockStore } from '../port/lock-store.js';
 import { grpc } from './connection/endpoint.js';
-import { resolveEtcdOptions, type EtcdStoreOptions } from './etcd-options.js';
+import { resolveEtcdOptions, type EtcdStoreOptions } from './connection/etcd-options.js';
 import { EtcdSession } from './etcd-session.js';
 
-export type { EtcdStoreOptions, EtcdTlsOptions } from './etcd-options.js';
+export type { EtcdStoreOptions, EtcdTlsOptions } from './connection/etcd-options.js';
 
 /**
  * Creates a store that keeps locks in an etcd cluster (3.4 or newer), for

@@ -15,7 +15,7 @@ import {
 } from '../port/forwarding-session.js';
 import { adviceOn, checkCursor } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
-import { ClusterMap, type ClusterServer } from './cluster-map.js';
+import { ClusterMap, type ClusterServer } from './connection/cluster-map.js';
 import type { ClusterConnector, ServerConnector } from './connection/redis-connection.js';
 import { notConnected, RedirectedError, redisRemedies } from './connection/redis-failure.js';
 import { isScanCursor } from './operator-requests.js';

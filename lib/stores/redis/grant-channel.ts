@@ -1,13 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { ServerConnection } from './connection/server-connection.js';
+import type { PubSubMode } from './scripts/key-names.js';
 import type { LockStoreClient } from '../port/lock-store.js';
 import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
-
-/**
- * How a client subscribes: `p`, plain; `s`, sharded, delivered only by the server of the slot (Redis 7); `a`, plain in
- * a cluster, where messages arrive from any server, so that `PUBLISH` can't count the receivers.
- */
-export type PubSubMode = 'p' | 's' | 'a';
 
 /**
  * The subscription of a client at one server. Opened before the first wait, then kept. While it is down, waiters

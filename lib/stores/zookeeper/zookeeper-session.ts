@@ -28,7 +28,7 @@ import { requestTimeoutFor, TOMBSTONE_TTL } from '../port/times.js';
 import { PendingReleases } from '../port/turns.js';
 import { setData } from './connection/protocol.js';
 import { CODE, hasCode } from './connection/zookeeper-failure.js';
-import { checkServers } from './connection/start-check.js';
+import { checkServers } from './start-check.js';
 import {
   longestLease,
   timeoutForLease,

@@ -1,7 +1,7 @@
 import type { LockStore, LockStoreSession } from '../../../lib/stores/port/index.js';
 import type { Endpoint } from '../../../lib/stores/etcd/connection/endpoint.js';
 import { etcdStore, type EtcdStoreOptions } from '../../../lib/stores/etcd/index.js';
-import { methods, type KeyValue } from '../../../lib/stores/etcd/protocol.js';
+import { methods, type KeyValue } from '../../../lib/stores/etcd/connection/protocol.js';
 import { EtcdServer } from '../../support/etcd-server.js';
 import { StoreScene, type Fits } from './store-scene.js';
 

@@ -1,5 +1,5 @@
 import { etcdStore } from '../../../lib/stores/etcd/index.js';
-import { methods } from '../../../lib/stores/etcd/protocol.js';
+import { methods } from '../../../lib/stores/etcd/connection/protocol.js';
 import { EtcdServer } from '../../support/etcd-server.js';
 import { whereThereIsEtcd } from '../../support/where-there-is-etcd.js';
 import { previousVersionRules } from './previous-version.rules.js';

@@ -32,7 +32,10 @@ export class EtcdUnderTest extends Members {
       this.#build.entry,
       'stores/etcd/connection/endpoint.js',
     );
-    const { methods, MessageWriter, fieldsOf } = await load(this.#build.entry, 'stores/etcd/protocol.js');
+    const { methods, MessageWriter, fieldsOf } = await load(
+      this.#build.entry,
+      'stores/etcd/connection/protocol.js',
+    );
     this.#library = { Endpoint, channelCredentials, methods, MessageWriter, fieldsOf };
     for (const name of ['one', 'two', 'three']) {
       this.members.push({ name, port: await freePort(), peerPort: await freePort() });

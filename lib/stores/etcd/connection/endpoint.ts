@@ -6,8 +6,8 @@ import type { ChannelCredentials, Client, ClientUnaryCall, Metadata } from '@grp
 import { inMs } from '../../../common/durations.js';
 import { refuseMissingPeer } from '../../../model/missing-peer.js';
 import { ReplyTimeout } from '../../port/times.js';
-import type { EtcdTlsOptions } from '../etcd-options.js';
-import { methods, type Credentials, type Method } from '../protocol.js';
+import type { EtcdTlsOptions } from './etcd-options.js';
+import { methods, type Credentials, type Method } from './protocol.js';
 import { EtcdError, etcdError } from './etcd-failure.js';
 
 /** gRPC's retries and shared connections could send a request twice, late, or to a member that is no longer used. */

@@ -1,8 +1,8 @@
 import { inMs } from '../../../common/durations.js';
 import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
 import { pauseBeforeConnecting } from '../../port/times.js';
-import type { EtcdConnectionOptions, EtcdCredentials } from '../etcd-options.js';
-import { methods, type Method, type StatusReply } from '../protocol.js';
+import type { EtcdConnectionOptions, EtcdCredentials } from './etcd-options.js';
+import { methods, type Method, type StatusReply } from './protocol.js';
 import { Endpoint, channelCredentials } from './endpoint.js';
 import { EtcdError, etcdError, etcdFailure, notConnected, status } from './etcd-failure.js';
 

@@ -1,4 +1,4 @@
-import { methods, type StatusReply } from '../protocol.js';
+import { methods, type StatusReply } from './protocol.js';
 import type { Endpoint } from './endpoint.js';
 import { EtcdError } from './etcd-failure.js';
 

@@ -4,7 +4,7 @@ import {
   type AcquireRequest,
   type WallClockMs,
 } from '../../port/lock-store.js';
-import { foundIn, transactionIn, type Transaction } from '../protocol.js';
+import { foundIn, transactionIn, type Transaction } from '../connection/protocol.js';
 import type { LockContext } from './context.js';
 import { endOf, writtenEntry, type Entry, type LockRange } from './entries.js';
 import { MOST_TRIES, type Grants } from './grants.js';

@@ -4,7 +4,7 @@ import type { LockStoreClient } from '../../port/lock-store.js';
 import { storeFailure } from '../../port/store-failure.js';
 import type { EtcdConnection } from '../connection/etcd-connection.js';
 import { EtcdError, status } from '../connection/etcd-failure.js';
-import { methods, type AtRevision, type Transaction, type TransactionReply } from '../protocol.js';
+import { methods, type AtRevision, type Transaction, type TransactionReply } from '../connection/protocol.js';
 import { KeyNames } from './entries.js';
 import { LockReader } from './lock-reader.js';
 import { OwnEntries } from './own-entries.js';

@@ -1,7 +1,7 @@
 import { isKey } from '../../../model/lock-key.js';
 import { readLimit, writtenLimit } from '../../port/limits.js';
 import { LockStoreError, type WallClockMs } from '../../port/lock-store.js';
-import type { KeyValue } from '../protocol.js';
+import type { KeyValue } from '../connection/protocol.js';
 
 /** The keys in etcd that belong to one lock. */
 export interface LockRange {

@@ -1,5 +1,5 @@
 import type { AcquireReply, AcquireRequest, MonotonicMs, WallClockMs } from '../../port/lock-store.js';
-import { foundIn, type Call, type Condition, type PutCall, type Reply } from '../protocol.js';
+import { foundIn, type Call, type Condition, type PutCall, type Reply } from '../connection/protocol.js';
 import type { LockContext } from './context.js';
 import { writtenEntry, type LockRange } from './entries.js';
 import { rangeOf, type LockState } from './lock-reader.js';

@@ -1,7 +1,7 @@
 import { LockQueue } from '../../ordered/lock-queue.js';
 import { firstRoom } from '../../port/limits.js';
 import type { AcquireRequest, MonotonicMs, StoredHold } from '../../port/lock-store.js';
-import { foundIn, methods, type KeyValue, type RangeCall } from '../protocol.js';
+import { foundIn, methods, type KeyValue, type RangeCall } from '../connection/protocol.js';
 import type { LockContext } from './context.js';
 import { readEntries, type Entry, type LockRange } from './entries.js';
 import type { OwnEntry } from './own-entries.js';

@@ -13,7 +13,7 @@ import type {
 } from '../../port/lock-store.js';
 import { WAITER_TTL } from '../../port/times.js';
 import { isOutOfSpace, notConnected } from '../connection/etcd-failure.js';
-import { foundIn, type Call } from '../protocol.js';
+import { foundIn, type Call } from '../connection/protocol.js';
 import type { LockContext } from './context.js';
 import { ownName, writtenEntry, type EntryValue, type LockRange } from './entries.js';
 import { LockState, rangeOf } from './lock-reader.js';

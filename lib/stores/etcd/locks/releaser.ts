@@ -3,7 +3,7 @@ import type { OwnerId, OwnerRequest, ReleaseReply } from '../../port/lock-store.
 import { TOMBSTONE_TTL } from '../../port/times.js';
 import { storeFailure } from '../../port/store-failure.js';
 import { EtcdError, isOutOfSpace, status } from '../connection/etcd-failure.js';
-import type { Call } from '../protocol.js';
+import type { Call } from '../connection/protocol.js';
 import type { LockContext } from './context.js';
 import { endOf, type Entry } from './entries.js';
 

@@ -3,7 +3,7 @@ import type { TimerQueue } from '../../../common/timer-queue.js';
 import { LockStoreError, type LockStoreClient, type MonotonicMs } from '../../port/lock-store.js';
 import type { Endpoint } from '../connection/endpoint.js';
 import type { EtcdConnection } from '../connection/etcd-connection.js';
-import { methods } from '../protocol.js';
+import { methods } from '../connection/protocol.js';
 
 /** The shortest lease that etcd grants with its default election timeout, s. */
 const SHORTEST = 2;

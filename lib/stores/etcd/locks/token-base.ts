@@ -7,7 +7,7 @@ import {
   type KeyValue,
   type PutCall,
   type RangeCall,
-} from '../protocol.js';
+} from '../connection/protocol.js';
 
 /** How many tokens each revision of etcd provides. */
 export const TOKENS_PER_REVISION = 128;

@@ -10,7 +10,7 @@ import {
   type Reply,
   type Transaction,
   type TransactionReply,
-} from '../protocol.js';
+} from '../connection/protocol.js';
 
 /** etcd's default limit for the operations, and for the conditions, of a transaction. */
 const MOST_OPERATIONS = 128;

@@ -3,7 +3,7 @@ import { LockQueue } from '../../ordered/lock-queue.js';
 import type { MonotonicMs, WallClockMs } from '../../port/lock-store.js';
 import type { Endpoint } from '../connection/endpoint.js';
 import { isAboutToken } from '../connection/etcd-failure.js';
-import { methods, type KeyValue, type WatchCall, type WatchReply } from '../protocol.js';
+import { methods, type KeyValue, type WatchCall, type WatchReply } from '../connection/protocol.js';
 import type { LockContext } from './context.js';
 import type { Entry, LockRange } from './entries.js';
 import type { LockState } from './lock-reader.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { LockStoreError } from '../../port/lock-store.js';
-import { ClusterMap } from '../cluster-map.js';
+import { ClusterMap } from '../connection/cluster-map.js';
 import {
   redisConnector,
   type ClusterConnector,

@@ -3,7 +3,7 @@ import { LockStoreError } from '../../port/lock-store.js';
 import { checkFormat, UnknownFormatError } from '../../port/stored-format.js';
 import { rejection } from '../connection/redis-failure.js';
 import type { ServerConnection } from '../connection/server-connection.js';
-import type { PubSubMode } from '../grant-channel.js';
+import type { PubSubMode } from '../scripts/key-names.js';
 import type { KeyNames } from '../scripts/key-names.js';
 import { scripts, type RejectedCommand, type ScriptCall } from '../scripts/scripts.js';
 import { aclRules, type UsedFeatures } from './acl-rules.js';

@@ -5,6 +5,12 @@ const SLOT_OF_BOARD = 0;
 const SLOTS = 16_384;
 
 /**
+ * How a client subscribes: `p`, plain; `s`, sharded, delivered only by the server of the slot (Redis 7); `a`, plain in
+ * a cluster, where messages arrive from any server, so that `PUBLISH` can't count the receivers.
+ */
+export type PubSubMode = 'p' | 's' | 'a';
+
+/**
  * The names of everything in Redis. No two keys have a name in common, whatever they contain, and all names of a
  * lock are in one hash slot.
  */

@@ -22,8 +22,8 @@ import type {
 import type { TimedAcquireReply } from '../../port/pushed-grants.js';
 import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import { rejection } from '../connection/redis-failure.js';
-import type { PubSubMode } from '../grant-channel.js';
-import type { KeyNames, LockNames } from './key-names.js';
+
+import type { KeyNames, LockNames, PubSubMode } from './key-names.js';
 import { luaSource } from './lua-source.generated.js';
 
 type Arg = string | number;

@@ -1,12 +1,12 @@
 import { setTimeout as elapse } from 'node:timers/promises';
-import { LockAdmin } from '../api/lock-admin.js';
-import { LockService } from '../api/lock.service.js';
-import { LockEngine } from '../engine/lock-engine.js';
-import type { LockInfo } from '../model/lock-info.js';
+import { LockAdmin } from '../../api/lock-admin.js';
+import { LockService } from '../../api/lock.service.js';
+import { LockEngine } from '../../engine/lock-engine.js';
+import type { LockInfo } from '../../model/lock-info.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
-} from '../nest/module/distributed-lock.options.js';
+} from '../../nest/module/distributed-lock.options.js';
 import type { CommandArguments, OptionSpecs } from './arguments.js';
 import type { Output } from './output.js';
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { DistributedLockOptions } from '../nest/module/distributed-lock.options.js';
-import type { RedisServerOptions } from '../stores/redis/connection/redis-connection.js';
+import type { DistributedLockOptions } from '../../nest/module/distributed-lock.options.js';
+import type { RedisServerOptions } from '../../stores/redis/connection/redis-connection.js';
 import type { CommandArguments } from './arguments.js';
 import { UsageError } from './exit-codes.js';
 import { shellWord } from './output.js';

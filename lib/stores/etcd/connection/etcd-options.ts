@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { LockOptionsError } from '../../model/lock.errors.js';
-import { check, checkNames, checkObject, shownWithoutText } from '../../model/option-checks.js';
-import { addressOf, readHosts } from '../ordered/hosts.js';
+import { LockOptionsError } from '../../../model/lock.errors.js';
+import { check, checkNames, checkObject, shownWithoutText } from '../../../model/option-checks.js';
+import { addressOf, readHosts } from '../../ordered/hosts.js';
 
 /** Options of {@link etcdStore}. */
 export interface EtcdStoreOptions {

@@ -6,7 +6,7 @@ import {
   LockTimeoutError,
   LockUnavailableError,
   LockUnsupportedError,
-} from '../model/lock.errors.js';
+} from '../../model/lock.errors.js';
 
 /** An invalid command line or configuration. The message says what to write instead. */
 export class UsageError extends Error {

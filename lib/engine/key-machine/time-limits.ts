@@ -1,4 +1,4 @@
-import { deadlineOf, type MonotonicMs } from '../common/clock.js';
+import { deadlineOf, type MonotonicMs } from '../../common/clock.js';
 
 /** How long a caller that has timed out waits for a reply in flight, ms. */
 export const ANSWER_GRACE = 30;

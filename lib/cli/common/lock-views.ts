@@ -1,5 +1,5 @@
-import { shownDuration } from '../common/durations.js';
-import type { LockHolder, LockInfo, LockProcess, LockWaiter } from '../model/lock-info.js';
+import { shownDuration } from '../../common/durations.js';
+import type { LockHolder, LockInfo, LockProcess, LockWaiter } from '../../model/lock-info.js';
 import { printable } from './output.js';
 
 /**

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
-import { inMs } from '../../../common/durations.js';
-import type { LockStoreClient } from '../../port/lock-store.js';
-import type { ResolvedZooKeeperOptions } from '../zookeeper-options.js';
-import { create, getChildren, multi, NODE, remove } from './protocol.js';
+import { inMs } from '../../common/durations.js';
+import type { LockStoreClient } from '../port/lock-store.js';
+import type { ResolvedZooKeeperOptions } from './zookeeper-options.js';
+import { create, getChildren, multi, NODE, remove } from './connection/protocol.js';
 import {
   goneAfter,
   longestLease,
   timeoutForLease,
   type Request,
   type SessionTimes,
-} from './zookeeper-connection.js';
-import { ZooKeeperError } from './zookeeper-failure.js';
-import { connectTo, type ZooKeeperHost } from './zookeeper-socket.js';
+} from './connection/zookeeper-connection.js';
+import { ZooKeeperError } from './connection/zookeeper-failure.js';
+import { connectTo, type ZooKeeperHost } from './connection/zookeeper-socket.js';
 
 /** By how much the default timeout may be rounded up, ms. */
 const ROUNDING = 2;

@@ -1,11 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import { pauseBeforeConnecting } from '../port/times.js';
-import { renewCredentials } from './connection/credentials.js';
-import {
-  serverConnector,
-  type ClusterConnector,
-  type ServerConnector,
-} from './connection/redis-connection.js';
+import { pauseBeforeConnecting } from '../../port/times.js';
+import { renewCredentials } from './credentials.js';
+import { serverConnector, type ClusterConnector, type ServerConnector } from './redis-connection.js';
 
 /** The shortest time between two reads of the map, ms. */
 const MIN_REFRESH_INTERVAL = 100;
