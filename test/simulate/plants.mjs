@@ -24,7 +24,7 @@ export const PLANTS = {
     about: 'a caller without leaseTime begins on a grant that was pushed for a shorter leaseTime',
     kind: 'memory',
     file: QUEUE,
-    from: 'if (pushed.lease < Math.min(caller.lease, engine_timeLimits.CLAIM_LEASE))',
+    from: 'if (pushed.lease < Math.min(caller.lease, engine_keyMachine_timeLimits.CLAIM_LEASE))',
     to: 'if (false)',
   },
   'held, reported as unavailable': {
@@ -94,7 +94,7 @@ export const PLANTS = {
     about: 'a waiter does not poll',
     kind: 'memory',
     file: 'engine/key-runner.js',
-    from: 'this.wakeEntry(entry, Math.min(expiry, engine_timeLimits.POLL));',
+    from: 'this.wakeEntry(entry, Math.min(expiry, engine_keyMachine_timeLimits.POLL));',
     to: 'this.wakeEntry(entry, 60_000);',
   },
   'minority rules': {

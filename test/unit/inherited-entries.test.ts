@@ -98,6 +98,22 @@ describe('a queue entry that passes to another caller, or is left without one', 
     expect(await waiting).toBeInstanceOf(LockTimeoutError);
   });
 
+  it('B11: a late grant in reply to a poll shows that others held the lock until then', async () => {
+    const { store, app } = await start();
+    const short = rejectionOf(app.locks.acquire('key', { leaseTime: 20, waitTime: 60_000 }));
+    (await store.request(0)).answer(queued);
+    await elapse(900);
+    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 200 }));
+    // The poll, and the attempt after its late reply.
+    for (const attempt of [1, 2]) {
+      const request = await store.request(attempt);
+      await elapse(30);
+      request.answer(granted(attempt));
+    }
+    expect(await short).toBeInstanceOf(LockUnavailableError);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+  });
+
   it('B10: a wait beside a hold of its own process is extended for the first reply, too', async () => {
     const { store, app } = await start();
     const holding = app.locks.acquire('key', { limit: 3 });

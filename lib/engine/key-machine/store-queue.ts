@@ -225,7 +225,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   replied(entry: QueueEntry<C>, reply: AcquireReply, now: MonotonicMs): void {
     if (entry.state === 'gone') return;
-    const { askedFor } = entry;
+    const { askedFor, isAnswered: wasQueued } = entry;
     entry.askedAt = undefined;
     entry.isAnswered = true;
     entry.failures = 0;
@@ -235,6 +235,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     }
     if (reply.outcome === 'granted') {
       this.failure = undefined;
+      // Others came first until then, even if no caller can use the grant.
+      if (wasQueued) this.noteHeld(entry.sentAt);
       this.granted(entry, reply, now);
       return;
     }
