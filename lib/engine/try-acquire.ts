@@ -87,7 +87,7 @@ async function requestFor(
       }
       if (caller.isSettled) return undefined;
       if (tries > 1) {
-        // Not reported as held: the reply does not show who holds the lock.
+        // The reply does not say that others hold the lock, so the error must not say so.
         const details = { inDoubt: false, retryable: true };
         return { because: 'unavailable', failure: new LockStoreError('it cancelled the request', details) };
       }

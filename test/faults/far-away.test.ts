@@ -5,7 +5,7 @@ import { blockEventLoop, elapse, next, rejectionOf, stateOf, until, within } fro
 import { RedisScene } from './redis-scene.js';
 
 /** The maximum number of queue positions that a process has for one key. */
-const MOST_PLACES = 64;
+const MOST_POSITIONS = 64;
 const READERS = 1_000;
 /** How long the readers wait, ms. */
 const PATIENCE = 1_500;
@@ -45,7 +45,7 @@ describe('a distant Redis', () => {
         expect(await later).toBeInstanceOf(LockTimeoutError);
         await until('no caller waits any more', async () => (await scene.leftovers()).length === 1);
         // Each position is queued once.
-        expect((await scene.commandCounts())['zadd']).toBeLessThanOrEqual(MOST_PLACES + 1);
+        expect((await scene.commandCounts())['zadd']).toBeLessThanOrEqual(MOST_POSITIONS + 1);
         await held.release();
         await scene.nothingLeft();
       },

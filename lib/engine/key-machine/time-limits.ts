@@ -6,7 +6,7 @@ export const ANSWER_GRACE = 30;
 /** How late a timeout may be, ms. */
 export const LATEST_OUTCOME = 45;
 
-/** After this long without a reply, ms, earlier replies no longer show who holds the lock. */
+/** If the store has not replied for this long, ms, its earlier replies about a holder are outdated. */
 export const SILENCE = 250;
 
 /** How long a single attempt waits for a new connection if its own turned out to be dead, ms. */
