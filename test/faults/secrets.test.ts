@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
 import { LockUnavailableError, type DistributedLockOptions } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
@@ -90,6 +91,18 @@ describe('TLS and users of Redis', () => {
       expect(uncaught).toEqual([]);
     },
   );
+
+  it('guards sockets of ioredis, which would otherwise end the process there', async () => {
+    const proxy = await HandshakeProxy.before(server.port);
+    const uncaught = await withUncaughtCollected(async () => {
+      const client = new Redis({ port: proxy.port, tls: {}, retryStrategy: () => null });
+      client.on('error', () => undefined);
+      await proxy.begun();
+      client.disconnect();
+      await proxy.close();
+    });
+    expect(uncaught).not.toEqual([]);
+  });
 
   it('locks in a Redis Cluster over TLS', async () => {
     const { tls, url } = inCluster;

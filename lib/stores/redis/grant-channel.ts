@@ -1,15 +1,16 @@
-import type { Redis } from 'ioredis';
 import type { ServerConnection } from './connection/server-connection.js';
 import type { PubSubMode } from './scripts/key-names.js';
 import type { LockStoreClient } from '../port/lock-store.js';
 import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
+
+type Connection = ReturnType<ServerConnection['another']>;
 
 /**
  * The subscription of a client at one server. Opened before the first wait, then kept. While it is down, waiters
  * poll; when it is back, they request again at once, since they may have missed grants.
  */
 export class GrantChannel {
-  private redis: Redis | undefined;
+  private connection: Connection | undefined;
   private subscribed: string | undefined;
   private opening: Promise<void> | undefined;
   private warned = false;
@@ -22,7 +23,7 @@ export class GrantChannel {
   constructor(
     public name: string,
     public mode: PubSubMode,
-    private readonly link: Pick<ServerConnection, 'another' | 'connect'>,
+    private readonly link: Pick<ServerConnection, 'another' | 'connect' | 'end'>,
     private readonly client: Pick<LockStoreClient, 'pollNow' | 'warn'>,
     private readonly onMessage: (text: string) => void,
     private readonly onMoved: () => void,
@@ -30,7 +31,7 @@ export class GrantChannel {
 
   /** Whether it has been opened, even if the connection is down at the moment. */
   get isOpen(): boolean {
-    return this.redis !== undefined && this.opening === undefined;
+    return this.connection !== undefined && this.opening === undefined;
   }
 
   /**
@@ -38,9 +39,10 @@ export class GrantChannel {
    * throws after the session was closed: a late reply may still want to wait.
    */
   open(): Promise<void> {
-    if (this.redis !== undefined) return this.opening ?? Promise.resolve();
-    const redis = this.link.another();
-    this.redis = redis;
+    if (this.connection !== undefined) return this.opening ?? Promise.resolve();
+    const connection = this.link.another();
+    const { redis } = connection;
+    this.connection = connection;
     let first = true;
     redis.on('error', () => undefined); // the connection for requests reports the same
     const receive = (_channel: string, text: string): void => {
@@ -66,7 +68,7 @@ export class GrantChannel {
       // A connection that hangs must not block requests. Once it is up, they are repeated.
       const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
       redis.on('ready', () => {
-        void this.subscribe(redis, () => !first).then(settle);
+        void this.subscribe(connection, () => !first).then(settle);
       });
     });
     this.link.connect(redis).catch(() => undefined); // ioredis keeps trying
@@ -76,25 +78,29 @@ export class GrantChannel {
   /** Switches to another channel, unless it is the current one. */
   listenOn(channel: string): void {
     this.name = channel;
-    if (this.redis?.status !== 'ready' || this.subscribed === channel) return;
-    void this.subscribe(this.redis, () => true);
+    const { connection } = this;
+    if (connection?.redis.status !== 'ready' || this.subscribed === channel) return;
+    void this.subscribe(connection, () => true);
   }
 
   /** Called after a poll found a grant that was not pushed: the connection may be half open, which a request reveals. */
   suspect(): void {
-    if (this.subscribed !== undefined) this.redis?.ping().catch(() => undefined);
+    const { connection, subscribed } = this;
+    if (connection === undefined || subscribed === undefined) return;
+    connection.watch.request(connection.redis.ping()).catch(() => undefined);
   }
 
   close(): void {
-    this.redis?.disconnect();
+    if (this.connection !== undefined) this.link.end(this.connection.redis);
   }
 
   /** @param mayHaveMissed whether waiters may have missed messages; called when the subscription is up */
-  private async subscribe(redis: Redis, mayHaveMissed: () => boolean): Promise<void> {
+  private async subscribe(connection: Connection, mayHaveMissed: () => boolean): Promise<void> {
     const { name: channel } = this;
+    const { redis, watch } = connection;
     try {
-      if (this.mode === 's') await this.subscribeSharded(redis, channel);
-      else await redis.subscribe(channel);
+      if (this.mode === 's') await this.subscribeSharded(connection, channel);
+      else await watch.request(redis.subscribe(channel));
       this.subscribed = channel;
     } catch (error) {
       this.failed(error as Error);
@@ -103,14 +109,14 @@ export class GrantChannel {
     if (mayHaveMissed()) this.client.pollNow();
   }
 
-  private async subscribeSharded(redis: Redis, channel: string): Promise<void> {
+  private async subscribeSharded({ redis, watch }: Connection, channel: string): Promise<void> {
     try {
-      await redis.ssubscribe(channel);
+      await watch.request(redis.ssubscribe(channel));
     } catch (error) {
       if (!/unknown command/i.test((error as Error).message)) throw error;
       // Redis before 7.
       this.mode = 'a';
-      await redis.subscribe(channel);
+      await watch.request(redis.subscribe(channel));
     }
   }
 

@@ -13,7 +13,7 @@ export type OwnSettings = RedisOptions & { readonly replyMapping: 'legacy' };
 
 /**
  * Overrides the user's settings so that ioredis sends nothing twice or late: no queue of unsent commands, no resending
- * after a reconnect, no retries. A connection that owes a reply for too long is closed; a new one may succeed.
+ * after a reconnect, no retries.
  */
 export function ownSettings(options: RedisOptions, requestTimeout: number): OwnSettings {
   const { keepAlive = 0 } = options;
@@ -30,7 +30,8 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     enableAutoPipelining: false,
     connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
     disconnectTimeout: DISCONNECT_TIMEOUT,
-    socketTimeout: requestTimeout,
+    // `ReplyWatch` closes a connection that owes a reply.
+    socketTimeout: undefined,
     // The default of ioredis 5 is 0, the time of the operating system.
     keepAlive: keepAlive > 0 ? keepAlive : KEEP_ALIVE,
     keyPrefix: '',

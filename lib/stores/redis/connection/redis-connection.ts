@@ -10,7 +10,7 @@ import {
   type WithCredentials,
 } from './credentials.js';
 import { ioredis } from './ioredis.js';
-import { patched, reconnectingForever, withGuardedNodes } from './ioredis-patches.js';
+import { withGuardedNodes, withGuardedSockets } from './ioredis-patches.js';
 import { REDIS_OPTION_NAMES } from './redis-option-names.js';
 import { discoverySettings, ownSettings, type DiscoverySettings, type OwnSettings } from './own-settings.js';
 
@@ -137,12 +137,12 @@ export function serverConnector(
         );
         return settings.retryStrategy?.(times);
       };
-      const client = patched(open({ ...settings, retryStrategy }));
+      const client = withGuardedSockets(open({ ...settings, retryStrategy }));
       client.on('error', ({ message }: Error) => {
         // Without it, the first requests show whether the server is ready.
         if (/unknown command.*\binfo\b/i.test(message)) client.options.enableReadyCheck = false;
       });
-      return options.sentinels ? reconnectingForever(client) : client;
+      return client;
     },
     connect: async (client) => {
       const failure = await renewCredentials(credentials(), client.options).catch((error: unknown) => error);

@@ -4,10 +4,13 @@ import { LockStoreError, type StoreConnection } from '../../port/lock-store.js';
 import { adviceOn } from '../../port/store-failure.js';
 import type { ServerConnector } from './redis-connection.js';
 import { notConnected, redisFailure, redisRemedies } from './redis-failure.js';
+import { ReplyWatch } from './reply-watch.js';
 
 /** The connection for the requests to one server, and its events. */
 export class ServerConnection {
   readonly redis: Redis;
+  /** Is told of each request on `redis`. */
+  readonly watch: ReplyWatch;
   /** The number of the current connection; writes of earlier ones are not covered by it. */
   count = 0;
   /** Why nothing may be sent, although the server is reachable. */
@@ -29,6 +32,10 @@ export class ServerConnection {
     },
   ) {
     this.redis = connector.create(requestTimeout);
+    this.watch = new ReplyWatch(this.redis, requestTimeout, (error) => {
+      this.failure = error;
+    });
+    this.reconnectAlways(this.redis);
     this.redis.on('error', (error: Error & { command?: { name?: string } }) => {
       this.failure = error;
       // ioredis continues in another database than the selected one; locks must not.
@@ -62,16 +69,21 @@ export class ServerConnection {
     return this.connector.connect(client);
   }
 
-  /** Creates one more connection, not yet open. Throws after `close()`, which could no longer close it. */
-  another(): Redis {
+  /**
+   * Creates one more connection, not yet open, and its watch. Throws after `close()`, which could no longer close it. Ended
+   * by `end(redis)`.
+   */
+  another(): { readonly redis: Redis; readonly watch: ReplyWatch } {
     if (this.closed) throw notConnected(this.failure);
-    const client = this.connector.create(this.requestTimeout);
-    this.others.add(client);
-    client.on('end', () => {
-      // It may be looking for a primary again.
-      if (client.status === 'end') this.others.delete(client);
-    });
-    return client;
+    const redis = this.connector.create(this.requestTimeout);
+    this.others.add(redis);
+    this.reconnectAlways(redis);
+    return { redis, watch: new ReplyWatch(redis, this.requestTimeout, () => undefined) };
+  }
+
+  end(redis: Redis): void {
+    this.others.delete(redis);
+    redis.disconnect();
   }
 
   connections(): readonly StoreConnection[] {
@@ -91,7 +103,7 @@ export class ServerConnection {
   async do<T>(command: (redis: Redis) => Promise<T>): Promise<T> {
     try {
       this.check();
-      return await command(this.redis);
+      return await this.watch.request(command(this.redis));
     } catch (error) {
       throw this.failureOf(error);
     }
@@ -104,7 +116,20 @@ export class ServerConnection {
 
   close(): void {
     this.closed = true;
-    for (const client of [this.redis, ...this.others]) client.disconnect();
+    this.redis.disconnect();
+    for (const redis of this.others) this.end(redis);
+  }
+
+  /**
+   * ioredis stops permanently when a sentinel reports a failover while ioredis is looking for the primary: it has no
+   * connection to close yet, and mistakes that for a `disconnect()` by the user.
+   */
+  private reconnectAlways(redis: Redis): void {
+    redis.on('end', () => {
+      const isWanted = redis === this.redis ? !this.closed : this.others.has(redis);
+      // Failures are reported by events.
+      if (isWanted) redis.connect().catch(() => undefined);
+    });
   }
 
   /** ioredis asks sentinels indefinitely while they can't name a primary; the application does not wait for that. */

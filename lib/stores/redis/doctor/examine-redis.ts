@@ -12,7 +12,7 @@ import { notConnected } from '../connection/redis-failure.js';
 import { ServerConnection } from '../connection/server-connection.js';
 import { KeyNames } from '../scripts/key-names.js';
 import { ok, problem, warning, type Finding } from './finding.js';
-import { checkedServer, examineServer, type Info } from './server-checks.js';
+import { checkedServer, examineServer, type CheckedServer, type Info } from './server-checks.js';
 
 /** How long a server may take to reply, ms. */
 const TIMEOUT = 2_000;
@@ -98,16 +98,7 @@ async function examineOne(
     await link.open();
     findings.push(ok('connection', `connected in ${(performance.now() - startedAt).toFixed(0)} ms`));
     const server = checkedServer(link, names, `doctor-${randomUUID()}`, replicas, slot);
-    const { info, findings: ofStart } = await examineServer(server);
-    const { redis, user } = server;
-    findings.push(
-      ...ofStart,
-      ...(info === undefined ? [] : [...memoryFinding(info), await persistenceFinding(redis, info)]),
-      ...(await scanFinding(redis, names, user)),
-      ...(await unlessRejected(prefixFindings(redis, names.prefix))),
-      ...(await unlessRejected(clockFinding(redis))),
-      ...(await unlessRejected(latencyFinding(redis))),
-    );
+    findings.push(...(await link.watch.during(findingsOf(server, names))));
   } catch (error) {
     // ioredis also connects to a server without the database.
     const failure = link.failureOf(error);
@@ -120,6 +111,19 @@ async function examineOne(
     link.close();
   }
   return { server: `Redis at ${connector.address}`, findings };
+}
+
+async function findingsOf(server: CheckedServer, names: KeyNames): Promise<readonly Finding[]> {
+  const { info, findings } = await examineServer(server);
+  const { redis, user } = server;
+  return [
+    ...findings,
+    ...(info === undefined ? [] : [...memoryFinding(info), await persistenceFinding(redis, info)]),
+    ...(await scanFinding(redis, names, user)),
+    ...(await unlessRejected(prefixFindings(redis, names.prefix))),
+    ...(await unlessRejected(clockFinding(redis))),
+    ...(await unlessRejected(latencyFinding(redis))),
+  ];
 }
 
 /** Omits the finding if the user lacks the right; the check of rights reports that. */

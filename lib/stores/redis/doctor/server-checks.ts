@@ -67,7 +67,7 @@ export function checkedServer(
 
 /** The check at start. Rejects if the server does not reply. */
 export async function checkServer(server: CheckedServer): Promise<CheckResult> {
-  const { info, mode, refusal, findings } = await examineServer(server);
+  const { info, mode, refusal, findings } = await server.link.watch.during(examineServer(server));
   const problems = findings.filter(({ level }) => level === 'problem');
   const warnings = problems.map(({ text }) => text);
   return { description: info && descriptionOf(info), mode, warnings, refusal };
@@ -288,18 +288,15 @@ async function subscription(
   { channel, link }: CheckedServer,
   mode: PubSubMode,
 ): Promise<readonly RejectedCommand[]> {
-  const client = link.another();
-  client.on('error', () => undefined);
+  const { redis, watch } = link.another();
+  redis.on('error', () => undefined);
   try {
-    await link.connect(client);
-    const rejected =
-      mode === 's'
-        ? await alone('SSUBSCRIBE', client.ssubscribe(channel))
-        : await alone('SUBSCRIBE', client.subscribe(channel));
-    await client.quit();
-    return rejected;
+    await link.connect(redis);
+    return mode === 's'
+      ? await alone('SSUBSCRIBE', watch.request(redis.ssubscribe(channel)))
+      : await alone('SUBSCRIBE', watch.request(redis.subscribe(channel)));
   } finally {
-    client.disconnect();
+    link.end(redis);
   }
 }
 

@@ -201,6 +201,7 @@ export class Pipeline {
     const { sha } = call.text;
     this.underWay += 1;
     if (pending.isLoneRelease) this.loneReleases += 1;
+    this.connection.watch.sent();
     if (this.loaded.has(sha)) {
       sendCall(this.connection.redis, call, pending);
       return;
@@ -216,6 +217,7 @@ export class Pipeline {
 
   /** A call that was sent alone has its outcome, which is handled next. */
   ended({ isLoneRelease }: PendingCall): void {
+    this.connection.watch.ended();
     this.underWay -= 1;
     if (isLoneRelease) this.loneReleases -= 1;
   }
@@ -229,7 +231,7 @@ export class Pipeline {
         : pipeline.eval(text.source, keyCount, ...args);
     }
     this.underWay += 1;
-    pipeline.exec().then(
+    this.connection.watch.request(pipeline.exec()).then(
       (replies) => {
         this.underWay -= 1;
         calls.forEach((pending, index) => {
@@ -271,7 +273,7 @@ export class Pipeline {
       return;
     }
     this.loaded.clear();
-    this.sendText(pending.call).then(
+    this.connection.watch.request(this.sendText(pending.call)).then(
       (reply) => this.deliver(pending, reply),
       (cause: unknown) => pending.reject(this.connection.failureOf(cause)),
     );
