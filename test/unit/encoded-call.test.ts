@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Redis, type Command } from 'ioredis';
+import { Command, Redis } from 'ioredis';
 import { sendCall } from '../../lib/stores/redis/scripts/encoded-call.js';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
 import { scripts } from '../../lib/stores/redis/scripts/scripts.js';
@@ -39,6 +39,18 @@ describe('a call of a script as a command of ioredis', () => {
     command.reject(new Error('again'));
     await Promise.resolve();
     expect(seen).toEqual([new Error('closed')]);
+  });
+
+  it('reports the outcome of a command that a wrapper sends instead', async () => {
+    const redis = new Redis({ lazyConnect: true });
+    redis.sendCommand = ({ name, args }: Command) => {
+      const own = new Command(name, args as string[]);
+      own.resolve(Buffer.from('granted'));
+      return own.promise;
+    };
+    sendCall(redis, call, { replied: (reply) => seen.push(reply), failed: (error) => seen.push(error) });
+    await jest.advanceTimersByTimeAsync(0);
+    expect(seen).toEqual(['granted']);
   });
 
   it('has one promise for code that traces the commands of the client', async () => {

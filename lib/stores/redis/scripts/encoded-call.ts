@@ -105,11 +105,13 @@ let encoder: ReturnType<typeof encoderOf> | undefined;
 export function sendCall(redis: Redis, call: ScriptCall<unknown>, listener: CallListener): void {
   encoder ??= encoderOf(ioredis());
   if (encoder.canEncode && redis instanceof encoder.Redis) {
-    void redis.sendCommand(new encoder.EncodedCall(call, listener) as unknown as Command);
+    const encoded = new encoder.EncodedCall(call, listener);
+    const outcome = redis.sendCommand(encoded as unknown as Command) as PromiseLike<unknown> | undefined;
+    // A wrapper of `sendCommand` may have sent a command of its own.
+    if (outcome !== encoded.promise) outcome?.then(encoded.resolve, encoded.reject);
     return;
   }
-  const client = redis;
-  client.evalsha(call.text.sha, call.keyCount, ...call.args).then(
+  redis.evalsha(call.text.sha, call.keyCount, ...call.args).then(
     (reply) => {
       listener.replied(reply);
     },
