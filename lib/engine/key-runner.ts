@@ -82,11 +82,9 @@ export class KeyRunners {
     });
   }
 
-  /** The session is about to send a request that it held back. Returns whether any caller still needs it. */
-  resumes(owner: OwnerId): boolean {
-    const queue = this.owners.get(owner)?.machine.queue;
-    const entry = queue?.entryOf(owner);
-    return entry !== undefined && queue?.resumes(entry, this.engine.clock.monotonic()) === true;
+  /** Whether a caller still waits under this owner. */
+  isWanted(owner: OwnerId): boolean {
+    return this.owners.get(owner)?.machine.queue.entryOf(owner)?.caller !== undefined;
   }
 
   /** Every queue entry requests again. */

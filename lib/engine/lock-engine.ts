@@ -248,12 +248,7 @@ export class LockEngine {
         });
         unanswered.get(owner)?.heldByOthers();
       },
-      heldBack: (owner) => {
-        keys.handleFor(owner, (_, entry) => {
-          entry.isHeldBack = true;
-        });
-      },
-      resumes: (owner) => keys.resumes(owner),
+      isWanted: (owner) => keys.isWanted(owner),
       broken: (owner) => {
         keys.handleFor(owner, (queue, entry, now) => {
           queue.broken(entry, now);

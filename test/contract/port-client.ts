@@ -71,8 +71,7 @@ export class PortClient {
         this.pushes.push(['broken', owner]);
       },
       heldByOthers: () => undefined,
-      heldBack: () => undefined,
-      resumes: () => true,
+      isWanted: () => true,
       pollNow: () => undefined,
       reconnected: () => undefined,
       locksLocally: () => undefined,

@@ -59,13 +59,7 @@ describe('a distant Redis', () => {
     const proxy = await scene.proxy();
     proxy.delay(40);
     const [far, near] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    const [key, other] = [scene.key(), scene.key()];
-    // The connection for grants is already open.
-    const blocking = await near.locks.acquire(other);
-    const warm = far.locks.acquire(other, { waitTime: 20_000 });
-    await queuedIn(far, other);
-    await blocking.release();
-    await (await warm).release();
+    const key = scene.key();
     const held = await near.locks.acquire(key);
     await scene.client.config('RESETSTAT');
     const leave = new AbortController();
@@ -76,75 +70,6 @@ describe('a distant Redis', () => {
     await elapse(500);
     expect(await scene.commandCounts()).not.toHaveProperty('zadd');
     await held.release();
-    await scene.nothingLeft();
-  });
-
-  it.each<[string, LockOptions, LockOptions]>([
-    ['the exclusive lock', {}, {}],
-    ['a reader', {}, { mode: 'shared' }],
-    ['a permit', { limit: 1 }, { limit: 2 }],
-  ])(
-    'B10: %s that is cancelled before the first subscription is ready delays no caller',
-    async (_, holds, asks) => {
-      const proxy = await scene.proxy();
-      const [far, near] = [await scene.app({ redis: proxy.url }), await scene.app()];
-      const [key, other] = [scene.key(), scene.key()];
-      const held = await near.locks.acquire(key, asks.limit === undefined ? holds : asks);
-      const rest = asks.limit === undefined ? undefined : await near.locks.acquire(key, asks);
-      const blocking = await near.locks.acquire(other);
-      const known = new Set(proxy.connections);
-      const deliver = proxy.hold('replies', (connection) => !known.has(connection));
-      const leave = new AbortController();
-      const failing = rejectionOf(far.locks.acquire(key, { ...asks, signal: leave.signal }));
-      await until('the subscription is under way', () => proxy.connections.length > known.size);
-      leave.abort(new Error('enough'));
-      expect(await failing).toEqual(new Error('enough'));
-      // A caller that still waits is queued after it.
-      const waiting = far.locks.acquire(other, { waitTime: 20_000 });
-      const queued = queuedIn(far, other);
-      deliver();
-      await queued;
-      expect(await near.admin.inspect(key)).toMatchObject({ waiting: 0 });
-      await blocking.release();
-      await (await waiting).release();
-      await held.release();
-      await rest?.release();
-      await scene.nothingLeft();
-    },
-  );
-
-  it('P20: a caller that received the lock by hand-over does not queue when the first subscription is ready', async () => {
-    const near = await scene.app();
-    const other = scene.key();
-    const blocking = await near.locks.acquire(other);
-    // On a busy machine a lock may pass too slowly to stay inside the process.
-    for (let passed = 0, round = 0; passed === 0; round++) {
-      expect(round).toBeLessThan(20);
-      const proxy = await scene.proxy();
-      const far = await scene.app({ redis: proxy.url });
-      const key = scene.key();
-      const first = await far.locks.acquire(key);
-      // So late in the hold that the process also has a position in the queue of Redis.
-      await elapse(55);
-      const known = new Set(proxy.connections);
-      const deliver = proxy.hold('replies', (connection) => !known.has(connection));
-      const reserved = next(far.locks.events, (event) => event.type === 'renewed' && event.key === key);
-      const waiting = far.locks.acquire(key, { waitTime: 20_000 });
-      await reserved;
-      await scene.client.config('RESETSTAT');
-      await first.release();
-      if ((await stateOf(waiting)) === 'fulfilled' && proxy.connections.length > known.size) {
-        passed += 1;
-        const further = far.locks.acquire(other, { waitTime: 20_000 });
-        const queued = queuedIn(far, other);
-        deliver();
-        await queued;
-        expect((await scene.commandCounts())['zadd']).toBe(1);
-        await blocking.release();
-        await (await further).release();
-      } else deliver();
-      await (await waiting).release();
-    }
     await scene.nothingLeft();
   });
 

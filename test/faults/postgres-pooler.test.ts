@@ -74,8 +74,8 @@ whereThereIsPostgres('PostgreSQL behind a pooler', () => {
           await handle.release();
           await (await waiting).release();
         }
-        expect(waiter.log.matching('goes through a pooler such as PgBouncer')).toHaveLength(1);
-        expect(holder.log.matching('goes through a pooler')).toEqual([]);
+        for (const { log } of [holder, waiter])
+          expect(log.matching('goes through a pooler such as PgBouncer')).toHaveLength(1);
         await scene.nothingLeft();
       }));
 

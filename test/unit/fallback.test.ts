@@ -396,7 +396,7 @@ describe('local locks while the store is unreachable', () => {
       const client = { id: 'id', watchdogTimeout: 300, now: () => 0 as never };
       const deaf = { granted: () => undefined, broken: () => undefined, locksLocally: () => undefined };
       const quiet = { pollNow: () => undefined, reconnected: () => undefined, warn: () => undefined };
-      const more = { heldByOthers: () => undefined, heldBack: () => undefined, resumes: () => true };
+      const more = { heldByOthers: () => undefined, isWanted: () => true };
       return fallback.open({ ...client, ...deaf, ...quiet, ...more }).reserve !== undefined;
     };
     expect([open('with'), open('without')]).toEqual([true, false]);

@@ -39,20 +39,6 @@ describe('a queue entry that passes to another caller, or is left without one', 
     await handle.release();
   });
 
-  it('B11: a request that the session did not send, as no caller needed it, does not show that others hold the lock', async () => {
-    const { store, app } = await start();
-    const stop = new AbortController();
-    const aborted = rejectionOf(app.locks.acquire('key', { waitTime: 60_000, signal: stop.signal }));
-    const first = await store.request(0);
-    store.client?.heldBack(first.owner);
-    stop.abort();
-    await aborted;
-    const later = rejectionOf(app.locks.acquire('key', { waitTime: 40, leaseTime: 60_000 }));
-    expect(store.client?.resumes(first.owner)).toBe(true);
-    first.answer({ outcome: 'cancelled' });
-    expect(await later).toBeInstanceOf(LockUnavailableError);
-  });
-
   it('B11: a grant that nobody takes does not show that others hold the lock', async () => {
     const { store, app } = await start();
     const stop = new AbortController();

@@ -86,8 +86,6 @@ export class QueueEntry<C> implements Timer {
   /** The caller of the last request, and when that was sent. */
   askedFor: C | undefined;
   sentAt = 0 as MonotonicMs;
-  /** Whether the session has not sent that request yet. */
-  isHeldBack = false;
   isAnswered = false;
   /** The shortest lease of the requests in doubt, which may still be carried out. */
   shortestInDoubt = Infinity;
@@ -292,13 +290,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     entry.askedAt = now;
     this.heard(now);
     this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
-  }
-
-  /** The session now sends a request that it has held back. Returns whether any caller still needs it. */
-  resumes(entry: QueueEntry<C>, now: MonotonicMs): boolean {
-    entry.isHeldBack = false;
-    if (entry.isAsking) entry.askedAt = now;
-    return entry.caller !== undefined;
   }
 
   /** Messages may have been missed: every entry requests again. */
@@ -538,7 +529,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private request(entry: QueueEntry<C>, caller: C): void {
     entry.state = 'asking';
     entry.isWoken = false;
-    entry.isHeldBack = false;
     entry.askedLease = caller.lease;
     entry.askedFor = caller;
     entry.sentAt = entry.askedAt = this.effects.acquire(entry, caller);
@@ -705,6 +695,6 @@ function without<T>(all: readonly T[], one: T): readonly T[] {
 }
 
 /** Whether the store has owed a reply for so long that its earlier ones can't be relied on. */
-function isSilent<C>({ askedAt, isHeldBack }: QueueEntry<C>, now: MonotonicMs): boolean {
-  return askedAt !== undefined && !isHeldBack && now - askedAt > SILENCE;
+function isSilent<C>({ askedAt }: QueueEntry<C>, now: MonotonicMs): boolean {
+  return askedAt !== undefined && now - askedAt > SILENCE;
 }

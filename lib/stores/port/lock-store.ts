@@ -49,15 +49,10 @@ export interface LockStoreClient {
    */
   heldByOthers(owner: OwnerId, holderLeaseLeft: number | undefined): void;
   /**
-   * Reports that the session delays an owner's request until it is ready for it, for example until it can receive
-   * grants. The engine then does not mistake the missing reply for an unreachable store.
+   * Whether a caller still waits under this owner. If not, a session that acquires by several requests replies
+   * `cancelled` instead of sending the next one.
    */
-  heldBack(owner: OwnerId): void;
-  /**
-   * Reports that a delayed request is about to be sent. Returns whether a caller still waits under this owner: if not,
-   * the session replies `cancelled` instead of sending it.
-   */
-  resumes(owner: OwnerId): boolean;
+  isWanted(owner: OwnerId): boolean;
   /** Reports that a hold was broken by force. */
   broken(owner: OwnerId): void;
   /** Makes every waiter of this session repeat its request, because messages may have been missed. */

@@ -35,16 +35,6 @@ export class PushedGrants {
   constructor(private readonly client: LockStoreClient) {}
 
   /**
-   * Opens the subscription for an owner that is about to wait. Returns whether it still wants to wait afterwards: if
-   * not, the request must not be sent, or the lock would be granted without a caller.
-   */
-  async subscribe(owner: OwnerId, channel: { open(): Promise<void> }): Promise<boolean> {
-    this.client.heldBack(owner);
-    await channel.open();
-    return this.client.resumes(owner);
-  }
-
-  /**
    * Sends a request that queues the owner, and keeps the times needed to date a pushed grant.
    *
    * @param onMissed called if the reply is a grant that should have been pushed

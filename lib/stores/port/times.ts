@@ -10,9 +10,6 @@ export const WAITER_TTL = 3_000;
 /** How long requests of an owner that was withdrawn in doubt are rejected, ms: longer than a request can be late. */
 export const TOMBSTONE_TTL = 60_000;
 
-/** How long the first waiter delays its request until grants can be pushed to it, ms. */
-export const SUBSCRIBE_TIMEOUT = 500;
-
 /**
  * After how long without traffic a connection is tested by TCP, ms: before firewalls and load balancers forget it, many of
  * them after 60 s or more. Without it, the operating system would do so after two hours.

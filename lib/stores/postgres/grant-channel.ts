@@ -1,16 +1,13 @@
 import type { LockStoreClient } from '../port/lock-store.js';
-import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
 import { PostgresConnection, type PgClient, type PostgresConnector } from './postgres-connection.js';
 import { quoted } from './schema.js';
 
 /**
- * The single LISTEN of a client, opened before the first wait and kept. While it is down, waiters poll; when it
- * is back they request again, since grants may have been missed.
+ * The single LISTEN of a client. While it is down, waiters poll; when it is up they request again, since grants may
+ * have been missed.
  */
 export class GrantChannel {
   private readonly connection: PostgresConnection | undefined;
-  private opening: Promise<void> | undefined;
-  private wasOpened = false;
   private warned = false;
   private isChecking = false;
 
@@ -30,33 +27,18 @@ export class GrantChannel {
     });
   }
 
-  /** Whether opening it has finished, successfully or not. */
-  get isOpen(): boolean {
-    return this.connection === undefined || (this.wasOpened && this.opening === undefined);
-  }
-
-  /** Whether it is up; undefined if it has not been needed yet, or nothing can be pushed. */
+  /** Whether it is up; undefined if nothing can be pushed. */
   get isUp(): boolean | undefined {
-    return this.wasOpened ? this.connection?.isReady : undefined;
+    return this.connection?.isReady;
   }
 
-  /** Opens it; resolves when the server has acknowledged it, or the first attempt has failed. Never rejects. */
-  open(): Promise<void> {
-    const { connection } = this;
-    if (connection === undefined) return Promise.resolve();
-    if (this.wasOpened) return this.opening ?? Promise.resolve();
-    this.wasOpened = true;
-    this.opening = new Promise<void>((resolve) => {
-      const settle = (): void => {
-        clearTimeout(timeout);
-        this.opening = undefined;
-        resolve();
-      };
-      // Waiters need not wait for a connection that hangs: once it is ready, they repeat their requests.
-      const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
-      connection.open().then(settle, settle);
-    });
-    return this.opening;
+  /** In the background: until it is up, waiters poll. */
+  open(): void {
+    // The connection keeps trying.
+    this.connection?.open().then(
+      () => this.client.pollNow(),
+      () => undefined,
+    );
   }
 
   /** A grant should have been pushed: the connection may be half open, which only a request without a reply reveals. */

@@ -137,23 +137,6 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     );
   }
 
-  /**
-   * A free lock needs no LISTEN, waiting for a held one does. Opening it takes time, so the owner is queued
-   * first, to keep its position, and the engine learns at once that the lock is held.
-   */
-  async function subscribeAndQueueUp(request: AcquireRequest): Promise<AcquireReply> {
-    const { key, owner } = request;
-    const first = await queueUp(request);
-    if (first.outcome !== 'queued' || channel.isOpen) return first;
-    client.heldByOthers(owner, first.holderLeaseLeft);
-    if (!(await pushed.subscribe(owner, channel))) {
-      await cancel({ key, owner, inDoubt: false });
-      return { outcome: 'cancelled' };
-    }
-    // A grant may have been pushed before the channel was open.
-    return await queueUp(request);
-  }
-
   return {
     get description() {
       return checked?.description;
@@ -161,11 +144,12 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     board: postgresBoard(schema, keyPrefix, (statement) => queue.send(statement)),
     start: () => {
       sweepLater();
+      channel.open();
       return connection.open();
     },
     acquire: (request) => {
       if (!request.wait) return queue.call(calls.acquire(request)).then(({ reply }) => reply);
-      return channel.isOpen ? queueUp(request) : subscribeAndQueueUp(request);
+      return queueUp(request);
     },
     cancel,
     release: (request) => {

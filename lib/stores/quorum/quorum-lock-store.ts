@@ -77,11 +77,10 @@ export function openQuorum(
       ...client,
       granted: (name, grant) => acquireOf(name)?.onPush(index, name, grant),
       heldByOthers: (name, holderLeaseLeft) => acquireOf(name)?.onHeldByOthers(index, name, holderLeaseLeft),
-      heldBack: () => undefined,
-      resumes: (name) => {
+      isWanted: (name) => {
         const acquire = acquireOf(name);
         if (acquire === undefined || acquire.state === 'ended') return false;
-        return acquire.members[index]?.owner === name && client.resumes(acquire.owner);
+        return acquire.members[index]?.owner === name && client.isWanted(acquire.owner);
       },
       broken: (name) => acquireOf(name)?.onBroken(index, name),
       // Another member may have reconnected before: only now may enough of them still have a hold.

@@ -1,19 +1,19 @@
 import type { ServerConnection } from './connection/server-connection.js';
 import type { PubSubMode } from './scripts/key-names.js';
 import type { LockStoreClient } from '../port/lock-store.js';
-import { SUBSCRIBE_TIMEOUT } from '../port/times.js';
 
 type Connection = ReturnType<ServerConnection['another']>;
 
 /**
- * The subscription of a client at one server. Opened before the first wait, then kept. While it is down, waiters
- * poll; when it is back, they request again at once, since they may have missed grants.
+ * The subscription of a client at one server. While it is down, waiters poll; when it is up, they request again at
+ * once, since they may have missed grants.
  */
 export class GrantChannel {
   private connection: Connection | undefined;
   private subscribed: string | undefined;
-  private opening: Promise<void> | undefined;
+  private wasSubscribed = false;
   private warned = false;
+  private isClosed = false;
 
   /**
    * @param name of the channel
@@ -29,21 +29,12 @@ export class GrantChannel {
     private readonly onMoved: () => void,
   ) {}
 
-  /** Whether it has been opened, even if the connection is down at the moment. */
-  get isOpen(): boolean {
-    return this.connection !== undefined && this.opening === undefined;
-  }
-
-  /**
-   * Resolves when the server has acknowledged the subscription, or when the first attempt failed. Never rejects, but
-   * throws after the session was closed: a late reply may still want to wait.
-   */
-  open(): Promise<void> {
-    if (this.connection !== undefined) return this.opening ?? Promise.resolve();
+  /** In the background: until it is up, waiters poll. */
+  open(): void {
+    if (this.connection !== undefined || this.isClosed) return;
     const connection = this.link.another();
     const { redis } = connection;
     this.connection = connection;
-    let first = true;
     redis.on('error', () => undefined); // the connection for requests reports the same
     const receive = (_channel: string, text: string): void => {
       this.onMessage(text);
@@ -57,22 +48,10 @@ export class GrantChannel {
     redis.on('close', () => {
       this.subscribed = undefined;
     });
-    this.opening = new Promise<void>((resolve) => {
-      const settle = (): void => {
-        clearTimeout(timeout);
-        this.opening = undefined;
-        first = false;
-        resolve();
-      };
-      redis.once('close', settle);
-      // A connection that hangs must not block requests. Once it is up, they are repeated.
-      const timeout = setTimeout(settle, SUBSCRIBE_TIMEOUT);
-      redis.on('ready', () => {
-        void this.subscribe(connection, () => !first).then(settle);
-      });
+    redis.on('ready', () => {
+      void this.subscribe(connection);
     });
     this.link.connect(redis).catch(() => undefined); // ioredis keeps trying
-    return this.opening;
   }
 
   /** Switches to another channel, unless it is the current one. */
@@ -80,7 +59,7 @@ export class GrantChannel {
     this.name = channel;
     const { connection } = this;
     if (connection?.redis.status !== 'ready' || this.subscribed === channel) return;
-    void this.subscribe(connection, () => true);
+    void this.subscribe(connection);
   }
 
   /** Called after a poll found a grant that was not pushed: the connection may be half open, which a request reveals. */
@@ -91,22 +70,24 @@ export class GrantChannel {
   }
 
   close(): void {
+    this.isClosed = true;
     if (this.connection !== undefined) this.link.end(this.connection.redis);
   }
 
-  /** @param mayHaveMissed whether waiters may have missed messages; called when the subscription is up */
-  private async subscribe(connection: Connection, mayHaveMissed: () => boolean): Promise<void> {
+  private async subscribe(connection: Connection): Promise<void> {
     const { name: channel } = this;
     const { redis, watch } = connection;
     try {
       if (this.mode === 's') await this.subscribeSharded(connection, channel);
       else await watch.request(redis.subscribe(channel));
       this.subscribed = channel;
+      this.wasSubscribed = true;
     } catch (error) {
       this.failed(error as Error);
       return;
     }
-    if (mayHaveMissed()) this.client.pollNow();
+    // Waiters may have missed messages.
+    this.client.pollNow();
   }
 
   private async subscribeSharded({ redis, watch }: Connection, channel: string): Promise<void> {
@@ -122,8 +103,8 @@ export class GrantChannel {
 
   private failed(error: Error): void {
     if (error.message.startsWith('MOVED')) this.onMoved();
-    // A rejection is permanent; after a lost connection there is another attempt.
-    else if (!this.warned && error.name === 'ReplyError') {
+    // A rejection is permanent; after a lost connection there is another attempt. The check at start reports a missing right.
+    else if (this.wasSubscribed && !this.warned && error.name === 'ReplyError') {
       this.warned = true;
       this.client.warn(
         `Redis refused to subscribe to ${this.name} (${error.message}). Waiters now poll once a second. ` +

@@ -79,6 +79,7 @@ export class RedisSession implements WholeSession {
     const link = new ServerConnection(connector, requestTimeoutFor(client.watchdogTimeout), {
       back: () => {
         client.reconnected(cluster?.concerns);
+        this.channel.open();
         void this.check();
       },
       lost: () => {
@@ -129,14 +130,13 @@ export class RedisSession implements WholeSession {
 
   async start(): Promise<void> {
     await this.link.open();
+    this.channel.open();
     await this.check();
   }
 
   acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     const { wait, owner, contended, limit, label } = request;
-    if (wait && (contended || this.pushed.knows(owner))) {
-      return this.channel.isOpen ? this.queue(request) : this.subscribeAndQueue(request);
-    }
+    if (wait && (contended || this.pushed.knows(owner))) return this.queue(request);
     return limit === 1 && label === undefined ? this.takes.add(request) : this.tryFirst(request);
   }
 
@@ -226,13 +226,13 @@ export class RedisSession implements WholeSession {
     if (reply.ttl < -1) {
       if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
       return request.wait
-        ? this.subscribeAndQueue(request)
+        ? this.queueIfWanted(request)
         : this.request(request).then(({ reply: answer }) => answer);
     }
     const holderLeaseLeft = leaseLeftOf(reply.ttl);
     if (!request.wait) return { outcome: 'busy', holderLeaseLeft };
     this.client.heldByOthers(request.owner, holderLeaseLeft);
-    return this.subscribeAndQueue(request);
+    return this.queueIfWanted(request);
   }
 
   /** The script for many locks knows neither labels nor shared locks. */
@@ -240,19 +240,12 @@ export class RedisSession implements WholeSession {
     const { reply } = await this.request({ ...request, wait: false });
     if (reply.outcome !== 'busy' || !request.wait) return reply;
     this.client.heldByOthers(request.owner, reply.holderLeaseLeft);
-    return await this.subscribeAndQueue(request);
+    return await this.queueIfWanted(request);
   }
 
-  /**
-   * A free lock needs no subscription, waiting for a held one does. Subscribing takes time, so the waiter
-   * has already been notified that the lock is held.
-   */
-  private async subscribeAndQueue(request: AcquireRequest): Promise<AcquireReply> {
-    const { client, channel, pushed } = this;
-    const { owner } = request;
-    // If the owner has been cancelled meanwhile, nothing would ever withdraw its queue position.
-    const isWanted = channel.isOpen ? client.resumes(owner) : await pushed.subscribe(owner, channel);
-    return isWanted ? await this.queue(request) : { outcome: 'cancelled' };
+  /** If the owner has been cancelled meanwhile, nothing would ever withdraw its queue position. */
+  private async queueIfWanted(request: AcquireRequest): Promise<AcquireReply> {
+    return this.client.isWanted(request.owner) ? await this.queue(request) : { outcome: 'cancelled' };
   }
 
   private queue(request: AcquireRequest): Promise<AcquireReply> {

@@ -104,6 +104,7 @@ export function exitRules(scene: StoreScene): void {
     await until('it connects again', () => host.connections.length > attempts);
     await ends(one);
     await until('its connections are closed', () => host.connections.every(({ destroyed }) => destroyed));
-    expect(host.connections).toHaveLength(attempts + 1);
+    // The one for requests, and the one for messages if there is one.
+    expect(host.connections.length - attempts).toBeLessThanOrEqual(2);
   });
 }

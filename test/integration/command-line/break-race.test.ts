@@ -21,7 +21,7 @@ import { MemoryLockStore } from ${JSON.stringify(built)};
 const locks = new MemoryLockStore();
 const ignore = () => undefined;
 const other = locks.open({ id: 'other', watchdogTimeout: 30_000, now: () => performance.now(), granted: ignore,
-  heldByOthers: ignore, heldBack: ignore, resumes: () => true, broken: ignore, pollNow: ignore, reconnected: ignore,
+  heldByOthers: ignore, broken: ignore, pollNow: ignore, reconnected: ignore,
   locksLocally: ignore, warn: ignore });
 const take = async (owner, token) => {
   const { token: granted } = await other.acquire({ key: 'k', owner, lease: 60_000, claimLease: 2_000, wait: false, callers: 1, tokens: 1,

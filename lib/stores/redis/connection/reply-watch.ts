@@ -10,6 +10,9 @@ export class ReplyWatch {
   /** Requests without a reply. */
   private due = 0;
   private isOpen = false;
+  /** Pending work that sends commands without this class. */
+  private works = 0;
+  private nextProbe: NodeJS.Timeout | undefined;
   private readonly timeout: ReplyTimeout;
 
   /** @param requestTimeout ms */
@@ -22,12 +25,15 @@ export class ReplyWatch {
       onOverdue(new Error(`no answer within ${inMs(requestTimeout)}`));
       redis.disconnect(true);
     });
+    let over = (): void => undefined;
     redis.on('connect', () => {
       this.isOpen = true;
-      // Until the connection is ready: ioredis sets it up, and waits while the server loads its data.
-      void this.probe(() => redis.status === 'connect');
+      // ioredis sets up the connection, and waits while the server loads its data.
+      void this.during(new Promise<void>((resolve) => (over = resolve)));
     });
+    redis.on('ready', () => over());
     redis.on('close', () => {
+      over();
       this.isOpen = false;
       this.timeout.stop();
     });
@@ -56,25 +62,25 @@ export class ReplyWatch {
     }
   }
 
-  /** Watches work that sends several commands on this connection. */
+  /** Watches work that sends commands on this connection without this class. */
   async during<T>(work: Promise<T>): Promise<T> {
-    let isPending = true;
-    void this.probe(() => isPending);
+    this.works += 1;
+    if (this.works === 1) void this.probe();
     try {
       return await work;
     } finally {
-      isPending = false;
+      this.works -= 1;
+      if (this.works === 0) clearTimeout(this.nextProbe);
     }
   }
 
   /** The server replies in order, so an overdue reply to this command shows that those before it are overdue, too. */
-  private async probe(isPending: () => boolean): Promise<void> {
-    if (!isPending()) return;
+  private async probe(): Promise<void> {
     try {
       await this.request(this.redis.info('server'));
     } catch {
       // An error is a reply as well; a lost connection ends the work.
     }
-    if (isPending()) setTimeout(() => void this.probe(isPending), this.requestTimeout).unref();
+    if (this.works > 0) this.nextProbe = setTimeout(() => void this.probe(), this.requestTimeout);
   }
 }
