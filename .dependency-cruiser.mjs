@@ -17,7 +17,7 @@ const ROOMS = {
   'leader/': [
     'leader',
     'api',
-    'engine/(lock-engine|event-hub|long-holds)',
+    'engine/(lock-engine|report/event-hub|leases/long-holds)',
     'nest/module/(async-options|distributed-lock\\.options|lock-lifecycle|lock-service\\.injection|one-per-process)',
     'model',
     'common',
@@ -47,7 +47,7 @@ const ROOMS = {
     'dashboard/(?!page/)',
     'instruments/sources',
     'api',
-    'engine/client-id',
+    'engine/report/client-id',
     'nest/module/async-options',
     'stores/port',
     'model',
@@ -64,9 +64,20 @@ const ROOMS = {
     'common',
   ],
   'api/': ['api', 'engine', 'stores/port', 'model', 'common'],
-  // The engine knows the port and no store. Its machine knows nothing of promises, timers and sessions.
-  'engine/(?!key-machine/)': ['engine', 'stores/port', 'model', 'common'],
-  'engine/key-machine/': ['engine/key-machine', 'stores/port', 'common'],
+  // The engine knows the port and no store. Its layers see those below them; only the engine itself sees all.
+  'engine/[^/]+$': ['engine', 'stores/port', 'model', 'common'],
+  'engine/observe/': [
+    'engine/(observe|acquire|holds|leases|report|machine)',
+    'stores/port',
+    'model',
+    'common',
+  ],
+  'engine/acquire/': ['engine/(acquire|holds|leases|report|machine)', 'stores/port', 'model', 'common'],
+  'engine/holds/': ['engine/(holds|leases|report|machine)', 'stores/port', 'model', 'common'],
+  'engine/leases/': ['engine/(leases|report|machine)', 'stores/port', 'model', 'common'],
+  'engine/report/': ['engine/(report|machine)', 'stores/port', 'model', 'common'],
+  // Pure: it knows nothing of promises, timers and sessions.
+  'engine/machine/': ['engine/machine', 'stores/port', 'common'],
   // A store needs the port, errors and collections, and never asks who calls it.
   'stores/redis/': ['stores/(redis|port)', 'model', 'common'],
   'stores/memory/': ['stores/(memory|port)', 'model', 'common'],

@@ -72,8 +72,8 @@ try {
 function modulesOf(directory = build) {
   const part = (name) => require(join(directory, name));
   return {
-    ...part('engine/key-machine/key-machine.js'),
-    ...part('engine/key-machine/hand-over-budget.js'),
+    ...part('engine/machine/key-machine.js'),
+    ...part('engine/machine/hand-over-budget.js'),
     ...part('stores/quorum/quorum-lock-store.js'),
     ...part('stores/port/lock-store.js'),
     ...part('common/clock.js'),

@@ -1,4 +1,4 @@
-import { innermostHold, innermostOwner } from '../engine/scope.js';
+import { innermostHold, innermostOwner } from '../engine/holds/scope.js';
 import { LockNotHeldError } from '../model/lock.errors.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { checkKey } from '../model/lock-key.js';

@@ -1,11 +1,11 @@
-import { Hold } from '../engine/hold.js';
-import { MultiHold } from '../engine/multi-hold.js';
+import { Hold } from '../engine/holds/hold.js';
+import { MultiHold } from '../engine/holds/multi-hold.js';
 import { LockLostError, originate, originOf } from '../model/lock.errors.js';
 import type { LockHandle } from '../model/lock-handle.js';
 
 // The parts of the engine that request handling uses.
-export type { CallsInFlight } from '../engine/scope.js';
-export { HandlerScope } from '../engine/scope.js';
+export type { CallsInFlight } from '../engine/holds/scope.js';
+export { HandlerScope } from '../engine/holds/scope.js';
 
 /** Releases a lock whose work has ended; resolves when the release has been sent. Never rejects. */
 export async function releaseAfterWork(handle: LockHandle): Promise<void> {

@@ -1,5 +1,5 @@
 import type { LockAdmin } from '../api/lock-admin.js';
-import { processOf } from '../engine/client-id.js';
+import { processOf } from '../engine/report/client-id.js';
 import type { LockInfo } from '../model/lock-info.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
 import type { LockEvent } from '../model/lock.events.js';

@@ -15,27 +15,27 @@ import type {
   OwnerId,
 } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
-import { acquire } from './acquire.js';
-import { CallSites } from './call-site.js';
-import { newClientId } from './client-id.js';
-import { type EngineLog, EventHub, harmless } from './event-hub.js';
-import type { Hold } from './hold.js';
-import { KeyRunners } from './key-runner.js';
-import { Leases } from './leases.js';
-import { LockInspector } from './lock-inspector.js';
-import { type KnownHolder, type LeaseLeft, LockReporter } from './lock-reporter.js';
-import { MultiAcquire } from './multi-acquire.js';
-import type { MultiHold } from './multi-hold.js';
-import { Overview } from './overview.js';
-import { ownHold } from './reenter.js';
-import { innermostOwner } from './scope.js';
+import { acquire, type AcquireContext } from './acquire/acquire.js';
+import { CallSites } from './report/call-site.js';
+import { newClientId } from './report/client-id.js';
+import { type EngineLog, EventHub, harmless } from './report/event-hub.js';
+import type { Hold } from './holds/hold.js';
+import { KeyRunners } from './acquire/key-runner.js';
+import { Leases } from './leases/leases.js';
+import { LockInspector } from './observe/lock-inspector.js';
+import { type KnownHolder, type LeaseLeft, LockReporter } from './report/lock-reporter.js';
+import { MultiAcquire } from './acquire/multi-acquire.js';
+import type { MultiHold } from './holds/multi-hold.js';
+import { Overview } from './observe/overview.js';
+import { ownHold } from './holds/reenter.js';
+import { innermostOwner } from './holds/scope.js';
 import { openInContext } from './session-in-context.js';
 import { Shutdown } from './shutdown.js';
-import { StoreReporter } from './store-reporter.js';
-import type { PendingAcquire } from './pending-acquire.js';
-import type { TryRequest, UnqueuedAcquire } from './try-acquire.js';
+import { StoreReporter } from './report/store-reporter.js';
+import type { PendingAcquire } from './acquire/pending-acquire.js';
+import type { TryRequest, UnqueuedAcquire } from './acquire/try-acquire.js';
 
-export type { EngineLog } from './event-hub.js';
+export type { EngineLog } from './report/event-hub.js';
 
 /** The module's options that the engine needs. All times are ms. */
 export interface EngineSettings {
@@ -51,7 +51,7 @@ export interface EngineSettings {
 }
 
 /** One for each module instance: creates the parts of the engine, which share it. */
-export class LockEngine {
+export class LockEngine implements AcquireContext {
   readonly clientId = newClientId();
   readonly watchdogTimeout: number;
   readonly instance: string | undefined;
@@ -65,25 +65,18 @@ export class LockEngine {
   readonly session: LockStoreSession;
   readonly leases: Leases;
   readonly callSites: CallSites;
-  readonly keys = new KeyRunners(this);
-  /** Callers that don't wait in a queue. */
+  readonly keys: KeyRunners = new KeyRunners(this);
   readonly unqueued = new Set<UnqueuedAcquire>();
-  /** Pending requests of callers that don't wait in a queue; `over` resolves when no request is pending. */
   readonly tries = new Set<{ readonly caller: PendingAcquire; readonly over: Promise<unknown> }>();
-  /** Attempts that the store has not replied to yet. */
   readonly unanswered = new Map<OwnerId, TryRequest>();
-  /** Pending lookups of a key's holder: one for all callers of a key that time out together. */
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   readonly inspector = new LockInspector(this);
   readonly overview = new Overview(this);
   readonly shutdown: Shutdown;
   /** Where processes publish their state; undefined if the store has no board. */
   readonly board: LockBoard | undefined;
-  /** Whether the session has connected, or has failed to. */
   isStarted = false;
-  /** Whether new calls are refused. */
   isClosing = false;
-  /** Whether `shutdownTimeout` has passed, so that no call may wait without limit. */
   isOverdue = false;
   private readonly isRequired: boolean;
   private owners = 0;
@@ -171,13 +164,11 @@ export class LockEngine {
     return this.shutdown.close();
   }
 
-  /** An owner id, used for one acquisition. */
   nextOwner(): OwnerId {
     this.owners += 1;
     return `${this.clientId}:${String(this.owners)}` as OwnerId;
   }
 
-  /** What the store reported about a holder's lease. */
   leaseLeft(ms: number | undefined): LeaseLeft | undefined {
     return ms === undefined ? undefined : { ms, isBound: this.session.remainingIsBound === true };
   }
@@ -201,7 +192,6 @@ export class LockEngine {
     return this.backgroundRetry.run({ attempt, until, resultOf: (done) => done === true }).promise;
   }
 
-  /** Shutdown waits a moment for this work. */
   track(work: Promise<unknown>): void {
     void this.backgroundRetry.track(work);
   }

@@ -2,9 +2,9 @@ import { later } from '../common/clock.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
 import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 import type { LockEngine } from './lock-engine.js';
-import type { LeaseHolder } from './lease.js';
-import type { PendingAcquire } from './pending-acquire.js';
-import { CallsInFlight } from './scope.js';
+import type { LeaseHolder } from './leases/lease.js';
+import type { PendingAcquire } from './acquire/pending-acquire.js';
+import { CallsInFlight } from './holds/scope.js';
 
 /** After this, ms, shutdown logs what it waits for. */
 const QUIET = 1_000;

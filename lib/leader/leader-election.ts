@@ -1,7 +1,7 @@
 import type { Observable } from 'rxjs';
-import { GuardedObservable, guardedController, harmless, textOf } from '../engine/event-hub.js';
+import { GuardedObservable, guardedController, harmless, textOf } from '../engine/report/event-hub.js';
 import { shownDuration } from '../common/durations.js';
-import { expectLongHold } from '../engine/long-holds.js';
+import { expectLongHold } from '../engine/leases/long-holds.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { ELECTION_OPERATION } from '../model/lock-kind.js';
 import { LockClosedError, LockLostError, type LockLostReason } from '../model/lock.errors.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { MAX_LOCAL_TENURE } from '../../lib/engine/key-machine/hand-over-budget.js';
+import { MAX_LOCAL_TENURE } from '../../lib/engine/machine/hand-over-budget.js';
 import { patient } from '../support/hand-over.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { elapse, until, within } from '../support/until.js';

@@ -1,8 +1,8 @@
 // Bugs that the explorer has to find: each breaks one invariant, or one rule of the scripts.
 
-const MACHINE = 'engine/key-machine/key-machine.js';
-const QUEUE = 'engine/key-machine/store-queue.js';
-const BUDGET = 'engine/key-machine/hand-over-budget.js';
+const MACHINE = 'engine/machine/key-machine.js';
+const QUEUE = 'engine/machine/store-queue.js';
+const BUDGET = 'engine/machine/hand-over-budget.js';
 
 /** @type {Record<string, { about: string, scenario: string, file: string, from: string | RegExp, to: string }>} */
 export const PLANTS = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, type LockHandle } from '../../lib/index.js';
-import { HandOverBudget } from '../../lib/engine/key-machine/hand-over-budget.js';
+import { HandOverBudget } from '../../lib/engine/machine/hand-over-budget.js';
 import type { MonotonicMs } from '../../lib/stores/port/index.js';
 import { next, rejectionOf, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';

@@ -39,7 +39,7 @@ describe('the path of one call', () => {
 
 describe('the machine of a key', () => {
   it('has the table that docs/internals/architecture.md shows', async () => {
-    const source = await readFile(path('lib/engine/key-machine/key-machine.ts'), 'utf8');
+    const source = await readFile(path('lib/engine/machine/key-machine.ts'), 'utf8');
     const table = [...source.matchAll(/^ \* (\|.*)$/gm)].map(([, line]) => line);
     expect(table.length).toBeGreaterThan(15);
     expect(await readFile(path('docs/internals/architecture.md'), 'utf8')).toContain(table.join('\n'));

@@ -1,7 +1,7 @@
 // Bugs that the simulation has to find. The first ones were in the library before the simulation existed.
 
-const MACHINE = 'engine/key-machine/key-machine.js';
-const QUEUE = 'engine/key-machine/store-queue.js';
+const MACHINE = 'engine/machine/key-machine.js';
+const QUEUE = 'engine/machine/store-queue.js';
 const QUORUM = 'stores/quorum/quorum-acquire.js';
 
 /** @type {Record<string, { about: string, kind: string, file: string, from: string, to: string }>} */
@@ -24,7 +24,7 @@ export const PLANTS = {
     about: 'a caller without leaseTime begins on a grant that was pushed for a shorter leaseTime',
     kind: 'memory',
     file: QUEUE,
-    from: 'if (pushed.lease < Math.min(caller.lease, engine_keyMachine_timeLimits.CLAIM_LEASE))',
+    from: 'if (pushed.lease < Math.min(caller.lease, engine_machine_timeLimits.CLAIM_LEASE))',
     to: 'if (false)',
   },
   'held, reported as unavailable': {
@@ -44,21 +44,21 @@ export const PLANTS = {
   'busy with itself': {
     about: 'an attempt fails because of an unused queue entry of its own process',
     kind: 'memory',
-    file: 'engine/try-acquire.js',
+    file: 'engine/acquire/try-acquire.js',
     from: "reply.outcome !== 'cancelled' && whenLeft !== undefined && tries === 1",
     to: 'false',
   },
   'good work reported as lost': {
     about: 'a listener that ends another hold of a shared lease makes release() say "expired"',
     kind: 'memory',
-    file: 'engine/leases.js',
+    file: 'engine/leases/leases.js',
     from: "return lease.state === 'lost' ? engine_lease.EXPIRED : (lease.returned ?? engine_lease.RELEASED);",
     to: 'return engine_lease.EXPIRED;',
   },
   'late clean-up': {
     about: 'an extended wait does not shorten its clean-up',
     kind: 'memory',
-    file: 'engine/key-runner.js',
+    file: 'engine/acquire/key-runner.js',
     from: 'timers.within(patience, this.idle())',
     to: 'timers.within(30, this.idle())',
   },
@@ -72,7 +72,7 @@ export const PLANTS = {
   'token used twice': {
     about: 'a hand-over passes the token on',
     kind: 'memory',
-    file: 'engine/key-machine/hand-over-budget.js',
+    file: 'engine/machine/hand-over-budget.js',
     from: 'this.nextToken += 1;',
     to: '',
   },
@@ -93,8 +93,8 @@ export const PLANTS = {
   'deaf waiter': {
     about: 'a waiter does not poll',
     kind: 'memory',
-    file: 'engine/key-runner.js',
-    from: 'this.wakeEntry(entry, Math.min(expiry, engine_keyMachine_timeLimits.POLL));',
+    file: 'engine/acquire/key-runner.js',
+    from: 'this.wakeEntry(entry, Math.min(expiry, engine_machine_timeLimits.POLL));',
     to: 'this.wakeEntry(entry, 60_000);',
   },
   'minority rules': {
@@ -114,7 +114,7 @@ export const PLANTS = {
   'not renewed': {
     about: 'the watchdog believes that it has renewed',
     kind: 'memory',
-    file: 'engine/watchdog.js',
+    file: 'engine/leases/watchdog.js',
     from: 'const replies = await session.renew(requests);',
     to: "const replies = requests.map(() => 'renewed');",
   },

@@ -1,5 +1,5 @@
 import type { LockEngine } from '../../lib/engine/lock-engine.js';
-import type { KeyRunners } from '../../lib/engine/key-runner.js';
+import type { KeyRunners } from '../../lib/engine/acquire/key-runner.js';
 import type { LockApp } from './lock-app.js';
 
 /** The holds and waiters that an application knows, for the message of a failing test. */

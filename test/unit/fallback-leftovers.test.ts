@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Hold } from '../../lib/engine/hold.js';
+import type { Hold } from '../../lib/engine/holds/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import { LockService } from '../../lib/index.js';
 import {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../lib/common/clock.js';
-import type { Hold } from '../../lib/engine/hold.js';
+import type { Hold } from '../../lib/engine/holds/hold.js';
 import {
   HandOverBudget,
   MAX_LOCAL_HANDOVERS,
@@ -8,7 +8,7 @@ import {
   READER_BLOCK,
   TOKEN_BLOCK,
   tokensFor,
-} from '../../lib/engine/key-machine/hand-over-budget.js';
+} from '../../lib/engine/machine/hand-over-budget.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import { MemoryLockStore } from '../../lib/index.js';
 import {

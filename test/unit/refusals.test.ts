@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { exitCodeOf } from '../../lib/cli/common/exit-codes.js';
-import { outcomeOf } from '../../lib/engine/traces.js';
+import { outcomeOf } from '../../lib/engine/report/traces.js';
 import {
   LockConflictError,
   LockLostError,

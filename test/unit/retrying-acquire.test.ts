@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../lib/common/clock.js';
-import type { Hold } from '../../lib/engine/hold.js';
+import type { Hold } from '../../lib/engine/holds/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
 import { backoff, type Backoff, MemoryLockStore } from '../../lib/index.js';
 import type { MonotonicMs, OwnerId, WallClockMs } from '../../lib/stores/port/index.js';

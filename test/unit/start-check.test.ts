@@ -43,7 +43,11 @@ function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
     channel: 'lock:@:grants:client',
     trial: 'lock:@:check:client',
     format: 'lock:@:format',
-    link: { another: () => redis, connect: () => Promise.resolve() } as unknown as ServerConnection,
+    link: {
+      another: () => ({ redis, watch: { request: (reply: unknown) => reply } }),
+      connect: () => Promise.resolve(),
+      end: () => undefined,
+    } as unknown as ServerConnection,
   });
 }
 

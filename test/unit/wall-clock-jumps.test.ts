@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../lib/common/clock.js';
-import type { Hold } from '../../lib/engine/hold.js';
+import type { Hold } from '../../lib/engine/holds/hold.js';
 import { LockEngine } from '../../lib/engine/lock-engine.js';
-import { runInScope } from '../../lib/engine/scope.js';
+import { runInScope } from '../../lib/engine/holds/scope.js';
 import { LockNotHeldError, LockUnavailableError, MemoryLockStore, type LockEvent } from '../../lib/index.js';
 import {
   LockStoreError,

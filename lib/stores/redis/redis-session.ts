@@ -267,7 +267,7 @@ export class RedisSession implements WholeSession {
   private async check(): Promise<void> {
     if (this.checked !== undefined && this.checked.refusal === undefined) return;
     try {
-      this.checked = await checkServer(this.checkedServer());
+      this.checked = await this.link.watch.during(checkServer(this.checkedServer()));
     } catch {
       // The connection was lost. The check runs again after the next one.
       return;

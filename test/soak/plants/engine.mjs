@@ -2,7 +2,7 @@ import { RULES_WITH_FAULTS, STRICT_RULES } from '../history-checker.mjs';
 
 /** Waiters do not poll. */
 export const WITHOUT_POLLS = [
-  'engine/key-runner.js',
+  'engine/acquire/key-runner.js',
   (source) => source.replace(/Math\.min\(expiry, [\w.]*POLL\)/, '1e9'),
 ];
 
@@ -41,7 +41,7 @@ export const enginePlants = {
     finds: ['overtaken'],
     changes: [
       [
-        'engine/key-machine/hand-over-budget.js',
+        'engine/machine/hand-over-budget.js',
         (source) =>
           source
             .replace('this.handOvers += 1', '')
@@ -57,9 +57,7 @@ export const enginePlants = {
   'token-handed-on': {
     about: 'a hand-over inside the process passes the token on, too',
     finds: ['token-repeated'],
-    changes: [
-      ['engine/key-machine/hand-over-budget.js', (source) => source.replace('this.nextToken += 1', '')],
-    ],
+    changes: [['engine/machine/hand-over-budget.js', (source) => source.replace('this.nextToken += 1', '')]],
     run: { options: { faults: false } },
   },
 };

@@ -67,7 +67,7 @@ export function checkedServer(
 
 /** The check at start. Rejects if the server does not reply. */
 export async function checkServer(server: CheckedServer): Promise<CheckResult> {
-  const { info, mode, refusal, findings } = await server.link.watch.during(examineServer(server));
+  const { info, mode, refusal, findings } = await examineServer(server);
   const problems = findings.filter(({ level }) => level === 'problem');
   const warnings = problems.map(({ text }) => text);
   return { description: info && descriptionOf(info), mode, warnings, refusal };

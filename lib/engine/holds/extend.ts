@@ -1,14 +1,14 @@
-import { pauseBefore } from '../common/background-retry.js';
-import type { EventSubject } from '../model/lock-kind.js';
-import type { MonotonicMs } from '../stores/port/lock-store.js';
-import type { LockEngine } from './lock-engine.js';
-import type { Lease } from './lease.js';
-import type { FailedExtension } from './leases.js';
-import { Deadline, type WaitOptions } from './pending-acquire.js';
+import { pauseBefore } from '../../common/background-retry.js';
+import type { EventSubject } from '../../model/lock-kind.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import type { Lease } from '../leases/lease.js';
+import type { FailedExtension } from '../leases/leases.js';
+import type { HoldContext } from './hold.js';
+import { Deadline, type WaitOptions } from './deadline.js';
 
 /** Extends the leases of holds once; rejects if the store did not reply. */
 export async function extendOrThrow(
-  { leases, reporter }: LockEngine,
+  { leases, reporter }: HoldContext,
   holds: readonly (EventSubject & { readonly lease: Lease })[],
   ms: number,
 ): Promise<void> {
@@ -25,7 +25,7 @@ export async function extendOrThrow(
  * to be lost; rejects with the signal's reason, or if the store did not reply.
  */
 export function extendInTime(
-  engine: LockEngine,
+  engine: HoldContext,
   leases: readonly Lease[],
   ms: number,
   terms: WaitOptions & Omit<EventSubject, 'key'>,

@@ -1,10 +1,10 @@
-import { LockTimeoutError } from '../model/lock.errors.js';
-import { processOf } from './client-id.js';
-import type { LockEngine } from './lock-engine.js';
-import type { LeaseHolder } from './lease.js';
-import type { KnownHolder } from './lock-reporter.js';
+import { LockTimeoutError } from '../../model/lock.errors.js';
+import { processOf } from '../report/client-id.js';
+import type { LeaseHolder } from '../leases/lease.js';
+import type { KnownHolder } from '../report/lock-reporter.js';
+import type { AcquireContext } from './acquire.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, LATEST_OUTCOME, POLL } from './key-machine/time-limits.js';
+import { ANSWER_GRACE, LATEST_OUTCOME, POLL } from '../machine/time-limits.js';
 
 /**
  * Names the holder in the error of a caller whose wait has ended, if the store replies in the remaining time. Not
@@ -12,7 +12,7 @@ import { ANSWER_GRACE, LATEST_OUTCOME, POLL } from './key-machine/time-limits.js
  * has to release the others first.
  */
 export function withHolder(
-  context: LockEngine,
+  context: AcquireContext,
   caller: PendingAcquire,
   error: unknown,
 ): Promise<unknown> | undefined {
@@ -26,7 +26,7 @@ export function withHolder(
 }
 
 async function nameHolder(
-  context: LockEngine,
+  context: AcquireContext,
   key: string,
   error: LockTimeoutError,
   patience: number,
@@ -39,7 +39,7 @@ async function nameHolder(
  * Warns of a wait without limit that may be a deadlock: its caller holds locks itself, or waits for an open handle of
  * this process. Once for each holder of a key.
  */
-export async function warnOfLongWait(context: LockEngine, caller: PendingAcquire): Promise<void> {
+export async function warnOfLongWait(context: AcquireContext, caller: PendingAcquire): Promise<void> {
   const { keys, log, reporter } = context;
   const runner = keys.of(caller.key);
   const own = runner?.ownHolder;
@@ -51,7 +51,11 @@ export async function warnOfLongWait(context: LockEngine, caller: PendingAcquire
   log.warn(reporter.stillWaits(caller, holder));
 }
 
-async function lookUp(context: LockEngine, key: string, patience: number): Promise<KnownHolder | undefined> {
+async function lookUp(
+  context: AcquireContext,
+  key: string,
+  patience: number,
+): Promise<KnownHolder | undefined> {
   const { holderLookups, timers } = context;
   let lookup = holderLookups.get(key);
   if (lookup === undefined) {
@@ -68,7 +72,7 @@ async function lookUp(context: LockEngine, key: string, patience: number): Promi
 
 /** Never rejects: the error is useful without the holder. */
 async function storedHolder(
-  { session, clientId, leases }: LockEngine,
+  { session, clientId, leases }: AcquireContext,
   key: string,
 ): Promise<KnownHolder | undefined> {
   try {

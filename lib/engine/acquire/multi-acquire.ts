@@ -1,15 +1,14 @@
-import { later } from '../common/clock.js';
-import type { Timer } from '../common/timer-queue.js';
-import type { ResolvedLockOptions } from '../model/lock.options.js';
-import type { MonotonicMs } from '../stores/port/lock-store.js';
-import { acquire, checkMinimumHold, whenStarted } from './acquire.js';
-import type { LockEngine } from './lock-engine.js';
-import { extendInTime } from './extend.js';
-import type { Hold } from './hold.js';
-import { MultiHold } from './multi-hold.js';
+import { later } from '../../common/clock.js';
+import type { Timer } from '../../common/timer-queue.js';
+import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import { acquire, type AcquireContext, checkMinimumHold, whenStarted } from './acquire.js';
+import { extendInTime } from '../holds/extend.js';
+import type { Hold } from '../holds/hold.js';
+import { MultiHold } from '../holds/multi-hold.js';
 import { type PartOptions, PendingAcquire } from './pending-acquire.js';
-import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
-import { ANSWER_GRACE, LATEST_OUTCOME } from './key-machine/time-limits.js';
+import { heldKeys, innermostHold, scopeOfCaller } from '../holds/scope.js';
+import { ANSWER_GRACE, LATEST_OUTCOME } from '../machine/time-limits.js';
 import { Missed, UnqueuedAcquire } from './try-acquire.js';
 
 /**
@@ -37,7 +36,7 @@ export class MultiAcquire implements Timer {
 
   /** @param keys sorted, without duplicates */
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: AcquireContext,
     private readonly keys: readonly string[],
     private readonly options: ResolvedLockOptions,
   ) {
@@ -248,7 +247,7 @@ class KeepAlive implements Timer {
   private holds: readonly Hold[] = [];
 
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: AcquireContext,
     private readonly leaseTime: number | undefined,
   ) {}
 

@@ -1,6 +1,6 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
-import { scopeStorage } from '../common/detached-context.js';
-import type { LockHandle } from '../model/lock-handle.js';
+import { scopeStorage } from '../../common/detached-context.js';
+import type { LockHandle } from '../../model/lock-handle.js';
 
 /** What a scope owns: one hold, or several that were acquired together. */
 export interface ScopeOwner extends LockHandle {

@@ -6,9 +6,9 @@ import {
   holdChannel,
   type HoldTrace,
   isTraced,
-} from '../model/lock-channels.js';
-import { type EventSubject, kindOf } from '../model/lock-kind.js';
-import type { LockHandle } from '../model/lock-handle.js';
+} from '../../model/lock-channels.js';
+import { type EventSubject, kindOf } from '../../model/lock-kind.js';
+import type { LockHandle } from '../../model/lock-handle.js';
 import {
   LockClosedError,
   LockConflictError,
@@ -18,8 +18,8 @@ import {
   LockUnavailableError,
   LockUnsupportedError,
   LockUpgradeError,
-} from '../model/lock.errors.js';
-import type { ResolvedLockOptions } from '../model/lock.options.js';
+} from '../../model/lock.errors.js';
+import type { ResolvedLockOptions } from '../../model/lock.options.js';
 
 const REFUSALS = [LockOptionsError, LockUnsupportedError, LockConflictError, LockUpgradeError];
 

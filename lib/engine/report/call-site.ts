@@ -1,4 +1,4 @@
-import type { Clock } from '../common/clock.js';
+import type { Clock } from '../../common/clock.js';
 
 /** Where code called a method of the service. */
 export interface CallSite {

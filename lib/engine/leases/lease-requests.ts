@@ -1,17 +1,17 @@
-import type { RetriedRequest } from '../common/background-retry.js';
-import { later } from '../common/clock.js';
-import type { Deferred } from '../common/deferred.js';
-import { type Timer, TimerQueue } from '../common/timer-queue.js';
-import type { ReleaseOutcome } from '../model/lock-handle.js';
+import type { RetriedRequest } from '../../common/background-retry.js';
+import { later } from '../../common/clock.js';
+import type { Deferred } from '../../common/deferred.js';
+import { type Timer, TimerQueue } from '../../common/timer-queue.js';
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import {
   LockStoreError,
   type MonotonicMs,
   type OwnerId,
   type ReleaseReply,
   type RenewReply,
-} from '../stores/port/lock-store.js';
+} from '../../stores/port/lock-store.js';
 import type { Lease, LeaseHolder } from './lease.js';
-import type { LockEngine } from './lock-engine.js';
+import type { LeaseContext } from './leases.js';
 import { renew } from './watchdog.js';
 
 /**
@@ -23,7 +23,7 @@ export class DelayedReleases {
   private readonly ends: TimerQueue;
 
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: LeaseContext,
     private readonly release: (lease: Lease) => unknown,
   ) {
     this.ends = new TimerQueue(engine.clock, false);
@@ -78,7 +78,7 @@ abstract class EndOfLease<Reply> implements RetriedRequest<Reply, ReleaseOutcome
     protected readonly lease: Lease,
     private readonly hold: LeaseHolder | undefined,
     private readonly wasSure: boolean,
-    protected readonly engine: LockEngine,
+    protected readonly engine: LeaseContext,
   ) {}
 
   protected abstract send(inDoubt: boolean): PromiseLike<Reply>;
@@ -115,7 +115,7 @@ class KeptLease extends EndOfLease<RenewReply> implements Timer {
     hold: LeaseHolder,
     private readonly keptUntil: MonotonicMs,
     wasSure: boolean,
-    engine: LockEngine,
+    engine: LeaseContext,
     private readonly over: (isThere: boolean) => void,
   ) {
     super(lease, hold, wasSure, engine);

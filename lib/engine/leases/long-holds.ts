@@ -1,9 +1,9 @@
-import { later } from '../common/clock.js';
-import type { Timer, TimerQueue } from '../common/timer-queue.js';
-import type { LockHandle } from '../model/lock-handle.js';
-import type { MonotonicMs } from '../stores/port/lock-store.js';
+import { later } from '../../common/clock.js';
+import type { Timer, TimerQueue } from '../../common/timer-queue.js';
+import type { LockHandle } from '../../model/lock-handle.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import type { LeaseContext } from './leases.js';
 import type { Lease, LeaseHolder } from './lease.js';
-import type { LockEngine } from './lock-engine.js';
 
 /** Handles that are held for long on purpose, such as those of leaders. */
 const expected = new WeakSet();
@@ -27,7 +27,7 @@ export class LongHolds implements Timer {
 
   /** @param limit ms; `Infinity` for never */
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: LeaseContext,
     private readonly timers: TimerQueue,
     private readonly limit: number,
   ) {}

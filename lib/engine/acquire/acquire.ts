@@ -1,14 +1,46 @@
-import { inMs } from '../common/durations.js';
-import { LockUnsupportedError } from '../model/lock.errors.js';
-import type { ResolvedLockOptions } from '../model/lock.options.js';
-import type { LockStoreSession, MonotonicMs } from '../stores/port/lock-store.js';
-import type { LockEngine } from './lock-engine.js';
-import type { Hold } from './hold.js';
-import { Deadline, PendingAcquire } from './pending-acquire.js';
-import { ownHold, reenter } from './reenter.js';
-import { scopeOfCaller } from './scope.js';
-import { ANSWER_GRACE } from './key-machine/time-limits.js';
-import { isFull, UnqueuedAcquire } from './try-acquire.js';
+import { inMs } from '../../common/durations.js';
+import { LockUnsupportedError } from '../../model/lock.errors.js';
+import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { LockStoreSession, MonotonicMs, OwnerId } from '../../stores/port/lock-store.js';
+import type { Hold, HoldContext } from '../holds/hold.js';
+import type { KnownHolder, LeaseLeft } from '../report/lock-reporter.js';
+import type { KeyRunners } from './key-runner.js';
+import { Deadline } from '../holds/deadline.js';
+import { PendingAcquire } from './pending-acquire.js';
+import { ownHold, reenter } from '../holds/reenter.js';
+import { scopeOfCaller } from '../holds/scope.js';
+import { ANSWER_GRACE } from '../machine/time-limits.js';
+import { isFull, type TryRequest, UnqueuedAcquire } from './try-acquire.js';
+
+/** The parts of the engine that acquisitions use. */
+export interface AcquireContext extends HoldContext {
+  readonly clientId: string;
+  readonly keys: KeyRunners;
+  /** Callers that don't wait in a queue. */
+  readonly unqueued: Set<UnqueuedAcquire>;
+  /** Pending requests of callers that don't wait in a queue; `over` resolves when no request is pending. */
+  readonly tries: Set<{ readonly caller: PendingAcquire; readonly over: Promise<unknown> }>;
+  /** Attempts that the store has not replied to yet. */
+  readonly unanswered: Map<OwnerId, TryRequest>;
+  /** Pending lookups of a key's holder: one for all callers of a key that time out together. */
+  readonly holderLookups: Map<string, Promise<KnownHolder | undefined>>;
+  /** Whether the session has connected, or has failed to. */
+  readonly isStarted: boolean;
+  /** Whether new calls are refused. */
+  readonly isClosing: boolean;
+  /** Whether `shutdownTimeout` has passed, so that no call may wait without limit. */
+  readonly isOverdue: boolean;
+  start(): Promise<void>;
+  /** An owner id, used for one acquisition. */
+  nextOwner(): OwnerId;
+  /** What the store reported about a holder's lease. */
+  leaseLeft(ms: number | undefined): LeaseLeft | undefined;
+  /**
+   * Removes an owner from the store, whatever its state; resolves when that is done or continues in the background.
+   * Returns whether it is done.
+   */
+  withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<boolean>;
+}
 
 /**
  * Acquires one lock, or throws: a hold of the calling code is re-entered; otherwise the caller waits in the queue of
@@ -17,7 +49,7 @@ import { isFull, UnqueuedAcquire } from './try-acquire.js';
  * @param startedAt when the call began
  */
 export function acquire(
-  engine: LockEngine,
+  engine: AcquireContext,
   key: string,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
@@ -32,7 +64,7 @@ export function acquire(
 }
 
 async function acquireInScope(
-  engine: LockEngine,
+  engine: AcquireContext,
   key: string,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
@@ -52,7 +84,7 @@ async function acquireInScope(
   return await acquireAnew(engine, new PendingAcquire(engine, key, options, startedAt, scopeOfCaller(), now));
 }
 
-function acquireAnew(engine: LockEngine, caller: PendingAcquire): Promise<Hold> {
+function acquireAnew(engine: AcquireContext, caller: PendingAcquire): Promise<Hold> {
   if (engine.isClosing) throw engine.reporter.closed(caller.key);
   const { waitTime, retry, maxWaiting } = caller;
   const isOverdue = engine.isOverdue && waitTime === Infinity;
@@ -67,7 +99,7 @@ function acquireAnew(engine: LockEngine, caller: PendingAcquire): Promise<Hold> 
  * single attempt of `waitTime: 0` has no time limit.
  */
 export async function whenStarted(
-  engine: LockEngine,
+  engine: AcquireContext,
   key: string,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,

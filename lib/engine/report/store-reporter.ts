@@ -1,9 +1,9 @@
-import { type Clock, later } from '../common/clock.js';
-import { inMs } from '../common/durations.js';
-import { CallbackTimer, type TimerQueue } from '../common/timer-queue.js';
-import type { StoreStatus } from '../model/lock-status.js';
-import { LockUnavailableError } from '../model/lock.errors.js';
-import type { LockStoreError } from '../stores/port/lock-store.js';
+import { type Clock, later } from '../../common/clock.js';
+import { inMs } from '../../common/durations.js';
+import { CallbackTimer, type TimerQueue } from '../../common/timer-queue.js';
+import type { StoreStatus } from '../../model/lock-status.js';
+import { LockUnavailableError } from '../../model/lock.errors.js';
+import type { LockStoreError } from '../../stores/port/lock-store.js';
 import type { EngineLog, EventHub } from './event-hub.js';
 
 /** How long requests of waiting callers may fail before that is reported, ms: longer than most failovers. */

@@ -1,10 +1,10 @@
-import type { LockBreakOutcome } from '../model/inspect.options.js';
-import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../model/lock-info.js';
-import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
-import { LockError, LockUnsupportedError, LockUnavailableError } from '../model/lock.errors.js';
-import { refuse } from '../model/option-checks.js';
-import { CURSOR_RULE } from '../model/inspect.options.js';
-import { isOfSemaphore, permitsOf } from '../stores/port/limits.js';
+import type { LockBreakOutcome } from '../../model/inspect.options.js';
+import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../../model/lock-info.js';
+import { DEFAULT_OPERATION, sharingOf } from '../../model/lock-kind.js';
+import { LockError, LockUnsupportedError, LockUnavailableError } from '../../model/lock.errors.js';
+import { refuse } from '../../model/option-checks.js';
+import { CURSOR_RULE } from '../../model/inspect.options.js';
+import { isOfSemaphore, permitsOf } from '../../stores/port/limits.js';
 import {
   type BreakReply,
   InvalidCursorError,
@@ -15,20 +15,20 @@ import {
   type StoredHold,
   type StoredLock,
   type StoredWaiter,
-} from '../stores/port/lock-store.js';
-import { storeFailure } from '../stores/port/store-failure.js';
-import { processOf } from './client-id.js';
-import type { LockEngine } from './lock-engine.js';
-import type { Lease } from './lease.js';
-import type { PendingAcquire } from './pending-acquire.js';
-import { leavingOwn } from './try-acquire.js';
+} from '../../stores/port/lock-store.js';
+import { storeFailure } from '../../stores/port/store-failure.js';
+import { processOf } from '../report/client-id.js';
+import type { AcquireContext } from '../acquire/acquire.js';
+import type { Lease } from '../leases/lease.js';
+import type { PendingAcquire } from '../acquire/pending-acquire.js';
+import { leavingOwn } from '../acquire/try-acquire.js';
 
 /** How many of the locks found by `list()` are inspected at a time. */
 const INSPECTED_AT_ONCE = 16;
 
 /** Single requests about locks: inspect, list, break. Failures reach the caller. */
 export class LockInspector {
-  constructor(private readonly engine: LockEngine) {}
+  constructor(private readonly engine: AcquireContext) {}
 
   async inspect(key: string): Promise<LockInfo | null> {
     const { engine } = this;

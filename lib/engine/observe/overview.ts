@@ -1,12 +1,12 @@
-import { ELECTION_OPERATION } from '../model/lock-kind.js';
-import { kindOf } from '../model/lock-kind.js';
-import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
-import { storeFailure } from '../stores/port/store-failure.js';
-import { isCutOff, PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
-import { callsOf } from './call-site.js';
-import type { LockEngine } from './lock-engine.js';
-import type { Lease } from './lease.js';
-import type { PendingAcquire } from './pending-acquire.js';
+import { ELECTION_OPERATION } from '../../model/lock-kind.js';
+import { kindOf } from '../../model/lock-kind.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../../model/lock-status.js';
+import { storeFailure } from '../../stores/port/store-failure.js';
+import { isCutOff, PROBE_KEY, verified } from '../../stores/port/forwarding-session.js';
+import { callsOf } from '../report/call-site.js';
+import type { AcquireContext } from '../acquire/acquire.js';
+import type { Lease } from '../leases/lease.js';
+import type { PendingAcquire } from '../acquire/pending-acquire.js';
 
 /** Lease of the trial lock, ms: short, in case its release fails. */
 const TRIAL_LEASE = 2_000;
@@ -15,7 +15,7 @@ const TRIAL_LEASE = 2_000;
 export class Overview {
   private probing: Promise<void> | undefined;
 
-  constructor(private readonly engine: LockEngine) {}
+  constructor(private readonly engine: AcquireContext) {}
 
   /** Oldest first. */
   held(): readonly HeldLock[] {

@@ -1,7 +1,7 @@
-import { pauseBefore } from '../common/background-retry.js';
-import { later, type SuspendAwareClock } from '../common/clock.js';
-import { whenReplied } from '../common/deferred.js';
-import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
+import { pauseBefore } from '../../common/background-retry.js';
+import { later, type SuspendAwareClock } from '../../common/clock.js';
+import { whenReplied } from '../../common/deferred.js';
+import { CallbackTimer, TimerQueue } from '../../common/timer-queue.js';
 import {
   LockStoreError,
   type LockStoreSession,
@@ -9,12 +9,11 @@ import {
   type RenewReply,
   type RenewRequest,
   type ReserveReply,
-} from '../stores/port/lock-store.js';
-import { storeFailure } from '../stores/port/store-failure.js';
-import type { HandOverBudget } from './key-machine/hand-over-budget.js';
+} from '../../stores/port/lock-store.js';
+import { storeFailure } from '../../stores/port/store-failure.js';
+import type { HandOverBudget } from '../machine/hand-over-budget.js';
 import type { Lease } from './lease.js';
-import type { Leases } from './leases.js';
-import type { LockEngine } from './lock-engine.js';
+import type { LeaseContext, Leases } from './leases.js';
 
 const MICROTASK = Promise.resolve();
 const NO_RESERVATION = Promise.resolve(undefined);
@@ -38,7 +37,7 @@ export class Watchdog {
   private readonly retries = new Map<Lease, Retry>();
 
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: LeaseContext,
     private readonly leases: Leases,
     private readonly cautious: SuspendAwareClock,
   ) {

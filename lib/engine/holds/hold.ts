@@ -1,19 +1,31 @@
 import { inspect } from 'node:util';
-import { later } from '../common/clock.js';
-import { type Pending, promiseOf } from '../common/deferred.js';
-import { detachedContext } from '../common/detached-context.js';
-import { originate } from '../model/lock.errors.js';
-import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
-import { type LockLostError, LockNotHeldError } from '../model/lock.errors.js';
-import { checkReceiver, checkTime } from '../model/option-checks.js';
-import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
-import type { CallSite } from './call-site.js';
-import type { LockEngine } from './lock-engine.js';
-import type { Deadline } from './pending-acquire.js';
-import { EXPIRED, KEPT, type Lease, type LeaseHolder, RELEASED } from './lease.js';
+import { later } from '../../common/clock.js';
+import { type Pending, promiseOf } from '../../common/deferred.js';
+import type { TimerQueue } from '../../common/timer-queue.js';
+import { detachedContext } from '../../common/detached-context.js';
+import { originate } from '../../model/lock.errors.js';
+import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
+import { type LockLostError, LockNotHeldError } from '../../model/lock.errors.js';
+import { checkReceiver, checkTime } from '../../model/option-checks.js';
+import type { MonotonicMs, WallClockMs } from '../../stores/port/lock-store.js';
+import type { CallSite } from '../report/call-site.js';
+import type { EngineLog } from '../report/event-hub.js';
+import type { LeaseContext } from '../leases/leases.js';
+import type { Deadline } from './deadline.js';
+import { EXPIRED, KEPT, type Lease, type LeaseHolder, RELEASED } from '../leases/lease.js';
 import { extendOrThrow } from './extend.js';
 import { runInScope, type ScopeOwner } from './scope.js';
-import { traceHold } from './traces.js';
+import { traceHold } from '../report/traces.js';
+
+/** The parts of the engine that holds use. */
+export interface HoldContext extends LeaseContext {
+  /** The name of the module instance. */
+  readonly instance: string | undefined;
+  readonly log: EngineLog;
+  readonly timers: TimerQueue;
+  /** Shutdown waits a moment for this work. */
+  track(work: Promise<unknown>): void;
+}
 
 /** A hold as the user sees it. The outermost one uses a lease, an inner one (re-entry) the hold around it. */
 export class Hold implements ScopeOwner, LeaseHolder {
@@ -28,7 +40,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   private controller: AbortController | undefined;
 
   constructor(
-    readonly engine: LockEngine,
+    readonly engine: HoldContext,
     readonly lease: Lease,
     private readonly outer: Hold | undefined,
     readonly token: number,

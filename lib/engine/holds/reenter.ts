@@ -1,25 +1,24 @@
-import { LockUpgradeError } from '../model/lock.errors.js';
-import type { ResolvedLockOptions } from '../model/lock.options.js';
-import type { MonotonicMs } from '../stores/port/lock-store.js';
-import type { LockEngine } from './lock-engine.js';
-import { Deadline } from './pending-acquire.js';
+import { LockUpgradeError } from '../../model/lock.errors.js';
+import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import { Deadline } from './deadline.js';
 import { extendInTime } from './extend.js';
-import { Hold } from './hold.js';
+import { Hold, type HoldContext } from './hold.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
-import { LONG_WAIT } from './key-machine/time-limits.js';
+import { LONG_WAIT } from '../machine/time-limits.js';
 
 /** Too short to extend a lease, ms: only checks whether the store still has it. */
 const PROBE_LEASE = 1;
 
 /** The innermost hold of a key that the calling code owns; with `evenIfOver` also one that ended before its scope did. */
-export function ownHold(engine: LockEngine, key: string, evenIfOver = false): Hold | undefined {
+export function ownHold(engine: HoldContext, key: string, evenIfOver = false): Hold | undefined {
   const hold = innermostHold(engine, key, evenIfOver);
   return hold instanceof Hold ? hold : undefined;
 }
 
 /** Re-enters a hold of the calling code; undefined if that hold ended meanwhile. */
 export async function reenter(
-  engine: LockEngine,
+  engine: HoldContext,
   outer: Hold,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
@@ -44,7 +43,7 @@ export async function reenter(
 
 /** B52: another branch of the scope is inside. */
 async function waitForTurn(
-  engine: LockEngine,
+  engine: HoldContext,
   outer: Hold,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
@@ -77,7 +76,7 @@ async function waitForTurn(
  * further permits inside a hold.
  */
 function checkSharing(
-  engine: LockEngine,
+  engine: HoldContext,
   { key, limit: held, permits: heldPermits }: Hold,
   { limit, permits }: Pick<ResolvedLockOptions, 'limit' | 'permits'>,
 ): void {

@@ -1,15 +1,12 @@
-import type { LockLostError } from '../model/lock.errors.js';
-import type { ReleaseOutcome } from '../model/lock-handle.js';
-import type { EventSubject } from '../model/lock-kind.js';
-import type { MonotonicMs, OwnerId, WallClockMs } from '../stores/port/lock-store.js';
-import type { Timer } from '../common/timer-queue.js';
-import type { Pending } from '../common/deferred.js';
-import { deadlineOf, type SuspendSafeMs } from '../common/clock.js';
-import type { CallSite } from './call-site.js';
-import { HandOverBudget } from './key-machine/hand-over-budget.js';
-import type { LeaseGrant, LocalLease } from './key-machine/key-machine.js';
-import type { KeyRunner } from './key-runner.js';
-import type { PendingAcquire } from './pending-acquire.js';
+import type { LockLostError } from '../../model/lock.errors.js';
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
+import type { MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
+import type { Timer } from '../../common/timer-queue.js';
+import type { Pending } from '../../common/deferred.js';
+import { deadlineOf, type SuspendSafeMs } from '../../common/clock.js';
+import type { ReportedHold } from '../report/lock-reporter.js';
+import { HandOverBudget } from '../machine/hand-over-budget.js';
+import type { LeaseGrant, LocalLease } from '../machine/key-machine.js';
 
 const NEVER = Infinity as MonotonicMs;
 
@@ -25,17 +22,32 @@ export interface GrantedRequest {
   readonly inDoubt: boolean;
 }
 
+/** What its caller requested. */
+export interface LeaseTerms {
+  readonly key: string;
+  readonly leaseTime: number | undefined;
+  readonly limit: number;
+  readonly permits: number;
+}
+
 /** A hold that uses a lease. */
-export interface LeaseHolder extends EventSubject {
-  readonly token: number;
-  readonly acquiredAt: WallClockMs;
-  readonly heldFrom: MonotonicMs;
-  /** Where `acquire()` was called, for a handle that no scope releases. */
-  readonly opened: CallSite | undefined;
+export interface LeaseHolder extends ReportedHold {
   /** Called once, when the lease is lost. */
   loseTo(error: LockLostError): void;
   /** Its release found no lease in the store: it was lost before, and this process did not notice. */
   wasLost(error: LockLostError): void;
+}
+
+/** The callers of this process that wait for the lock of a lease. It may pass to them when its hold ends. */
+export interface LeaseSuccessors {
+  readonly canReserve: boolean;
+  /** The last hold has ended. Returns whether the lease stays here. */
+  holdEnded(lease: Lease, now: MonotonicMs): boolean;
+  /** Keeps the lease for readers that are about to come back, if possible; resolves with its outcome. */
+  linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined;
+  leaseEnded(lease: Lease): void;
+  /** Whether it may pass on has changed. */
+  leaseChanged(): void;
 }
 
 /**
@@ -66,7 +78,7 @@ export class Lease implements Timer, LocalLease {
   private readers: Set<LeaseHolder> | undefined;
 
   /** Where the callers of this process wait for the lock; undefined if the lease can't pass on. */
-  runner: KeyRunner | undefined;
+  runner: LeaseSuccessors | undefined;
   state: 'held' | 'released' | 'lost' = 'held';
   lostError: LockLostError | undefined;
   isParked = false;
@@ -99,23 +111,23 @@ export class Lease implements Timer, LocalLease {
   /** @param began `startedAt` on the cautious clock */
   constructor(
     request: GrantedRequest,
-    caller: Pick<PendingAcquire, 'key' | 'leaseTime' | 'limit' | 'permits'>,
+    terms: LeaseTerms,
     private readonly grant: LeaseGrant,
     readonly began: SuspendSafeMs,
     private readonly atDeadline: (lease: Lease) => void,
   ) {
-    this.key = caller.key;
+    this.key = terms.key;
     this.owner = request.owner;
     this.firstToken = checkToken(grant.token);
     this.startedAt = this.renewedAt = grant.startedAt;
-    this.fixedLease = caller.leaseTime;
+    this.fixedLease = terms.leaseTime;
     this.inDoubt = request.inDoubt;
     this.unclaimed = grant.unclaimed;
     this.local = grant.local;
-    this.limit = caller.limit;
-    this.permits = caller.permits;
+    this.limit = terms.limit;
+    this.permits = terms.permits;
     this.deadline = grant.deadline;
-    this.wantedUntil = caller.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, caller.leaseTime);
+    this.wantedUntil = terms.leaseTime === undefined ? NEVER : deadlineOf(grant.startedAt, terms.leaseTime);
     const term = grant.deadline - grant.startedAt;
     this.sureUntil = (began + term) as SuspendSafeMs;
     this.margin = marginOf(term);

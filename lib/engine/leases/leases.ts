@@ -1,25 +1,40 @@
-import { type Clock, deadlineOf, later, SuspendAwareClock } from '../common/clock.js';
-import { inMs } from '../common/durations.js';
-import type { Pending, Deferred } from '../common/deferred.js';
-import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
-import type { ReleaseOutcome } from '../model/lock-handle.js';
-import { LockLostError, type LockLostReason } from '../model/lock.errors.js';
+import type { BackgroundRetry } from '../../common/background-retry.js';
+import { type Clock, deadlineOf, later, SuspendAwareClock } from '../../common/clock.js';
+import { inMs } from '../../common/durations.js';
+import type { Pending, Deferred } from '../../common/deferred.js';
+import { CallbackTimer, TimerQueue } from '../../common/timer-queue.js';
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
+import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
 import {
   LockStoreError,
+  type LockStoreSession,
   type MonotonicMs,
   type OwnerId,
   type RenewReply,
-} from '../stores/port/lock-store.js';
+} from '../../stores/port/lock-store.js';
 import { DelayedReleases, ReleaseRequest } from './lease-requests.js';
-import type { LeaseGrant } from './key-machine/key-machine.js';
-import { EXPIRED, type GrantedRequest, Lease, type LeaseHolder, RELEASED } from './lease.js';
-import type { LockEngine } from './lock-engine.js';
+import type { LeaseGrant } from '../machine/key-machine.js';
+import { EXPIRED, type GrantedRequest, Lease, type LeaseHolder, type LeaseTerms, RELEASED } from './lease.js';
+import type { EventHub } from '../report/event-hub.js';
+import type { LockReporter } from '../report/lock-reporter.js';
+import type { StoreReporter } from '../report/store-reporter.js';
 import { LongHolds } from './long-holds.js';
-import type { PendingAcquire } from './pending-acquire.js';
 import { renewLeases, Watchdog } from './watchdog.js';
 
 /** If the clocks disagree by more than this, ms, the store is asked how much of a lease is left. */
 const DISAGREEMENT = 500;
+
+/** The parts of the engine that leases use. */
+export interface LeaseContext {
+  readonly watchdogTimeout: number;
+  readonly clock: Clock;
+  readonly session: LockStoreSession;
+  readonly backgroundRetry: BackgroundRetry;
+  readonly hub: EventHub;
+  readonly reporter: LockReporter;
+  readonly storeReporter: StoreReporter;
+  readonly leases: Leases;
+}
 
 /** A lease that could not be extended, and why. */
 export interface FailedExtension {
@@ -39,7 +54,7 @@ export class Leases {
   private readonly deadlines: TimerQueue;
 
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: LeaseContext,
     warnHeldAfter: number,
   ) {
     const { clock } = engine;
@@ -56,8 +71,8 @@ export class Leases {
   }
 
   /** The work under the lock starts first; its lease is watched from a moment later. */
-  open(request: GrantedRequest, caller: PendingAcquire, grant: LeaseGrant): Lease {
-    const lease = new Lease(request, caller, grant, this.cautious.at(grant.startedAt), this.atDeadline);
+  open(request: GrantedRequest, terms: LeaseTerms, grant: LeaseGrant): Lease {
+    const lease = new Lease(request, terms, grant, this.cautious.at(grant.startedAt), this.atDeadline);
     this.held.add(lease);
     this.engine.storeReporter.granted();
     return lease;

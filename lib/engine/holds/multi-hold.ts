@@ -1,15 +1,14 @@
 import { inspect } from 'node:util';
-import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
-import type { LockLostError } from '../model/lock.errors.js';
-import { checkReceiver, checkTime } from '../model/option-checks.js';
-import type { ResolvedLockOptions } from '../model/lock.options.js';
-import { allSent } from '../stores/port/forwarding-session.js';
-import type { CallSite } from './call-site.js';
-import type { LockEngine } from './lock-engine.js';
-import type { Hold } from './hold.js';
+import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
+import type { LockLostError } from '../../model/lock.errors.js';
+import { checkReceiver, checkTime } from '../../model/option-checks.js';
+import type { ResolvedLockOptions } from '../../model/lock.options.js';
+import { allSent } from '../../stores/port/forwarding-session.js';
+import type { CallSite } from '../report/call-site.js';
+import type { Hold, HoldContext } from './hold.js';
 import { extendOrThrow } from './extend.js';
 import { runInScope, type ScopeOwner } from './scope.js';
-import { traceHold } from './traces.js';
+import { traceHold } from '../report/traces.js';
 
 /** From the best outcome to the worst. */
 const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'kept', 'unknown', 'expired'];
@@ -34,7 +33,7 @@ export class MultiHold implements ScopeOwner {
    * @param holds all of them, in the order of their keys
    */
   constructor(
-    readonly engine: LockEngine,
+    readonly engine: HoldContext,
     first: Hold,
     private readonly holds: readonly Hold[],
     /** Of the call, since one of the keys may be a re-entry. */

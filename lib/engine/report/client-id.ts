@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { LockProcess } from '../model/lock-info.js';
+import type { LockProcess } from '../../model/lock-info.js';
 
 const LONGEST_HOST = 63;
 

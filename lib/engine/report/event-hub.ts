@@ -1,8 +1,8 @@
 import { Observable, type Observer, Subscriber, type Subscription } from 'rxjs';
-import { detachedContext } from '../common/detached-context.js';
-import { isPromiseLike } from '../common/deferred.js';
-import { eventChannel, type LockEventMessage } from '../model/lock-channels.js';
-import type { LockEvent } from '../model/lock.events.js';
+import { detachedContext } from '../../common/detached-context.js';
+import { isPromiseLike } from '../../common/deferred.js';
+import { eventChannel, type LockEventMessage } from '../../model/lock-channels.js';
+import type { LockEvent } from '../../model/lock.events.js';
 
 /** The engine's log. */
 export interface EngineLog {

@@ -1,7 +1,7 @@
-import type { Clock } from '../common/clock.js';
-import { inMs, shownDuration } from '../common/durations.js';
-import { DEFAULT_OPERATION, type EventSubject, factsOf } from '../model/lock-kind.js';
-import type { LostLock } from '../model/lock-status.js';
+import type { Clock } from '../../common/clock.js';
+import { inMs, shownDuration } from '../../common/durations.js';
+import { DEFAULT_OPERATION, type EventSubject, factsOf } from '../../model/lock-kind.js';
+import type { LostLock } from '../../model/lock-status.js';
 import {
   LockClosedError,
   type LockLostError,
@@ -10,14 +10,12 @@ import {
   LockTimeoutError,
   type LockTimeoutHolder,
   LockUnavailableError,
-} from '../model/lock.errors.js';
-import { LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
-import { callsOf } from './call-site.js';
+} from '../../model/lock.errors.js';
+import { LockStoreError, type MonotonicMs, type WallClockMs } from '../../stores/port/lock-store.js';
+import { type CallSite, callsOf } from './call-site.js';
 import { type EngineLog, type EventHub, guardedController, textOf } from './event-hub.js';
-import type { Lease, LeaseHolder } from './lease.js';
-import type { Deadline, PendingAcquire } from './pending-acquire.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
-import { isLeaseTooShort } from './key-machine/time-limits.js';
+import { isLeaseTooShort } from '../machine/time-limits.js';
 
 /** A caller that has not acquired its lock. */
 interface UnservedCaller extends EventSubject {
@@ -31,6 +29,31 @@ interface UnservedCaller extends EventSubject {
   /** For one of several keys; see `PartOptions`. */
   readonly partOf?: number | undefined;
   readonly heldKey?: string | undefined;
+}
+
+/** A caller in a queue, or one that tries. */
+interface QueuedCaller extends UnservedCaller {
+  readonly isSettled: boolean;
+  /** Whether its `queued` event was emitted. */
+  isQueuedReported: boolean;
+  readonly onWaiting: (() => void) | undefined;
+  readonly leaseTime: number | undefined;
+  readonly maxWaiting: number;
+}
+
+/** A hold of this process. */
+export interface ReportedHold extends EventSubject {
+  readonly token: number;
+  readonly acquiredAt: WallClockMs;
+  readonly heldFrom: MonotonicMs;
+  /** Where `acquire()` was called, for a handle that no scope releases. */
+  readonly opened: CallSite | undefined;
+}
+
+/** Its holds, and whether one still uses it. */
+interface ReportedLease {
+  readonly holders: readonly ReportedHold[];
+  has(hold: ReportedHold): boolean;
 }
 
 /** How much of a holder's lease is left. */
@@ -73,7 +96,7 @@ export class LockReporter {
   ) {}
 
   /** Ends a wait with an error, and emits its event. */
-  refuse(wait: Pick<Deadline<unknown>, 'isSettled' | 'fail'>, error: unknown): void {
+  refuse(wait: { readonly isSettled: boolean; fail(error: unknown): void }, error: unknown): void {
     if (wait.isSettled) return;
     wait.fail(error);
     if (error instanceof Error) this.emitEventOf(error);
@@ -85,7 +108,7 @@ export class LockReporter {
     return error;
   }
 
-  queued(caller: PendingAcquire, left: LeaseLeft | undefined): void {
+  queued(caller: QueuedCaller, left: LeaseLeft | undefined): void {
     if (caller.isQueuedReported || caller.isSettled) return;
     caller.isQueuedReported = true;
     caller.onWaiting?.();
@@ -99,7 +122,7 @@ export class LockReporter {
   }
 
   /** Only an event: check `hub.observed` before. */
-  granted(caller: PendingAcquire, token: number): void {
+  granted(caller: EventSubject & { readonly startedAt: MonotonicMs }, token: number): void {
     const waitedFor = Math.round(this.clock.monotonic() - caller.startedAt);
     this.hub.emit({ type: 'granted', ...factsOf(caller, this.clock), token, waitedFor });
   }
@@ -153,7 +176,7 @@ export class LockReporter {
   }
 
   /** `maxWaiting` callers wait already. Not logged. */
-  queueFull(caller: PendingAcquire, waiting: number): LockQueueFullError {
+  queueFull(caller: QueuedCaller, waiting: number): LockQueueFullError {
     const { key, maxWaiting } = caller;
     this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
     return new LockQueueFullError(
@@ -259,7 +282,7 @@ export class LockReporter {
    * The store granted the lock, but its reply took so many ms that the lease had ended. If that is the caller's own
    * `leaseTime`, it is not reported as a problem of the store.
    */
-  lateGrant(caller: PendingAcquire, took: number): LockUnavailableError {
+  lateGrant(caller: QueuedCaller, took: number): LockUnavailableError {
     const cause = lateAnswer(took);
     if (!isLeaseTooShort(caller, took)) return this.unavailable(caller, cause, took);
     const { key, leaseTime = 0 } = caller;
@@ -291,20 +314,20 @@ export class LockReporter {
     this.hub.emit({ type: 'broken', ...factsOf(subject, this.clock), by });
   }
 
-  released(hold: LeaseHolder, heldFor: number): void {
+  released(hold: ReportedHold, heldFor: number): void {
     const { token } = hold;
     this.hub.emit({ type: 'released', ...factsOf(hold, this.clock), token, heldFor: Math.round(heldFor) });
   }
 
   /** @param remaining ms for which the lock is surely held */
-  renewed(lease: Lease, remaining: number): void {
+  renewed(lease: ReportedLease, remaining: number): void {
     for (const hold of holdsOf(lease)) {
       const { token } = hold;
       this.hub.emit({ type: 'renewed', ...factsOf(hold, this.clock), token, remaining });
     }
   }
 
-  renewalFailed(lease: Lease, remaining: number, error: Error): void {
+  renewalFailed(lease: ReportedLease, remaining: number, error: Error): void {
     for (const hold of holdsOf(lease)) {
       const { token } = hold;
       this.hub.emit({ type: 'renewal-failed', ...factsOf(hold, this.clock), token, remaining, error });
@@ -312,7 +335,7 @@ export class LockReporter {
   }
 
   /** A hold is older than `warnHeldAfter`. Only logged, since its work may legitimately take that long. */
-  heldForLong({ key, label, operation, opened }: LeaseHolder, heldFor: number): void {
+  heldForLong({ key, label, operation, opened }: ReportedHold, heldFor: number): void {
     const what = [
       label === undefined ? [] : `label ${JSON.stringify(label)}`,
       operation === DEFAULT_OPERATION ? [] : `operation ${JSON.stringify(operation)}`,
@@ -334,7 +357,7 @@ export class LockReporter {
    * @param afterRelease whether only the reply to the release showed the loss
    */
   lost(
-    holds: ReadonlyMap<LeaseHolder, number>,
+    holds: ReadonlyMap<ReportedHold, number>,
     error: LockLostError,
     now: MonotonicMs,
     afterRelease = false,
@@ -415,7 +438,7 @@ export function lateAnswer(took: number): LockStoreError {
 }
 
 /** Every hold on the lease, except those that a listener has ended meanwhile. */
-function* holdsOf(lease: Lease): Generator<LeaseHolder> {
+function* holdsOf(lease: ReportedLease): Generator<ReportedHold> {
   for (const hold of lease.holders) if (lease.has(hold)) yield hold;
 }
 

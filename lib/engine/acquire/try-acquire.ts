@@ -1,20 +1,21 @@
-import { later } from '../common/clock.js';
-import { CallbackTimer } from '../common/timer-queue.js';
-import type { ResolvedRetry } from '../model/lock-retry.options.js';
+import { later } from '../../common/clock.js';
+import { CallbackTimer } from '../../common/timer-queue.js';
+import type { ResolvedRetry } from '../../model/lock-retry.options.js';
 import {
   type AcquireReply,
   type Grant,
   LockStoreError,
   type MonotonicMs,
   type OwnerId,
-} from '../stores/port/lock-store.js';
-import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
+} from '../../stores/port/lock-store.js';
+import { storeFailure, unusableReply } from '../../stores/port/store-failure.js';
 import { withHolder } from './holder-names.js';
 import { startHold } from './key-runner.js';
-import type { LockEngine } from './lock-engine.js';
-import type { LeaseLeft } from './lock-reporter.js';
-import type { EndOfWait, PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from './key-machine/time-limits.js';
+import type { LeaseLeft } from '../report/lock-reporter.js';
+import type { AcquireContext } from './acquire.js';
+import type { EndOfWait } from '../holds/deadline.js';
+import type { PendingAcquire } from './pending-acquire.js';
+import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from '../machine/time-limits.js';
 
 /** Why an attempt failed. */
 type Refusal =
@@ -36,7 +37,7 @@ function isRejected(refusal: Refusal): boolean {
  * @returns undefined if the caller has its outcome, or the request was cancelled
  */
 function tryForLock(
-  engine: LockEngine,
+  engine: AcquireContext,
   caller: PendingAcquire,
   owner?: { request: TryRequest | undefined },
 ): Promise<Refusal | undefined> {
@@ -48,7 +49,7 @@ function tryForLock(
 }
 
 async function requestFor(
-  engine: LockEngine,
+  engine: AcquireContext,
   caller: PendingAcquire,
   owner: { request: TryRequest | undefined } | undefined,
 ): Promise<Refusal | undefined> {
@@ -102,7 +103,7 @@ async function requestFor(
  * these have been withdrawn, or when the store has not replied for too long; undefined if there are none.
  */
 export function leavingOwn(
-  { keys, tries, timers }: LockEngine,
+  { keys, tries, timers }: AcquireContext,
   key: string,
 ): (() => Promise<void>) | undefined {
   const runner = keys.of(key);
@@ -112,7 +113,7 @@ export function leavingOwn(
 }
 
 /** Whether the withdrawal is confirmed soon, which takes a new connection. */
-async function isBack(engine: LockEngine, withdrawn: Promise<boolean> | undefined): Promise<boolean> {
+async function isBack(engine: AcquireContext, withdrawn: Promise<boolean> | undefined): Promise<boolean> {
   let isConfirmed = false;
   await engine.timers.within(
     RECONNECT,
@@ -131,7 +132,7 @@ function isDeadConnection({ inDoubt, unreachable }: LockStoreError): boolean {
 
 /** The store has granted the lock: the caller acquires it, unless it is too late. */
 async function begin(
-  engine: LockEngine,
+  engine: AcquireContext,
   caller: PendingAcquire,
   request: TryRequest,
   grant: Grant,
@@ -180,7 +181,7 @@ export class UnqueuedAcquire {
    *   with `Missed` if its caller may wait for the key instead
    */
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: AcquireContext,
     readonly caller: PendingAcquire,
     private readonly retry: ResolvedRetry | undefined,
     private readonly isOneOfSeveral = false,
@@ -347,14 +348,14 @@ export class UnqueuedAcquire {
 }
 
 /** How many callers of this process wait for a key, in its queue or between two attempts. */
-function countWaiting({ keys, unqueued }: LockEngine, key: string): number {
+function countWaiting({ keys, unqueued }: AcquireContext, key: string): number {
   let count = keys.of(key)?.machine.waiting.size ?? 0;
   for (const { isWaiting, caller } of unqueued) if (isWaiting && caller.key === key) count += 1;
   return count;
 }
 
 /** Whether the maximum number of callers wait for the key. */
-export function isFull(engine: LockEngine, { key, maxWaiting }: PendingAcquire): boolean {
+export function isFull(engine: AcquireContext, { key, maxWaiting }: PendingAcquire): boolean {
   return countWaiting(engine, key) >= maxWaiting;
 }
 
@@ -370,7 +371,7 @@ export class TryRequest {
   private isTakenBack = false;
 
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: AcquireContext,
     readonly caller: PendingAcquire,
   ) {
     this.sentAt = engine.leases.sendingAt();

@@ -1,23 +1,23 @@
-import { pauseBefore } from '../common/background-retry.js';
-import { later } from '../common/clock.js';
-import { whenReplied } from '../common/deferred.js';
-import type { Timer } from '../common/timer-queue.js';
-import type { ReleaseOutcome } from '../model/lock-handle.js';
-import type { AcquireReply, LockStoreError, MonotonicMs, OwnerId } from '../stores/port/lock-store.js';
-import { isCutOff } from '../stores/port/forwarding-session.js';
-import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
-import type { LockEngine } from './lock-engine.js';
-import type { EndOfWait } from './pending-acquire.js';
-import { Hold } from './hold.js';
+import { pauseBefore } from '../../common/background-retry.js';
+import { later } from '../../common/clock.js';
+import { whenReplied } from '../../common/deferred.js';
+import type { Timer } from '../../common/timer-queue.js';
+import type { ReleaseOutcome } from '../../model/lock-handle.js';
+import type { AcquireReply, LockStoreError, MonotonicMs, OwnerId } from '../../stores/port/lock-store.js';
+import { isCutOff } from '../../stores/port/forwarding-session.js';
+import { storeFailure, unusableReply } from '../../stores/port/store-failure.js';
+import type { EndOfWait } from '../holds/deadline.js';
+import { Hold } from '../holds/hold.js';
 import { holderAmong, withHolder } from './holder-names.js';
-import type { HandOverBudget } from './key-machine/hand-over-budget.js';
-import { KeyMachine, type KeyEffects, type LeaseGrant, type Refusal } from './key-machine/key-machine.js';
-import type { QueueEntry } from './key-machine/store-queue.js';
-import { checkToken, type Lease } from './lease.js';
-import type { Leases } from './leases.js';
-import { type KnownHolder, lateAnswer, type LeaseLeft } from './lock-reporter.js';
+import type { HandOverBudget } from '../machine/hand-over-budget.js';
+import { KeyMachine, type KeyEffects, type LeaseGrant, type Refusal } from '../machine/key-machine.js';
+import type { QueueEntry } from '../machine/store-queue.js';
+import { checkToken, type Lease } from '../leases/lease.js';
+import type { Leases } from '../leases/leases.js';
+import { type KnownHolder, lateAnswer, type LeaseLeft } from '../report/lock-reporter.js';
+import type { AcquireContext } from './acquire.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER } from './key-machine/time-limits.js';
+import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER } from '../machine/time-limits.js';
 
 const MICROTASK = Promise.resolve();
 
@@ -30,7 +30,7 @@ export class KeyRunners {
   /** Keyed by the owners of queue entries. */
   private readonly owners = new Map<OwnerId, KeyRunner>();
 
-  constructor(private readonly engine: LockEngine) {}
+  constructor(private readonly engine: AcquireContext) {}
 
   join(caller: PendingAcquire): void {
     this.open(caller.key).join(caller);
@@ -135,7 +135,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   constructor(
     readonly key: string,
-    private readonly engine: LockEngine,
+    private readonly engine: AcquireContext,
     private readonly registry: KeyRunners,
   ) {
     this.canReserve = engine.session.reserve !== undefined;
@@ -550,7 +550,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
  * @param from when the hold begins
  */
 export function startHold(
-  engine: LockEngine,
+  engine: AcquireContext,
   lease: Lease,
   caller: PendingAcquire,
   token: number,
