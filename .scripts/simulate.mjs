@@ -20,7 +20,7 @@ import { copyBuild } from '../test/soak/build-copy.mjs';
 import { ensureBuild, ensureDependencies } from './setup.mjs';
 
 /** The most events until a planted bug has to be found. */
-const MOST_EVENTS = 4_000_000;
+const MOST_EVENTS = 8_000_000;
 
 const KINDS = ['memory', 'quorum', 'fallback'];
 const { values } = parseArgs({

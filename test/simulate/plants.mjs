@@ -52,8 +52,8 @@ export const PLANTS = {
     about: 'a listener that ends another hold of a shared lease makes release() say "expired"',
     kind: 'memory',
     file: 'engine/leases/leases.js',
-    from: "return lease.state === 'lost' ? engine_lease.EXPIRED : (lease.returned ?? engine_lease.RELEASED);",
-    to: 'return engine_lease.EXPIRED;',
+    from: "return lease.state === 'lost' ? engine_leases_lease.EXPIRED : (lease.returned ?? engine_leases_lease.RELEASED);",
+    to: 'return engine_leases_lease.EXPIRED;',
   },
   'late clean-up': {
     about: 'an extended wait does not shorten its clean-up',
