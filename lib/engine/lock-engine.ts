@@ -228,12 +228,12 @@ export class LockEngine implements AcquireContext {
       now: () => this.clock.monotonic(),
       granted: (owner, grant) => {
         keys.handleFor(owner, (queue, entry, now) => {
-          queue.push(entry, grant, now);
+          queue.onPushed(entry, grant, now);
         });
       },
       heldByOthers: (owner, holderLeaseLeft) => {
         keys.handleFor(owner, (queue, entry, now) => {
-          queue.heldByOthers(entry, holderLeaseLeft, now);
+          queue.onHeldByOthers(entry, holderLeaseLeft, now);
           storeReporter.answered();
         });
         unanswered.get(owner)?.heldByOthers();
@@ -241,11 +241,11 @@ export class LockEngine implements AcquireContext {
       isWanted: (owner) => keys.isWanted(owner),
       broken: (owner) => {
         keys.handleFor(owner, (queue, entry, now) => {
-          queue.broken(entry, now);
+          queue.onBroken(entry, now);
         });
         const tried = unanswered.get(owner);
         if (tried !== undefined) tried.wasBroken = true;
-        this.leases.broken(owner);
+        this.leases.onBroken(owner);
       },
       pollNow,
       reconnected: (concerns) => {

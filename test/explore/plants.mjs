@@ -52,8 +52,8 @@ export const PLANTS = {
     about: 'the next caller does not inherit the entry of one that leaves',
     scenario: 'with timeouts',
     file: MACHINE,
-    from: 'queue.lastFreed = undefined;\n        this.settle(now);',
-    to: 'queue.lastFreed = undefined;',
+    from: 'const freed = this.settle(now);',
+    to: 'const freed = undefined;',
   },
   'left behind': {
     about: 'an entry that nobody needs is not withdrawn from the store',

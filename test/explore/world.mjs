@@ -96,10 +96,10 @@ class Process {
   nextOwner() {
     return `${this.id}:${++this.owners}`;
   }
-  opened(entry) {
+  onOpened(entry) {
     this.entries.set(entry.owner, entry);
   }
-  closed(entry) {
+  onClosed(entry) {
     this.entries.delete(entry.owner);
   }
   acquire(entry, caller) {
@@ -176,8 +176,8 @@ class Process {
   afterwards(event) {
     event();
   }
-  nothingLeaving() {}
-  unused() {}
+  onNothingLeaving() {}
+  onUnused() {}
   lateAnswer() {
     return undefined;
   }
@@ -193,11 +193,11 @@ class Process {
     const { now } = this.world;
     this.holds.splice(this.holds.indexOf(hold), 1);
     lease.users -= 1;
-    if (lease.users > 0 || this.machine.holdEnded(lease, now)) return;
+    if (lease.users > 0 || this.machine.onHoldEnded(lease, now)) return;
     if (lease.state !== 'held') return;
     this.release(lease);
-    this.machine.queue.isLeavingToo();
-    this.machine.leaseEnded(lease, now);
+    this.machine.queue.onLeaving();
+    this.machine.onLeaseEnded(lease, now);
   }
 }
 
@@ -349,13 +349,13 @@ export class World {
       const [request] = process.requests.splice(place, 1);
       if (rest.at(-1) === 'answer') this.pushAll(this.store.acquire(request).messages);
       this.answer(process, request, 'failure', () => {
-        process.machine.queue.failed(request.entry, FAILURE, this.now);
+        process.machine.queue.onFailed(request.entry, FAILURE, this.now);
       });
     } else if (verb === 'polls') {
       rules.polls -= 1;
       const entry = [...process.timers.keys()][index];
       process.timers.delete(entry);
-      process.machine.queue.due(entry, this.now);
+      process.machine.queue.onDue(entry, this.now);
     } else if (verb === 'wakes') {
       rules.steps -= 1;
       this.now = Math.max(this.now + STEP, process.wakesAt);
@@ -375,7 +375,7 @@ export class World {
   expire(process, lease) {
     this.rules.expiries -= 1;
     process.lose(lease);
-    process.machine.leaseEnded(lease, this.now);
+    process.machine.onLeaseEnded(lease, this.now);
     const { store } = this;
     store.renew({ owner: lease.owner, lease: 1, exactly: true });
     store.now += 2;
@@ -395,7 +395,7 @@ export class World {
       if (reply.outcome === 'queued') entry.queuedAt ??= this.callers;
       const text = `${reply.outcome}${reply.tokens}${reply.othersWait}`;
       this.answer(process, request, text, () => {
-        machine.queue.replied(entry, reply, this.now);
+        machine.queue.onReplied(entry, reply, this.now);
       });
     } else if (request.kind === 'reserve') {
       const { held: lease, budget, tokens, sentAt } = request;
@@ -403,9 +403,9 @@ export class World {
         if (reply.outcome === 'reserved') budget.reserved(reply.token, tokens, reply.othersWait, sentAt);
         else budget.reservationFailed();
         if (reply.outcome === 'reserved' && !reply.othersWait) lease.passed = 0;
-        machine.reserved(lease, this.now);
+        machine.onReserved(lease, this.now);
       });
-    } else this.answer(process, request, 'done', () => machine.queue.withdrawn());
+    } else this.answer(process, request, 'done', () => machine.queue.onWithdrawn());
   }
 
   answer(process, { kind, owner, caller, sentAt }, text, run) {
@@ -421,7 +421,7 @@ export class World {
 
   push(process, { owner, ...grant }) {
     const entry = process.entries.get(owner);
-    if (entry !== undefined) process.machine.queue.push(entry, grant, this.now);
+    if (entry !== undefined) process.machine.queue.onPushed(entry, grant, this.now);
   }
 
   /** Lets everything come to its end; nobody may be forgotten, and nothing be left behind. */

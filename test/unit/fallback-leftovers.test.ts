@@ -176,7 +176,7 @@ describe('a local hold that the process outlived', () => {
       const handle = await locks.acquire('key');
       expect(handle.local).toBe(true);
       // What the queue of the key does when the lock is granted again before the timer fires.
-      engine.leases.superseded((handle as Hold).lease);
+      engine.leases.onSuperseded((handle as Hold).lease);
       expect(handle.isHeld).toBe(false);
       expect(store.kept).toEqual(nothing);
     } finally {

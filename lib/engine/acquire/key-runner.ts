@@ -26,9 +26,9 @@ const LINGERING = 8;
 
 /** All keys that callers of this process wait for, or hold and may pass on. */
 export class KeyRunners {
-  private readonly runners = new Map<string, KeyRunner>();
+  readonly runners = new Map<string, KeyRunner>();
   /** Keyed by the owners of queue entries. */
-  private readonly owners = new Map<OwnerId, KeyRunner>();
+  readonly owners = new Map<OwnerId, KeyRunner>();
 
   constructor(private readonly engine: AcquireContext) {}
 
@@ -96,18 +96,6 @@ export class KeyRunners {
     }
   }
 
-  opened(owner: OwnerId, runner: KeyRunner): void {
-    this.owners.set(owner, runner);
-  }
-
-  closed(owner: OwnerId): void {
-    this.owners.delete(owner);
-  }
-
-  unused(runner: KeyRunner): void {
-    if (this.runners.get(runner.key) === runner) this.runners.delete(runner.key);
-  }
-
   private open(key: string): KeyRunner {
     let runner = this.runners.get(key);
     if (runner === undefined) {
@@ -146,24 +134,15 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   // Events
 
   join(caller: PendingAcquire): void {
-    if (this.isHandling) {
-      this.later(() => {
-        this.join(caller);
-      });
-      return;
-    }
-    const { engine, machine } = this;
-    this.isHandling = true;
-    try {
+    this.handle((machine) => {
+      const { joinedAt } = caller;
       caller.runner = this;
-      machine.join(caller, caller.joinedAt);
-      if (engine.hub.observed && machine.surelyWaits(caller, caller.joinedAt)) {
-        engine.reporter.queued(caller, this.holderLeaseLeft);
+      machine.join(caller, joinedAt);
+      if (this.engine.hub.observed && machine.surelyWaits(caller, joinedAt)) {
+        this.engine.reporter.queued(caller, this.holderLeaseLeft);
       }
-    } finally {
-      this.handled();
-    }
-    caller.begin();
+      caller.begin();
+    });
   }
 
   leave(caller: PendingAcquire, why: EndOfWait): void {
@@ -176,16 +155,16 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     this.handle((machine, now) => {
       if (lease.state !== 'held') return;
       lease.runner = this;
-      for (const each of machine.adopt(lease, now)) this.leases.superseded(each);
+      for (const each of machine.adopt(lease, now)) this.leases.onSuperseded(each);
     });
   }
 
   /** Hands the lock to the next caller of this process, if one may have it. */
-  holdEnded(lease: Lease, now: MonotonicMs): boolean {
+  onHoldEnded(lease: Lease, now: MonotonicMs): boolean {
     if (this.isHandling) return false;
     this.isHandling = true;
     try {
-      return this.machine.holdEnded(lease, now);
+      return this.machine.onHoldEnded(lease, now);
     } finally {
       this.handled();
     }
@@ -198,24 +177,14 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     return lease.lingering.then(() => lease.returned ?? 'released');
   }
 
-  leaseEnded(lease: Lease): void {
-    if (!this.machine.leases.includes(lease)) return;
-    if (this.isHandling) {
-      this.later(() => {
-        this.leaseEnded(lease);
-      });
-      return;
-    }
-    this.isHandling = true;
-    try {
-      this.machine.leaseEnded(lease, this.engine.clock.monotonic());
-    } finally {
-      this.handled();
-    }
+  onLeaseEnded(lease: Lease): void {
+    this.handle((machine, now) => {
+      machine.onLeaseEnded(lease, now);
+    });
   }
 
-  leaseChanged(): void {
-    this.machine.leaseChanged();
+  onLeaseChanged(): void {
+    this.machine.onLeaseChanged();
   }
 
   /** A caller without a queue position is about to request this key. */
@@ -231,9 +200,9 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  due(entry: QueueEntry<PendingAcquire>): void {
+  onDue(entry: QueueEntry<PendingAcquire>): void {
     this.handle(({ queue }, now) => {
-      queue.due(entry, now);
+      queue.onDue(entry, now);
     });
   }
 
@@ -345,10 +314,10 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     whenReplied(
       answer,
       (reply) => {
-        this.replied(entry, reply);
+        this.onReplied(entry, reply);
       },
       (error) => {
-        this.failed(entry, storeFailure(error));
+        this.onFailed(entry, storeFailure(error));
       },
     );
     return sentAt;
@@ -365,7 +334,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   reserve(lease: Lease, budget: HandOverBudget, tokens: number): void {
     this.leases.watchdog.reserve(lease, budget, tokens, () => {
       this.handle((machine, now) => {
-        machine.reserved(lease, now);
+        machine.onReserved(lease, now);
       });
     });
   }
@@ -391,12 +360,12 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     if (this.heapIndex !== -1) this.engine.timers.clear(this);
   }
 
-  opened({ owner }: QueueEntry<PendingAcquire>): void {
-    this.registry.opened(owner, this);
+  onOpened({ owner }: QueueEntry<PendingAcquire>): void {
+    this.registry.owners.set(owner, this);
   }
 
-  closed({ owner }: QueueEntry<PendingAcquire>): void {
-    this.registry.closed(owner);
+  onClosed({ owner }: QueueEntry<PendingAcquire>): void {
+    this.registry.owners.delete(owner);
   }
 
   open(entry: QueueEntry<PendingAcquire>, caller: PendingAcquire, grant: LeaseGrant): Lease {
@@ -419,7 +388,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
         reporter.granted(caller, token);
       });
     }
-    for (const each of superseded) this.leases.superseded(each);
+    for (const each of superseded) this.leases.onSuperseded(each);
   }
 
   explain(caller: PendingAcquire, why: Refusal): unknown {
@@ -484,41 +453,33 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  nothingLeaving(): void {
+  onNothingLeaving(): void {
     const waiting = this.whenIdle;
     this.whenIdle = undefined;
     for (const resolve of waiting ?? []) resolve();
   }
 
-  unused(): void {
-    this.registry.unused(this);
+  onUnused(): void {
+    const { runners } = this.registry;
+    if (runners.get(this.key) === this) runners.delete(this.key);
   }
 
-  private replied(entry: QueueEntry<PendingAcquire>, reply: AcquireReply): void {
-    if (this.isHandling) {
-      this.later(() => {
-        this.replied(entry, reply);
-      });
-      return;
-    }
-    try {
-      checkReply(reply);
-    } catch (error) {
-      this.failed(entry, unusableReply(error));
-      return;
-    }
-    if (entry.state !== 'gone') this.engine.storeReporter.answered();
-    this.isHandling = true;
-    try {
-      this.machine.queue.replied(entry, reply, this.engine.clock.monotonic());
-    } finally {
-      this.handled();
-    }
-  }
-
-  private failed(entry: QueueEntry<PendingAcquire>, error: LockStoreError): void {
+  private onReplied(entry: QueueEntry<PendingAcquire>, reply: AcquireReply): void {
     this.handle(({ queue }, now) => {
-      queue.failed(entry, error, now);
+      try {
+        checkReply(reply);
+      } catch (error) {
+        queue.onFailed(entry, unusableReply(error), now);
+        return;
+      }
+      if (entry.state !== 'gone') this.engine.storeReporter.answered();
+      queue.onReplied(entry, reply, now);
+    });
+  }
+
+  private onFailed(entry: QueueEntry<PendingAcquire>, error: LockStoreError): void {
+    this.handle(({ queue }, now) => {
+      queue.onFailed(entry, error, now);
     });
   }
 
@@ -529,7 +490,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   private follow(leaving: PromiseLike<unknown>): void {
     void leaving.then(() => {
-      this.machine.queue.withdrawn();
+      this.machine.queue.onWithdrawn();
     });
   }
 
@@ -539,7 +500,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     for (let turn = 0; turn < LINGERING && isKept() && machine.waiting.size === 0; turn++) await MICROTASK;
     lease.lingering = undefined;
     this.handle((_, now) => {
-      machine.lingered(lease, now);
+      machine.onLingered(lease, now);
     });
   }
 }

@@ -42,12 +42,12 @@ export interface LeaseHolder extends ReportedHold {
 export interface LeaseSuccessors {
   readonly canReserve: boolean;
   /** The last hold has ended. Returns whether the lease stays here. */
-  holdEnded(lease: Lease, now: MonotonicMs): boolean;
+  onHoldEnded(lease: Lease, now: MonotonicMs): boolean;
   /** Keeps the lease for readers that are about to come back, if possible; resolves with its outcome. */
   linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined;
-  leaseEnded(lease: Lease): void;
+  onLeaseEnded(lease: Lease): void;
   /** Whether it may pass on has changed. */
-  leaseChanged(): void;
+  onLeaseChanged(): void;
 }
 
 /**
@@ -226,18 +226,18 @@ export class Lease implements Timer, LocalLease {
   /** Keeps the lock held until this time even if its holds end sooner. */
   keepUntil(time: MonotonicMs): void {
     if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
-    this.runner?.leaseChanged();
+    this.runner?.onLeaseChanged();
   }
 
   /** Counts pending requests to break its hold. */
   changeBreaks(by: 1 | -1): void {
     this.breaks += by;
-    this.runner?.leaseChanged();
+    this.runner?.onLeaseChanged();
   }
 
   extended(): void {
     this.isExtended = true;
-    this.runner?.leaseChanged();
+    this.runner?.onLeaseChanged();
   }
 
   fire(): void {

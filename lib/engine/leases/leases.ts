@@ -160,7 +160,7 @@ export class Leases {
       this.endReleased(lease);
       return outcome;
     }
-    if (runner?.holdEnded(lease, now) === true) return RELEASED;
+    if (runner?.onHoldEnded(lease, now) === true) return RELEASED;
     // The search for the next caller may have detected that the lease has ended.
     if (lease.state !== 'held') return outcomeOf(lease);
     lease.returnedBy = hold;
@@ -189,7 +189,7 @@ export class Leases {
       lease.loseTo(error);
       this.engine.reporter.lost(heldFor, error, now);
     }
-    lease.runner?.leaseEnded(lease);
+    lease.runner?.onLeaseEnded(lease);
   }
 
   /** The store no longer had the lease when its release arrived, although the hold was not known to be lost. */
@@ -206,7 +206,7 @@ export class Leases {
   }
 
   /** The store has granted the lock again, which it would not have done if it still had this lease. */
-  superseded(lease: Lease): void {
+  onSuperseded(lease: Lease): void {
     if (lease.state !== 'held') return;
     this.lose(lease, 'expired', 'the store no longer has it');
     // A fallback store keeps the owner until it is released, and so do members of a quorum that have not lost it.
@@ -214,7 +214,7 @@ export class Leases {
   }
 
   /** The store replied to a renewal; the new deadline counts from before that was sent. */
-  renewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
+  onRenewed(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     this.engine.storeReporter.requestEnded(undefined);
     if (reply === 'taken') this.loseByStore(lease, 'taken', 'another caller holds it');
     else if (reply !== 'renewed') this.loseByStore(lease, 'expired', 'the store no longer has it');
@@ -247,13 +247,13 @@ export class Leases {
       () => ms,
       (lease, outcome) => {
         if (outcome instanceof LockStoreError) failed ??= { lease, failure: outcome };
-        else this.renewed(lease, outcome, sentAt, ms);
+        else this.onRenewed(lease, outcome, sentAt, ms);
       },
     );
     return failed;
   }
 
-  broken(owner: OwnerId): void {
+  onBroken(owner: OwnerId): void {
     this.delayed.broken(owner);
     for (const lease of this.all) {
       if (lease.owner !== owner) continue;
@@ -333,7 +333,7 @@ export class Leases {
 
   private endReleased(lease: Lease): void {
     this.end(lease, 'released');
-    lease.runner?.leaseEnded(lease);
+    lease.runner?.onLeaseEnded(lease);
   }
 
   private end(lease: Lease, state: 'released' | 'lost'): void {

@@ -45,8 +45,13 @@ export class Watchdog {
   }
 
   watch(lease: Lease): void {
-    if (lease.unclaimed) this.due(lease);
+    if (lease.unclaimed) this.claim(lease);
     else if (lease.isRenewed) this.renewLater(lease);
+  }
+
+  /** A pushed grant lasts only for its short claim lease; the first renewal claims it for the lease that was requested. */
+  private claim(lease: Lease): void {
+    this.due(lease);
   }
 
   /** Renews a lease with a `leaseTime` until this time, since the store does not keep it that long without a renewal. */
@@ -84,14 +89,14 @@ export class Watchdog {
       if (reply?.outcome === 'reserved' && Number.isSafeInteger(reply.token)) {
         budget.reserved(reply.token, tokens, reply.othersWait, sentAt);
         if (term > 0) {
-          this.leases.renewed(lease, 'renewed', sentAt, term);
+          this.leases.onRenewed(lease, 'renewed', sentAt, term);
           this.renewed(lease, sentAt);
         }
       } else {
         budget.reservationFailed();
         // A custom store may not reply, or reserve an invalid token.
         if (reply !== undefined && reply.outcome !== 'reserved')
-          this.leases.renewed(lease, reply.outcome, sentAt, term);
+          this.leases.onRenewed(lease, reply.outcome, sentAt, term);
       }
       done();
     };
@@ -203,7 +208,7 @@ export class Watchdog {
   private answered(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     lease.needsVerification = false;
     this.engine.storeReporter.requestEnded(undefined);
-    this.leases.renewed(lease, reply, sentAt, term);
+    this.leases.onRenewed(lease, reply, sentAt, term);
     this.renewed(lease, sentAt);
   }
 

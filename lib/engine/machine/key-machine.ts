@@ -100,7 +100,7 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   open(entry: QueueEntry<C>, caller: C, grant: LeaseGrant): L;
   /** Returns a lease without a hold to the store; later {@link KeyMachine.withdrawn}. */
   release(lease: L): void;
-  /** Renews a lease and reserves tokens; later {@link KeyMachine.reserved}. */
+  /** Renews a lease and reserves tokens; later {@link KeyMachine.onReserved}. */
   reserve(lease: L, budget: HandOverBudget, tokens: number): void;
   /** Creates the error of a caller, from what is known now. */
   explain(caller: C, why: Refusal): unknown;
@@ -110,7 +110,7 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   wakeAt(time: MonotonicMs): void;
   clearWake(): void;
   /** The key has no waiters, no holds and no entries in the store. */
-  unused(): void;
+  onUnused(): void;
 }
 
 /** A grant that was accepted for a caller. */
@@ -242,9 +242,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     }
     const error = effects.explain(caller, why);
     waiting.leave(caller);
-    queue.lastFreed = undefined;
-    this.settle(now);
-    const freed = queue.lastFreed as QueueEntry<C> | undefined; // set by settle()
+    const freed = this.settle(now);
     if (isTimeout && isPart && freed?.isAsking === true) queue.abandon(freed, now);
     // No entry stays in the store after the caller sees the timeout.
     const isLeaving = (freed !== undefined || waiting.size === 0) && queue.isAnyLeaving;
@@ -272,7 +270,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** The last hold on the lease has ended. Returns whether the lease stays here. */
-  holdEnded(lease: L, now: MonotonicMs): boolean {
+  onHoldEnded(lease: L, now: MonotonicMs): boolean {
     this.timeOutOverdue(now);
     // A reader behind a writer that had timed out has begun on it.
     if (lease.users > 0) return true;
@@ -291,7 +289,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   /**
    * The last reader has left. Returns whether the lease stays for a moment, since readers that ended together may come
-   * back at once; then {@link lingered} follows.
+   * back at once; then {@link onLingered} follows.
    */
   linger(lease: L, now: MonotonicMs): boolean {
     if (!lease.isForReaders || !lease.isTransferable || this.waiting.size > 0 || this.effects.isClosing)
@@ -303,7 +301,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** That moment has passed, or a caller has come. */
-  lingered(lease: L, now: MonotonicMs): void {
+  onLingered(lease: L, now: MonotonicMs): void {
     if (!lease.isParked || lease.state !== 'held') return;
     if (this.waiting.size === 0) {
       this.release(lease, now);
@@ -314,7 +312,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** Lost, released, or kept for `holdAtLeast`. */
-  leaseEnded(lease: L, now: MonotonicMs): void {
+  onLeaseEnded(lease: L, now: MonotonicMs): void {
     if (!this.drop(lease, now)) return;
     if (this.waiting.size > 0 || this.queue.size > 0 || this.leases.length > 0) {
       this.settle(now, lease.budget?.areOthersWaiting === true);
@@ -322,18 +320,18 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** Whether, or until when, the lease can serve further callers has changed. */
-  leaseChanged(): void {
+  onLeaseChanged(): void {
     this.enoughUntil = -Infinity;
   }
 
   /** The store has replied to a reservation, or failed to. */
-  reserved(lease: L, now: MonotonicMs): void {
+  onReserved(lease: L, now: MonotonicMs): void {
     if (!this.leases.includes(lease)) return;
     if (lease.budget?.areOthersWaiting === true) this.queue.noteHeld(now);
     this.enoughUntil = -Infinity;
     if (lease.isParked) {
       // Timeouts noticed now may have ended the lease.
-      if (this.holdEnded(lease, now) || !this.leases.includes(lease)) return;
+      if (this.onHoldEnded(lease, now) || !this.leases.includes(lease)) return;
       this.release(lease, now);
       this.settle(now, lease.budget?.areOthersWaiting === true);
     } else if (lease.limit !== 1 || this.waiting.first?.fair === true) this.settle(now);
@@ -352,7 +350,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   // Called by the queue in the store
 
   /** The store has granted the entry for this caller. */
-  granted(entry: QueueEntry<C>, caller: C, grant: LeaseGrant, now: MonotonicMs): void {
+  onGranted(entry: QueueEntry<C>, caller: C, grant: LeaseGrant, now: MonotonicMs): void {
     const { effects } = this;
     this.waiting.leave(caller);
     const lease = effects.open(entry, caller, grant);
@@ -396,8 +394,12 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
    * store as the remaining callers need.
    *
    * @param contended whether the lock is expected to be held
+   * @returns the last entry that was left without a caller
    */
-  settle(now: MonotonicMs, contended = this.leases.length > 0 && this.waiting.first?.limit === 1): void {
+  settle(
+    now: MonotonicMs,
+    contended = this.leases.length > 0 && this.waiting.first?.limit === 1,
+  ): QueueEntry<C> | undefined {
     let isContended = contended;
     if (this.leases.length > 0) {
       isContended = this.returnParked(now) ?? isContended;
@@ -409,22 +411,21 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     const { queue } = this;
     if (head === undefined || this.leases.length === 0) this.stopLooking();
     if (head === undefined) {
-      if (queue.size > 0) queue.provide([], 0, false, now);
+      const freed = queue.size > 0 ? queue.provide([], 0, false, now) : undefined;
       this.closeIfUnused();
-      return;
+      return freed;
     }
     const serving = this.leases.length === 0 ? 0 : this.countServing(head, now);
     if (head.limit === 1) {
       const wanted = serving > 0 ? 0 : 1;
-      if (queue.size + wanted > 0) queue.provide([head], wanted, isContended, now);
-      return;
+      return queue.size + wanted > 0 ? queue.provide([head], wanted, isContended, now) : undefined;
     }
     isContended ||= this.leases.some(({ budget }) => budget?.areOthersWaiting === true);
-    queue.providePermits(head, serving, isContended, now);
+    return queue.providePermits(head, serving, isContended, now);
   }
 
   closeIfUnused(): void {
-    if (this.waiting.size === 0 && this.leases.length === 0 && this.queue.isEmpty) this.effects.unused();
+    if (this.waiting.size === 0 && this.leases.length === 0 && this.queue.isEmpty) this.effects.onUnused();
   }
 
   refuse(caller: C, why: Refusal): void {
@@ -580,7 +581,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** Returns a parked lease to the store. */
   private release(lease: L, now: MonotonicMs): void {
     this.drop(lease, now);
-    this.queue.isLeavingToo();
+    this.queue.onLeaving();
     this.effects.release(lease);
   }
 

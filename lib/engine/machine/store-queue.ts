@@ -34,22 +34,22 @@ export interface QueueEffects<C> {
   /** A new owner id. */
   nextOwner(): OwnerId;
   /**
-   * Requests the lock or a position in the store's queue. The outcome is passed to {@link StoreQueue.replied} or
-   * {@link StoreQueue.failed}. Returns when the request was sent.
+   * Requests the lock or a position in the store's queue. The outcome is passed to {@link StoreQueue.onReplied} or
+   * {@link StoreQueue.onFailed}. Returns when the request was sent.
    */
   acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
-  /** Removes the entry's owner from the store, in the background, and calls {@link StoreQueue.withdrawn} when that is done. */
+  /** Removes the entry's owner from the store, in the background, and calls {@link StoreQueue.onWithdrawn} when that is done. */
   cancel(entry: QueueEntry<C>): void;
   /** The pause of an entry has ended: passes that to the queue. */
-  due(entry: QueueEntry<C>): void;
-  /** Calls {@link StoreQueue.due} when the holder's lease ends, or when the heartbeat is due. */
+  onDue(entry: QueueEntry<C>): void;
+  /** Calls {@link StoreQueue.onDue} when the holder's lease ends, or when the heartbeat is due. */
   poll(entry: QueueEntry<C>, holderLeaseLeft: number | undefined): void;
-  /** Calls {@link StoreQueue.due} after a pause that grows with the failures. */
+  /** Calls {@link StoreQueue.onDue} after a pause that grows with the failures. */
   retry(entry: QueueEntry<C>, failures: number): void;
   clearTimer(entry: QueueEntry<C>): void;
   /** Routes the store's pushed messages to the entry. */
-  opened(entry: QueueEntry<C>): void;
-  closed(entry: QueueEntry<C>): void;
+  onOpened(entry: QueueEntry<C>): void;
+  onClosed(entry: QueueEntry<C>): void;
   /** The failure that a reply this late amounts to. */
   lateAnswer(took: number): LockStoreError;
   /** Callers of this key wait for other holders. */
@@ -59,7 +59,7 @@ export interface QueueEffects<C> {
   /** Handles another event after this one, and after users have been notified of it. */
   afterwards(event: () => void): void;
   /** No withdrawal or release is pending any longer. */
-  nothingLeaving(): void;
+  onNothingLeaving(): void;
 }
 
 /**
@@ -135,14 +135,12 @@ export class QueueEntry<C> implements Timer {
   }
 
   fire(): void {
-    this.effects.due(this);
+    this.effects.onDue(this);
   }
 }
 
 /** The positions of this process in the store's queue of one key, and what the store has reported about the key. */
 export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
-  /** The entry that the last change left without a caller. */
-  lastFreed: QueueEntry<C> | undefined;
   /** Why the last request failed, if it did. */
   failure: LockStoreError | undefined;
   /** Entries with a caller, in the order of their callers. */
@@ -221,21 +219,21 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   // Events
 
-  replied(entry: QueueEntry<C>, reply: AcquireReply, now: MonotonicMs): void {
+  onReplied(entry: QueueEntry<C>, reply: AcquireReply, now: MonotonicMs): void {
     if (entry.state === 'gone') return;
     const { askedFor, isAnswered: wasQueued } = entry;
     entry.askedAt = undefined;
     entry.isAnswered = true;
     entry.failures = 0;
     if (reply.outcome !== 'granted' && reply.outcome !== 'cancelled' && reply.outcome !== 'conflict') {
-      this.queued(entry, reply.holderLeaseLeft, now);
+      this.onQueued(entry, reply.holderLeaseLeft, now);
       return;
     }
     if (reply.outcome === 'granted') {
       this.failure = undefined;
       // Others came first until then, even if no caller can use the grant.
       if (wasQueued) this.noteHeld(entry.sentAt);
-      this.granted(entry, reply, now);
+      this.onGranted(entry, reply, now);
       return;
     }
     // A conflict is reported to the caller of the request, even if the entry now represents another one: otherwise
@@ -249,7 +247,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.withdraw(entry, now);
   }
 
-  failed(entry: QueueEntry<C>, error: LockStoreError, now: MonotonicMs): void {
+  onFailed(entry: QueueEntry<C>, error: LockStoreError, now: MonotonicMs): void {
     if (entry.state === 'gone') return;
     if (error.inDoubt) entry.mayComeLater();
     entry.askedAt = undefined;
@@ -270,7 +268,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** The store has granted the lock without another request. */
-  push(entry: QueueEntry<C>, grant: PushedGrant, now: MonotonicMs): void {
+  onPushed(entry: QueueEntry<C>, grant: PushedGrant, now: MonotonicMs): void {
     entry.pushed = grant;
     // Others held the lock until this grant began, even if no caller can use the grant.
     this.noteHeld(grant.startedAt);
@@ -278,14 +276,14 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** The grant of this owner was broken by force. */
-  broken(entry: QueueEntry<C>, now: MonotonicMs): void {
+  onBroken(entry: QueueEntry<C>, now: MonotonicMs): void {
     entry.pushed = undefined;
     entry.wasBroken = entry.isAsking;
     this.wake(entry, now);
   }
 
   /** The store reports, before its reply, that other processes come first. */
-  heldByOthers(entry: QueueEntry<C>, holderLeaseLeft: number | undefined, now: MonotonicMs): void {
+  onHeldByOthers(entry: QueueEntry<C>, holderLeaseLeft: number | undefined, now: MonotonicMs): void {
     if (!entry.isAsking) return;
     entry.askedAt = now;
     this.heard(now);
@@ -298,7 +296,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** The pause of an entry has ended. */
-  due(entry: QueueEntry<C>, now: MonotonicMs): void {
+  onDue(entry: QueueEntry<C>, now: MonotonicMs): void {
     if (entry.state === 'gone') return;
     entry.state = 'asking';
     this.proceed(entry, now);
@@ -310,13 +308,13 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** A withdrawal or a release has ended. */
-  withdrawn(): void {
+  onWithdrawn(): void {
     this.leaving -= 1;
     this.reportIfIdle();
   }
 
   /** A lease is being released. */
-  isLeavingToo(): void {
+  onLeaving(): void {
     this.leaving += 1;
   }
 
@@ -327,16 +325,22 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
    * that no caller needs.
    *
    * @param contended whether the lock is expected to be held
+   * @returns the last entry that was left without a caller
    */
-  provide(needy: readonly C[], wanted: number, contended: boolean, now: MonotonicMs): void {
-    this.lastFreed = undefined;
+  provide(
+    needy: readonly C[],
+    wanted: number,
+    contended: boolean,
+    now: MonotonicMs,
+  ): QueueEntry<C> | undefined {
+    let freed: QueueEntry<C> | undefined;
     let count = 0;
     for (const caller of needy) {
       // The caller had timed out.
       if (!this.machine.waiting.has(caller)) continue;
       let entry = this.entries[count];
       while (entry !== undefined && !entry.suits(caller)) {
-        this.free(entry, now);
+        freed = this.free(entry, now);
         entry = this.entries[count];
       }
       if (entry !== undefined) this.standFor(entry, caller, now);
@@ -344,7 +348,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       count += 1;
     }
     for (let entry = this.entries[count]; entry !== undefined; entry = this.entries[count])
-      this.free(entry, now);
+      freed = this.free(entry, now);
+    return freed;
   }
 
   /**
@@ -353,7 +358,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
    *
    * @param serving how many leases of this process are expected to serve the next callers
    */
-  providePermits(head: C, serving: number, contended: boolean, now: MonotonicMs): void {
+  providePermits(head: C, serving: number, contended: boolean, now: MonotonicMs): QueueEntry<C> | undefined {
     const { limit } = head;
     const isForReaders = limit === Infinity;
     const most = isForReaders ? MAX_ENTRIES : MAX_ENTRIES - serving;
@@ -373,7 +378,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       if (!shares || !isCovered) needy.push(each);
       isCovered ||= shares;
     }
-    this.provide(needy, wanted, contended, now);
+    return this.provide(needy, wanted, contended, now);
   }
 
   /**
@@ -384,7 +389,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     const entry = this.of(caller);
     if (entry === undefined) return;
     this.free(entry, now);
-    this.lastFreed = undefined;
     if (entry.isAsking) this.abandon(entry, now);
   }
 
@@ -414,7 +418,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   // Inside
 
-  private queued(entry: QueueEntry<C>, holderLeaseLeft: number | undefined, now: MonotonicMs): void {
+  private onQueued(entry: QueueEntry<C>, holderLeaseLeft: number | undefined, now: MonotonicMs): void {
     const { machine, effects } = this;
     entry.isContended = true;
     entry.wasBroken = false;
@@ -429,7 +433,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     else this.proceed(entry, now);
   }
 
-  private granted(entry: QueueEntry<C>, grant: Grant, now: MonotonicMs): void {
+  private onGranted(entry: QueueEntry<C>, grant: Grant, now: MonotonicMs): void {
     const { effects } = this;
     const { sentAt } = entry;
     // Entries have moved to other callers: the grant is for one with this `leaseTime`.
@@ -503,7 +507,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.remove(entry);
     const deadline = this.effects.leases.deadlineOf(startedAt, lease);
     const grant = { token, since, startedAt, deadline, unclaimed, local, tokens, othersWait, turnFrom };
-    this.machine.granted(entry, caller, grant, now);
+    this.machine.onGranted(entry, caller, grant, now);
   }
 
   /** The store replied without a failure. */
@@ -600,7 +604,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private remove(entry: QueueEntry<C>): boolean {
     if (entry.state === 'queued' || entry.state === 'retrying') this.effects.clearTimer(entry);
     entry.state = 'gone';
-    this.effects.closed(entry);
+    this.effects.onClosed(entry);
     if (this.freed.includes(entry)) {
       this.freed = without(this.freed, entry);
       this.reportIfIdle();
@@ -610,11 +614,11 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     return true;
   }
 
-  private free(entry: QueueEntry<C>, now: MonotonicMs): void {
-    this.lastFreed = entry;
+  private free(entry: QueueEntry<C>, now: MonotonicMs): QueueEntry<C> {
     this.entries = without(this.entries, entry);
     this.freed = [...this.freed, entry];
     this.standFor(entry, undefined, now);
+    return entry;
   }
 
   /**
@@ -657,7 +661,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       this.effects,
     );
     this.entries = this.entries.length === 0 ? [entry] : [...this.entries, entry];
-    this.effects.opened(entry);
+    this.effects.onOpened(entry);
     return entry;
   }
 
@@ -685,7 +689,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   }
 
   private reportIfIdle(): void {
-    if (!this.isAnyLeaving) this.effects.nothingLeaving();
+    if (!this.isAnyLeaving) this.effects.onNothingLeaving();
   }
 }
 

@@ -172,7 +172,7 @@ export class LockInspector {
     };
     try {
       const reply = await send();
-      if (reply === 'broken') for (const lease of own) leases.broken(lease.owner);
+      if (reply === 'broken') for (const lease of own) leases.onBroken(lease.owner);
       else verify();
       return reply;
     } catch (error) {
