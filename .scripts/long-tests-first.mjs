@@ -13,6 +13,17 @@ const tests = fileURLToPath(new URL('../test/', import.meta.url));
  * alternate, so that they run beside each other.
  */
 const LONGEST = [
+  'contract/zookeeper',
+  'contract/etcd',
+  'contract/postgres',
+  'faults/zookeeper-faults',
+  'faults/etcd-faults',
+  'faults/zookeeper-crash',
+  'faults/zookeeper-cluster',
+  'browser/page',
+  'faults/postgres-faults',
+  'faults/etcd-cluster',
+  'faults/postgres-cluster',
   'package/consumers',
   'contract/quorum',
   'contract/redis-40ms',
