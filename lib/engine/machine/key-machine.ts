@@ -98,7 +98,7 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   start(caller: C, lease: L, token: number, from: MonotonicMs, superseded: readonly L[]): void;
   /** Registers the lease of a grant. */
   open(entry: QueueEntry<C>, caller: C, grant: LeaseGrant): L;
-  /** Returns a lease without a hold to the store; later {@link KeyMachine.withdrawn}. */
+  /** Returns a lease without a hold to the store; later {@link StoreQueue.onWithdrawn}. */
   release(lease: L): void;
   /** Renews a lease and reserves tokens; later {@link KeyMachine.onReserved}. */
   reserve(lease: L, budget: HandOverBudget, tokens: number): void;
