@@ -133,16 +133,26 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   // Events
 
+  /** Like `handle`, without a function for each call. */
   join(caller: PendingAcquire): void {
-    this.handle((machine) => {
-      const { joinedAt } = caller;
+    if (this.isHandling) {
+      this.later(() => {
+        this.join(caller);
+      });
+      return;
+    }
+    const { engine, machine } = this;
+    this.isHandling = true;
+    try {
       caller.runner = this;
-      machine.join(caller, joinedAt);
-      if (this.engine.hub.observed && machine.surelyWaits(caller, joinedAt)) {
-        this.engine.reporter.queued(caller, this.holderLeaseLeft);
+      machine.join(caller, caller.joinedAt);
+      if (engine.hub.observed && machine.surelyWaits(caller, caller.joinedAt)) {
+        engine.reporter.queued(caller, this.holderLeaseLeft);
       }
-      caller.begin();
-    });
+    } finally {
+      this.handled();
+    }
+    caller.begin();
   }
 
   leave(caller: PendingAcquire, why: EndOfWait): void {
