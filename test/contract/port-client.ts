@@ -53,6 +53,8 @@ export class PortClient {
   readonly pushes: (readonly ['granted' | 'broken', OwnerId])[] = [];
   private readonly session: LockStoreSession;
   private lastOwner = 0;
+  /** How often a subscription was opened. */
+  private subscribed = 0;
 
   private constructor(
     private readonly store: LockStore,
@@ -72,7 +74,9 @@ export class PortClient {
       },
       heldByOthers: () => undefined,
       isWanted: () => true,
-      pollNow: () => undefined,
+      pollNow: () => {
+        this.subscribed += 1;
+      },
       reconnected: () => undefined,
       locksLocally: () => undefined,
       warn: () => undefined,
@@ -83,7 +87,14 @@ export class PortClient {
   static async open(store: LockStore, ways?: Ways): Promise<PortClient> {
     const client = new PortClient(store, ways);
     await client.session.start();
+    // Grants that are pushed before that are found by the next poll of an engine, which this client does not have.
+    await until('the subscriptions', () => client.subscribed >= client.subscriptions);
     return client;
+  }
+
+  private get subscriptions(): number {
+    const connections = this.session.connections?.() ?? [];
+    return connections.filter(({ name }) => name.endsWith(' messages')).length;
   }
 
   /** One more client of the store, which knows nothing of the owners of this one. */

@@ -4,7 +4,7 @@ import { CommandMonitor } from '../support/command-monitor.js';
 import { latenessOfAbort } from '../support/lateness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
-import { elapse, next, rejectionOf, stateOf, within } from '../support/until.js';
+import { elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
 import { about, RedisScene } from './redis-scene.js';
 
 describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
@@ -233,7 +233,6 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
   it('F14: a half-open subscription costs at most one poll', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    // The first wait opens the subscription.
     await waitOnce();
     const restore = proxy.swallow('replies', (connection) => connection.subscribes);
     for (let round = 0; round < 3; round++) expect(await waitOnce()).toBeLessThan(1_800);
@@ -250,6 +249,20 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
       await (await waiting).release();
       return performance.now() - start;
     }
+  });
+
+  it('B11: a store of which only the connection for messages is up is unreachable', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    await app.locks.withLock(scene.key(), () => undefined);
+    await until('the subscription', () => proxy.connections.some((connection) => connection.subscribes));
+    await proxy.refuse();
+    proxy.cut((connection) => !connection.subscribes);
+    await until('the loss', () => app.admin.status().store.connections?.some(({ isOpen }) => !isOpen));
+    expect(app.admin.status().store.reachable).toBe(false);
+    await proxy.accept();
+    await app.locks.withLock(scene.key(), { waitTime: 10_000 }, () => undefined);
+    await scene.nothingLeft();
   });
 
   it('F14: a grant that was lost with its connection is fetched again', async () => {

@@ -170,6 +170,9 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     breakHold: async (key, hold) => await queue.call(calls.breakHold(key, hold)),
     listKeys: async (request) => calls.toListedKeys(await queue.send(calls.listKeys(request)), request),
     verify: () => verifyDatabase((text, values = []) => queue.send({ text, values }), options),
+    get isCutOff() {
+      return !connection.isReady;
+    },
     connections: () => {
       const requests = { name: `${connector.address} requests`, isOpen: connection.isReady };
       const { isUp } = channel;

@@ -60,6 +60,10 @@ export class ClusterSession extends ForwardingSession {
     return each.size === 1 && same !== undefined ? `${servers}, each ${same}` : servers;
   }
 
+  get isCutOff(): boolean {
+    return this.servers.size > 0 && [...this.servers.values()].every((server) => server.isCutOff);
+  }
+
   connections(): readonly StoreConnection[] {
     return [...this.servers.values()].flatMap((server) => server.connections());
   }

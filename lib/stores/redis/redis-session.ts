@@ -128,6 +128,10 @@ export class RedisSession implements WholeSession {
     return this.checked?.description;
   }
 
+  get isCutOff(): boolean {
+    return this.link.redis.status !== 'ready';
+  }
+
   async start(): Promise<void> {
     await this.link.open();
     this.channel.open();
