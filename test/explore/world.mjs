@@ -1,6 +1,7 @@
 // Two or three processes with the real machine of one key each, and a model of a store: every message between them is
 // delivered when the explorer says so. Deterministic: the same events lead to the same state.
 
+import { violationsOf } from './invariants.mjs';
 import { processOf, StoreModel } from './store-model.mjs';
 
 /** Hand-overs in a row while others may wait: few, so that short runs reach the bound. */
@@ -367,7 +368,7 @@ export class World {
 
   check() {
     for (const { id, machine } of this.processes) {
-      for (const text of machine.violations()) this.violation(`${id}: ${text}`);
+      for (const text of violationsOf(machine)) this.violation(`${id}: ${text}`);
     }
   }
 

@@ -40,6 +40,7 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
   'sentinel-faults': 'Sentinel announces addresses that bypass a proxy',
   'server-clock': 'about the clock of the server',
   'server-faults': 'the server is down, or rejects commands',
+  'silent-servers': 'about servers that do not reply',
   'start-check': 'about messages at the start',
   tombstones: 'runs scripts one by one',
   'unsubscribed-waiters': 'runs scripts without a client of the library',

@@ -433,25 +433,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     effects.refuse(caller, effects.explain(caller, why), false);
   }
 
-  /** The invariants between two events, as far as they can be checked here; one sentence for each violation. */
-  violations(): readonly string[] {
-    const callers = [...this.waiting];
-    const found: string[] = [...this.queue.violations(callers)];
-    const first = this.leases[0];
-    if (first !== undefined && this.leases.some(({ limit }) => limit !== first.limit))
-      found.push('leases of two limits');
-    if (first?.limit === 1 && this.leases.length > 1) found.push('two exclusive leases');
-    if (this.leases.some(({ isParked, users }) => isParked && users > 0))
-      found.push('a parked lease is in use');
-    if (callers.some(({ isSettled }) => isSettled)) found.push('a settled caller still waits');
-    const [head] = callers;
-    const mayServe = ({ limit, permits }: L): boolean => limit !== head?.limit || permits === head.permits;
-    if (head !== undefined && this.queue.size === 0 && !this.leases.some(mayServe)) {
-      found.push('callers wait, and nothing will serve them');
-    }
-    return found;
-  }
-
   private isAnyGood(now: MonotonicMs): boolean {
     return this.leases.some((lease) => this.effects.leases.isGood(lease, now));
   }

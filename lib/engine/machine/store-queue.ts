@@ -398,24 +398,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.withdraw(entry, now);
   }
 
-  violations(callers: readonly C[]): readonly string[] {
-    const found: string[] = [];
-    const { entries, freed } = this;
-    if (entries.length > MAX_ENTRIES) found.push('too many entries');
-    if ([...entries, ...freed].some(({ state }) => state === 'gone'))
-      found.push('an entry that is gone is kept');
-    if ([...freed].some(({ caller }) => caller !== undefined))
-      found.push('an entry without need has a caller');
-    if ([...freed].some(({ state }) => state !== 'asking')) found.push('an entry without a caller pauses');
-    const positions = entries.map(({ caller }) => (caller === undefined ? -1 : callers.indexOf(caller)));
-    if (positions.includes(-1)) found.push('an entry has a caller that does not wait');
-    if (positions.some((each, index) => index > 0 && each <= (positions[index - 1] ?? -1)))
-      found.push('entries out of order');
-    if (entries.length > 0 && positions[0] !== 0 && entries[0]?.limit === 1)
-      found.push('the head has no entry');
-    return found;
-  }
-
   // Inside
 
   private onQueued(entry: QueueEntry<C>, holderLeaseLeft: number | undefined, now: MonotonicMs): void {

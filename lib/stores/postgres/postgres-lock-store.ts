@@ -74,7 +74,18 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
   const calls = new LockCalls(schema, keyPrefix);
   const queue = new RequestQueue(connection, (keys, requests) => calls.run(keys, requests));
   const pushed = new PushedGrants(client);
-  const channel = new GrantChannel(client, listener, requestTimeout, (text) => pushed.receive(text));
+  const channel = new GrantChannel(
+    {
+      ...client,
+      // While the connection for requests is down, waiters request again when it is back.
+      pollNow: () => {
+        if (connection.isReady) client.pollNow();
+      },
+    },
+    listener,
+    requestTimeout,
+    (text) => pushed.receive(text),
+  );
 
   /** Prepares a connection for locks, and logs the warnings of the first one. */
   async function prepare(opened: PgClient): Promise<boolean> {

@@ -23,7 +23,7 @@ export class GrantChannel {
   constructor(
     public name: string,
     public mode: PubSubMode,
-    private readonly link: Pick<ServerConnection, 'another' | 'connect' | 'end'>,
+    private readonly link: Pick<ServerConnection, 'another' | 'connect' | 'end' | 'isReady'>,
     private readonly client: Pick<LockStoreClient, 'pollNow' | 'warn'>,
     private readonly onMessage: (text: string) => void,
     private readonly onMoved: () => void,
@@ -86,8 +86,8 @@ export class GrantChannel {
       this.failed(error as Error);
       return;
     }
-    // Waiters may have missed messages.
-    this.client.pollNow();
+    // Waiters may have missed messages. While the connection for requests is down, they request again when it is back.
+    if (this.link.isReady) this.client.pollNow();
   }
 
   private async subscribeSharded({ redis, watch }: Connection, channel: string): Promise<void> {

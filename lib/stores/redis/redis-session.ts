@@ -129,7 +129,7 @@ export class RedisSession implements WholeSession {
   }
 
   get isCutOff(): boolean {
-    return this.link.redis.status !== 'ready';
+    return !this.link.isReady;
   }
 
   async start(): Promise<void> {

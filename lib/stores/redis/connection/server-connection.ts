@@ -94,9 +94,13 @@ export class ServerConnection {
     }));
   }
 
+  get isReady(): boolean {
+    return this.redis.status === 'ready';
+  }
+
   /** Throws unless the connection is up. Requests are sent at once or not at all, so that none arrives late. */
   check(): void {
-    if (this.redis.status !== 'ready') throw notConnected(this.failure);
+    if (!this.isReady) throw notConnected(this.failure);
     if (this.refusal !== undefined) throw this.refusal;
   }
 
