@@ -153,10 +153,13 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
       return checked?.description;
     },
     board: postgresBoard(schema, keyPrefix, (statement) => queue.send(statement)),
-    start: () => {
+    start: async () => {
       sweepLater();
-      channel.open();
-      return connection.open();
+      try {
+        await connection.open();
+      } finally {
+        channel.open();
+      }
     },
     acquire: (request) => {
       if (!request.wait) return queue.call(calls.acquire(request)).then(({ reply }) => reply);
