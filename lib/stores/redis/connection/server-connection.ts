@@ -10,7 +10,7 @@ import { notConnected, redisFailure, redisRemedies } from './redis-failure.js';
 /** The connection for the requests to one server, and its events. */
 export class ServerConnection {
   readonly redis: Redis;
-  /** Is told of each request on `redis`. */
+  /** Times the requests on `redis`. */
   readonly watch: ReplyWatch;
   /** The number of the current connection; writes of earlier ones are not covered by it. */
   count = 0;
