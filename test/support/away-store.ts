@@ -60,6 +60,11 @@ export class AwayStore implements LockStore {
     if (isNoticed) for (const client of this.clients) client.reconnected();
   }
 
+  /** The connection for messages is back, which says nothing about that for requests. */
+  messagesAreBack(): void {
+    for (const client of this.clients) client.pollNow();
+  }
+
   /** Like a store with a fallback of its own. */
   tellLocal(isLocal: boolean, cause?: LockStoreError): void {
     for (const client of this.clients) client.locksLocally(isLocal, cause);

@@ -254,6 +254,19 @@ describe('the session with a fallback', () => {
     expect((await client.lockOf('key'))?.holders.map(({ owner }) => owner)).toEqual([beside]);
   });
 
+  it('B65: a caller still gives the store time to recover when only messages are back', async () => {
+    const store = new AwayStore();
+    const client = await open(store);
+    store.goAway();
+    const reply = client.acquire('key', client.newOwner());
+    await elapse(0);
+    store.messagesAreBack();
+    await elapse(0);
+    expect(await stateOf(reply)).toBe('pending');
+    store.comeBack();
+    expect(await reply).not.toHaveProperty('local', true);
+  });
+
   it('B65: a hold with an exact end excludes no caller after it', async () => {
     const store = new AwayStore();
     const client = await open(store);

@@ -90,11 +90,14 @@ class FallbackSession implements LockStoreSession {
       granted: (owner, grant) => {
         this.onStoreGrant(owner, grant);
       },
+      // Only messages are back: the connection for requests may be failing at this moment.
       pollNow: () => {
-        if (this.onReconnect()) client.pollNow();
+        if (!this.breaker.isOpen) client.pollNow();
       },
       reconnected: (concerns) => {
-        if (this.onReconnect()) client.reconnected(concerns);
+        if (!this.breaker.onReconnect()) return;
+        this.sendCancels();
+        client.reconnected(concerns);
       },
     });
     this.store = opened as ForwardedSession;
@@ -310,13 +313,6 @@ class FallbackSession implements LockStoreSession {
     this.local.leaveStored(key, owner);
     this.local.add(owner, key);
     if (!isKnown && this.asking.has(owner)) this.cancelInStore(owner, key);
-  }
-
-  /** The connection is back; returns whether the store is in use. */
-  private onReconnect(): boolean {
-    const isInUse = this.breaker.onReconnect();
-    if (isInUse) this.sendCancels();
-    return isInUse;
   }
 
   private onRecovery(): void {
