@@ -23,7 +23,7 @@ export async function open(url, { ttl }) {
       const name = `floor/${key}`;
       const value = `${owner}:${++holds}`;
       const put = { do: 'put', key: name, value, lease };
-      const acquire = { do: 'txn', if: [{ key: name, created: 0 }], then: [put], else: [] };
+      const acquire = { do: 'txn', if: [{ key: name, exists: false }], then: [put], else: [] };
       const { reply } = await endpoint.call(methods.transaction, acquire);
       if (!reply.succeeded) throw new Error(`${key} is held`);
       try {

@@ -11,6 +11,7 @@ import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
+import { OrderedMemory } from '../support/ordered-memory.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { TracedStore } from '../support/traced-store.js';
@@ -32,6 +33,31 @@ export const stores = {
 
 /** For rules that depend on the end of its sessions. */
 export const zookeeperInRealTime: StoreFactory = () => zookeeper(true);
+
+/** What ordered stores have in common, over their driver in memory: no store of the library. */
+export const orderedMemory: StoreFactory = async () => {
+  const stopTime = await VirtualTime.start();
+  let store = new OrderedMemory();
+  return {
+    options: () => ({ store }),
+    port: () => store,
+    leftovers: async () => [...store.entries.values()].flat().map(({ path }) => path),
+    clear: async () => {
+      store = new OrderedMemory();
+    },
+    roundTrip: () => Promise.resolve(),
+    settled: () => Promise.resolve(),
+    delay: 0,
+    canBeLate: false,
+    hasOneCounter: true,
+    isDecidedByVotes: false,
+    boundsLeasesOfOthers: true,
+    freesCrashedInSeconds: true,
+    servesAtEndOfLease: true,
+    grantsTokensInAnyOrder: true,
+    close: async () => stopTime(),
+  };
+};
 
 async function behindProxy(
   port: number,

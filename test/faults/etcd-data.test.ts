@@ -80,8 +80,8 @@ whereThereIsEtcd('deleted data of etcd', () => {
       const [key, before] = [scene.key(), await revision()];
       const handle = await app.locks.tryAcquire(key);
       expect(handle).not.toBeNull();
-      // The base and the lock.
-      expect(await revision()).toBe(before + 2);
+      // The base, the fence and the lock.
+      expect(await revision()).toBe(before + 3);
       await handle?.release();
     });
 
@@ -93,7 +93,7 @@ whereThereIsEtcd('deleted data of etcd', () => {
       await port.verify();
       expect(await revision()).toBe(before);
       await remove('base', 'base\0');
-      expect(String(await rejectionOf(port.verify()))).toContain('etcd has no key "distributed-lock/base"');
+      expect(String(await rejectionOf(port.verify()))).toContain('"distributed-lock/base"');
       await until('the base is restored', async () =>
         port.verify().then(
           () => true,

@@ -5,7 +5,6 @@ import { compaction } from '../support/etcd-server.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { next, rejectionOf, within } from '../support/until.js';
-import { PortClient } from '../contract/port-client.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { serverFaults } from './rules/server-faults.js';
 import { EtcdScene } from './scenes/etcd-scene.js';
@@ -87,25 +86,6 @@ whereThereIsEtcd('faults of etcd', () => {
       }
       await handle.release();
       await scene.nothingLeft();
-    });
-
-    it('an acquire that was given up in doubt stays cancelled, even if the lease of its tombstone has expired in etcd', async () => {
-      const port = await PortClient.open(scene.storeAt(scene.server.port));
-      scene.endings.app(port);
-      const client = await scene.client();
-      const [first, second, third] = [scene.key(), scene.key(), scene.key()];
-      const [one, two, three] = [port.newOwner(), port.newOwner(), port.newOwner()];
-      await port.cancel(first, one, true);
-      const all = { do: 'range', key: 'distributed-lock/t/', end: 'distributed-lock/t0' } as const;
-      const { reply } = await client.call(methods.range, { ...all, serializable: false });
-      const leases = new Set(reply.entries.map(({ lease }) => lease));
-      expect(leases.size).toBeGreaterThan(0);
-      for (const lease of leases) await client.call(methods.leaseRevoke, lease);
-      await port.take(third, three);
-      await port.cancel(second, two, true);
-      expect(await port.release(third, three, true)).toBe('released');
-      expect(await port.acquire(second, two)).toEqual({ outcome: 'cancelled' });
-      expect(await port.acquire(third, three)).toEqual({ outcome: 'cancelled' });
     });
   });
 });

@@ -86,7 +86,7 @@ whereThereIsEtcd('batches in etcd', () => {
       const answered = new Promise<void>((resolve) => (deliver = resolve));
       const open: LockStore['open'] = (client) => {
         const session = real.open(client);
-        const { connection } = (session as unknown as { context: { connection: EtcdConnection } }).context;
+        const { connection } = (session as unknown as { driver: { connection: EtcdConnection } }).driver;
         const call = connection.call.bind(connection);
         connection.call = async (method, request) => {
           const reply = await call(method, request);

@@ -94,8 +94,8 @@ whereThereIsEtcd('users of etcd', () => {
       await until('the lock is free', async () => !(await shop.locks.isLocked('held')));
       expect(await gaveUp).toBe(giveUp.signal.reason);
       await (await within(30_000, 'the lock', first)).release();
-      // Once for all requests, and once for the connection with new watches.
-      expect(asked).toBe(before + 2);
+      // Once for all requests, and once more if etcd has refused a new watch on the stream with the old token.
+      expect([before + 1, before + 2]).toContain(asked);
       await shop.locks.withLock('held', { waitTime: 30_000 }, () => undefined);
     });
 

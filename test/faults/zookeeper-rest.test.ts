@@ -92,8 +92,8 @@ whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {
       const waiters = 200;
       for (let count = 0; count < waiters + limit; count++) await ask(first, `first:${String(count)}`);
       await ask(second, 'second:1');
-      const { connection } = second as unknown as { connection: { ready: { socket: Socket } } };
-      const read = (): number => connection.ready.socket.bytesRead;
+      const { driver } = second as unknown as { driver: { connection: { ready: { socket: Socket } } } };
+      const read = (): number => driver.connection.ready.socket.bytesRead;
       const before = read();
       const polls = 20;
       for (let count = 0; count < polls; count++) await ask(second, 'second:1');

@@ -7,16 +7,16 @@ const RECEIVERS = {
   redis: { file: 'stores/port/pushed-grants.js', type: 'PushedGrants', method: 'receive', isPushed: each },
   postgres: { file: 'stores/port/pushed-grants.js', type: 'PushedGrants', method: 'receive', isPushed: each },
   etcd: {
-    file: 'stores/etcd/locks/waited-locks.js',
+    file: 'stores/etcd/lock-watches.js',
     type: 'Watches',
     method: 'receive',
     // The begin or end of a watch is a reply.
     isPushed: (_endpoint, { events }) => events.length > 0,
   },
   zookeeper: {
-    file: 'stores/zookeeper/zookeeper-session.js',
-    type: 'ZooKeeperSession',
-    method: 'event',
+    file: 'stores/ordered/acquirer.js',
+    type: 'Acquirer',
+    method: 'onChanged',
     isPushed: each,
   },
 };

@@ -3,7 +3,7 @@ import type { MonotonicMs } from '../../lib/stores/port/index.js';
 import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type { Endpoint } from '../../lib/stores/etcd/connection/endpoint.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
-import { SessionLeases, lifetimeFor } from '../../lib/stores/etcd/locks/session-leases.js';
+import { SessionLeases, lifetimeFor } from '../../lib/stores/etcd/session-leases.js';
 import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { stateOf } from '../support/until.js';
 
@@ -28,14 +28,7 @@ function scene(watchdogTimeout: number): {
   const client = { now: clock.monotonic, warn: () => undefined, watchdogTimeout };
   const connection = { call, trouble: undefined } as unknown as EtcdConnection;
   const timers = new TimerQueue(clock, false);
-  const leases = new SessionLeases(
-    connection,
-    timers,
-    client,
-    1_000,
-    () => false,
-    () => undefined,
-  );
+  const leases = new SessionLeases(connection, timers, client, 1_000, () => undefined);
   const endpoint = {
     stream: (_: unknown, onMessage: typeof receive) => {
       receive = onMessage;
@@ -86,27 +79,26 @@ describe('leases of a session of etcd', () => {
     expect(granted).toEqual([5]);
   });
 
-  it('B22: count as ended when etcd reports it', async () => {
-    const { leases, connect, answer, pass } = scene(4_000);
+  it('B22: are replaced when etcd reports that one has ended', async () => {
+    const { leases, connect, answer, pass, granted } = scene(4_000);
     connect();
     const id = await leases.for(4_000);
     pass(4_000);
-    const lasts = leases.prolong(id, 4_000);
+    const next = leases.for(4_000);
     answer(0);
-    expect(await lasts).toBe(false);
-    expect(leases.isAlive(id)).toBe(false);
+    expect(await next).not.toBe(id);
+    expect(leases.has(id)).toBe(false);
+    expect(granted).toEqual([5, 5]);
   });
 
-  it('P32: are new for each connection, and the old ones are kept alive for the entries that still use them', async () => {
-    const { leases, connect, granted } = scene(4_000);
+  it('P32: are kept on the next connection, whose fence rejects late writes of the last one', async () => {
+    const { leases, connect, answer, granted } = scene(4_000);
     connect();
     const first = await leases.for(4_000);
     connect();
-    expect(leases.isCurrent(first)).toBe(false);
-    expect(leases.isAlive(first)).toBe(true);
-    const second = await leases.for(4_000);
-    expect(second).not.toBe(first);
-    expect(granted).toEqual([5, 5]);
+    answer();
+    expect(await leases.for(4_000)).toBe(first);
+    expect(granted).toEqual([5]);
   });
 
   it('B60: serve a longer leaseTime with longer leases', async () => {

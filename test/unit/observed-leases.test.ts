@@ -22,7 +22,7 @@ function scene(): {
     clear: (timer: CallbackTimer) => set.delete(timer),
   } as unknown as TimerQueue;
   const ended: string[] = [];
-  const observed = new ObservedLeases({ now: () => now as MonotonicMs }, timers, (id, version) => {
+  const observed = new ObservedLeases({ now: () => now as MonotonicMs }, timers, (_key, id, version) => {
     ended.push(`${id} ${String(version)}`);
     return failure === undefined ? Promise.resolve() : Promise.reject(failure);
   });

@@ -1,26 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
-import { TimerQueue } from '../../lib/common/timer-queue.js';
 import type {
   AcquireRequest,
   LockStoreClient,
   MonotonicMs,
   OwnerId,
 } from '../../lib/stores/port/lock-store.js';
-import type { OwnedEntry } from '../../lib/stores/ordered/lock-queue.js';
+import { LockQueue, type QueueEntry } from '../../lib/stores/ordered/lock-queue.js';
+import type { JoinReply } from '../../lib/stores/ordered/ordered-driver.js';
 import { PendingReleases } from '../../lib/stores/port/turns.js';
 import { JuteWriter, type Operation } from '../../lib/stores/zookeeper/connection/protocol.js';
 import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
-import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
-import { LockPaths, nameFor, NodeQueue } from '../../lib/stores/zookeeper/locks/layout.js';
-import { LockNodes, type JoinedEntry } from '../../lib/stores/zookeeper/locks/lock-nodes.js';
+import { entriesIn, nameFor } from '../../lib/stores/zookeeper/layout.js';
+import type { ZooKeeperDriver } from '../../lib/stores/zookeeper/zookeeper-driver.js';
+import { requestsOf } from '../support/zookeeper-requests.js';
 
 const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
-const acl = { permissions: 31, scheme: 'world', id: 'anyone' };
-
 /** Refuses those operations with these codes. */
-function nodesThat(refusals: Readonly<Record<number, number>>): { nodes: LockNodes } {
+function nodesThat(refusals: Readonly<Record<number, number>>): { nodes: ZooKeeperDriver } {
   return nodesAt('0000000001', refusals);
 }
 
@@ -28,7 +26,7 @@ function nodesThat(refusals: Readonly<Record<number, number>>): { nodes: LockNod
 function nodesAt(
   sequence: string,
   refusals: Readonly<Record<number, number>> = {},
-): { nodes: LockNodes; deleted: string[]; sent: number[] } {
+): { nodes: ZooKeeperDriver; deleted: string[]; sent: number[] } {
   const deleted: string[] = [];
   const sent: number[] = [];
   const path = `/l/locks/key/x-owner-${sequence}`;
@@ -55,11 +53,7 @@ function nodesAt(
       ? Promise.resolve(answers(operation))
       : Promise.reject(new ZooKeeperError(code, isOfContainer ? 1 : 2));
   }) as Request;
-  const paths = new LockPaths('/l');
-  const client = { now: () => 0 as MonotonicMs } as LockStoreClient;
-  const own = new ClientNodes(paths, 'client', acl, () => undefined);
-  const timers = new TimerQueue({ monotonic: () => client.now() }, false);
-  return { nodes: new LockNodes(client, request, paths, own, acl, timers), deleted, sent };
+  return { nodes: requestsOf(request), deleted, sent };
 }
 
 function createsContainer(operation: Operation<unknown>): boolean {
@@ -68,20 +62,18 @@ function createsContainer(operation: Operation<unknown>): boolean {
   return to.frame().includes(Buffer.from([0, 0, 0, TYPE.createContainer, 0]));
 }
 
-const join = (nodes: LockNodes): Promise<JoinedEntry> =>
-  nodes.join({ key: 'key', owner: 'owner', limit: 1, permits: 1 } as AcquireRequest, {
-    state: 'free',
-    lease: 1,
-    isKept: false,
-    claim: 1,
-    callers: 1,
-    label: undefined,
-  });
+const join = (nodes: ZooKeeperDriver): Promise<JoinReply> =>
+  nodes.join(
+    { key: 'key', owner: 'owner' as OwnerId, limit: 1, permits: 1, contended: false } as AcquireRequest,
+    (state) => ({ state, lease: 1, isKept: false, claim: 1, callers: 1, label: undefined }),
+  );
+
+const queueOf = (names: readonly string[]): LockQueue => new LockQueue('key', entriesIn('/key', names), 1);
 
 describe('the queue of a lock in ZooKeeper', () => {
   it('has holders as far as they fit beside each other, whatever order the names come in', () => {
     const names = ['s2-c-0000000003', 's2-a-0000000001', 'none of ours', 's2-b-0000000002'];
-    const queue = new NodeQueue('/key', names, 1);
+    const queue = queueOf(names);
     expect(queue.holders.map(({ owner }) => owner)).toEqual(['a', 'b']);
     expect(queue.waiters.map(({ owner }) => owner)).toEqual(['c']);
   });
@@ -89,12 +81,8 @@ describe('the queue of a lock in ZooKeeper', () => {
   it('B58: takes the permits of an entry from its name, and one permit if it says none', () => {
     const names = [nameFor({ owner: 'a+b:1' as OwnerId, limit: 4, permits: 3 }), 's4-b-'];
     const more = [nameFor({ owner: 'c-2:1' as OwnerId, limit: 4, permits: 2 }), 's4-d-'];
-    const queue = new NodeQueue(
-      '/key',
-      [...names, ...more].map((name, at) => `${name}000000000${at}`),
-      1,
-    );
-    const parts = (entries: readonly OwnedEntry[]): unknown =>
+    const queue = queueOf([...names, ...more].map((name, at) => `${name}000000000${at}`));
+    const parts = (entries: readonly QueueEntry[]): unknown =>
       entries.map(({ owner, permits }) => [owner, permits]);
     expect(parts(queue.holders)).toEqual([
       ['a+b:1', 3],
@@ -140,10 +128,10 @@ describe('a session of ZooKeeper', () => {
   it('P22: lets callers wait for releases of their own key only', async () => {
     const client = { id: 'mine', now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
     const session = zookeeperStore({ hosts: '127.0.0.1:1' }).open(client as LockStoreClient);
-    const { connection, own } = session as unknown as { connection: object; own: object };
+    const { driver, own } = session as unknown as { driver: { connection: object }; own: object };
     Object.assign(own, { release: () => new Promise(() => undefined) });
     // Another request is under way, so the release may not have been received.
-    Object.defineProperty(connection, 'underWay', { value: 2 });
+    Object.defineProperty(driver.connection, 'underWay', { value: 2 });
     void session.release({ key: 'stuck', owner: 'mine:1' as OwnerId, inDoubt: false });
     expect(session.whenSent?.('stuck')).toBeDefined();
     expect(session.whenSent?.('free')).toBeUndefined();

@@ -3,8 +3,8 @@ import { LockStoreError } from '../../lib/stores/port/lock-store.js';
 import { JuteWriter, type Operation } from '../../lib/stores/zookeeper/connection/protocol.js';
 import { CODE, ZooKeeperError } from '../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../lib/stores/zookeeper/connection/zookeeper-connection.js';
-import { ClientNodes } from '../../lib/stores/zookeeper/locks/client-nodes.js';
-import { LockPaths } from '../../lib/stores/zookeeper/locks/layout.js';
+import { ClientNodes } from '../../lib/stores/zookeeper/client-nodes.js';
+import { LockPaths } from '../../lib/stores/zookeeper/layout.js';
 import { rejectionOf } from '../support/until.js';
 
 const TYPE = { getData: 4, setData: 5, create: 15 };
@@ -41,11 +41,11 @@ describe('tokens of ZooKeeper', () => {
     const servers = new OnlyBase();
     await nodes.prepare(servers.request, session('1'));
     expect(Number(servers.base)).toBeGreaterThan(Date.now() * 1_000 - 60_000_000);
-    const last = nodes.tokenOf(100 * 2 ** 32 + 7);
+    const last = nodes.tokens.tokenOf(100 * 2 ** 32 + 7);
     servers.base = undefined;
     await nodes.prepare(servers.request, session('2'));
     // Each transaction has 128 tokens.
-    expect(nodes.tokenOf(0)).toBeGreaterThanOrEqual(last + 128);
+    expect(nodes.tokens.tokenOf(0)).toBeGreaterThanOrEqual(last + 128);
   });
 
   it('F53: are raised for all clients when an older state was restored', async () => {
@@ -54,18 +54,18 @@ describe('tokens of ZooKeeper', () => {
     );
     const servers = new OnlyBase();
     await seeing?.prepare(servers.request, session('1'));
-    const last = seeing?.tokenOf(3 * 2 ** 32) ?? NaN;
+    const last = seeing?.tokens.tokenOf(3 * 2 ** 32) ?? NaN;
     await expect(seeing?.prepare(servers.request, session('2'))).rejects.toThrow('raised');
     await seeing?.prepare(servers.request, session('2'));
     await other?.prepare(servers.request, session('3'));
-    for (const nodes of [seeing, other]) expect(nodes?.tokenOf(2)).toBeGreaterThanOrEqual(last + 128);
+    for (const nodes of [seeing, other]) expect(nodes?.tokens.tokenOf(2)).toBeGreaterThanOrEqual(last + 128);
   });
 
   it('B16: are whole numbers, or an error', async () => {
     const nodes = new ClientNodes(new LockPaths('/l'), 'client', acl, () => undefined);
     await nodes.prepare(new OnlyBase().request, session('1'));
-    for (const zxid of [NaN, 2 ** 46]) expect(() => nodes.tokenOf(zxid)).toThrow(LockStoreError);
-    expect(nodes.tokenOf(1)).toBeGreaterThan(0);
+    for (const zxid of [NaN, 2 ** 46]) expect(() => nodes.tokens.tokenOf(zxid)).toThrow(LockStoreError);
+    expect(nodes.tokens.tokenOf(1)).toBeGreaterThan(0);
   });
 
   it.each(['', 'what', '1e3', '-5', '99999999999999999'])(

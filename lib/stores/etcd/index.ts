@@ -1,7 +1,8 @@
 import type { LockStore } from '../port/lock-store.js';
 import { grpc } from './connection/endpoint.js';
 import { resolveEtcdOptions, type EtcdStoreOptions } from './connection/etcd-options.js';
-import { EtcdSession } from './etcd-session.js';
+import { EtcdDriver } from './etcd-driver.js';
+import { OrderedSession } from '../ordered/ordered-session.js';
 
 export type { EtcdStoreOptions, EtcdTlsOptions } from './connection/etcd-options.js';
 
@@ -17,6 +18,6 @@ export function etcdStore(options: EtcdStoreOptions): LockStore {
   return {
     name: `etcd at ${resolved.connection.addresses.join(', ')}`,
     place: `prefix ${JSON.stringify(resolved.keyPrefix)}`,
-    open: (client) => new EtcdSession(resolved, client),
+    open: (client) => new OrderedSession(client, (events) => new EtcdDriver(resolved, events)),
   };
 }

@@ -1,7 +1,8 @@
 import type { LockStore } from '../port/lock-store.js';
 import { addressOf } from '../ordered/hosts.js';
+import { OrderedSession } from '../ordered/ordered-session.js';
 import { resolveZooKeeperOptions, type ZooKeeperStoreOptions } from './zookeeper-options.js';
-import { ZooKeeperSession } from './zookeeper-session.js';
+import { ZooKeeperDriver } from './zookeeper-driver.js';
 
 export type { ZooKeeperStoreOptions } from './zookeeper-options.js';
 
@@ -17,6 +18,6 @@ export function zookeeperStore(options: ZooKeeperStoreOptions): LockStore {
   return {
     name: `ZooKeeper at ${resolved.hosts.map(addressOf).join(',')}`,
     place: `path ${JSON.stringify(resolved.paths.root)}`,
-    open: (client) => new ZooKeeperSession(resolved, client),
+    open: (client) => new OrderedSession(client, (events) => new ZooKeeperDriver(resolved, events)),
   };
 }

@@ -8,7 +8,7 @@ import {
 import { create, getChildren, getData, NODE, remove, setData, type Acl } from './connection/protocol.js';
 import { CODE, unless } from './connection/zookeeper-failure.js';
 import type { Request } from './connection/zookeeper-connection.js';
-import { encoded, type LockPaths } from './locks/layout.js';
+import { encoded, type LockPaths } from './layout.js';
 
 /** Servers close the connection, on which locks depend, when a request is longer than a MiB. */
 const LONGEST_TEXT = 1_000_000;

@@ -5,7 +5,7 @@ import { readHosts } from '../ordered/hosts.js';
 import { messageOf } from '../port/store-failure.js';
 import { EVERYTHING, type Acl } from './connection/protocol.js';
 import type { SocketSettings, ZooKeeperHost } from './connection/zookeeper-socket.js';
-import { LockPaths } from './locks/layout.js';
+import { LockPaths } from './layout.js';
 
 /** Options of {@link zookeeperStore}. */
 export interface ZooKeeperStoreOptions {

@@ -9,7 +9,7 @@ const PREFIX = 'distributed-lock/';
 
 /** The part of an etcd session that receives events. */
 interface HearingSession {
-  readonly context: {
+  readonly driver: {
     readonly watches: { receive(endpoint: unknown, reply: { readonly events: readonly unknown[] }): void };
   };
 }
@@ -36,11 +36,11 @@ export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
   }
 
   queues(key: string): Fits {
-    return (request) => request.includes(key) && request.includes('"waiting"');
+    return (request) => request.includes(key) && request.includes('{"s":"w"');
   }
 
   asks(key: string): Fits {
-    const put = new RegExp(`/l/${key}/x/[\\w@./:-]+\\x12[^]{1,2}\\{"state"`);
+    const put = new RegExp(`/l/${key}/x/[\\w@./:-]+\\x12[^]{1,2}\\{"s"`);
     return (request) => put.test(request);
   }
 
@@ -80,7 +80,7 @@ export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
   }
 
   protected silence(session: LockStoreSession, missed: () => void): void {
-    const { watches } = (session as unknown as HearingSession).context;
+    const { watches } = (session as unknown as HearingSession).driver;
     const receive = watches.receive.bind(watches);
     watches.receive = (endpoint, reply) => {
       if (reply.events.length > 0) missed();

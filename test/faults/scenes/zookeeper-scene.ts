@@ -12,7 +12,7 @@ import { StoreScene, type Fits } from './store-scene.js';
 
 /** The part of a session that identifies it to the servers. */
 interface KnownSession {
-  readonly connection: { readonly session: SessionIdentity | undefined };
+  readonly driver: { readonly connection: { readonly session: SessionIdentity | undefined } };
 }
 
 export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOptions> {
@@ -27,7 +27,7 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
 
   /** The session of the application that was started last. */
   get session(): SessionIdentity {
-    const session = this.opened.at(-1)?.connection.session;
+    const session = this.opened.at(-1)?.driver.connection.session;
     if (session === undefined) throw new Error('no session was opened');
     return session;
   }
@@ -78,7 +78,8 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
     // Otherwise their owners would resume them on other connections first.
     await proxy.refuse();
     proxy.cut();
-    for (const { connection } of this.opened) {
+    for (const { driver } of this.opened) {
+      const { connection } = driver;
       if (connection.session === undefined) continue;
       const thief = new ZooKeeperSocket(
         { host: '127.0.0.1', port: this.server.port },
@@ -93,7 +94,7 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
   }
 
   protected silence(session: LockStoreSession, missed: () => void): void {
-    Object.assign(session, { event: missed });
+    Object.assign((session as unknown as { driver: object }).driver, { onEvent: missed });
   }
 
   protected override clear(): Promise<void> {

@@ -1,7 +1,5 @@
 import { noPoll } from './engine.mjs';
 
-const LOCKS = 'stores/etcd/locks/';
-
 export const etcdPlants = {
   'no-poll': noPoll('watch events'),
   'compare-left-out': {
@@ -9,8 +7,8 @@ export const etcdPlants = {
     finds: ['overlap'],
     changes: [
       [
-        LOCKS,
-        (source) => source.replace(/(freeConditions\([^)]*\) \{\s*return \[)noNewEntry\([^)]*\), /, '$1'),
+        'stores/etcd/etcd-driver.js',
+        (source) => source.replace('if: [{ ...lock, exists: false }]', 'if: []'),
       ],
     ],
     run: { options: { faults: false } },
@@ -18,7 +16,12 @@ export const etcdPlants = {
   'token-not-increased': {
     about: 'tokens don’t grow with the revisions of etcd',
     finds: ['token-repeated'],
-    changes: [[LOCKS, (source) => source.replace(/revision \* (exports\.)?TOKENS_PER_REVISION/, '0')]],
+    changes: [
+      [
+        'stores/ordered/token-base.js',
+        (source) => source.replace(/revision \* (\w+\.)?TOKENS_PER_REVISION/, '0'),
+      ],
+    ],
     run: { options: { faults: false } },
   },
   'lease-cut-short': {

@@ -7,7 +7,7 @@ export const zookeeperPlants = {
     finds: ['overlap'],
     changes: [
       [
-        'stores/zookeeper/locks/',
+        'stores/ordered/acquirer.js',
         (source) => source.replace('if (index < queue.holderCount)', 'if (index >= 0)'),
       ],
     ],
@@ -17,7 +17,10 @@ export const zookeeperPlants = {
     about: 'tokens don’t grow with the transactions of ZooKeeper',
     finds: ['token-repeated'],
     changes: [
-      ['stores/zookeeper/locks/', (source) => source.replace(/zxid \* (exports\.)?TOKENS_OF_ONE/, '0')],
+      [
+        'stores/ordered/token-base.js',
+        (source) => source.replace(/revision \* (\w+\.)?TOKENS_PER_REVISION/, '0'),
+      ],
     ],
     run: { options: { faults: false } },
   },

@@ -81,15 +81,22 @@ export class EtcdConnection {
       } catch (error) {
         const cause = error as Error;
         if (!authentication.helps(cause)) {
-          // The member is shutting down or cut off from the majority: try another one.
-          if (cause instanceof EtcdError && cause.code === status.unavailable) endpoint.cut(cause);
-          throw etcdFailure(cause);
+          const failure = etcdFailure(cause);
+          // The member is shutting down or cut off from the majority: try another one. The next connection raises the fence, so
+          // that a request which may still be carried out is rejected.
+          if (failure.unreachable || failure.inDoubt) endpoint.cut(cause);
+          throw failure;
         }
         if (tokens === MOST_TOKENS) throw notConnected(cause);
         // Another request may have renewed the token since this one was sent.
         if (endpoint.token === token) await newToken(authentication.renew(endpoint));
       }
     }
+  }
+
+  /** Connects again. The outcome of pending requests is unknown. */
+  reconnect(why: string): void {
+    this.endpoint?.cut(new Error(why));
   }
 
   close(): void {

@@ -1,10 +1,7 @@
 /** The part of etcd's API, version 3, that locks use; messages are encoded as Protocol Buffers. */
 
 export type Condition = { readonly key: string; readonly end?: string | undefined } & (
-  | { readonly created: number }
-  | { readonly modified: number; readonly orBefore?: boolean }
-  | { readonly value: string }
-  | { readonly lease: number }
+  { readonly exists: boolean } | { readonly modified: number } | { readonly value: string }
 );
 
 export interface RangeCall {
@@ -53,7 +50,7 @@ export type WatchCall =
       readonly id: number;
       readonly key: string;
       readonly end: string;
-      readonly of: 'puts' | 'deletions';
+      readonly of: 'puts' | 'deletions' | 'changes';
     }
   | { readonly do: 'unwatch'; readonly id: number };
 
@@ -65,9 +62,9 @@ export interface Credentials {
 export interface KeyValue {
   readonly key: string;
   readonly value: string;
-  /** The revision that created the key. */
+  /** The revision that created the key; 0 in the event of its deletion. */
   readonly created: number;
-  /** The revision of the last put. */
+  /** The revision of the last change. */
   readonly modified: number;
   /** The id of the lease that the key is attached to; 0 for none. */
   readonly lease: number;
@@ -163,11 +160,10 @@ export const methods = {
 
 /** Values of the enumerations in etcd's `rpc.proto`. */
 const EQUAL = 0;
-const LESS = 2;
+const GREATER = 1;
 const CREATE = 1;
 const MOD = 2;
 const VALUE = 3;
-const LEASE = 4;
 const SORT_BY_CREATION = 2;
 const ASCENDING = 1;
 const NO_PUTS = 0;
@@ -193,17 +189,16 @@ function writeTransaction(writer: MessageWriter, transaction: Transaction): void
 
 function writeCondition(writer: MessageWriter, condition: Condition): void {
   const { key, end } = condition;
-  const isBefore = 'modified' in condition && condition.orBefore === true;
-  writer.int(1, isBefore ? LESS : EQUAL);
-  if ('created' in condition) writer.int(2, CREATE).string(3, key).intOrZero(5, condition.created);
-  else if ('modified' in condition) {
-    const { modified } = condition;
+  if ('exists' in condition) {
+    const { exists } = condition;
     writer
-      .int(2, MOD)
+      .int(1, exists ? GREATER : EQUAL)
+      .int(2, CREATE)
       .string(3, key)
-      .intOrZero(6, isBefore ? modified + 1 : modified);
-  } else if ('lease' in condition) writer.int(2, LEASE).string(3, key).intOrZero(8, condition.lease);
-  else writer.int(2, VALUE).string(3, key).string(7, condition.value);
+      .intOrZero(5, 0);
+  } else if ('modified' in condition) {
+    writer.int(1, EQUAL).int(2, MOD).string(3, key).intOrZero(6, condition.modified);
+  } else writer.int(1, EQUAL).int(2, VALUE).string(3, key).string(7, condition.value);
   if (end !== undefined) writer.string(64, end);
 }
 
@@ -235,10 +230,8 @@ function writeWatch(writer: MessageWriter, call: WatchCall): void {
   if (call.do === 'unwatch') writer.message(2, () => void writer.int(1, call.id));
   else {
     writer.message(1, () => {
-      writer
-        .string(1, call.key)
-        .string(2, call.end)
-        .intOrZero(5, call.of === 'puts' ? NO_DELETIONS : NO_PUTS);
+      writer.string(1, call.key).string(2, call.end);
+      if (call.of !== 'changes') writer.intOrZero(5, call.of === 'puts' ? NO_DELETIONS : NO_PUTS);
       writer.int(7, call.id);
     });
   }

@@ -88,8 +88,8 @@ export async function checkRights(endpoint: Endpoint, prefix: string): Promise<v
   await endpoint.call(methods.transaction, {
     do: 'txn',
     if: [
-      { key: prefix, created: 0 },
-      { key: prefix, created: 1 },
+      { key: prefix, exists: false },
+      { key: prefix, exists: true },
     ],
     then: [{ do: 'delete', key: prefix, end }],
     else: [{ do: 'range', key: prefix, end, countOnly: true, limit: 1 }],

@@ -1,16 +1,12 @@
-import { storeFailure } from '../../port/store-failure.js';
-import type { EtcdConnection } from '../connection/etcd-connection.js';
+import { storeFailure } from '../port/store-failure.js';
 import {
   foundIn,
-  methods,
   type AtRevision,
-  type Call,
-  type Condition,
   type KeyValue,
   type Reply,
   type Transaction,
   type TransactionReply,
-} from '../connection/protocol.js';
+} from './connection/protocol.js';
 
 /** etcd's default limit for the operations, and for the conditions, of a transaction. */
 const MOST_OPERATIONS = 128;
@@ -21,8 +17,10 @@ const MOST_BYTES = 1024 * 1024;
 /** What a request has for each condition and operation, besides names and values. */
 const FRAME = 32;
 
+type Send = (transaction: Transaction) => Promise<AtRevision<TransactionReply>>;
+
 interface Item {
-  readonly key: string;
+  readonly concerns: readonly string[];
   readonly behind: string | undefined;
   readonly transaction: Transaction;
   readonly bytes: number;
@@ -37,43 +35,41 @@ interface Item {
 export class Transactions {
   private items: Item[] = [];
 
-  constructor(private readonly send: (transaction: Transaction) => Promise<AtRevision<TransactionReply>>) {}
+  constructor(private readonly send: Send) {}
 
   /**
-   * @param key of the lock or entry that it concerns
-   * @param behind a lock's key: not sent before earlier transactions with this key
+   * @param concerns the keys that the conditions and operations concern, or one that stands for them
+   * @param behind not sent before earlier transactions that concern this key
    */
-  run(key: string, transaction: Transaction, behind?: string): Promise<AtRevision<TransactionReply>> {
+  run(
+    concerns: readonly string[],
+    transaction: Transaction,
+    behind?: string,
+  ): Promise<AtRevision<TransactionReply>> {
     return new Promise((resolve, reject) => {
-      this.items.push({ key, behind, transaction, bytes: bytesOf(transaction), resolve, reject });
+      this.items.push({ concerns, behind, transaction, bytes: bytesOf(transaction), resolve, reject });
       if (this.items.length === 1) process.nextTick(this.flush);
     });
-  }
-
-  /** Carries out the operations if the condition is true, and returns whether it was. */
-  async runIf(key: string, condition: Condition, ...then: readonly Call[]): Promise<boolean> {
-    const { reply } = await this.run(key, { do: 'txn', if: [condition], then });
-    return reply.succeeded;
   }
 
   private readonly flush = (): void => {
     for (let rest = this.items.splice(0); rest.length > 0;) {
       const batch: Item[] = [];
       const later: Item[] = [];
-      const keys = new Set<string>();
+      const concerned = new Set<string>();
       const postponed = new Set<string>();
       let bytes = 0;
       for (const item of rest) {
         const hasRoom = batch.length < MOST_TOGETHER && bytes + item.bytes <= MOST_BYTES;
         const fits = batch.length === 0 || hasRoom;
         const isEarly = item.behind !== undefined && postponed.has(item.behind);
-        if (!fits || isEarly || keys.has(item.key)) {
+        if (!fits || isEarly || item.concerns.some((key) => concerned.has(key) || postponed.has(key))) {
           later.push(item);
-          postponed.add(item.key);
+          for (const key of item.concerns) postponed.add(key);
         } else {
           batch.push(item);
           bytes += item.bytes;
-          keys.add(item.key);
+          for (const key of item.concerns) concerned.add(key);
         }
       }
       rest = later;
@@ -120,22 +116,27 @@ function bytesOf({ if: conditions = [], then, else: otherwise = [] }: Transactio
   return bytes;
 }
 
+/** A key at a revision; undefined if it does not exist. */
+interface Found {
+  readonly revision: number;
+  readonly entry: KeyValue | undefined;
+}
+
 interface Lookup {
-  readonly name: string;
-  readonly resolve: (found: KeyValue | undefined) => void;
+  readonly key: string;
+  readonly resolve: (found: Found) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Checks whether entries exist. The lookups of one tick are one request, to which etcd replies without a write. */
-export class EntryLookups {
+/** Reads single keys. The lookups of one tick are one request, to which etcd replies without a write. */
+export class Lookups {
   private waiting: Lookup[] = [];
 
-  constructor(private readonly connection: Pick<EtcdConnection, 'call'>) {}
+  constructor(private readonly send: Send) {}
 
-  /** The entry without its value; undefined if it does not exist. */
-  find(name: string): Promise<KeyValue | undefined> {
+  find(key: string): Promise<Found> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ name, resolve, reject });
+      this.waiting.push({ key, resolve, reject });
       if (this.waiting.length === 1) process.nextTick(this.flush);
     });
   }
@@ -147,11 +148,11 @@ export class EntryLookups {
   };
 
   private async lookUp(lookups: readonly Lookup[]): Promise<void> {
-    const then = lookups.map(({ name }) => ({ do: 'range', key: name, keysOnly: true }) as const);
+    const then = lookups.map(({ key }) => ({ do: 'range', key }) as const);
     try {
-      const { reply } = await this.connection.call(methods.transaction, { do: 'txn', then });
+      const { revision, reply } = await this.send({ do: 'txn', then });
       lookups.forEach(({ resolve }, index) => {
-        resolve(foundIn(reply.replies[index])[0]);
+        resolve({ revision, entry: foundIn(reply.replies[index])[0] });
       });
     } catch (error) {
       for (const { reject } of lookups) reject(error);

@@ -1,9 +1,9 @@
-import { later } from '../../../common/clock.js';
-import type { TimerQueue } from '../../../common/timer-queue.js';
-import { LockStoreError, type LockStoreClient, type MonotonicMs } from '../../port/lock-store.js';
-import type { Endpoint } from '../connection/endpoint.js';
-import type { EtcdConnection } from '../connection/etcd-connection.js';
-import { methods } from '../connection/protocol.js';
+import { later } from '../../common/clock.js';
+import type { TimerQueue } from '../../common/timer-queue.js';
+import { LockStoreError, type LockStoreClient, type MonotonicMs } from '../port/lock-store.js';
+import type { Endpoint } from './connection/endpoint.js';
+import type { EtcdConnection } from './connection/etcd-connection.js';
+import { methods } from './connection/protocol.js';
 
 /** The shortest lease that etcd grants with its default election timeout, s. */
 const SHORTEST = 2;
@@ -36,42 +36,42 @@ export function lifetimeFor(watchdogTimeout: number): number {
 }
 
 /**
- * The etcd leases of a session, which end everything that a dead process leaves. There is one for each range of lease
- * times; keeping one alive costs etcd no write.
- *
- * Each connection has its own. Holds move to them when they are renewed: a late write of an earlier connection then
- * finds the hold on another lease, and whatever it writes ends with the old lease.
+ * The etcd leases of a session, which end everything that a dead process leaves: one for everything that lasts up to
+ * `watchdogTimeout`, and one for each range of longer times. Keeping one alive costs etcd no write.
  */
 export class SessionLeases {
-  /** The leases for new entries, by lifetime. */
-  private readonly current = new Map<number, SessionLease>();
-  /** All leases that are kept alive, by id. */
-  private readonly alive = new Map<number, SessionLease>();
+  /** All leases that are kept alive, by lifetime in seconds. */
+  private readonly all = new Map<number, SessionLease>();
   private readonly granting = new Map<number, Promise<SessionLease>>();
   private stream: { send(id: number): void } | undefined;
-  private generation = 0;
   private waiting: (() => void)[] = [];
   /** s */
   private readonly shortest: number;
 
-  /**
-   * @param isUsed whether an entry of this session is attached to a lease
-   * @param onLost a lease has ended, and everything attached to it
-   */
+  /** @param onEnded etcd has ended a lease, and everything attached to it; `isSession`: the shortest one */
   constructor(
     private readonly connection: Pick<EtcdConnection, 'call' | 'trouble'>,
     private readonly timers: TimerQueue,
     private readonly client: Pick<LockStoreClient, 'now' | 'warn' | 'watchdogTimeout'>,
     private readonly patience: number,
-    private readonly isUsed: (id: number) => boolean,
-    private readonly onLost: () => void,
+    private readonly onEnded: (isSession: boolean) => void,
   ) {
     this.shortest = lifetimeFor(client.watchdogTimeout);
   }
 
+  has(id: number): boolean {
+    for (const lease of this.all.values()) if (lease.id === id) return true;
+    return false;
+  }
+
+  /** The id of the lease that the session lasts as long as, on a connection that is being prepared. */
+  async session(via: Pick<EtcdConnection, 'call'>): Promise<number> {
+    return (this.all.get(this.shortest) ?? (await this.grant(this.shortest, via))).id;
+  }
+
   /** The id of a lease that lasts for at least this many ms; undefined if none is known to. */
   at(ms: number): number | undefined {
-    const lease = this.current.get(this.secondsFor(ms));
+    const lease = this.all.get(this.secondsFor(ms));
     const now = this.client.now();
     if (lease === undefined || lease.lastsUntil < now + ms) return undefined;
     lease.usedAt = now;
@@ -87,37 +87,11 @@ export class SessionLeases {
     for (let tries = 0; tries < 2; tries++) {
       const { trouble } = this.connection;
       if (trouble !== undefined) throw trouble;
-      const lease = this.current.get(seconds) ?? (await this.grant(seconds));
+      const lease = this.all.get(seconds) ?? (await this.grant(seconds, this.connection));
       lease.usedAt = this.client.now();
       if (await this.confirmed(lease, until)) return lease.id;
     }
     throw notConfirmed();
-  }
-
-  isCurrent(id: number): boolean {
-    const lease = this.alive.get(id);
-    return lease !== undefined && [...this.current.values()].includes(lease);
-  }
-
-  isAlive(id: number): boolean {
-    return this.alive.has(id);
-  }
-
-  /** Makes the lease last for this many ms from this call on. False if etcd has ended it. */
-  async prolong(id: number, ms: number): Promise<boolean> {
-    const until = later(this.client.now(), ms);
-    const lease = this.alive.get(id);
-    return lease !== undefined && (await this.confirmed(lease, until));
-  }
-
-  /**
-   * Uses new leases from now on, because an entry on the old ones could not be deleted or may be written late. The old
-   * ones end once the holds on them have moved.
-   */
-  replaceAll(): void {
-    this.generation += 1;
-    this.current.clear();
-    this.granting.clear();
   }
 
   /** Grants a lease of this many s that is not kept alive. */
@@ -128,11 +102,10 @@ export class SessionLeases {
   }
 
   connected(endpoint: Endpoint): void {
-    this.replaceAll();
     this.stream = endpoint.stream(methods.leaseKeepAlive, (reply) => {
       this.answered(reply.id, reply.ttl);
     });
-    for (const lease of this.alive.values()) {
+    for (const lease of this.all.values()) {
       lease.sent.length = 0;
       this.keepAlive(lease);
     }
@@ -145,15 +118,19 @@ export class SessionLeases {
 
   /** Finds out which leases etcd has ended. */
   verify(): void {
-    for (const lease of this.alive.values()) this.keepAlive(lease);
+    for (const lease of this.all.values()) this.keepAlive(lease);
+  }
+
+  /** etcd has ended the session's lease. */
+  forgetSession(): void {
+    this.all.delete(this.shortest);
   }
 
   /** Ends all of them, and everything attached to them. */
   async revoke(): Promise<void> {
-    const all = [...this.alive.keys()];
-    this.current.clear();
-    this.alive.clear();
-    await Promise.allSettled(all.map((id) => this.connection.call(methods.leaseRevoke, id)));
+    const all = [...this.all.values()];
+    this.all.clear();
+    await Promise.allSettled(all.map(({ id }) => this.connection.call(methods.leaseRevoke, id)));
   }
 
   /** The lifetime of the lease for holds of this many ms, s. */
@@ -164,30 +141,28 @@ export class SessionLeases {
     return seconds;
   }
 
-  private grant(seconds: number): Promise<SessionLease> {
+  private grant(seconds: number, via: Pick<EtcdConnection, 'call'>): Promise<SessionLease> {
     const known = this.granting.get(seconds);
     if (known !== undefined) return known;
-    const granted = this.grantNow(seconds).finally(() => {
-      if (this.granting.get(seconds) === granted) this.granting.delete(seconds);
+    const granted = this.grantNow(seconds, via).finally(() => {
+      this.granting.delete(seconds);
     });
     this.granting.set(seconds, granted);
     return granted;
   }
 
-  private async grantNow(seconds: number): Promise<SessionLease> {
-    const { generation } = this;
+  private async grantNow(seconds: number, via: Pick<EtcdConnection, 'call'>): Promise<SessionLease> {
     const id = newLeaseId();
     const sentAt = this.client.now();
-    const { ttl } = await this.connection.call(methods.leaseGrant, { id, ttl: seconds });
+    const { ttl } = await via.call(methods.leaseGrant, { id, ttl: seconds });
     const lifetime = ttl * 1_000;
     const isShortest = seconds === this.shortest;
     const served = isShortest ? this.client.watchdogTimeout : lifetime / SPARE;
     const period = Math.max(SHORTEST_PERIOD, Math.min((lifetime - served) / 2, lifetime / 3));
     const lastsUntil = later(sentAt, lifetime);
     const lease: SessionLease = { id, lifetime, period, lastsUntil, usedAt: sentAt, sent: [] };
-    this.alive.set(id, lease);
-    if (generation === this.generation) this.current.set(seconds, lease);
-    this.keepAliveLater(lease);
+    this.all.set(seconds, lease);
+    this.keepAliveLater(seconds, lease);
     if (isShortest && ttl > seconds) {
       this.client.warn(
         `etcd grants no lease shorter than ${String(ttl)} s, since that follows its election timeout: locks of a ` +
@@ -197,19 +172,17 @@ export class SessionLeases {
     return lease;
   }
 
-  private keepAliveLater(lease: SessionLease): void {
+  private keepAliveLater(seconds: number, lease: SessionLease): void {
     this.timers.after(lease.period, () => {
-      if (this.alive.get(lease.id) !== lease) return;
-      if (this.isNeeded(lease)) {
+      if (this.all.get(seconds) !== lease) return;
+      // Every write of a hold that needs it counts as a use.
+      if (seconds !== this.shortest && this.client.now() - lease.usedAt > lease.lifetime)
+        this.all.delete(seconds);
+      else {
         this.keepAlive(lease);
-        this.keepAliveLater(lease);
-      } else this.forget(lease);
+        this.keepAliveLater(seconds, lease);
+      }
     });
-  }
-
-  private isNeeded(lease: SessionLease): boolean {
-    if (this.current.get(this.shortest) === lease) return true;
-    return this.client.now() - lease.usedAt < lease.lifetime || this.isUsed(lease.id);
   }
 
   private keepAlive(lease: SessionLease): void {
@@ -220,18 +193,16 @@ export class SessionLeases {
   }
 
   private answered(id: number, ttl: number): void {
-    const lease = this.alive.get(id);
-    const sentAt = lease?.sent.shift();
-    if (lease === undefined || sentAt === undefined) return;
-    if (ttl > 0) lease.lastsUntil = later(sentAt, ttl * 1_000);
-    else this.forget(lease);
-    this.wake();
-    if (ttl <= 0) this.onLost();
-  }
-
-  private forget(lease: SessionLease): void {
-    this.alive.delete(lease.id);
-    for (const [seconds, current] of this.current) if (current === lease) this.current.delete(seconds);
+    for (const [seconds, lease] of this.all) {
+      if (lease.id !== id) continue;
+      const sentAt = lease.sent.shift();
+      if (sentAt === undefined) return;
+      if (ttl > 0) lease.lastsUntil = later(sentAt, ttl * 1_000);
+      else this.all.delete(seconds);
+      this.wake();
+      if (ttl <= 0) this.onEnded(seconds === this.shortest);
+      return;
+    }
   }
 
   private wake(): void {
@@ -244,7 +215,7 @@ export class SessionLeases {
     const deadline = later(this.client.now(), this.patience);
     this.keepAlive(lease);
     while (lease.lastsUntil < until) {
-      if (!this.alive.has(lease.id)) return false;
+      if (!this.has(lease.id)) return false;
       const { trouble } = this.connection;
       if (trouble !== undefined) throw trouble;
       const left = deadline - this.client.now();

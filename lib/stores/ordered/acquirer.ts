@@ -1,12 +1,11 @@
-import { later } from '../../../common/clock.js';
-import type { TimerQueue } from '../../../common/timer-queue.js';
-import { isOfSemaphore } from '../../port/limits.js';
-import { LockStoreError, type AcquireReply, type AcquireRequest, type Grant } from '../../port/lock-store.js';
-import { EVENT, type WatchEvent } from '../connection/zookeeper-socket.js';
-import { TOKENS_OF_ONE } from './client-nodes.js';
-import type { NodeQueue, QueueEntry } from './layout.js';
-import type { LockNodes } from './lock-nodes.js';
-import { leaseToWrite, type OwnEntries, type OwnEntry, type OwnHold, type SeenQueue } from './own-entries.js';
+import { later } from '../../common/clock.js';
+import { isOfSemaphore } from '../port/limits.js';
+import { LockStoreError, type AcquireReply, type AcquireRequest, type Grant } from '../port/lock-store.js';
+import type { EntryData } from './entry-data.js';
+import type { LockQueue, QueueEntry } from './lock-queue.js';
+import type { HolderLeases } from './holder-leases.js';
+import { TOKENS_PER_REVISION, type DriverEvents, type OrderedDriver } from './ordered-driver.js';
+import type { OwnEntries, OwnEntry, OwnHold, SeenQueue } from './own-entries.js';
 
 /**
  * How often a waiter behind the front reads the queue, ms for each entry in it: relevant changes are reported by watches.
@@ -21,11 +20,12 @@ const LEAVE_TIMEOUT = 40;
 const LOOK_EVERY = 8;
 
 /** Acquires locks, and delivers grants to waiters. */
-export class LockAcquirer {
+export class Acquirer {
   constructor(
-    private readonly nodes: LockNodes,
+    private readonly driver: OrderedDriver,
     private readonly own: OwnEntries,
-    private readonly timers: TimerQueue,
+    private readonly leases: HolderLeases,
+    private readonly events: Pick<DriverEvents, 'client' | 'timers'>,
   ) {}
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -37,37 +37,37 @@ export class LockAcquirer {
     } catch (error) {
       throw this.own.failed(error, request);
     }
-    throw new LockStoreError('ZooKeeper lost the queue entry of a waiter several times in a row', {
+    throw new LockStoreError('the store lost the queue entry of a waiter several times in a row', {
       inDoubt: false,
       retryable: true,
     });
   }
 
-  nodeChanged({ type, path }: WatchEvent): void {
-    for (const entry of this.own.takeWatchers(path))
-      this.wake(entry, type === EVENT.dataChanged).catch(() => undefined);
+  /** See `DriverEvents.changed`. */
+  onChanged(path: string, isGone: boolean): void {
+    for (const entry of this.own.takeWatchers(path)) this.wake(entry, isGone).catch(() => undefined);
   }
 
-  /** @param isDataOnly whether the watched node still exists */
-  private async wake(entry: OwnEntry, isDataOnly: boolean): Promise<void> {
-    const { own, nodes } = this;
+  private async wake(entry: OwnEntry, isGone: boolean): Promise<void> {
+    const { own } = this;
     const { owner } = entry.request;
     await own.turns.run(owner, async () => {
       if (own.get(owner) !== entry || entry.hold !== undefined) return;
       const { seen } = entry;
-      if (isDataOnly && seen !== undefined && (await this.isUnchanged(entry, seen))) return;
+      if (!isGone && seen !== undefined && (await this.isUnchanged(entry, seen))) return;
       const reply = await this.evaluate(entry, true);
       // Its caller creates another entry.
-      if (reply === undefined) nodes.client.pollNow();
+      if (reply === undefined) this.events.client.pollNow();
     });
   }
 
   /** Undefined if the entry is gone. */
   private async askOnce(request: AcquireRequest): Promise<AcquireReply | undefined> {
-    const { own, nodes } = this;
+    const { own } = this;
+    const { client } = this.events;
     const { key, owner } = request;
     let entry = own.get(owner, key);
-    if (entry?.hold !== undefined && entry.hold.endsAt <= nodes.client.now()) {
+    if (entry?.hold !== undefined && entry.hold.endsAt <= client.now()) {
       await own.remove(entry);
       entry = undefined;
     }
@@ -76,7 +76,7 @@ export class LockAcquirer {
     if (entry.hold !== undefined) return await this.askHeld(entry, entry.hold, request);
     await this.update(entry, request);
     const { seen } = entry;
-    const isRecent = seen !== undefined && nodes.client.now() < seen.readAgainAt;
+    const isRecent = seen !== undefined && client.now() < seen.readAgainAt;
     if (isRecent && request.wait && (await this.isUnchanged(entry, seen))) {
       own.touch(entry);
       return { outcome: 'queued', holderLeaseLeft: seen.holderLeaseLeft };
@@ -85,32 +85,38 @@ export class LockAcquirer {
   }
 
   private async join(request: AcquireRequest): Promise<AcquireReply | undefined> {
-    const { wait, contended, lease } = request;
+    const { wait, contended } = request;
     if (contended && !wait) {
       const refusal = await this.refusalOf(request);
       if (refusal !== undefined) return refusal;
     }
-    const data = this.own.dataFor(request, contended ? 'waits' : 'free');
-    const { path, queue, stat } = await this.nodes.join(request, data);
-    const entry = this.own.add(request, path, contended);
-    // The queue has not changed since the entry was created, so it has held the lock since then.
-    if (!contended && queue.changedAt === stat.czxid && queue.indexOf(entry.path) < queue.holderCount) {
-      const hold = this.own.startHold(entry, stat.czxid, stat.ctime, lease, false);
-      return { outcome: 'granted', ...this.grantOf(entry, hold, queue) };
-    }
-    return await this.evaluate(entry, false, queue);
+    let data: EntryData | undefined;
+    const { path, isMarkedWaiting, isHolder, created, queue } = await this.driver.join(
+      request,
+      (state) => (data = this.own.dataFor(request, state)),
+    );
+    if (path === undefined) return await this.refusalOf(request, queue);
+    const entry = this.own.add(request, path, isMarkedWaiting);
+    if (!isHolder || data === undefined) return await this.evaluate(entry, false, queue);
+    const hold = this.own.startHold(entry, created, data, false);
+    return { outcome: 'granted', ...this.grantOf(entry, hold, queue) };
   }
 
-  /** The reply to a caller that does not wait, if the lock is not free for it; undefined if it is. */
-  private async refusalOf(request: AcquireRequest): Promise<AcquireReply | undefined> {
+  /**
+   * The reply to a caller that does not wait, if the lock is not free for it; undefined if it is.
+   *
+   * @param known the queue, if it was read just now
+   */
+  private async refusalOf(request: AcquireRequest, known?: LockQueue): Promise<AcquireReply | undefined> {
+    let queue = known ?? (await this.driver.queue(request.key, { isFresh: true }));
     for (;;) {
-      const queue = await this.nodes.queue(request.key, { isFresh: true });
       const conflict = queue.conflictWith(request.limit);
       if (conflict === undefined) {
         if (queue.hasRoom(request)) return undefined;
-        return { outcome: 'busy', holderLeaseLeft: await this.nodes.leaseLeft(queue, request) };
+        return { outcome: 'busy', holderLeaseLeft: await this.leases.leaseLeft(queue, request) };
       }
       if (!(await this.firstLeaves(queue))) return { outcome: 'conflict', limit: conflict };
+      queue = await this.driver.queue(request.key, { isFresh: true });
     }
   }
 
@@ -120,20 +126,14 @@ export class LockAcquirer {
     hold: OwnHold,
     request: AcquireRequest,
   ): Promise<AcquireReply | undefined> {
-    const { nodes, own } = this;
-    const lease = leaseToWrite(hold, request.lease, false, nodes.client.now());
     entry.request = request;
-    const [written, queue] = await Promise.all([
-      own.write({ entry, data: own.holdData(request, hold, lease) }),
-      nodes.queue(request.key),
-    ]);
+    const written = await this.own.writeAndRead(entry, hold, request);
     if (written === undefined) {
-      own.forget(entry);
+      this.own.forget(entry);
       return undefined;
     }
-    own.extend(entry, hold, lease);
     // Tokens that were reserved with the grant may be in use.
-    return { outcome: 'granted', ...this.grantOf(entry, hold, queue), tokens: 1 };
+    return { outcome: 'granted', ...this.grantOf(entry, hold, written.queue), tokens: 1 };
   }
 
   /** Updates the visible data of a waiter, if it has changed. */
@@ -151,8 +151,9 @@ export class LockAcquirer {
   /** Returns whether the entry exists. */
   private async markWaiting(entry: OwnEntry): Promise<boolean> {
     entry.isMarkedWaiting = true;
-    const data = this.own.dataFor(entry.request, 'waits');
-    return (await this.nodes.write({ path: entry.path, data })) !== undefined;
+    const { path, request } = entry;
+    const data = this.own.dataFor(request, 'waits');
+    return (await this.driver.write({ key: request.key, path, data })) !== undefined;
   }
 
   /**
@@ -164,17 +165,17 @@ export class LockAcquirer {
   private async evaluate(
     entry: OwnEntry,
     isPushed: boolean,
-    known?: NodeQueue,
+    known?: LockQueue,
   ): Promise<AcquireReply | undefined> {
-    const { nodes, own } = this;
+    const { own, leases } = this;
     const { path, request } = entry;
     const { limit } = request;
     const mayWatch = isOfSemaphore(limit) && request.wait;
     // A waiter that was not at the front before seldom is now.
     let isWatched = mayWatch && known === undefined && entry.seen === undefined;
-    let queue = known ?? (await this.queueOf(entry, isWatched));
+    let queue = known ?? (await this.queueOf(entry, isWatched, !isPushed));
     entry.seen = undefined;
-    for (; ; queue = await this.queueOf(entry, isWatched)) {
+    for (; ; queue = await this.queueOf(entry, isWatched, !isPushed)) {
       const index = queue.indexOf(path);
       if (index === -1) {
         own.forget(entry);
@@ -188,7 +189,7 @@ export class LockAcquirer {
       }
       if (index < queue.holderCount) return await this.claim(entry, queue, isPushed);
       if (!request.wait) {
-        const [left] = await Promise.all([nodes.leaseLeft(queue, request), own.remove(entry)]);
+        const [left] = await Promise.all([leases.leaseLeft(queue, request), own.remove(entry)]);
         return { outcome: 'busy', holderLeaseLeft: left };
       }
       const isFront = queue.isFront(index);
@@ -196,16 +197,17 @@ export class LockAcquirer {
         isWatched = true;
         continue;
       }
+      entry.waitedAt = queue.readAt ?? entry.waitedAt;
       const predecessor = queue.predecessorOf(index);
-      if (predecessor === undefined || !(await this.waitBehind(entry, predecessor, isFront))) continue;
+      if (predecessor === undefined || !(await this.waitBehind(entry, predecessor, queue, isFront))) continue;
       if (!isPushed) own.touch(entry);
-      const holderLeaseLeft = await nodes.leaseLeft(queue, request, queue.readsAllHolders(index));
+      const holderLeaseLeft = await leases.leaseLeft(queue, request, queue.readsAllHolders(index));
       if (!isFront) {
         entry.seen = {
           predecessor: predecessor.path,
-          isPredecessorHolder: queue.indexOf(predecessor.path) < queue.holderCount,
+          isPredecessorHolder: queue.holds(predecessor.path),
           holderLeaseLeft,
-          readAgainAt: later(nodes.client.now(), queue.entries.length * READ_EVERY),
+          readAgainAt: later(this.events.client.now(), queue.entries.length * READ_EVERY),
         };
       }
       return { outcome: 'queued', holderLeaseLeft };
@@ -213,48 +215,69 @@ export class LockAcquirer {
   }
 
   /** @param watch for the first waiters of a semaphore: any entry that leaves may make room for them */
-  private queueOf(entry: OwnEntry, watch: boolean): Promise<NodeQueue> {
+  private queueOf(entry: OwnEntry, watch: boolean, isFresh: boolean): Promise<LockQueue> {
     const { key } = entry.request;
-    if (watch) this.own.watch(this.nodes.paths.ofKey(key), entry);
-    return this.nodes.queue(key, { watch });
+    if (watch) this.own.watch(key, entry);
+    return this.driver.queue(key, { watch, isFresh });
   }
 
-  /** Writes that the entry holds the lock. Its lease begins then, and its token is that of this transaction. */
+  /**
+   * The entry holds the lock. The lease begins now, and the token is that of the write that says so.
+   *
+   * If a read has shown, recently and with everything committed before, that it did not hold an exclusive lock yet, no
+   * other client counts a lease from before that read. So the lease may begin then, and the token is that of the read of
+   * the queue: the write may follow later.
+   */
   private async claim(
     entry: OwnEntry,
-    queue: NodeQueue,
+    queue: LockQueue,
     isPushed: boolean,
   ): Promise<AcquireReply | undefined> {
     const { own } = this;
-    const { client } = this.nodes;
-    const { request } = entry;
-    const lease = isPushed ? request.claimLease : request.lease;
+    const { client } = this.events;
+    const { request, waitedAt } = entry;
+    const { owner, limit, claimLease } = request;
     const startedAt = client.now();
-    const stat = (await own.write({ entry, data: own.dataFor(request, 'holds', lease) }))?.stat;
-    if (stat === undefined) {
+    if (isPushed && limit === 1 && waitedAt !== undefined && startedAt - waitedAt < claimLease / 2) {
+      const hold = own.startUnwritten(entry, queue.revision);
+      const grant = this.grantOf(entry, hold, queue);
+      client.granted(owner, { ...grant, startedAt: waitedAt, lease: claimLease, turnFrom: startedAt });
+      return { outcome: 'granted', ...grant };
+    }
+    const lease = isPushed ? claimLease : request.lease;
+    const data = own.dataFor(request, 'holds', lease);
+    const written = await own.write({ entry, data });
+    if (written === undefined) {
       own.forget(entry);
       return undefined;
     }
-    const hold = own.startHold(entry, stat.mzxid, stat.mtime, lease, isPushed);
+    const hold = own.startHold(entry, written.revision, data, isPushed);
     const grant = this.grantOf(entry, hold, queue);
-    if (isPushed) client.granted(request.owner, { ...grant, startedAt, lease });
+    if (isPushed) client.granted(owner, { ...grant, startedAt, lease });
     return { outcome: 'granted', ...grant };
   }
 
   /** Watches the predecessor; false if that entry, or its own, is gone by now. */
-  private async waitBehind(entry: OwnEntry, { path }: QueueEntry, isFront: boolean): Promise<boolean> {
+  private async waitBehind(
+    entry: OwnEntry,
+    predecessor: QueueEntry,
+    queue: LockQueue,
+    isFront: boolean,
+  ): Promise<boolean> {
+    const { own, driver } = this;
+    const { path } = predecessor;
     if (!entry.isMarkedWaiting && !(await this.markWaiting(entry))) return false;
     if (!isOfSemaphore(entry.request.limit)) {
-      this.own.watch(path, entry);
-      const isWatched = await this.nodes.watchEnd(path);
-      if (!isWatched) this.own.unwatch(entry, [path]);
+      own.watch(path, entry);
+      const isWatched = await driver.watchEnd(predecessor, queue);
+      if (!isWatched) own.unwatch(entry, [path]);
       return isWatched;
     }
     if (isFront) return true;
     // Once the predecessor holds a permit, this entry may be at the front.
-    this.own.watch(path, entry);
-    const read = await this.nodes.read(path, true);
-    if (read === undefined) this.own.unwatch(entry, [path]);
+    own.watch(path, entry);
+    const read = await driver.read(queue.key, path, true);
+    if (read === undefined) own.unwatch(entry, [path]);
     return read !== undefined && read.data.state !== 'holds';
   }
 
@@ -263,32 +286,35 @@ export class LockAcquirer {
     entry: OwnEntry,
     { predecessor, isPredecessorHolder }: SeenQueue,
   ): Promise<boolean> {
-    const watch = isOfSemaphore(entry.request.limit);
+    const { key, limit } = entry.request;
+    const watch = isOfSemaphore(limit);
     if (watch) this.own.watch(predecessor, entry);
-    const [own, read] = await Promise.all([
-      this.nodes.statOf(entry.path),
-      this.nodes.read(predecessor, watch),
+    const [exists, read] = await Promise.all([
+      this.driver.exists(entry.path),
+      this.driver.read(key, predecessor, watch),
     ]);
     if (read === undefined) this.own.unwatch(entry, [predecessor]);
-    return own !== undefined && read !== undefined && (isPredecessorHolder || read.data.state !== 'holds');
+    const isUnchanged = exists && read !== undefined && (isPredecessorHolder || read.data.state !== 'holds');
+    if (isUnchanged) entry.waitedAt = read.readAt;
+    return isUnchanged;
   }
 
   /**
    * Whether the first entry leaves within a moment. One that was not written since it was created may not have noticed
    * yet that it conflicts with an earlier entry: no caller is refused because of it.
    */
-  private async firstLeaves({ entries: [first] }: NodeQueue): Promise<boolean> {
+  private async firstLeaves({ key, entries: [first] }: LockQueue): Promise<boolean> {
     if (first === undefined) return true;
     for (let waited = 0; ; waited += LOOK_EVERY) {
-      const read = await this.nodes.read(first.path);
+      const read = await this.driver.read(key, first.path);
       if (read === undefined) return true;
-      if (read.stat.version > 0 || waited >= LEAVE_TIMEOUT) return false;
-      await this.timers.within(LOOK_EVERY, new Promise<never>(() => undefined));
+      if (read.writes > 0 || waited >= LEAVE_TIMEOUT) return false;
+      await this.events.timers.within(LOOK_EVERY, new Promise<never>(() => undefined));
     }
   }
 
-  private grantOf(entry: OwnEntry, { token, since }: OwnHold, queue: NodeQueue): Grant {
-    const tokens = Math.min(entry.request.tokens, TOKENS_OF_ONE);
-    return { token, since, tokens, othersWait: queue.othersWait(this.nodes.client.id) };
+  private grantOf(entry: OwnEntry, { token, since }: OwnHold, queue: LockQueue): Grant {
+    const tokens = Math.min(entry.request.tokens, TOKENS_PER_REVISION);
+    return { token, since, tokens, othersWait: queue.othersWait(this.events.client.id) };
   }
 }

@@ -1,5 +1,6 @@
-import { LockStoreError } from '../../port/lock-store.js';
-import { checkFormat } from '../../port/stored-format.js';
+import { LockStoreError } from '../port/lock-store.js';
+import { TokenBase } from '../ordered/token-base.js';
+import { checkFormat } from '../port/stored-format.js';
 import {
   check,
   create,
@@ -12,16 +13,13 @@ import {
   type Acl,
   type Operation,
   type Stat,
-} from '../connection/protocol.js';
-import { CODE, hasCode, unless, ZooKeeperError } from '../connection/zookeeper-failure.js';
-import type { Request } from '../connection/zookeeper-connection.js';
-import { EVENT, type SessionIdentity, type WatchEvent } from '../connection/zookeeper-socket.js';
+} from './connection/protocol.js';
+import { CODE, hasCode, unless, ZooKeeperError } from './connection/zookeeper-failure.js';
+import type { Request } from './connection/zookeeper-connection.js';
+import { EVENT, type SessionIdentity, type WatchEvent } from './connection/zookeeper-socket.js';
 import type { LockPaths } from './layout.js';
 
 const NO_DATA = new Uint8Array();
-
-/** Number of tokens of each transaction. */
-export const TOKENS_OF_ONE = 128;
 
 /**
  * The nodes without which no lock is granted: the parents of locks, the base of tokens, and two of the client's own.
@@ -33,10 +31,8 @@ export class ClientNodes {
   private fence = '';
   private fenceVersion = 0;
   private noticeVersion = 0;
-  /** The number from which tokens are counted. */
-  private base = 0;
-  /** The largest token that this client knows. */
-  private largestToken = 0;
+  /** Each transaction has tokens; each election counts as 2^32 transactions, which is six days. */
+  readonly tokens: TokenBase;
   private session = '';
 
   constructor(
@@ -46,24 +42,7 @@ export class ClientNodes {
     private readonly reconnect: (why: string) => void,
   ) {
     this.breakNotice = paths.breakNoticeOf(client);
-  }
-
-  /**
-   * The first token of a transaction. Tokens grow with the transactions of ZooKeeper, each of which has 128. They are
-   * counted from the time at which the path of locks was created, µs, so that they still grow after ZooKeeper lost its
-   * data. Each election counts as 2^32 transactions, which is six days, so tokens may be ahead of the time. A client
-   * that has seen larger tokens counts from those.
-   */
-  tokenOf(zxid: number): number {
-    const token = this.base + zxid * TOKENS_OF_ONE;
-    if (Number.isSafeInteger(token)) {
-      this.largestToken = Math.max(this.largestToken, token);
-      return token;
-    }
-    throw new LockStoreError(
-      'ZooKeeper has elected leaders so often that its transactions have no tokens left; start it again with empty data',
-      { inDoubt: false, retryable: false },
-    );
+    this.tokens = new TokenBase(`${paths.base} in ZooKeeper`, ', or delete the node: it is created again');
   }
 
   /** Whether a node belongs to the current session: those of earlier ones end with them. */
@@ -99,15 +78,12 @@ export class ClientNodes {
       throw new Error('nothing was read');
     this.fenceVersion = fence.stat.version;
     this.noticeVersion = notice.stat.version;
-    const tokenBase = readBase(paths.base, base.data);
+    const raised = this.tokens.adopt(base.data.toString(), fence.stat.mzxid);
     // Data was lost, or a backup was restored.
-    if (tokenBase + fence.stat.mzxid * TOKENS_OF_ONE < this.largestToken) {
-      const raised = Math.max(tokenBase, this.largestToken) + TOKENS_OF_ONE;
-      await request(setData(paths.base, Buffer.from(String(raised)), base.stat.version));
+    if (raised !== undefined) {
+      await request(setData(paths.base, Buffer.from(raised), base.stat.version));
       throw new Error('the tokens of ZooKeeper have fallen back, and were raised');
     }
-    this.base = tokenBase;
-    this.largestToken = Math.max(this.largestToken, tokenBase);
     this.session = session.id;
   }
 
@@ -151,7 +127,7 @@ export class ClientNodes {
       ),
     );
     if (ownFence?.stat.version !== this.fenceVersion) throw this.gone(fence, 'was written by another client');
-    if (base === undefined || readBase(paths.base, base.data) !== this.base) {
+    if (!this.tokens.is(base?.data.toString())) {
       throw this.gone(paths.base, 'was changed');
     }
   }
@@ -184,26 +160,13 @@ export class ClientNodes {
   private async createBase(request: Request): Promise<void> {
     const { base } = this.paths;
     if (await isThere(request, base)) return;
-    // If ZooKeeper has lost its data, earlier tokens may be ahead of the time.
-    const first = Math.max(Date.now() * 1_000, this.largestToken + TOKENS_OF_ONE);
-    const data = Buffer.from(String(first));
+    const data = Buffer.from(this.tokens.first);
     await unless(CODE.nodeExists, request(create(base, data, this.acl, NODE.persistent)));
   }
 
   private async createOwn(request: Request, path: string): Promise<void> {
     await unless(CODE.nodeExists, request(create(path, NO_DATA, this.acl, NODE.ephemeral)));
   }
-}
-
-function readBase(path: string, data: Buffer): number {
-  const text = data.toString();
-  const base = /^\d+$/.test(text) ? Number(text) : NaN;
-  if (Number.isSafeInteger(base)) return base;
-  throw new LockStoreError(
-    `${path} in ZooKeeper must be the number from which tokens are counted, but is ${JSON.stringify(text.slice(0, 40))}. ` +
-      'Write a number there that is larger than all tokens in your data, or delete the node: it is created again',
-    { inDoubt: false, retryable: true },
-  );
 }
 
 async function isThere(request: Request, path: string): Promise<boolean> {

@@ -1,0 +1,532 @@
+import { Glob } from '../../common/glob.js';
+import { decodeData, encodeData, type EntryData, type ReadEntry } from '../ordered/entry-data.js';
+import { clientOf, LockQueue, type QueueEntry } from '../ordered/lock-queue.js';
+import type {
+  DriverEvents,
+  EntryWrite,
+  JoinReply,
+  OrderedDriver,
+  WriteReply,
+} from '../ordered/ordered-driver.js';
+import {
+  LockStoreError,
+  type AcquireRequest,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockBoard,
+  type MonotonicMs,
+  type OwnerId,
+  type StoreConnection,
+} from '../port/lock-store.js';
+import { checkCursor, storeFailure } from '../port/store-failure.js';
+import { checkFormat } from '../port/stored-format.js';
+import { requestTimeoutFor } from '../port/times.js';
+import { PendingReleases, Turns } from '../port/turns.js';
+import { ClientKeys } from './client-keys.js';
+import type { Endpoint } from './connection/endpoint.js';
+import { EtcdConnection } from './connection/etcd-connection.js';
+import { EtcdError, status } from './connection/etcd-failure.js';
+import type { ResolvedEtcdOptions } from './connection/etcd-options.js';
+import {
+  foundIn,
+  methods,
+  type AtRevision,
+  type Call,
+  type Condition,
+  type KeyValue,
+  type RangeCall,
+  type Reply,
+  type StatusReply,
+  type Transaction,
+  type TransactionReply,
+} from './connection/protocol.js';
+import {
+  OUT_OF_SPACE,
+  checkRights,
+  historyWarnings,
+  isFull,
+  memberWarnings,
+} from './connection/start-check.js';
+import { EtcdBoard } from './etcd-board.js';
+import { EntryNames } from './entry-names.js';
+import { LockWatches, Watches } from './lock-watches.js';
+import { SessionLeases } from './session-leases.js';
+import { Lookups, Transactions } from './transactions.js';
+
+/** How long a request may take, ms. A leader that dies loses its pending requests, and nothing reports that. */
+const REQUEST_TIMEOUT = 1_000;
+
+/**
+ * How long a deletion waits for this client's pending queue position, ms. Requests overtake each other: without that
+ * position the next holder would see no waiters and serve all of its own callers first.
+ */
+const POSITION_FIRST = 500;
+
+/** How often a write is repeated after the keys that it depends on were written again. */
+const MOST_TRIES = 3;
+
+/**
+ * Keeps ordered queues in etcd.
+ *
+ * | of `OrderedDriver` | in etcd |
+ * | --- | --- |
+ * | entry | a key below that of its lock; its name tells owner, limit and permits; ordered by the revision that created it |
+ * | session | a lease of etcd; longer holds are attached to longer leases, and may outlast the process |
+ * | fence | a key whose revision each write names; deleted while etcd has no space for a new revision |
+ * | read | from the majority, so that it can show that a hold has begun; from one member after a report |
+ * | write | several of one tick are one transaction |
+ * | watch | one range for each lock |
+ */
+export class EtcdDriver implements OrderedDriver {
+  readonly board: LockBoard;
+  readonly carriesOutWhatWasSent = false;
+  private readonly connection: EtcdConnection;
+  private readonly names: EntryNames;
+  private readonly leases: SessionLeases;
+  private readonly watches = new Watches();
+  private readonly lockWatches: LockWatches;
+  private readonly transactions: Transactions;
+  private readonly lookups: Lookups;
+  private readonly keys: ClientKeys;
+  private version: string | undefined;
+  /** The last pending write of each entry: requests overtake each other. */
+  private readonly writing = new Map<string, Promise<unknown>>();
+  private readonly joins = new Turns<string>();
+  private readonly removals = new PendingReleases();
+  /** The pending request for a queue position of each key, if it was sent before this tick. */
+  private readonly joining = new Map<string, Promise<unknown>>();
+
+  constructor(
+    { connection: options, keyPrefix }: ResolvedEtcdOptions,
+    private readonly events: DriverEvents,
+  ) {
+    const { client, timers } = events;
+    const requestTimeout = requestTimeoutFor(client.watchdogTimeout, REQUEST_TIMEOUT);
+    this.names = new EntryNames(keyPrefix, client.id);
+    this.connection = new EtcdConnection(options, requestTimeout, {
+      prepare: (endpoint, member) => this.prepare(endpoint, member),
+      back: () => events.back(),
+      lost: () => {
+        this.leases.disconnected();
+        this.watches.disconnected();
+        this.lockWatches.reset();
+        events.lost();
+      },
+    });
+    this.leases = new SessionLeases(this.connection, timers, client, requestTimeout, (isSession) => {
+      // A new connection begins a new session.
+      if (isSession) this.connection.reconnect('the lease of the session has ended');
+      else client.reconnected();
+    });
+    this.keys = new ClientKeys(this.names, this.leases, this.connection, events);
+    this.lockWatches = new LockWatches(this.watches, timers, (path, isGone) => events.changed(path, isGone));
+    this.transactions = new Transactions((transaction) => this.send(transaction));
+    this.lookups = new Lookups((transaction) => this.send(transaction));
+    this.board = new EtcdBoard(this.names.board, this.connection, this.leases);
+    this.listen();
+  }
+
+  get description(): string | undefined {
+    return this.version === undefined ? undefined : `etcd ${this.version}`;
+  }
+
+  connections(): readonly StoreConnection[] {
+    return [this.connection.status];
+  }
+
+  async start(): Promise<void> {
+    await this.connection.open();
+  }
+
+  async verify(): Promise<void> {
+    const { errors } = await this.connection.call(methods.status, undefined);
+    if (isFull(errors)) throw new LockStoreError(OUT_OF_SPACE, { inDoubt: false, retryable: true });
+    const { fence } = this.keys;
+    const { reply } = await this.connection.call(methods.transaction, { do: 'txn', then: this.keys.ranges });
+    const [, base] = reply.replies;
+    if (fence === undefined ? this.keys.isBase(foundIn(base)) : this.keys.areRight(fence, reply.replies))
+      return;
+    this.keys.repair().catch(() => undefined);
+    throw this.keys.failure;
+  }
+
+  /** In the order of the entries' names in etcd. */
+  async listKeys({ match, cursor, count }: ListKeysRequest): Promise<ListedKeys> {
+    const { names } = this;
+    checkCursor(cursor === undefined || names.isEntry(cursor));
+    const { reply } = await this.connection.call(methods.range, {
+      do: 'range',
+      // The cursor is the last name of the previous page.
+      key: cursor === undefined ? names.locks.key : `${cursor}\0`,
+      end: names.locks.end,
+      limit: count,
+      keysOnly: true,
+    });
+    const found = reply.entries.map(({ key }) => key);
+    const glob = new Glob(match);
+    const keys = [...new Set(found.map((name) => names.keyOf(name)))].filter((key) => glob.matches(key));
+    return { keys, cursor: found.length < count ? undefined : found.at(-1) };
+  }
+
+  async close(endsSession: boolean): Promise<void> {
+    this.lockWatches.close();
+    if (endsSession && this.connection.trouble === undefined) await this.leases.revoke();
+    this.connection.close();
+  }
+
+  isKept(lease: number, isRenewed: boolean): boolean {
+    return isRenewed && lease <= this.events.client.watchdogTimeout;
+  }
+
+  tokenOf(revision: number): number {
+    return this.keys.tokens.tokenOf(revision);
+  }
+
+  /** One after the other for each key: each reads the whole queue. */
+  join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply> {
+    return this.joins.run(request.key, () => this.joinNow(request, dataFor));
+  }
+
+  async queue(key: string, { isFresh = false, watch = false } = {}): Promise<LockQueue> {
+    const leaving = isFresh ? this.removals.of(key) : undefined;
+    if (leaving !== undefined) await leaving;
+    let queue = await this.readQueue(key, !isFresh);
+    // The member's own state may lag behind what this client has seen.
+    if (!isFresh && queue.revision < this.lockWatches.seen(key)) queue = await this.readQueue(key, false);
+    if (watch) this.lockWatches.at(key, this.names.lock(key), 'changes').onQueue(queue.revision);
+    return queue;
+  }
+
+  async read(key: string, path: string, watch = false): Promise<ReadEntry | undefined> {
+    const readAt = this.events.client.now();
+    const { entry, revision } = await this.lookups.find(path);
+    if (entry === undefined) return undefined;
+    const isThere =
+      !watch || this.lockWatches.at(key, this.names.lock(key), 'changes').onEntry(path, revision);
+    return isThere ? this.contentOf(entry, readAt) : undefined;
+  }
+
+  async exists(path: string): Promise<boolean> {
+    return (await this.lookups.find(path)).entry !== undefined;
+  }
+
+  watchEnd({ path }: QueueEntry, { key, revision }: LockQueue): Promise<boolean> {
+    const watch = this.lockWatches.at(key, this.names.lock(key), 'deletions');
+    return Promise.resolve(watch.onEntry(path, revision));
+  }
+
+  /** Entries that are only checked need no transaction of the majority: their lease was confirmed. */
+  async write(...writes: readonly EntryWrite[]): Promise<WriteReply | undefined> {
+    const written = await this.put(writes, []);
+    return written && { revision: written.revision };
+  }
+
+  async writeAndRead(write: EntryWrite): Promise<(WriteReply & { readonly queue: LockQueue }) | undefined> {
+    const readAt = this.events.client.now();
+    const written = await this.put([write], [this.rangeOf(write.key)]);
+    if (written === undefined) return undefined;
+    const { revision, reply } = written;
+    return { revision, queue: this.queueIn(write.key, foundIn(reply.replies.at(-1)), revision, readAt) };
+  }
+
+  async remove(key: string, path: string): Promise<boolean> {
+    return await this.removals.track(key, this.removeNow(key, path));
+  }
+
+  async removeUnchanged(key: string, path: string, modified: number): Promise<void> {
+    // Most are gone by now, and a transaction that may delete costs etcd a write even if it does not.
+    const { entry } = await this.lookups.find(path);
+    if (entry?.modified === modified) await this.deleteIf(key, path, { key: path, modified });
+  }
+
+  tellBroken(key: string, owner: string): void {
+    void this.notify(key, owner).catch(() => undefined);
+  }
+
+  private async removeNow(key: string, path: string): Promise<boolean> {
+    const position = this.joining.get(key);
+    if (position !== undefined) await this.events.timers.within(POSITION_FIRST, position);
+    return await this.deleteIf(key, path, { key: path, exists: true });
+  }
+
+  private async deleteIf(key: string, path: string, condition: Condition): Promise<boolean> {
+    const transaction: Transaction = { do: 'txn', if: [condition], then: [{ do: 'delete', key: path }] };
+    // Not before a request of the same tick for a queue position.
+    const { reply } = await this.transactions.run([path], transaction, key);
+    return reply.succeeded;
+  }
+
+  private async joinNow(
+    request: AcquireRequest,
+    dataFor: (state: 'free' | 'waits') => EntryData,
+  ): Promise<JoinReply> {
+    const { key, owner, limit, wait, contended } = request;
+    // Requests overtake each other, and callers do not wait for the reply to a release.
+    const leaving = this.removals.of(key);
+    if (leaving !== undefined) await leaving;
+    // Starts the watch, so that it probably runs before the reply.
+    if (wait) this.lockWatches.at(key, this.names.lock(key), 'deletions');
+    const isTried = limit === 1 ? !contended || !wait : !wait;
+    const free = isTried ? await this.joinFree(request, dataFor) : undefined;
+    if (free?.isHolder === true) return free;
+    if (!wait && free !== undefined) {
+      const { queue } = free;
+      const hasRoom = limit !== 1 && queue.conflictWith(limit) === undefined && queue.hasRoom(request);
+      if (!hasRoom) return free;
+    }
+    if (free !== undefined && wait) this.events.client.heldByOthers(owner, undefined);
+    const state = limit === 1 || contended ? 'waits' : 'free';
+    return await this.joinQueue(request, state, dataFor(state));
+  }
+
+  /** Creates the entry if the lock has no other one. This transaction has as few operations as possible. */
+  private async joinFree(request: AcquireRequest, dataFor: (state: 'free') => EntryData): Promise<JoinReply> {
+    const { key, wait } = request;
+    const lock = this.names.lock(key);
+    for (;;) {
+      const data = dataFor('free');
+      const lease = this.leases.at(data.lease) ?? (await this.leases.for(data.lease));
+      const path = this.names.entry(request);
+      const readAt = this.events.client.now();
+      const { revision, reply } = await this.fenced([key], {
+        do: 'txn',
+        if: [{ ...lock, exists: false }],
+        then: [{ do: 'put', key: path, value: encodeData(data), lease }],
+        else: [{ ...this.rangeOf(key), countOnly: wait }],
+      });
+      if (reply.succeeded) {
+        const entry = { ...this.names.read(path), path } as QueueEntry;
+        const queue = new LockQueue(key, [entry], revision, readAt);
+        return { path, isMarkedWaiting: false, isHolder: true, created: revision, queue };
+      }
+      const queue = this.queueIn(key, foundIn(reply.replies[0]), revision, readAt);
+      // A deletion of the same tick may have emptied it.
+      if (countIn(reply.replies[0]) > 0)
+        return { path: undefined, isMarkedWaiting: false, isHolder: false, created: 0, queue };
+    }
+  }
+
+  private async joinQueue(
+    request: AcquireRequest,
+    state: 'free' | 'waits',
+    data: EntryData,
+  ): Promise<JoinReply> {
+    const { key, wait, limit } = request;
+    const ms = state === 'free' ? data.lease : data.claim;
+    const lease = this.leases.at(ms) ?? (await this.leases.for(ms));
+    const path = this.names.entry(request);
+    const readAt = this.events.client.now();
+    const sent = this.fenced([key], {
+      do: 'txn',
+      if: [],
+      then: [{ do: 'put', key: path, value: encodeData(data), lease }, this.rangeOf(key)],
+      else: [],
+    });
+    if (wait && limit === 1) this.onJoin(key, sent);
+    const { revision, reply } = await sent;
+    const queue = this.queueIn(key, foundIn(reply.replies[1]), revision, readAt);
+    const isHolder = state === 'free' && queue.holds(path);
+    return { path, isMarkedWaiting: state === 'waits', isHolder, created: revision, queue };
+  }
+
+  /** From the next tick on, deletions wait for this request: in this tick, they are sent with it. */
+  private onJoin(key: string, sent: Promise<unknown>): void {
+    setImmediate(() => {
+      this.joining.set(key, sent);
+      const done = (): void => {
+        if (this.joining.get(key) === sent) this.joining.delete(key);
+      };
+      sent.then(done, done);
+    });
+  }
+
+  private async put(
+    writes: readonly EntryWrite[],
+    more: readonly Call[],
+  ): Promise<AtRevision<TransactionReply> | undefined> {
+    const paths = writes.map(({ path }) => path);
+    const work = (): Promise<AtRevision<TransactionReply> | undefined> => this.putNow(writes, more);
+    const before = paths.flatMap((path) => this.writing.get(path) ?? []);
+    const running = before.length === 0 ? work() : Promise.allSettled(before).then(work);
+    for (const path of paths) this.writing.set(path, running);
+    try {
+      return await running;
+    } finally {
+      for (const path of paths) if (this.writing.get(path) === running) this.writing.delete(path);
+    }
+  }
+
+  private async putNow(
+    writes: readonly EntryWrite[],
+    more: readonly Call[],
+  ): Promise<AtRevision<TransactionReply> | undefined> {
+    const { watchdogTimeout } = this.events.client;
+    const puts: Call[] = [];
+    for (const { path, data } of writes) {
+      const ms = data === undefined ? watchdogTimeout : data.state === 'waits' ? data.claim : data.lease;
+      const isOwn = this.names.isOwn(path);
+      const lease = isOwn ? (this.leases.at(ms) ?? (await this.leases.for(ms))) : 'keep';
+      if (data !== undefined) puts.push({ do: 'put', key: path, value: encodeData(data), lease });
+    }
+    const exist = writes.map(({ path }): Condition => ({ key: path, exists: true }));
+    const paths = writes.map(({ path }) => path);
+    if (puts.length === 0) {
+      // etcd answers without a write.
+      const read = await this.connection.call(methods.transaction, { do: 'txn', if: exist, then: [] });
+      return read.reply.succeeded ? read : undefined;
+    }
+    // Writes of one lock have different revisions, since tokens are derived from them.
+    const concerns = [...paths, ...new Set(writes.map(({ key }) => key))];
+    const written = await this.fenced(concerns, { do: 'txn', if: exist, then: [...puts, ...more], else: [] });
+    return written.reply.succeeded ? written : undefined;
+  }
+
+  /** Carries out a transaction that writes, on condition that no later connection exists and the base is the known one. */
+  private async fenced(
+    concerns: readonly string[],
+    { if: conditions, then, else: otherwise }: Required<Transaction>,
+  ): Promise<AtRevision<TransactionReply>> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const fence = this.keys.fence ?? (await this.keys.raise());
+      const written = await this.transactions.run(concerns, {
+        do: 'txn',
+        if: [...conditions, ...this.keys.conditions(fence)],
+        then,
+        else: [...otherwise, ...this.keys.ranges],
+      });
+      const { succeeded, replies } = written.reply;
+      if (succeeded || this.keys.areRight(fence, replies.slice(otherwise.length))) return written;
+      await this.keys.repair();
+    }
+    throw this.keys.failure;
+  }
+
+  private rangeOf(key: string): RangeCall {
+    return { do: 'range', ...this.names.lock(key) };
+  }
+
+  private async readQueue(key: string, isHint: boolean): Promise<LockQueue> {
+    const readAt = this.events.client.now();
+    // The token of a hold that is found by a read depends on the base at this revision.
+    const then = [this.rangeOf(key), this.keys.ranges[1]].map((range) => ({
+      ...range,
+      serializable: isHint,
+    }));
+    const { revision, reply } = await this.connection.call(methods.transaction, { do: 'txn', then });
+    if (!this.keys.isBase(foundIn(reply.replies[1]))) {
+      // From one member, it may be an old one.
+      if (isHint) return await this.readQueue(key, false);
+      await this.keys.repair();
+      throw this.keys.failure;
+    }
+    return this.queueIn(key, foundIn(reply.replies[0]), revision, isHint ? undefined : readAt);
+  }
+
+  private queueIn(
+    key: string,
+    found: readonly KeyValue[],
+    revision: number,
+    readAt: MonotonicMs | undefined,
+  ): LockQueue {
+    const entries = found.flatMap((one): QueueEntry[] => {
+      const entry = this.names.read(one.key);
+      return entry === undefined ? [] : [{ ...entry, content: () => this.contentOf(one, readAt) }];
+    });
+    return new LockQueue(key, entries, revision, readAt);
+  }
+
+  private contentOf(
+    { key, value, created, modified, lease }: KeyValue,
+    readAt: MonotonicMs | undefined,
+  ): ReadEntry {
+    let data: EntryData;
+    try {
+      data = decodeData(value);
+    } catch (cause) {
+      const message = `etcd has something at ${JSON.stringify(key)} that is not a lock`;
+      throw new LockStoreError(message, { inDoubt: true, retryable: false, cause });
+    }
+    const writes = modified === created ? 0 : 1;
+    return {
+      data,
+      created,
+      modified,
+      writes,
+      isOfSession: this.leases.has(lease),
+      ...(readAt !== undefined && { readAt }),
+    };
+  }
+
+  private async send(transaction: Transaction): Promise<AtRevision<TransactionReply>> {
+    try {
+      const reply = await this.connection.call(methods.transaction, transaction);
+      this.keys.saw(reply.revision);
+      return reply;
+    } catch (error) {
+      const { cause } = storeFailure(error);
+      // The transaction named a lease that etcd no longer has.
+      if (cause instanceof EtcdError && cause.code === status.notFound) this.leases.verify();
+      throw error;
+    }
+  }
+
+  /** Receives notices of other clients that have broken a hold of this one. */
+  private listen(): void {
+    const range = this.names.breakNotices(this.events.client.id);
+    this.watches.watch({
+      range,
+      of: 'puts',
+      onWatched: () => undefined,
+      onChanged: (changes) => {
+        for (const { key } of changes) this.events.broken(key.slice(range.key.length) as OwnerId);
+      },
+    });
+  }
+
+  private async notify(key: string, owner: string): Promise<void> {
+    const notice = this.names.breakNotices(clientOf(owner)).key + owner;
+    const lease = await this.leases.for(0);
+    await this.transactions.run([notice], {
+      do: 'txn',
+      then: [{ do: 'put', key: notice, value: key, lease }],
+    });
+    // The watch has delivered the notice by its put.
+    await this.transactions.run([notice], { do: 'txn', then: [{ do: 'delete', key: notice }] });
+  }
+
+  /** Prepares a connection for locks; the first time also warns the operator of problems. */
+  private async prepare(endpoint: Endpoint, member: StatusReply): Promise<void> {
+    const { names } = this;
+    const { client } = this.events;
+    const isFirst = this.version === undefined;
+    let revision: number;
+    try {
+      // Before anything is written.
+      if (isFirst) {
+        const { reply } = await endpoint.call(methods.range, { do: 'range', key: names.format });
+        checkFormat(reply.entries[0]?.value, `etcd at ${endpoint.address}`, 'keyPrefix');
+      }
+      if (isFirst) await checkRights(endpoint, names.prefix);
+      revision = await this.keys.prepare(endpoint);
+    } catch (error) {
+      if (error instanceof EtcdError && error.code === status.permissionDenied) {
+        client.warn(
+          'The user of etcd may not read and write all keys of locks. Give its role the right: etcdctl role grant-permission ' +
+            `ROLE readwrite ${JSON.stringify(names.prefix)} --prefix=true.`,
+        );
+      }
+      throw error;
+    }
+    if (isFirst) {
+      const history = await historyWarnings(endpoint, names.base, revision);
+      for (const warning of [...memberWarnings(member), ...history]) client.warn(warning);
+    }
+    this.version = member.version;
+    this.leases.connected(endpoint);
+    this.watches.connected(endpoint);
+  }
+}
+
+function countIn(reply: Reply | undefined): number {
+  return reply?.do === 'range' ? reply.count : 0;
+}

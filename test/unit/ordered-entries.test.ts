@@ -1,0 +1,289 @@
+import { describe, expect, it } from '@jest/globals';
+import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/index.js';
+import { TimerQueue, type CallbackTimer } from '../../lib/common/timer-queue.js';
+import { Acquirer } from '../../lib/stores/ordered/acquirer.js';
+import type { EntryData } from '../../lib/stores/ordered/entry-data.js';
+import { HolderLeases } from '../../lib/stores/ordered/holder-leases.js';
+import { LockQueue } from '../../lib/stores/ordered/lock-queue.js';
+import type { DriverEvents, OrderedDriver, WriteReply } from '../../lib/stores/ordered/ordered-driver.js';
+import { OwnEntries } from '../../lib/stores/ordered/own-entries.js';
+import { elapse, until, within } from '../support/until.js';
+
+const owner = 'a:1' as OwnerId;
+const request: AcquireRequest = {
+  ...{ key: 'key', owner, lease: 1_500, claimLease: 1_500, wait: true, callers: 1, tokens: 1 },
+  ...{ contended: true, limit: 1, permits: 1, label: undefined },
+};
+
+/** The entries of `key` with these names, each of which starts with its owner. */
+function queueOf(...paths: readonly string[]): LockQueue {
+  const entries = paths.map((path) => ({ path, owner: path.slice(0, 3), limit: 1, permits: 1 }));
+  return new LockQueue('key', entries, 1);
+}
+
+const held: EntryData = {
+  ...{ state: 'holds', lease: 1_500, isKept: false, claim: 1_500, callers: 1, label: undefined },
+  since: 1,
+};
+
+/** An entry of this client at the head of a queue, whose writes get a reply when the test calls `answer`. */
+class Scene {
+  readonly deleted: string[] = [];
+  answer: (reply: WriteReply | Promise<WriteReply>) => void = () => {
+    throw new Error('there is no write');
+  };
+  private now = 1_000 as MonotonicMs;
+  private due: CallbackTimer | undefined;
+  private readonly timers = {
+    set: (timer: CallbackTimer, time: MonotonicMs): void => {
+      timer.dueAt = time;
+      this.due = timer;
+    },
+    clear: (): void => {
+      this.due = undefined;
+    },
+  } as unknown as TimerQueue;
+  private readonly driver = {
+    tokenOf: (revision: number) => revision * 128,
+    isKept: () => false,
+    queue: () => Promise.resolve(queueOf('a:1 first')),
+    write: () => this.write(),
+    writeAndRead: async () => ({ ...(await this.write()), queue: queueOf('a:1 first') }),
+    remove: (_key: string, path: string) => {
+      this.deleted.push(path);
+      return Promise.resolve(true);
+    },
+  } as unknown as OrderedDriver;
+  private readonly events = {
+    client: { id: 'a', watchdogTimeout: 30_000, now: () => this.now },
+    timers: this.timers,
+  } as unknown as DriverEvents;
+  readonly own = new OwnEntries(this.driver, this.events);
+  readonly entry = this.own.add(request, 'a:1 first', true);
+  readonly acquirer = new Acquirer(
+    this.driver,
+    this.own,
+    new HolderLeases(this.driver, this.events),
+    this.events,
+  );
+
+  private write(): Promise<WriteReply> {
+    return new Promise((resolve) => {
+      this.answer = resolve;
+    });
+  }
+
+  /** Advances the time, and fires a timer that is due. */
+  async pass(ms: number): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.now = (this.now + ms) as MonotonicMs;
+    const { due } = this;
+    if (due === undefined || due.dueAt > this.now) return;
+    this.due = undefined;
+    due.fire(this.now);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const written = { revision: 7 };
+
+describe('an entry that expires during a write', () => {
+  it('is not deleted when the write grants the lock to its waiter', async () => {
+    const scene = new Scene();
+    scene.own.touch(scene.entry);
+    const asked = scene.acquirer.acquire(request);
+    // Like a process that was stalled.
+    await scene.pass(4_000);
+    scene.answer(written);
+    expect(await asked).toMatchObject({ outcome: 'granted', token: 7 * 128 });
+    await scene.pass(100);
+    expect(scene.deleted).toEqual([]);
+    await scene.pass(2_000);
+    expect(scene.deleted).toEqual([scene.entry.path]);
+  });
+
+  it('is not deleted when the write renews the lease', async () => {
+    const scene = new Scene();
+    scene.own.startHold(scene.entry, 6, held, false);
+    const renewed = scene.own.renew([{ key: 'key', owner, lease: 1_500 }]);
+    await scene.pass(1_600);
+    scene.answer(written);
+    expect(await renewed).toEqual(['renewed']);
+    await scene.pass(100);
+    expect(scene.deleted).toEqual([]);
+  });
+
+  it('is not deleted when the write reserves tokens', async () => {
+    const scene = new Scene();
+    scene.own.startHold(scene.entry, 6, held, false);
+    const reserved = scene.own.reserve({ key: 'key', owner, lease: 1_500, tokens: 1 });
+    await scene.pass(1_600);
+    scene.answer(written);
+    expect(await reserved).toMatchObject({ outcome: 'reserved' });
+    await scene.pass(100);
+    expect(scene.deleted).toEqual([]);
+  });
+
+  it('is not deleted when the write claims a pushed grant', async () => {
+    const scene = new Scene();
+    scene.own.startHold(scene.entry, 6, held, true);
+    const asked = scene.acquirer.acquire(request);
+    await scene.pass(1_600);
+    scene.answer(written);
+    expect(await asked).toMatchObject({ outcome: 'granted' });
+    await scene.pass(100);
+    expect(scene.deleted).toEqual([]);
+  });
+
+  it('is deleted shortly after the write has failed', async () => {
+    const scene = new Scene();
+    scene.own.touch(scene.entry);
+    const asked = scene.acquirer.acquire(request);
+    await scene.pass(4_000);
+    scene.answer(Promise.reject(new Error('cut')));
+    await expect(asked).rejects.toThrow();
+    await scene.pass(100);
+    expect(scene.deleted).toEqual([scene.entry.path]);
+  });
+});
+
+describe('watches of waiters', () => {
+  const [first, second, mine] = ['b:1 first', 'c:1 second', 'a:1 mine'] as const;
+  const own = (queues: readonly (readonly string[])[]) => {
+    let reads = 0;
+    const data = { ...held, state: 'waits' };
+    const driver = {
+      isKept: () => false,
+      queue: () => Promise.resolve(queueOf(...(queues[reads++] ?? queues.at(-1) ?? []))),
+      watchEnd: ({ path }: { path: string }) => Promise.resolve(path === first),
+      read: () => Promise.resolve({ data, created: 1, modified: 1, writes: 0, isOfSession: false }),
+      write: () => Promise.resolve(written),
+      remove: () => Promise.resolve(true),
+    } as unknown as OrderedDriver;
+    const events = {
+      client: { id: 'a', watchdogTimeout: 30_000, now: () => 0 },
+      timers: { set: () => undefined, clear: () => undefined },
+    } as unknown as DriverEvents;
+    const entries = new OwnEntries(driver, events);
+    const entry = entries.add(request, mine, true);
+    const acquirer = new Acquirer(driver, entries, new HolderLeases(driver, events), events);
+    return { entries, entry, acquirer };
+  };
+
+  it('are forgotten for a predecessor that left before it was watched', async () => {
+    const { entries, acquirer, entry } = own([
+      [first, second, mine],
+      [first, mine],
+    ]);
+    expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
+    expect([...entries.takeWatchers(second)]).toEqual([]);
+    expect([...entries.takeWatchers(first)]).toEqual([entry]);
+  });
+
+  it('are forgotten with a waiter that leaves while its predecessor stays', async () => {
+    const { entries, acquirer, entry } = own([[first, mine]]);
+    expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
+    await entries.remove(entry);
+    expect([...entries.takeWatchers(first)]).toEqual([]);
+  });
+});
+
+describe('reading the holders of a lock', () => {
+  it('ends when the session is closed, even in a pause', async () => {
+    const timers = new TimerQueue({ monotonic: () => performance.now() as MonotonicMs }, false, true);
+    let reads = 0;
+    const driver = {
+      queue: () => Promise.resolve(queueOf('a:1 first')),
+      read: () => {
+        reads += 1;
+        if (reads > 1) return Promise.reject(new Error('closed'));
+        // During the next pause.
+        setImmediate(() => {
+          timers.close();
+        });
+        return Promise.resolve({ data: { state: 'free' }, writes: 0 });
+      },
+    } as unknown as OrderedDriver;
+    const events = { client: { now: () => performance.now() }, timers } as unknown as DriverEvents;
+    const own = new OwnEntries(driver, events);
+    const acquirer = new Acquirer(driver, own, new HolderLeases(driver, events), events);
+    // It conflicts with the exclusive holder.
+    const refused = acquirer.acquire({ ...request, owner: 'b:1' as OwnerId, limit: 2, wait: false });
+    await expect(within(5_000, 'a reply', refused)).rejects.toThrow('closed');
+    expect(reads).toBe(2);
+  });
+});
+
+describe('a hold that was found by a read', () => {
+  /** A waiter that a read has shown behind another one, and then at the head. */
+  const waiter = () => {
+    const timers = new TimerQueue({ monotonic: () => performance.now() as MonotonicMs }, false, true);
+    const writes: EntryData[] = [];
+    let entries = ['b:1 first', 'a:1 mine'];
+    const granted: unknown[] = [];
+    const driver = {
+      tokenOf: (revision: number) => revision * 128,
+      isKept: (lease: number, isRenewed: boolean) => isRenewed && lease <= 30_000,
+      queue: () => {
+        const queue = queueOf(...entries);
+        return Promise.resolve(new LockQueue('key', queue.entries, 4, performance.now() as MonotonicMs));
+      },
+      watchEnd: () => Promise.resolve(true),
+      read: () => Promise.resolve({ data: held, created: 1, modified: 1, writes: 1, isOfSession: true }),
+      write: (one: { data: EntryData }) => {
+        writes.push(one.data);
+        return Promise.resolve({ revision: 9 });
+      },
+      remove: () => Promise.resolve(true),
+    } as unknown as OrderedDriver;
+    const client = {
+      id: 'a',
+      watchdogTimeout: 30_000,
+      now: () => performance.now(),
+      granted: (_: OwnerId, grant: unknown) => granted.push(grant),
+    };
+    const events = { client, timers } as unknown as DriverEvents;
+    const own = new OwnEntries(driver, events);
+    own.add(request, 'a:1 mine', true);
+    const acquirer = new Acquirer(driver, own, new HolderLeases(driver, events), events);
+    return {
+      own,
+      writes,
+      granted,
+      timers,
+      grant: async () => {
+        expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
+        entries = ['a:1 mine'];
+        acquirer.onChanged('b:1 first', true);
+        await until('it is granted', () => granted.length > 0);
+      },
+    };
+  };
+
+  it('needs no write if it ends at once', async () => {
+    const { own, writes, granted, grant, timers } = waiter();
+    await grant();
+    expect(granted).toMatchObject([{ token: 4 * 128 }]);
+    expect(await own.release({ key: 'key', owner, inDoubt: false })).toBe('released');
+    await elapse(30);
+    expect(writes).toEqual([]);
+    timers.close();
+  });
+
+  it('is written with its claim, as a hold that lasts as long as the session', async () => {
+    const { own, writes, grant, timers } = waiter();
+    await grant();
+    const renewed = own.renew([{ key: 'key', owner, lease: 30_000, isRenewed: true }]);
+    expect(await renewed).toEqual(['renewed']);
+    expect(writes).toMatchObject([{ state: 'holds', token: 4 * 128, lease: 30_000, isKept: true }]);
+    timers.close();
+  });
+
+  it('is written without a claim as well, since other clients count its lease', async () => {
+    const { writes, grant, timers } = waiter();
+    await grant();
+    await until('it is written', () => writes.length > 0);
+    expect(writes).toMatchObject([{ state: 'holds', token: 4 * 128, isKept: false }]);
+    timers.close();
+  });
+});
