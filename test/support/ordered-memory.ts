@@ -43,7 +43,7 @@ export class OrderedMemory implements LockStore {
     return new OrderedSession(client, (events) => new MemoryDriver(this, events));
   }
 
-  /** Reports a change to whoever watches. */
+  /** Reports a change to the clients that watch the entry or its queue. */
   report(key: string, path: string, isGone: boolean): void {
     for (const { watched, events } of this.drivers) {
       const concerned = [path, ...(isGone ? [key] : [])].filter((name) => watched.delete(name));

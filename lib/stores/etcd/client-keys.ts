@@ -110,6 +110,7 @@ export class ClientKeys {
   /** Records the revision of a reply. */
   saw(revision: number): void {
     this.lastRevision = Math.max(this.lastRevision, revision);
+    this.tokens.saw(revision);
   }
 
   private async prepareBase(via: Caller): Promise<number> {

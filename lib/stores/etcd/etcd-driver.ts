@@ -215,7 +215,7 @@ export class EtcdDriver implements OrderedDriver {
     return Promise.resolve(watch.onEntry(path, revision));
   }
 
-  /** Entries that are only checked need no transaction of the majority: their lease was confirmed. */
+  /** If all entries are only checked, nothing is written: their lease is confirmed, and the majority is asked for them. */
   async write(...writes: readonly EntryWrite[]): Promise<WriteReply | undefined> {
     const written = await this.put(writes, []);
     return written && { revision: written.revision };
@@ -371,8 +371,9 @@ export class EtcdDriver implements OrderedDriver {
     const exist = writes.map(({ path }): Condition => ({ key: path, exists: true }));
     const paths = writes.map(({ path }) => path);
     if (puts.length === 0) {
-      // etcd answers without a write.
-      const read = await this.connection.call(methods.transaction, { do: 'txn', if: exist, then: [] });
+      // Without a range, etcd would reply from the state of one member, which may be behind.
+      const then = [{ do: 'range', key: paths[0] ?? '', countOnly: true } as const];
+      const read = await this.send({ do: 'txn', if: exist, then });
       return read.reply.succeeded ? read : undefined;
     }
     // Writes of one lock have different revisions, since tokens are derived from them.
@@ -412,7 +413,7 @@ export class EtcdDriver implements OrderedDriver {
       ...range,
       serializable: isHint,
     }));
-    const { revision, reply } = await this.connection.call(methods.transaction, { do: 'txn', then });
+    const { revision, reply } = await this.send({ do: 'txn', then });
     if (!this.keys.isBase(foundIn(reply.replies[1]))) {
       // From one member, it may be an old one.
       if (isHint) return await this.readQueue(key, false);

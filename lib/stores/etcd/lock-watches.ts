@@ -129,6 +129,7 @@ class LockWatch implements WatchListener {
 
   onWatched(revision: number): void {
     this.watchedFrom = revision;
+    this.seen = Math.max(this.seen, revision);
     // Changes up to this revision are not reported. A transaction can read a queue and then delete an entry, so an equal
     // revision needs a read, too.
     for (const [path, readAt] of this.awaited) if (readAt <= revision) this.fire(path, true);
@@ -171,6 +172,7 @@ class LockWatch implements WatchListener {
 
   private await(path: string, revision: number, isMissed: boolean): void {
     this.awaited.set(path, revision);
+    this.seen = Math.max(this.seen, revision);
     if (this.idle !== undefined) this.timers.clear(this.idle);
     this.idle = undefined;
     // Its change was reported before, or not at all.

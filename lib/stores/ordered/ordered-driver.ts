@@ -61,7 +61,7 @@ export interface EntryWrite {
 
 /** The reply to a write. */
 export interface WriteReply {
-  /** At which the entries were written. */
+  /** The revision of the write. */
   readonly revision: number;
 }
 

@@ -33,6 +33,11 @@ export class TokenBase {
     return token;
   }
 
+  /** Other clients may have tokens of this revision. */
+  saw(revision: number): void {
+    this.largest = Math.max(this.largest, this.base + revision * TOKENS_PER_REVISION);
+  }
+
   /** The base to write if there is none. */
   get first(): string {
     // If the store has lost its data, earlier tokens may be ahead of the time.
