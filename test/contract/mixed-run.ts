@@ -98,11 +98,12 @@ export class MixedRun {
     const turns = random.between(0, 3);
     if (patience === 'signal') void this.abort(leave, turns);
     try {
-      await locks.withLock(key, options, async () => {
-        witness.enter(limit);
-        for (let turn = 0; turn < turns; turn++) await this.pause();
-        witness.leave(limit);
-      });
+      const held = await locks.acquire(key, options);
+      witness.enter(limit);
+      for (let turn = 0; turn < turns; turn++) await this.pause();
+      witness.leave(limit);
+      // Unlike withLock(), it waits for the reply of the store. Until then, callers of other processes may be rejected.
+      await held.release();
       call.outcome = 'served';
     } catch (error) {
       call.outcome = error as Error;
