@@ -1,10 +1,11 @@
 /**
- * `npm run explore`: every order of events, see docs/internals/proof.md. Four parts, all of them if none is named:
+ * `npm run explore`: every order of events, see docs/internals/proof.md. Five parts, all of them if none is named:
  *
  * - `--machine`: the state machine of one key, as two or three processes have it, against a model of a store;
  * - `--scripts`: that model beside the real scripts in a real Redis whose clock is moved;
  * - `--redis`: the machines on that Redis;
- * - `--quorum`: two or three processes on three members.
+ * - `--quorum`: two or three processes on three members;
+ * - `--ordered`: two or three processes on a model of a store with an ordered queue, such as etcd.
  *
  * `--transitions 1000000` says how many for the first part, and so for the others, which have fewer; `--deep` tries ten times
  * as many; `--scenario NAME` runs one; `--plants` shows that planted bugs are found; `--replay 'EVENT; EVENT'` repeats a run.
@@ -18,9 +19,10 @@ import { parseArgs } from 'node:util';
 import { ClockedRedis, EPOCH } from '../test/explore/clocked-redis.mjs';
 import { ComparedStores, SCRIPT_SCENARIOS } from '../test/explore/compared-stores.mjs';
 import { explore, violationOf } from '../test/explore/explore.mjs';
-import { PLANTS, QUORUM_PLANTS, SCRIPT_PLANTS } from '../test/explore/plants.mjs';
+import { OrderedWorld } from '../test/explore/ordered-world.mjs';
+import { ORDERED_PLANTS, PLANTS, QUORUM_PLANTS, SCRIPT_PLANTS } from '../test/explore/plants.mjs';
 import { QuorumWorld } from '../test/explore/quorum-world.mjs';
-import { QUORUM_SCENARIOS, SCENARIOS } from '../test/explore/scenarios.mjs';
+import { ORDERED_SCENARIOS, QUORUM_SCENARIOS, SCENARIOS } from '../test/explore/scenarios.mjs';
 import { takeOverTimers } from '../test/explore/world-time.mjs';
 import { World } from '../test/explore/world.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
@@ -35,6 +37,7 @@ const { values } = parseArgs({
     scripts: { type: 'boolean', default: false },
     redis: { type: 'boolean', default: false },
     quorum: { type: 'boolean', default: false },
+    ordered: { type: 'boolean', default: false },
     transitions: { type: 'string', default: '1000000' },
     deep: { type: 'boolean', default: false },
     scenario: { type: 'string' },
@@ -46,7 +49,8 @@ const { values } = parseArgs({
 
 class Failure extends Error {}
 
-const isEach = !values.machine && !values.scripts && !values.redis && !values.quorum;
+const PARTS = ['machine', 'scripts', 'redis', 'quorum', 'ordered'];
+const isEach = !PARTS.some((part) => values[part]);
 if (!values['no-setup']) {
   ensureDependencies();
   ensureBuild();
@@ -63,6 +67,7 @@ try {
   if (values.scripts || isEach) await withRedis(scriptsPart);
   if (values.redis || isEach) await withRedis(redisPart);
   if (values.quorum || isEach) await quorumPart();
+  if (values.ordered || isEach) await orderedPart();
 } catch (error) {
   console.log(error instanceof Failure ? error.message : error);
   process.exitCode = 1;
@@ -75,6 +80,8 @@ function modulesOf(directory = build) {
     ...part('engine/machine/key-machine.js'),
     ...part('engine/machine/hand-over-budget.js'),
     ...part('stores/quorum/quorum-lock-store.js'),
+    ...part('stores/ordered/ordered-session.js'),
+    ...part('stores/ordered/lock-queue.js'),
     ...part('stores/port/lock-store.js'),
     ...part('common/clock.js'),
   };
@@ -84,7 +91,7 @@ function modulesOf(directory = build) {
 function plantedModules({ file, from, to }) {
   const directory = mkdtempSync(join(tmpdir(), 'explore-'));
   try {
-    for (const part of ['engine', 'common', 'stores/port', 'stores/quorum'])
+    for (const part of ['engine', 'common', 'stores/port', 'stores/quorum', 'stores/ordered', 'model'])
       cpSync(join(build, part), join(directory, part), { recursive: true });
     writeFileSync(join(directory, 'package.json'), '{ "type": "commonjs" }');
     const source = readFileSync(join(directory, file), 'utf8');
@@ -149,18 +156,27 @@ function machinePart() {
   });
 }
 
-async function quorumPart() {
+function quorumPart() {
+  return promisesPart('quorum', QuorumWorld, QUORUM_SCENARIOS, QUORUM_PLANTS, 0.06);
+}
+
+function orderedPart() {
+  return promisesPart('ordered', OrderedWorld, ORDERED_SCENARIOS, ORDERED_PLANTS, 0.1);
+}
+
+/** A part whose code waits for promises. */
+async function promisesPart(name, PartWorld, scenarios, plants, most) {
   takeOverTimers();
   const modules = modulesOf();
-  await part('quorum', {
-    scenarios: QUORUM_SCENARIOS,
-    plants: QUORUM_PLANTS,
-    open: (rules) => () => new QuorumWorld(modules, rules),
+  await part(name, {
+    scenarios,
+    plants,
+    open: (rules) => () => new PartWorld(modules, rules),
     openPlanted: (change, rules) => {
       const planted = plantedModules(change);
-      return () => new QuorumWorld(planted, rules);
+      return () => new PartWorld(planted, rules);
     },
-    most: 0.06,
+    most,
     drainEvery: 4,
   });
 }

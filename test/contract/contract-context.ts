@@ -56,6 +56,12 @@ export class ContractContext {
     };
     const app = await LockApp.start(options);
     this.apps.push(app);
+    if (store === undefined && this.store.listensFromStart === true) {
+      await until(
+        'all connections are open',
+        () => app.admin.status().store.connections?.every(({ isOpen }) => isOpen) !== false,
+      );
+    }
     return app;
   }
 

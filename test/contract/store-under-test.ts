@@ -23,6 +23,11 @@ export interface StoreUnderTest {
    * it the lock, while subscriptions to the other servers are still under way. Default: it is.
    */
   isListening?(): Promise<boolean>;
+  /**
+   * Whether its sessions open the connection for messages at the start, in the background: processes in tests have it before they
+   * are used, so that they miss none. Default: false.
+   */
+  readonly listensFromStart?: boolean;
   /** The artificial round-trip time of a request and its reply, ms. */
   readonly delay: number;
   /** Whether its tests can't use virtual time and have to allow for a busy machine. Default: false. */

@@ -195,6 +195,7 @@ async function postgres(): ReturnType<StoreFactory> {
     // Each client has its own server process, and these do not wait for each other.
     settled: () => store.settled(),
     delay: 10,
+    listensFromStart: true,
     isInRealTime: !canSetServerClocks,
     canBeLate: true,
     hasOneCounter: true,

@@ -138,6 +138,73 @@ export const QUORUM_PLANTS = {
   },
 };
 
+/** In the session of an ordered queue. */
+export const ORDERED_PLANTS = {
+  'lease observed too short': {
+    about: 'a waiter ends the lease of a holder before the holder does',
+    scenario: 'holds found by a read',
+    file: 'stores/ordered/observed-leases.js',
+    from: 'lease * 1.01 + 20',
+    to: 'lease * 0.9',
+  },
+  'deleted during a write': {
+    about: 'an entry expires while a write says that it holds the lock',
+    scenario: 'moments between messages',
+    file: 'stores/ordered/own-entries.js',
+    from: 'entry.writing > 0',
+    to: 'false',
+  },
+  'lease counted from its reply': {
+    about: 'the lease of a hold that was found by a read begins when the reply arrives',
+    scenario: 'holds found by a late read',
+    file: 'stores/ordered/acquirer.js',
+    from: 'startedAt: waitedAt, lease: claimLease',
+    to: 'startedAt, lease: claimLease',
+  },
+  'renewed without a write': {
+    about: 'a lease that waiters measure is renewed without a write',
+    scenario: 'measured leases',
+    file: 'stores/ordered/own-entries.js',
+    from: 'const needsNoWrite = hold.isKept &&',
+    to: 'const needsNoWrite =',
+  },
+  'doubt forgotten': {
+    about: 'a request whose reply was lost creates another entry when it is repeated',
+    scenario: 'writes are lost',
+    file: 'stores/ordered/own-entries.js',
+    from: 'this.inDoubt.add(owner);',
+    to: ';',
+  },
+  'deletion not repeated': {
+    about: 'an entry that could not be deleted is left after a reconnect',
+    scenario: 'writes are lost',
+    file: 'stores/ordered/own-entries.js',
+    from: 'this.unwanted.set(path, key);',
+    to: '',
+  },
+  'lost wake-up': {
+    about: 'a waiter relies on a watch of an entry that is gone',
+    scenario: 'a store that only keeps the queue',
+    file: 'stores/ordered/acquirer.js',
+    from: 'own.unwatch(entry, [path]);\n            return isWatched;',
+    to: 'own.unwatch(entry, [path]);\n            return true;',
+  },
+  'tokens reserved twice': {
+    about: 'reserved tokens are those of the hold',
+    scenario: 'reserved tokens',
+    file: 'stores/ordered/own-entries.js',
+    from: 'token: driver.tokenOf(revision), othersWait',
+    to: 'token: hold.token, othersWait',
+  },
+  'large request overtaken': {
+    about: 'a waiter holds permits before there are enough',
+    scenario: 'several permits',
+    file: 'stores/ordered/acquirer.js',
+    from: 'index < queue.holderCount',
+    to: 'index <= queue.holderCount',
+  },
+};
+
 /** In the scripts, which are compared with the model. */
 export const SCRIPT_PLANTS = {
   'shortened lease': {

@@ -1,10 +1,7 @@
 // One process on a quorum: the real code with a connection to each member.
 
+import { Process } from './process.mjs';
 import { StoreModel } from './store-model.mjs';
-
-const KEY = 'key';
-const LEASE = 10_000;
-const CLAIM_LEASE = 2_000;
 
 /** One member: a model of a store, which can be away for a while. */
 export class Member {
@@ -103,39 +100,18 @@ function inspected(store) {
   };
 }
 
-/** A process as the engine would use the session: it asks, asks again, claims, renews, releases, withdraws. */
-export class Process {
-  state = 'idle';
-  number = 0;
-  deadline = -Infinity;
-  token = 0;
+/** A process with a connection to each member. */
+export class QuorumProcess extends Process {
+  acquires = new Map();
 
-  constructor(world, id, { limit, permits }, { openQuorum, deadlineOf }) {
-    this.world = world;
-    this.id = id;
-    this.limit = limit;
-    this.permits = permits;
-    this.deadlineOf = deadlineOf;
+  constructor(world, id, terms, modules) {
+    super(world, id, terms, modules);
     this.connections = world.members.map((member) => new Connection(world, member));
     const members = this.connections.map((connection) => ({
       name: connection.member.id,
       open: (client) => this.open(connection, client),
     }));
-    const ignore = () => undefined;
-    this.acquires = new Map();
-    const client = {
-      id,
-      watchdogTimeout: LEASE,
-      now: () => world.now,
-      granted: (owner, grant) => this.granted(owner, grant),
-      broken: (owner) => owner === this.owner && this.end(),
-      heldByOthers: ignore,
-      pollNow: ignore,
-      reconnected: ignore,
-      locksLocally: ignore,
-      warn: ignore,
-    };
-    this.session = openQuorum(members, client, this.acquires);
+    this.session = modules.openQuorum(members, this.client, this.acquires);
   }
 
   open(connection, client) {
@@ -143,128 +119,5 @@ export class Process {
     const kinds = ['acquire', 'cancel', 'release', 'renew', 'reserve', 'raise', 'inspect'];
     const send = (kind) => (request) => connection.send(kind, request);
     return { ...Object.fromEntries(kinds.map((kind) => [kind, send(kind)])), close: () => Promise.resolve() };
-  }
-
-  get owner() {
-    return `${this.id}:${this.number}`;
-  }
-
-  get isRelying() {
-    return this.state === 'holds' && this.world.now < this.deadline;
-  }
-
-  get isWaiting() {
-    return this.state === 'asks' || this.state === 'waits';
-  }
-
-  call() {
-    this.number += 1;
-    this.ask(true);
-  }
-
-  try() {
-    this.number += 1;
-    this.ask(false);
-  }
-
-  ask(wait = true) {
-    const { owner, world } = this;
-    this.state = 'asks';
-    const sentAt = world.now;
-    const terms = {
-      lease: LEASE,
-      isRenewed: true,
-      claimLease: CLAIM_LEASE,
-      limit: this.limit,
-      permits: this.permits,
-      label: undefined,
-    };
-    const request = { key: KEY, owner, ...terms, wait, callers: 1, tokens: 1, contended: false };
-    this.session.acquire(request).then(
-      (reply) => {
-        if (owner !== this.owner || !this.isWaiting) return;
-        this.state = wait ? 'waits' : 'idle';
-        if (reply.outcome === 'granted') this.start(reply.token, this.deadlineOf(sentAt, LEASE));
-        else if (reply.outcome !== (wait ? 'queued' : 'busy'))
-          world.violation(`${this.id} ${wait ? 'waits' : 'tries'}, and is told ${reply.outcome}`);
-      },
-      ({ inDoubt }) => {
-        if (owner !== this.owner || this.state !== 'asks') return;
-        if (wait) this.state = 'waits';
-        else if (inDoubt) this.withdraw();
-        else this.state = 'idle';
-      },
-    );
-  }
-
-  granted(owner, { token, startedAt, lease }) {
-    if (owner !== this.owner || !this.isWaiting) return;
-    const deadline = this.deadlineOf(startedAt, lease);
-    if (this.world.now < deadline) {
-      this.start(token, deadline);
-      this.renew();
-    }
-  }
-
-  start(token, deadline) {
-    this.state = 'holds';
-    this.deadline = deadline;
-    this.token = token;
-    if (this.isRelying) this.world.started(this);
-    else this.end();
-  }
-
-  renew() {
-    const { owner, world } = this;
-    const sentAt = world.now;
-    const request = { key: KEY, owner, lease: LEASE, isRenewed: true };
-    void this.session.renew([request]).then(([reply]) => {
-      if (owner !== this.owner || this.state !== 'holds') return;
-      if (reply === 'renewed') this.deadline = Math.max(this.deadline, this.deadlineOf(sentAt, LEASE));
-      else if (reply === 'gone' || reply === 'taken') this.end();
-    });
-  }
-
-  /** Takes tokens for the next holds of this process. */
-  reserve() {
-    const { owner, world } = this;
-    const sentAt = world.now;
-    const request = { key: KEY, owner, lease: LEASE, isRenewed: true, tokens: 2 };
-    this.session.reserve(request).then(
-      ({ outcome, token }) => {
-        if (owner !== this.owner || this.state !== 'holds') return;
-        if (outcome !== 'reserved') this.end();
-        else {
-          this.deadline = Math.max(this.deadline, this.deadlineOf(sentAt, LEASE));
-          world.gives(token, request.tokens);
-        }
-      },
-      () => undefined,
-    );
-  }
-
-  /** The hold has ended, or was lost: in both cases it is given back. */
-  end() {
-    if (this.state !== 'holds') return;
-    this.state = 'ends';
-    this.leave(() => this.session.release({ key: KEY, owner: this.owner, inDoubt: false }));
-  }
-
-  withdraw() {
-    const inDoubt = this.state === 'asks';
-    this.state = 'ends';
-    this.leave(() => this.session.cancel({ key: KEY, owner: this.owner, inDoubt }));
-  }
-
-  /** Repeated until it gets through, as the engine does. */
-  leave(request) {
-    this.retry = undefined;
-    request().then(
-      () => (this.state = 'idle'),
-      (error) => {
-        if (error.retryable) this.retry = () => this.leave(request);
-        else this.state = 'idle';
-      },
-    );
   }
 }

@@ -1,7 +1,7 @@
 // Two or three processes with the real quorum code on three members, each a model of a store. Every request, answer and push is
 // delivered when the explorer says so, and time passes when it says so. Deterministic: the same events lead to the same state.
 
-import { Member, Process } from './quorum-process.mjs';
+import { Member, QuorumProcess } from './quorum-process.mjs';
 import { StoreModel, processOf } from './store-model.mjs';
 import { enter, settled } from './world-time.mjs';
 
@@ -39,7 +39,7 @@ export class QuorumWorld {
     });
     this.processes = rules.limits.map((limit, index) => {
       const permits = rules.permits?.[index] ?? 1;
-      return new Process(this, 'ABC'[index], { limit, permits }, modules);
+      return new QuorumProcess(this, 'ABC'[index], { limit, permits }, modules);
     });
   }
 

@@ -118,3 +118,83 @@ export const QUORUM_SCENARIOS = {
     start: ['A calls', 'B calls', 'A 1 request arrives', 'B 2 request arrives', 'member 3 disappears'],
   },
 };
+
+const QUIET = {
+  limits: [1, 1],
+  decides: true,
+  contended: false,
+  timed: false,
+  calls: 0,
+  tries: 0,
+  leaves: 0,
+  polls: 0,
+  steps: 0,
+  leaps: 0,
+  moments: 0,
+  cuts: 0,
+  ends: 0,
+  deletions: 0,
+  breaks: 0,
+  overtakes: 0,
+  renewals: 0,
+  reserves: 0,
+  prompt: true,
+};
+
+/** As ZooKeeper does. */
+const KEEPS = { ...QUIET, decides: false };
+
+/** B waits, and A has released. */
+const HANDED_OVER = [
+  ...['A calls', 'A request arrives', 'A answer arrives', 'B calls', 'B request arrives', 'B answer arrives'],
+  ...['B request arrives', 'B answer arrives', 'A releases', 'A request arrives', 'A answer arrives'],
+];
+
+/** What is explored of an ordered queue: see `OrderedWorld`. */
+export const ORDERED_SCENARIOS = {
+  'three processes': { ...QUIET, limits: [1, 1, 1], calls: 4, polls: 1 },
+  'a store that only keeps the queue': { ...KEEPS, limits: [1, 1, 1], calls: 4, polls: 1 },
+  'answers in any order': { ...QUIET, calls: 3, overtakes: 2, prompt: false },
+  'late answers': { ...QUIET, calls: 2, steps: 3, polls: 1, renewals: 1, prompt: false },
+  'late answers of the queue': { ...KEEPS, calls: 2, steps: 3, polls: 1, renewals: 1, prompt: false },
+  'writes are lost': { ...QUIET, calls: 3, cuts: 2, polls: 1, renewals: 1 },
+  'writes of the queue are lost': { ...KEEPS, calls: 3, cuts: 2, polls: 1, renewals: 1, prompt: false },
+  'callers that leave': { ...QUIET, limits: [1, 1, 1], calls: 3, leaves: 2, cuts: 1 },
+  'single tries': { ...QUIET, calls: 1, tries: 3, cuts: 1 },
+  'single tries at the queue': { ...KEEPS, calls: 1, tries: 3, contended: true, cuts: 1 },
+  'a session is over': { ...QUIET, calls: 3, cuts: 1, ends: 1, leaps: 2, renewals: 1 },
+  'a session of the queue is over': { ...KEEPS, calls: 3, cuts: 1, ends: 1, leaps: 2, renewals: 1 },
+  'leases end': { ...QUIET, rates: [1, 1.015], calls: 2, leaps: 1, steps: 4, renewals: 1, polls: 1 },
+  'leases end for a slow clock': { ...QUIET, rates: [1.015, 1], calls: 2, leaps: 1, steps: 4, renewals: 1 },
+  'leases of their own': {
+    ...QUIET,
+    timed: true,
+    rates: [1, 1.015],
+    calls: 2,
+    leaps: 2,
+    steps: 3,
+    renewals: 1,
+  },
+  'measured leases': { ...QUIET, timed: true, calls: 2, tries: 1, renewals: 1, moments: 1, steps: 3 },
+  'leases of their own at the queue': { ...KEEPS, timed: true, calls: 2, leaps: 2, steps: 3, renewals: 1 },
+  'holds found by a read': { ...QUIET, rates: [1, 1.015], calls: 3, steps: 3 },
+  'holds found by a late read': {
+    ...QUIET,
+    calls: 3,
+    moments: 1,
+    steps: 3,
+    prompt: false,
+    start: HANDED_OVER,
+  },
+  'moments between messages': { ...KEEPS, calls: 3, moments: 3, steps: 1 },
+  'a stopped process': { ...KEEPS, rates: [1, 1.015], calls: 2, steps: 6, polls: 1 },
+  'deletions by an operator': { ...QUIET, calls: 3, deletions: 2, renewals: 1, polls: 1, steps: 1 },
+  'deletions from the queue': { ...KEEPS, calls: 3, deletions: 2, renewals: 1, polls: 1, steps: 1 },
+  'broken holds': { ...QUIET, limits: [1, 1, 1], calls: 3, breaks: 2, renewals: 1, steps: 1 },
+  'reserved tokens': { ...QUIET, calls: 3, reserves: 2, renewals: 1, cuts: 1, steps: 1 },
+  permits: { ...QUIET, limits: [2, 2, 2], calls: 4, polls: 1 },
+  'permits of the queue': { ...KEEPS, limits: [2, 2, 2], calls: 4, polls: 1 },
+  'several permits': { ...QUIET, limits: [3, 3, 3], permits: [1, 2, 2], calls: 4, leaves: 1 },
+  'readers and a writer': { ...QUIET, limits: [Infinity, Infinity, 1], calls: 4, leaves: 1 },
+  'readers and a writer at the queue': { ...KEEPS, limits: [Infinity, Infinity, 1], calls: 4, leaves: 1 },
+};

@@ -21,6 +21,7 @@ describe('the explorer', () => {
     ['machine', 11],
     ['scripts', 9],
     ['quorum', 7],
+    ['ordered', 9],
   ])(
     'finds every bug that is planted in %s, and prints the shortest run that shows it',
     async (part, bugs) => {
@@ -45,6 +46,20 @@ describe('the explorer', () => {
     expect(await explore('--quorum', '--transitions', '60000')).toMatch(
       /^good: quorum, 36\d{2} transitions/m,
     );
+  });
+
+  it('B10, B16, B23: finds nothing in the session of an ordered queue', async () => {
+    expect(await explore('--ordered', '--transitions', '60000')).toMatch(
+      /^good: ordered, 60\d{2} transitions/m,
+    );
+  });
+
+  it('B23: a late notice that a hold was broken does not concern the next hold of its owner', async () => {
+    const run = [
+      ...['A calls', 'B breaks', 'C calls', 'C request arrives', 'B request arrives', 'B breaks'],
+      ...['A request arrives', 'B request arrives', 'B request arrives'],
+    ];
+    expect(await replay('ordered', 'broken holds', run)).toMatch(/^good/m);
   });
 
   it('P20: a waiter that could not be reached still counts for the process that comes next', async () => {

@@ -5,7 +5,8 @@ import { Acquirer } from '../../lib/stores/ordered/acquirer.js';
 import type { EntryData } from '../../lib/stores/ordered/entry-data.js';
 import { HolderLeases } from '../../lib/stores/ordered/holder-leases.js';
 import { LockQueue } from '../../lib/stores/ordered/lock-queue.js';
-import type { DriverEvents, OrderedDriver, WriteReply } from '../../lib/stores/ordered/ordered-driver.js';
+import type { OrderedDriver, WriteReply } from '../../lib/stores/ordered/ordered-driver.js';
+import type { SessionContext } from '../../lib/stores/ordered/own-entries.js';
 import { OwnEntries } from '../../lib/stores/ordered/own-entries.js';
 import { elapse, until, within } from '../support/until.js';
 
@@ -57,7 +58,7 @@ class Scene {
   private readonly events = {
     client: { id: 'a', watchdogTimeout: 30_000, now: () => this.now },
     timers: this.timers,
-  } as unknown as DriverEvents;
+  } as unknown as SessionContext;
   readonly own = new OwnEntries(this.driver, this.events);
   readonly entry = this.own.add(request, 'a:1 first', true);
   readonly acquirer = new Acquirer(
@@ -163,7 +164,7 @@ describe('watches of waiters', () => {
     const events = {
       client: { id: 'a', watchdogTimeout: 30_000, now: () => 0 },
       timers: { set: () => undefined, clear: () => undefined },
-    } as unknown as DriverEvents;
+    } as unknown as SessionContext;
     const entries = new OwnEntries(driver, events);
     const entry = entries.add(request, mine, true);
     const acquirer = new Acquirer(driver, entries, new HolderLeases(driver, events), events);
@@ -204,7 +205,7 @@ describe('reading the holders of a lock', () => {
         return Promise.resolve({ data: { state: 'free' }, writes: 0 });
       },
     } as unknown as OrderedDriver;
-    const events = { client: { now: () => performance.now() }, timers } as unknown as DriverEvents;
+    const events = { client: { now: () => performance.now() }, timers } as unknown as SessionContext;
     const own = new OwnEntries(driver, events);
     const acquirer = new Acquirer(driver, own, new HolderLeases(driver, events), events);
     // It conflicts with the exclusive holder.
@@ -242,7 +243,7 @@ describe('a hold that was found by a read', () => {
       now: () => performance.now(),
       granted: (_: OwnerId, grant: unknown) => granted.push(grant),
     };
-    const events = { client, timers } as unknown as DriverEvents;
+    const events = { client, timers } as unknown as SessionContext;
     const own = new OwnEntries(driver, events);
     own.add(request, 'a:1 mine', true);
     const acquirer = new Acquirer(driver, own, new HolderLeases(driver, events), events);

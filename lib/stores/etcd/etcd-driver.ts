@@ -1,5 +1,6 @@
 import { Glob } from '../../common/glob.js';
-import { decodeData, encodeData, type EntryData, type ReadEntry } from '../ordered/entry-data.js';
+import { TimerQueue } from '../../common/timer-queue.js';
+import type { EntryData, ReadEntry } from '../ordered/entry-data.js';
 import { clientOf, LockQueue, type QueueEntry } from '../ordered/lock-queue.js';
 import type {
   DriverEvents,
@@ -49,6 +50,7 @@ import {
 } from './connection/start-check.js';
 import { EtcdBoard } from './etcd-board.js';
 import { EntryNames } from './entry-names.js';
+import { decodeEntry, encodeEntry } from './entry-values.js';
 import { LockWatches, Watches } from './lock-watches.js';
 import { SessionLeases } from './session-leases.js';
 import { Lookups, Transactions } from './transactions.js';
@@ -70,7 +72,7 @@ const MOST_TRIES = 3;
  *
  * | of `OrderedDriver` | in etcd |
  * | --- | --- |
- * | entry | a key below that of its lock; its name tells owner, limit and permits; ordered by the revision that created it |
+ * | entry | a key below that of its lock; its name tells the owner; ordered by the revision that created it |
  * | session | a lease of etcd; longer holds are attached to longer leases, and may outlast the process |
  * | fence | a key whose revision each write names; deleted while etcd has no space for a new revision |
  * | read | from the majority, so that it can show that a hold has begun; from one member after a report |
@@ -80,6 +82,7 @@ const MOST_TRIES = 3;
 export class EtcdDriver implements OrderedDriver {
   readonly board: LockBoard;
   readonly carriesOutWhatWasSent = false;
+  private readonly timers: TimerQueue;
   private readonly connection: EtcdConnection;
   private readonly names: EntryNames;
   private readonly leases: SessionLeases;
@@ -100,7 +103,9 @@ export class EtcdDriver implements OrderedDriver {
     { connection: options, keyPrefix }: ResolvedEtcdOptions,
     private readonly events: DriverEvents,
   ) {
-    const { client, timers } = events;
+    const { client } = events;
+    this.timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
+    const { timers } = this;
     const requestTimeout = requestTimeoutFor(client.watchdogTimeout, REQUEST_TIMEOUT);
     this.names = new EntryNames(keyPrefix, client.id);
     this.connection = new EtcdConnection(options, requestTimeout, {
@@ -169,6 +174,7 @@ export class EtcdDriver implements OrderedDriver {
   }
 
   async close(endsSession: boolean): Promise<void> {
+    this.timers.close();
     this.lockWatches.close();
     if (endsSession && this.connection.trouble === undefined) await this.leases.revoke();
     this.connection.close();
@@ -245,7 +251,7 @@ export class EtcdDriver implements OrderedDriver {
 
   private async removeNow(key: string, path: string): Promise<boolean> {
     const position = this.joining.get(key);
-    if (position !== undefined) await this.events.timers.within(POSITION_FIRST, position);
+    if (position !== undefined) await this.timers.within(POSITION_FIRST, position);
     return await this.deleteIf(key, path, { key: path, exists: true });
   }
 
@@ -291,11 +297,12 @@ export class EtcdDriver implements OrderedDriver {
       const { revision, reply } = await this.fenced([key], {
         do: 'txn',
         if: [{ ...lock, exists: false }],
-        then: [{ do: 'put', key: path, value: encodeData(data), lease }],
+        then: [{ do: 'put', key: path, value: encodeEntry(request, data), lease }],
         else: [{ ...this.rangeOf(key), countOnly: wait }],
       });
       if (reply.succeeded) {
-        const entry = { ...this.names.read(path), path } as QueueEntry;
+        const { owner, limit, permits } = request;
+        const entry = { path, owner, limit, permits };
         const queue = new LockQueue(key, [entry], revision, readAt);
         return { path, isMarkedWaiting: false, isHolder: true, created: revision, queue };
       }
@@ -319,7 +326,7 @@ export class EtcdDriver implements OrderedDriver {
     const sent = this.fenced([key], {
       do: 'txn',
       if: [],
-      then: [{ do: 'put', key: path, value: encodeData(data), lease }, this.rangeOf(key)],
+      then: [{ do: 'put', key: path, value: encodeEntry(request, data), lease }, this.rangeOf(key)],
       else: [],
     });
     if (wait && limit === 1) this.onJoin(key, sent);
@@ -362,11 +369,12 @@ export class EtcdDriver implements OrderedDriver {
   ): Promise<AtRevision<TransactionReply> | undefined> {
     const { watchdogTimeout } = this.events.client;
     const puts: Call[] = [];
-    for (const { path, data } of writes) {
+    for (const write of writes) {
+      const { path, data } = write;
       const ms = data === undefined ? watchdogTimeout : data.state === 'waits' ? data.claim : data.lease;
       const isOwn = this.names.isOwn(path);
       const lease = isOwn ? (this.leases.at(ms) ?? (await this.leases.for(ms))) : 'keep';
-      if (data !== undefined) puts.push({ do: 'put', key: path, value: encodeData(data), lease });
+      if (data !== undefined) puts.push({ do: 'put', key: path, value: encodeEntry(write, data), lease });
     }
     const exist = writes.map(({ path }): Condition => ({ key: path, exists: true }));
     const paths = writes.map(({ path }) => path);
@@ -430,8 +438,11 @@ export class EtcdDriver implements OrderedDriver {
     readAt: MonotonicMs | undefined,
   ): LockQueue {
     const entries = found.flatMap((one): QueueEntry[] => {
-      const entry = this.names.read(one.key);
-      return entry === undefined ? [] : [{ ...entry, content: () => this.contentOf(one, readAt) }];
+      const path = one.key;
+      const owner = this.names.ownerOf(path);
+      if (owner === undefined) return [];
+      const { limit, permits, ...content } = this.contentOf(one, readAt);
+      return [{ path, owner, limit, permits, content: () => content }];
     });
     return new LockQueue(key, entries, revision, readAt);
   }
@@ -439,23 +450,21 @@ export class EtcdDriver implements OrderedDriver {
   private contentOf(
     { key, value, created, modified, lease }: KeyValue,
     readAt: MonotonicMs | undefined,
-  ): ReadEntry {
-    let data: EntryData;
+  ): ReadEntry & Pick<QueueEntry, 'limit' | 'permits'> {
+    const isNew = modified === created;
     try {
-      data = decodeData(value);
+      return {
+        ...decodeEntry(value, isNew),
+        created,
+        modified,
+        writes: isNew ? 0 : 1,
+        isOfSession: this.leases.has(lease),
+        ...(readAt !== undefined && { readAt }),
+      };
     } catch (cause) {
       const message = `etcd has something at ${JSON.stringify(key)} that is not a lock`;
       throw new LockStoreError(message, { inDoubt: true, retryable: false, cause });
     }
-    const writes = modified === created ? 0 : 1;
-    return {
-      data,
-      created,
-      modified,
-      writes,
-      isOfSession: this.leases.has(lease),
-      ...(readAt !== undefined && { readAt }),
-    };
   }
 
   private async send(transaction: Transaction): Promise<AtRevision<TransactionReply>> {

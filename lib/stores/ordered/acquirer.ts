@@ -4,8 +4,8 @@ import { LockStoreError, type AcquireReply, type AcquireRequest, type Grant } fr
 import type { EntryData } from './entry-data.js';
 import type { LockQueue, QueueEntry } from './lock-queue.js';
 import type { HolderLeases } from './holder-leases.js';
-import { TOKENS_PER_REVISION, type DriverEvents, type OrderedDriver } from './ordered-driver.js';
-import type { OwnEntries, OwnEntry, OwnHold, SeenQueue } from './own-entries.js';
+import { TOKENS_PER_REVISION, type OrderedDriver } from './ordered-driver.js';
+import type { OwnEntries, OwnEntry, OwnHold, SeenQueue, SessionContext } from './own-entries.js';
 
 /**
  * How often a waiter behind the front reads the queue, ms for each entry in it: relevant changes are reported by watches.
@@ -25,7 +25,7 @@ export class Acquirer {
     private readonly driver: OrderedDriver,
     private readonly own: OwnEntries,
     private readonly leases: HolderLeases,
-    private readonly events: Pick<DriverEvents, 'client' | 'timers'>,
+    private readonly context: SessionContext,
   ) {}
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -57,14 +57,14 @@ export class Acquirer {
       if (!isGone && seen !== undefined && (await this.isUnchanged(entry, seen))) return;
       const reply = await this.evaluate(entry, true);
       // Its caller creates another entry.
-      if (reply === undefined) this.events.client.pollNow();
+      if (reply === undefined) this.context.client.pollNow();
     });
   }
 
   /** Undefined if the entry is gone. */
   private async askOnce(request: AcquireRequest): Promise<AcquireReply | undefined> {
     const { own } = this;
-    const { client } = this.events;
+    const { client } = this.context;
     const { key, owner } = request;
     let entry = own.get(owner, key);
     if (entry?.hold !== undefined && entry.hold.endsAt <= client.now()) {
@@ -151,9 +151,8 @@ export class Acquirer {
   /** Returns whether the entry exists. */
   private async markWaiting(entry: OwnEntry): Promise<boolean> {
     entry.isMarkedWaiting = true;
-    const { path, request } = entry;
-    const data = this.own.dataFor(request, 'waits');
-    return (await this.driver.write({ key: request.key, path, data })) !== undefined;
+    const write = { entry, data: this.own.dataFor(entry.request, 'waits') };
+    return (await this.driver.write(this.own.writeOf(write))) !== undefined;
   }
 
   /**
@@ -207,7 +206,7 @@ export class Acquirer {
           predecessor: predecessor.path,
           isPredecessorHolder: queue.holds(predecessor.path),
           holderLeaseLeft,
-          readAgainAt: later(this.events.client.now(), queue.entries.length * READ_EVERY),
+          readAgainAt: later(this.context.client.now(), queue.entries.length * READ_EVERY),
         };
       }
       return { outcome: 'queued', holderLeaseLeft };
@@ -234,7 +233,7 @@ export class Acquirer {
     isPushed: boolean,
   ): Promise<AcquireReply | undefined> {
     const { own } = this;
-    const { client } = this.events;
+    const { client } = this.context;
     const { request, waitedAt } = entry;
     const { owner, limit, claimLease } = request;
     const startedAt = client.now();
@@ -309,12 +308,12 @@ export class Acquirer {
       const read = await this.driver.read(key, first.path);
       if (read === undefined) return true;
       if (read.writes > 0 || waited >= LEAVE_TIMEOUT) return false;
-      await this.events.timers.within(LOOK_EVERY, new Promise<never>(() => undefined));
+      await this.context.timers.within(LOOK_EVERY, new Promise<never>(() => undefined));
     }
   }
 
   private grantOf(entry: OwnEntry, { token, since }: OwnHold, queue: LockQueue): Grant {
     const tokens = Math.min(entry.request.tokens, TOKENS_PER_REVISION);
-    return { token, since, tokens, othersWait: queue.othersWait(this.events.client.id) };
+    return { token, since, tokens, othersWait: queue.othersWait(this.context.client.id) };
   }
 }

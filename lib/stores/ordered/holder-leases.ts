@@ -3,7 +3,8 @@ import type { AcquireRequest } from '../port/lock-store.js';
 import { grantRevision, type ReadEntry } from './entry-data.js';
 import type { LockQueue } from './lock-queue.js';
 import { ObservedLeases } from './observed-leases.js';
-import type { DriverEvents, OrderedDriver } from './ordered-driver.js';
+import type { OrderedDriver } from './ordered-driver.js';
+import type { SessionContext } from './own-entries.js';
 
 /** How many holders of a lock are read by waiters that need not read all of them. */
 const MOST_LOOKED_AT = 32;
@@ -14,7 +15,7 @@ export class HolderLeases {
 
   constructor(
     private readonly driver: Pick<OrderedDriver, 'read' | 'removeUnchanged'>,
-    { client, timers }: DriverEvents,
+    { client, timers }: SessionContext,
   ) {
     this.observed = new ObservedLeases(client, timers, (key, path, modified) =>
       driver.removeUnchanged(key, path, modified),

@@ -1,4 +1,3 @@
-import type { TimerQueue } from '../../common/timer-queue.js';
 import type {
   AcquireRequest,
   ListedKeys,
@@ -17,8 +16,6 @@ export const TOKENS_PER_REVISION = 128;
 /** What a driver reports to its session. */
 export interface DriverEvents {
   readonly client: LockStoreClient;
-  /** Timers that end with the session. */
-  readonly timers: TimerQueue;
   /**
    * A watched entry, or the watched queue of a key, has changed. Each watch is reported once.
    *
@@ -53,9 +50,8 @@ export interface JoinReply {
 }
 
 /** The new content of an entry. Without data, the write only checks that the entry exists. */
-export interface EntryWrite {
+export interface EntryWrite extends Pick<QueueEntry, 'path' | 'limit' | 'permits'> {
   readonly key: string;
-  readonly path: string;
   readonly data: EntryData | undefined;
 }
 

@@ -57,7 +57,6 @@ export class OrderedSession implements LockStoreSession {
     this.timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
     const events: DriverEvents = {
       client,
-      timers: this.timers,
       changed: (path, isGone) => this.acquirer.onChanged(path, isGone),
       broken: (owner) => this.onBroken(owner),
       lost: () => this.own.disconnected(),
@@ -69,9 +68,10 @@ export class OrderedSession implements LockStoreSession {
       dataLost: () => this.leases.clear(),
     };
     this.driver = driverFor(events);
-    this.own = new OwnEntries(this.driver, events);
-    this.leases = new HolderLeases(this.driver, events);
-    this.acquirer = new Acquirer(this.driver, this.own, this.leases, events);
+    const context = { client, timers: this.timers };
+    this.own = new OwnEntries(this.driver, context);
+    this.leases = new HolderLeases(this.driver, context);
+    this.acquirer = new Acquirer(this.driver, this.own, this.leases, context);
   }
 
   get description(): string | undefined {
@@ -235,30 +235,29 @@ export class OrderedSession implements LockStoreSession {
   /** Deletes the entry of a holder and notifies its client. False if it is gone. */
   private async breakEntry(key: string, { path, owner }: QueueEntry): Promise<boolean> {
     if (!(await this.driver.remove(key, path))) return false;
-    if (clientOf(owner) === this.client.id) this.onBroken(owner as OwnerId);
-    else this.driver.tellBroken(key, owner);
+    const entry = this.own.get(owner as OwnerId);
+    if (clientOf(owner) !== this.client.id) this.driver.tellBroken(key, owner);
+    else if (entry?.path === path) this.lose(entry);
     return true;
   }
 
+  /** The notice may concern an earlier entry of the owner. */
   private onBroken(owner: OwnerId | undefined): void {
-    if (owner !== undefined) {
-      this.lose(owner);
-      return;
-    }
-    for (const { path, hold, request } of this.own.all) {
-      if (hold === undefined) continue;
-      this.driver.exists(path).then(
+    const concerned = this.own.all.filter((entry) => owner === undefined || entry.request.owner === owner);
+    for (const entry of concerned) {
+      if (entry.hold === undefined) continue;
+      this.driver.exists(entry.path).then(
         (exists) => {
-          if (!exists) this.lose(request.owner);
+          if (!exists) this.lose(entry);
         },
         () => undefined,
       );
     }
   }
 
-  private lose(owner: OwnerId): void {
-    const entry = this.own.get(owner);
-    if (entry?.hold === undefined) return;
+  private lose(entry: OwnEntry): void {
+    const { owner } = entry.request;
+    if (this.own.get(owner) !== entry || entry.hold === undefined) return;
     this.own.forget(entry);
     this.client.broken(owner);
   }

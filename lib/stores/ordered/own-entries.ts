@@ -1,10 +1,11 @@
 import { later } from '../../common/clock.js';
 import { Deferred } from '../../common/deferred.js';
-import { CallbackTimer } from '../../common/timer-queue.js';
+import { CallbackTimer, type TimerQueue } from '../../common/timer-queue.js';
 import type { RenewReplies } from '../port/forwarding-session.js';
 import {
   LockStoreError,
   type AcquireRequest,
+  type LockStoreClient,
   type MonotonicMs,
   type OwnerId,
   type OwnerRequest,
@@ -19,10 +20,9 @@ import { storeFailure } from '../port/store-failure.js';
 import { WAITER_TTL } from '../port/times.js';
 import { Turns } from '../port/turns.js';
 import { grantRevision, type EntryData } from './entry-data.js';
-import { clientOf, type LockQueue } from './lock-queue.js';
+import { clientOf, type LockQueue, type QueueEntry } from './lock-queue.js';
 import {
   TOKENS_PER_REVISION,
-  type DriverEvents,
   type EntryWrite,
   type OrderedDriver,
   type WriteReply,
@@ -93,6 +93,13 @@ interface HeldRenewal {
   readonly request: Pick<RenewRequest, 'exactly' | 'isRenewed'>;
 }
 
+/** What the parts of a session share. */
+export interface SessionContext {
+  readonly client: LockStoreClient;
+  /** Timers that end with the session. */
+  readonly timers: TimerQueue;
+}
+
 /** New content of an entry of this client: see `EntryWrite`. */
 interface OwnWrite {
   readonly entry: OwnEntry;
@@ -115,7 +122,7 @@ export class OwnEntries {
 
   constructor(
     private readonly driver: OrderedDriver,
-    private readonly events: DriverEvents,
+    private readonly context: SessionContext,
   ) {}
 
   /** @param key if given, the entry must be in the queue of that lock */
@@ -238,7 +245,7 @@ export class OwnEntries {
     const replies = new Array<RenewReply | LockStoreError | undefined>(requests.length);
     const held: HeldRenewal[] = [];
     const work: Promise<void>[] = [];
-    const now = this.events.client.now();
+    const now = this.context.client.now();
     const wait = (index: number, reply: Promise<RenewReply>): void => {
       work.push(
         reply.then(
@@ -269,7 +276,7 @@ export class OwnEntries {
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const { driver } = this;
-    const { client } = this.events;
+    const { client } = this.context;
     const { key, owner, tokens } = request;
     if (tokens > TOKENS_PER_REVISION)
       throw new RangeError(`no more than ${TOKENS_PER_REVISION} tokens at once`);
@@ -287,12 +294,12 @@ export class OwnEntries {
 
   /** Releases a hold, or removes any other entry of the owner. */
   async release({ key, owner, inDoubt }: OwnerRequest): Promise<ReleaseReply> {
-    const { client } = this.events;
+    const { client } = this.context;
     const entry = this.get(owner, key);
     if (entry === undefined) {
       if (clientOf(owner) !== client.id) {
-        const path = await this.pathOfHolder(key, owner);
-        return path !== undefined && (await this.driver.remove(key, path)) ? 'released' : 'not-held';
+        const holder = await this.holderOf(key, owner);
+        return holder !== undefined && (await this.driver.remove(key, holder.path)) ? 'released' : 'not-held';
       }
       if (inDoubt || this.isInDoubt(owner)) await this.recover(key, owner);
       return 'not-held';
@@ -312,16 +319,13 @@ export class OwnEntries {
 
   /** Writes what is left of the lease of a hold that will no longer be renewed. */
   async leaveToExpire(entry: OwnEntry, hold: OwnHold): Promise<void> {
-    const { key } = entry.request;
-    const now = this.events.client.now();
+    const now = this.context.client.now();
     const left = Math.max(1, Math.ceil(hold.endsAt - now));
     const lease = leaseToWrite(hold, left, true, now);
     takeDelayed(hold)?.reply.resolve('renewed');
-    await this.driver.write({
-      key,
-      path: entry.path,
-      data: this.holdData(entry, hold, lease, { exactly: true }),
-    });
+    await this.driver.write(
+      this.writeOf({ entry, data: this.holdData(entry, hold, lease, { exactly: true }) }),
+    );
   }
 
   /** Writes that the owner still holds the lock, and reads the queue. Undefined if the entry is gone. */
@@ -335,13 +339,10 @@ export class OwnEntries {
     const isRenewed = request.isRenewed === true || claim?.isRenewed === true;
     const lease = Math.max(request.lease, claim?.lease ?? 0);
     // Writing begins a new lease in any case, since other clients can't know how much of the old one is left.
-    const written = leaseToWrite(hold, lease, false, this.events.client.now());
-    const data = this.holdData(entry, hold, written, { isRenewed });
-    const { key } = entry.request;
+    const written = leaseToWrite(hold, lease, false, this.context.client.now());
+    const write = { entry, data: this.holdData(entry, hold, written, { isRenewed }) };
     try {
-      const reply = await this.during([{ entry, data }], () =>
-        this.driver.writeAndRead({ key, path: entry.path, data }),
-      );
+      const reply = await this.during([write], () => this.driver.writeAndRead(this.writeOf(write)));
       if (reply !== undefined && lease > 0) this.extend(entry, hold, written);
       delayed?.reply.resolve(reply === undefined ? 'gone' : 'renewed');
       return reply;
@@ -378,17 +379,17 @@ export class OwnEntries {
   /** Renews a hold of another client, or replies for one that has ended or belongs to an earlier session. */
   private async renewUnknown(request: RenewRequest, entry: OwnEntry | undefined): Promise<RenewReply> {
     const { key, owner } = request;
-    const isOwn = entry?.hold !== undefined || clientOf(owner) === this.events.client.id;
+    const isOwn = entry?.hold !== undefined || clientOf(owner) === this.context.client.id;
     if (entry?.hold !== undefined) await this.remove(entry);
     if (!isOwn && (await this.renewOfOther(request))) return 'renewed';
     return await this.whyNotHeld(key, owner);
   }
 
   private async renewOfOther({ key, owner, lease, exactly }: RenewRequest): Promise<boolean> {
-    const path = await this.pathOfHolder(key, owner);
-    const read = path === undefined ? undefined : await this.driver.read(key, path);
+    const holder = await this.holderOf(key, owner);
+    const read = holder && (await this.driver.read(key, holder.path));
     const revision = read && grantRevision(read);
-    if (path === undefined || read === undefined || revision === undefined) return false;
+    if (holder === undefined || read === undefined || revision === undefined) return false;
     const data: EntryData = {
       ...read.data,
       state: 'holds',
@@ -396,12 +397,12 @@ export class OwnEntries {
       isKept: exactly !== true && read.data.isKept,
       token: read.data.token ?? this.driver.tokenOf(revision),
     };
-    return (await this.driver.write({ key, path, data })) !== undefined;
+    const { path, limit, permits } = holder;
+    return (await this.driver.write({ key, path, limit, permits, data })) !== undefined;
   }
 
-  private async pathOfHolder(key: string, owner: string): Promise<string | undefined> {
-    const queue = await this.driver.queue(key, { isFresh: true });
-    return queue.holderOf(owner)?.path;
+  private async holderOf(key: string, owner: string): Promise<QueueEntry | undefined> {
+    return (await this.driver.queue(key, { isFresh: true })).holderOf(owner);
   }
 
   private async lost(entry: OwnEntry): Promise<'gone' | 'taken'> {
@@ -446,14 +447,12 @@ export class OwnEntries {
    * entry exists.
    */
   async write(...writes: readonly OwnWrite[]): Promise<WriteReply | undefined> {
-    return await this.during(writes, () => {
-      const all = writes.map(({ entry: { path, request }, data }): EntryWrite => ({
-        key: request.key,
-        path,
-        data,
-      }));
-      return this.driver.write(...all);
-    });
+    return await this.during(writes, () => this.driver.write(...writes.map((write) => this.writeOf(write))));
+  }
+
+  writeOf({ entry, data }: OwnWrite): EntryWrite {
+    const { key, limit, permits } = entry.request;
+    return { key, path: entry.path, limit, permits, data };
   }
 
   /**
@@ -484,7 +483,7 @@ export class OwnEntries {
     { since, lease, isKept }: EntryData,
     isUnclaimed: boolean,
   ): OwnHold {
-    const endsAt = later(this.events.client.now(), lease);
+    const endsAt = later(this.context.client.now(), lease);
     entry.hold = {
       token: this.driver.tokenOf(revision),
       since: since as WallClockMs,
@@ -506,12 +505,12 @@ export class OwnEntries {
     hold.isKept = false;
     const delayed: DelayedWrite = { claim: undefined, reply: new Deferred() };
     hold.delayed = delayed;
-    this.events.timers.after(WRITE_DELAY, () => {
+    this.context.timers.after(WRITE_DELAY, () => {
       if (hold.delayed !== delayed) return;
       hold.delayed = undefined;
       const { key, owner } = request;
       // Even without a claim: other processes count its lease and need its token.
-      const lease = leaseToWrite(hold, 0, false, this.events.client.now());
+      const lease = leaseToWrite(hold, 0, false, this.context.client.now());
       const work =
         delayed.claim !== undefined
           ? this.renew([delayed.claim]).then(([reply]) => reply)
@@ -531,31 +530,31 @@ export class OwnEntries {
 
   /** A hold was renewed: its lease begins now. */
   extend(entry: OwnEntry, hold: OwnHold, lease: number): void {
-    hold.endsAt = later(this.events.client.now(), lease);
+    hold.endsAt = later(this.context.client.now(), lease);
     // A timer that fires too early is set again then: most leases are renewed long before their end.
     if (entry.expiry === undefined || hold.endsAt < entry.expiry.dueAt) this.expireAt(entry, hold.endsAt);
   }
 
   /** The owner of a waiting entry has made another request. */
   touch(entry: OwnEntry): void {
-    this.expireAt(entry, later(this.events.client.now(), WAITER_TTL));
+    this.expireAt(entry, later(this.context.client.now(), WAITER_TTL));
   }
 
   private expireAt(entry: OwnEntry, time: MonotonicMs): void {
     // It was released while its renewal was pending: deleting it again would be a transaction that fails.
     if (this.entries.get(entry.request.owner) !== entry) return;
     entry.expiry ??= new CallbackTimer(() => {
-      const now = this.events.client.now();
+      const now = this.context.client.now();
       const endsAt = entry.hold?.endsAt;
       if (endsAt !== undefined && endsAt > now) this.expireAt(entry, endsAt);
       else if (entry.writing > 0) this.expireAt(entry, later(now, WRITE_PAUSE));
       else this.remove(entry).catch(() => undefined);
     });
-    this.events.timers.set(entry.expiry, time);
+    this.context.timers.set(entry.expiry, time);
   }
 
   private stopExpiry(entry: OwnEntry): void {
-    if (entry.expiry !== undefined) this.events.timers.clear(entry.expiry);
+    if (entry.expiry !== undefined) this.context.timers.clear(entry.expiry);
     entry.expiry = undefined;
   }
 }

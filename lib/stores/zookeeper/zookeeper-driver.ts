@@ -1,5 +1,6 @@
 import { inMs } from '../../common/durations.js';
 import { Glob } from '../../common/glob.js';
+import { TimerQueue } from '../../common/timer-queue.js';
 import { decodeData, encodeData, type EntryData, type ReadEntry } from '../ordered/entry-data.js';
 import { addressOf } from '../ordered/hosts.js';
 import { clientOf, LockQueue, type QueueEntry } from '../ordered/lock-queue.js';
@@ -77,6 +78,7 @@ export class ZooKeeperDriver implements OrderedDriver {
   description: string | undefined;
   private readonly connection: ZooKeeperConnection;
   private readonly clientNodes: ClientNodes;
+  private readonly timers: TimerQueue;
   private readonly containers: LockContainers;
   private readonly request: Request;
 
@@ -84,7 +86,9 @@ export class ZooKeeperDriver implements OrderedDriver {
     private readonly options: ResolvedZooKeeperOptions,
     private readonly events: DriverEvents,
   ) {
-    const { client, timers } = events;
+    const { client } = events;
+    this.timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
+    const { timers } = this;
     const { hosts, tls, auth, paths, acl, sessionTimeout } = options;
     const { watchdogTimeout } = client;
     const connection = new ZooKeeperConnection(
@@ -158,6 +162,7 @@ export class ZooKeeperDriver implements OrderedDriver {
   }
 
   async close(endsSession: boolean): Promise<void> {
+    this.timers.close();
     await Promise.all([this.board.clear(), this.containers.clear()]);
     await this.connection.close(endsSession);
   }

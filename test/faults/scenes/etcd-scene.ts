@@ -36,11 +36,11 @@ export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
   }
 
   queues(key: string): Fits {
-    return (request) => request.includes(key) && request.includes('{"s":"w"');
+    return (request) => request.includes(key) && request.includes('{"state":"waiting"');
   }
 
   asks(key: string): Fits {
-    const put = new RegExp(`/l/${key}/x/[\\w@./:-]+\\x12[^]{1,2}\\{"s"`);
+    const put = new RegExp(`/l/${key}/x/[\\w@./:-]+\\x12[^]{1,2}\\{"state"`);
     return (request) => put.test(request);
   }
 
