@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AcquireRequest, MonotonicMs, OwnerId } from '../../lib/stores/port/index.js';
-import { TimerQueue, type CallbackTimer } from '../../lib/common/timer-queue.js';
+import { TimerQueue } from '../../lib/common/timer-queue.js';
 import { Acquirer } from '../../lib/stores/ordered/acquirer.js';
 import type { EntryData } from '../../lib/stores/ordered/entry-data.js';
 import { HolderLeases } from '../../lib/stores/ordered/holder-leases.js';
 import { LockQueue } from '../../lib/stores/ordered/lock-queue.js';
-import type { OrderedDriver, WriteReply } from '../../lib/stores/ordered/ordered-driver.js';
+import type { OrderedDriver } from '../../lib/stores/ordered/ordered-driver.js';
 import type { SessionContext } from '../../lib/stores/ordered/own-entries.js';
 import { OwnEntries } from '../../lib/stores/ordered/own-entries.js';
 import { elapse, until, within } from '../support/until.js';
@@ -22,131 +22,11 @@ function queueOf(...paths: readonly string[]): LockQueue {
   return new LockQueue('key', entries, 1);
 }
 
+const written = { revision: 7 };
 const held: EntryData = {
   ...{ state: 'holds', lease: 1_500, isKept: false, claim: 1_500, callers: 1, label: undefined },
   since: 1,
 };
-
-/** An entry of this client at the head of a queue, whose writes get a reply when the test calls `answer`. */
-class Scene {
-  readonly deleted: string[] = [];
-  answer: (reply: WriteReply | Promise<WriteReply>) => void = () => {
-    throw new Error('there is no write');
-  };
-  private now = 1_000 as MonotonicMs;
-  private due: CallbackTimer | undefined;
-  private readonly timers = {
-    set: (timer: CallbackTimer, time: MonotonicMs): void => {
-      timer.dueAt = time;
-      this.due = timer;
-    },
-    clear: (): void => {
-      this.due = undefined;
-    },
-  } as unknown as TimerQueue;
-  private readonly driver = {
-    tokenOf: (revision: number) => revision * 128,
-    isKept: () => false,
-    queue: () => Promise.resolve(queueOf('a:1 first')),
-    write: () => this.write(),
-    writeAndRead: async () => ({ ...(await this.write()), queue: queueOf('a:1 first') }),
-    remove: (_key: string, path: string) => {
-      this.deleted.push(path);
-      return Promise.resolve(true);
-    },
-  } as unknown as OrderedDriver;
-  private readonly events = {
-    client: { id: 'a', watchdogTimeout: 30_000, now: () => this.now },
-    timers: this.timers,
-  } as unknown as SessionContext;
-  readonly own = new OwnEntries(this.driver, this.events);
-  readonly entry = this.own.add(request, 'a:1 first', true);
-  readonly acquirer = new Acquirer(
-    this.driver,
-    this.own,
-    new HolderLeases(this.driver, this.events),
-    this.events,
-  );
-
-  private write(): Promise<WriteReply> {
-    return new Promise((resolve) => {
-      this.answer = resolve;
-    });
-  }
-
-  /** Advances the time, and fires a timer that is due. */
-  async pass(ms: number): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
-    this.now = (this.now + ms) as MonotonicMs;
-    const { due } = this;
-    if (due === undefined || due.dueAt > this.now) return;
-    this.due = undefined;
-    due.fire(this.now);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-const written = { revision: 7 };
-
-describe('an entry that expires during a write', () => {
-  it('is not deleted when the write grants the lock to its waiter', async () => {
-    const scene = new Scene();
-    scene.own.touch(scene.entry);
-    const asked = scene.acquirer.acquire(request);
-    // Like a process that was stalled.
-    await scene.pass(4_000);
-    scene.answer(written);
-    expect(await asked).toMatchObject({ outcome: 'granted', token: 7 * 128 });
-    await scene.pass(100);
-    expect(scene.deleted).toEqual([]);
-    await scene.pass(2_000);
-    expect(scene.deleted).toEqual([scene.entry.path]);
-  });
-
-  it('is not deleted when the write renews the lease', async () => {
-    const scene = new Scene();
-    scene.own.startHold(scene.entry, 6, held, false);
-    const renewed = scene.own.renew([{ key: 'key', owner, lease: 1_500 }]);
-    await scene.pass(1_600);
-    scene.answer(written);
-    expect(await renewed).toEqual(['renewed']);
-    await scene.pass(100);
-    expect(scene.deleted).toEqual([]);
-  });
-
-  it('is not deleted when the write reserves tokens', async () => {
-    const scene = new Scene();
-    scene.own.startHold(scene.entry, 6, held, false);
-    const reserved = scene.own.reserve({ key: 'key', owner, lease: 1_500, tokens: 1 });
-    await scene.pass(1_600);
-    scene.answer(written);
-    expect(await reserved).toMatchObject({ outcome: 'reserved' });
-    await scene.pass(100);
-    expect(scene.deleted).toEqual([]);
-  });
-
-  it('is not deleted when the write claims a pushed grant', async () => {
-    const scene = new Scene();
-    scene.own.startHold(scene.entry, 6, held, true);
-    const asked = scene.acquirer.acquire(request);
-    await scene.pass(1_600);
-    scene.answer(written);
-    expect(await asked).toMatchObject({ outcome: 'granted' });
-    await scene.pass(100);
-    expect(scene.deleted).toEqual([]);
-  });
-
-  it('is deleted shortly after the write has failed', async () => {
-    const scene = new Scene();
-    scene.own.touch(scene.entry);
-    const asked = scene.acquirer.acquire(request);
-    await scene.pass(4_000);
-    scene.answer(Promise.reject(new Error('cut')));
-    await expect(asked).rejects.toThrow();
-    await scene.pass(100);
-    expect(scene.deleted).toEqual([scene.entry.path]);
-  });
-});
 
 describe('watches of waiters', () => {
   const [first, second, mine] = ['b:1 first', 'c:1 second', 'a:1 mine'] as const;

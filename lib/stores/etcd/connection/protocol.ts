@@ -119,11 +119,6 @@ export function foundIn(reply: Reply | undefined): readonly KeyValue[] {
   return reply.entries;
 }
 
-export function transactionIn(reply: Reply | undefined): TransactionReply {
-  if (reply?.do !== 'txn') throw unexpectedReply();
-  return reply;
-}
-
 function unexpectedReply(): Error {
   return new Error('etcd sent an unexpected reply');
 }
