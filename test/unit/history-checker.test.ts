@@ -293,6 +293,19 @@ describe('history checker: outcomes and waits', () => {
     expect(near(4_900).kinds(RULES_WITH_FAULTS)).toEqual([]);
   });
 
+  it('P20: ignores overtaking while the store was too slow for the leaseTime of a caller, whose grants cost turns', () => {
+    const slow = history()
+      .add('invoke', 10, { p: 'b', i: 1, w: -1, l: 40, f: 1 })
+      .add('invoke', 10, { p: 'b', i: 2, w: -1, l: 0, f: 1 })
+      .add('queued', 11, { p: 'b' });
+    for (let i = 1; i <= 5; i++) slow.hold('a', i, i, 20 + i, 20.5 + i, { f: 1 });
+    slow
+      .add('fail', 30, { p: 'b', i: 1, c: 'LOCK_UNAVAILABLE' })
+      .add('ok', 900, { p: 'b', i: 2, tok: 1_000, held: true, r: 50, f: 1 })
+      .add('abandon', 900, { p: 'b', i: 2 });
+    expect(slow.kinds(RULES_WITH_FAULTS)).toEqual([]);
+  });
+
   it('P20: finds a process that is overtaken until it times out', () => {
     const starved = history().add('invoke', 10, { p: 'b', i: 1, w: 800, l: 0 }).add('queued', 11, { p: 'b' });
     for (let i = 1; i <= 200; i++) starved.hold('a', i, i, 20 + i, 20.5 + i);

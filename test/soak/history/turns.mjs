@@ -5,7 +5,8 @@
  * the hand-overs inside the process, or a single grant where every caller of the key is fair.
  *
  * A fault can cost a queue position, if a heartbeat or a grant does not arrive in time. Waits during or soon after a
- * fault are not checked, nor those in which the process itself was stalled: it may have polled late.
+ * fault are not checked, nor those in which the process itself was stalled: it may have polled late, nor those of a process
+ * whose store was too slow for the leaseTime of a caller.
  */
 export class Turns {
   #keys = new Map();
@@ -32,6 +33,8 @@ export class Turns {
       return this.#granted(key, event);
     } else if (e === 'fail') {
       this.#settled(key, p, event.i);
+      // Its grants came later than its leaseTime allows, and each of them cost a turn.
+      if (event.c === 'LOCK_UNAVAILABLE') key.periods.delete(p);
       // The last waiter has given up, and with it the queue position.
       if ((key.waiting.get(p)?.size ?? 0) === 0) this.#endPeriod(key, event);
     }
