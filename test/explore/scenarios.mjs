@@ -150,6 +150,15 @@ const HANDED_OVER = [
   ...['B request arrives', 'B answer arrives', 'A releases', 'A request arrives', 'A answer arrives'],
 ];
 
+/** A holds the lock of a store that only keeps the queue, and B waits. */
+const QUEUED = [
+  ...['A calls', 'A request arrives', 'A request arrives', 'B calls'],
+  ...Array(5).fill('B request arrives'),
+];
+
+/** B has read the lease of A. */
+const MEASURED = ['A calls', 'A request arrives', 'B tries', 'B request arrives'];
+
 /** What is explored of an ordered queue: see `OrderedWorld`. */
 export const ORDERED_SCENARIOS = {
   'three processes': { ...QUIET, limits: [1, 1, 1], calls: 4, polls: 1 },
@@ -175,7 +184,16 @@ export const ORDERED_SCENARIOS = {
     steps: 3,
     renewals: 1,
   },
-  'measured leases': { ...QUIET, timed: true, calls: 2, tries: 1, renewals: 1, moments: 1, steps: 3 },
+  'measured leases': {
+    ...QUIET,
+    timed: true,
+    calls: 2,
+    tries: 1,
+    renewals: 1,
+    moments: 1,
+    steps: 3,
+    start: MEASURED,
+  },
   'leases of their own at the queue': { ...KEEPS, timed: true, calls: 2, leaps: 2, steps: 3, renewals: 1 },
   'holds found by a read': { ...QUIET, rates: [1, 1.015], calls: 3, steps: 3 },
   'holds found by a late read': {
@@ -186,7 +204,7 @@ export const ORDERED_SCENARIOS = {
     prompt: false,
     start: HANDED_OVER,
   },
-  'moments between messages': { ...KEEPS, calls: 3, moments: 3, steps: 1 },
+  'moments between messages': { ...KEEPS, calls: 3, moments: 3, steps: 1, start: QUEUED },
   'a stopped process': { ...KEEPS, rates: [1, 1.015], calls: 2, steps: 6, polls: 1 },
   'deletions by an operator': { ...QUIET, calls: 3, deletions: 2, renewals: 1, polls: 1, steps: 1 },
   'deletions from the queue': { ...KEEPS, calls: 3, deletions: 2, renewals: 1, polls: 1, steps: 1 },
