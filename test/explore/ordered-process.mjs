@@ -49,6 +49,7 @@ export class OrderedProcess extends Process {
       description: undefined,
       board: undefined,
       carriesOutWhatWasSent: true,
+      lastsUntil: Infinity,
       connections: () => [],
       start: () => Promise.resolve(),
       verify: () => Promise.resolve(),

@@ -20,6 +20,7 @@ import {
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
+  type MonotonicMs,
   type OwnerId,
   type StoreConnection,
 } from '../../lib/stores/port/lock-store.js';
@@ -56,6 +57,7 @@ export class OrderedMemory implements LockStore {
 class MemoryDriver implements OrderedDriver {
   readonly description = undefined;
   readonly carriesOutWhatWasSent = true;
+  readonly lastsUntil = Infinity as MonotonicMs;
   readonly watched = new Set<string>();
   readonly board: LockBoard;
   private isOpen = false;

@@ -97,7 +97,7 @@ describe('reading the holders of a lock', () => {
 
 describe('a hold that was found by a read', () => {
   /** A waiter that a read has shown behind another one, and then at the head. */
-  const waiter = () => {
+  const waiter = (lasts = Infinity) => {
     const timers = new TimerQueue({ monotonic: () => performance.now() as MonotonicMs }, false, true);
     const writes: EntryData[] = [];
     let entries = ['b:1 first', 'a:1 mine'];
@@ -116,6 +116,7 @@ describe('a hold that was found by a read', () => {
         return Promise.resolve({ revision: 9 });
       },
       remove: () => Promise.resolve(true),
+      lastsUntil: performance.now() + lasts,
     } as unknown as OrderedDriver;
     const client = {
       id: 'a',
@@ -148,6 +149,23 @@ describe('a hold that was found by a read', () => {
     expect(await own.release({ key: 'key', owner, inDoubt: false })).toBe('released');
     await elapse(30);
     expect(writes).toEqual([]);
+    timers.close();
+  });
+
+  it('B22: counts from no later than its session is known to last', async () => {
+    const lastsUntil = performance.now() + 1_400;
+    const { granted, grant, timers } = waiter(1_400);
+    await grant();
+    const [{ startedAt } = { startedAt: NaN }] = granted as { startedAt: number }[];
+    expect(startedAt + request.claimLease).toBeCloseTo(lastsUntil, -1);
+    timers.close();
+  });
+
+  it('B22: is written first if its session may end soon', async () => {
+    const { writes, granted, grant, timers } = waiter(700);
+    await grant();
+    expect(writes).toHaveLength(1);
+    expect(granted).toMatchObject([{ token: 9 * 128 }]);
     timers.close();
   });
 

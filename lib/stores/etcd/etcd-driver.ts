@@ -135,6 +135,10 @@ export class EtcdDriver implements OrderedDriver {
     return this.version === undefined ? undefined : `etcd ${this.version}`;
   }
 
+  get lastsUntil(): MonotonicMs {
+    return this.leases.lastsUntil;
+  }
+
   connections(): readonly StoreConnection[] {
     return [this.connection.status];
   }

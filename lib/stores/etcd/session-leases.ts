@@ -64,6 +64,11 @@ export class SessionLeases {
     return false;
   }
 
+  /** Until when the session lasts at least. */
+  get lastsUntil(): MonotonicMs {
+    return this.all.get(this.shortest)?.lastsUntil ?? (-Infinity as MonotonicMs);
+  }
+
   /** The id of the lease that the session lasts as long as, on a connection that is being prepared. */
   async session(via: Pick<EtcdConnection, 'call'>): Promise<number> {
     return (this.all.get(this.shortest) ?? (await this.grant(this.shortest, via))).id;

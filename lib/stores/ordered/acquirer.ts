@@ -1,6 +1,12 @@
 import { later } from '../../common/clock.js';
 import { isOfSemaphore } from '../port/limits.js';
-import { LockStoreError, type AcquireReply, type AcquireRequest, type Grant } from '../port/lock-store.js';
+import {
+  LockStoreError,
+  type AcquireReply,
+  type AcquireRequest,
+  type Grant,
+  type MonotonicMs,
+} from '../port/lock-store.js';
 import type { EntryData } from './entry-data.js';
 import type { LockQueue, QueueEntry } from './lock-queue.js';
 import type { HolderLeases } from './holder-leases.js';
@@ -225,7 +231,7 @@ export class Acquirer {
    *
    * If a read has shown, recently and with everything committed before, that it did not hold an exclusive lock yet, no
    * other client counts a lease from before that read. So the lease may begin then, and the token is that of the read of
-   * the queue: the write may follow later.
+   * the queue: the write may follow later. It begins earlier if it might outlast the session otherwise.
    */
   private async claim(
     entry: OwnEntry,
@@ -234,13 +240,14 @@ export class Acquirer {
   ): Promise<AcquireReply | undefined> {
     const { own } = this;
     const { client } = this.context;
-    const { request, waitedAt } = entry;
+    const { request, waitedAt = -Infinity } = entry;
     const { owner, limit, claimLease } = request;
     const startedAt = client.now();
-    if (isPushed && limit === 1 && waitedAt !== undefined && startedAt - waitedAt < claimLease / 2) {
+    const readAt = Math.min(waitedAt, (this.driver.lastsUntil ?? -Infinity) - claimLease) as MonotonicMs;
+    if (isPushed && limit === 1 && startedAt - readAt < claimLease / 2) {
       const hold = own.startUnwritten(entry, queue.revision);
       const grant = this.grantOf(entry, hold, queue);
-      client.granted(owner, { ...grant, startedAt: waitedAt, lease: claimLease, turnFrom: startedAt });
+      client.granted(owner, { ...grant, startedAt: readAt, lease: claimLease, turnFrom: startedAt });
       return { outcome: 'granted', ...grant };
     }
     const lease = isPushed ? claimLease : request.lease;

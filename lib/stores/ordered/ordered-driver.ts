@@ -4,6 +4,7 @@ import type {
   ListKeysRequest,
   LockBoard,
   LockStoreClient,
+  MonotonicMs,
   OwnerId,
   StoreConnection,
 } from '../port/lock-store.js';
@@ -76,6 +77,9 @@ export interface OrderedDriver {
   connections(): readonly StoreConnection[];
   /** Whether requests that were sent are carried out before later ones of any client, even if this process exits. */
   readonly carriesOutWhatWasSent: boolean;
+
+  /** Until when the session lasts at least, by what the store has confirmed; needed if reads have a `readAt`. */
+  readonly lastsUntil?: MonotonicMs;
 
   start(): Promise<void>;
   verify(): Promise<void>;
