@@ -29,11 +29,15 @@ export class OrderedWorld {
 
   /**
    * @param modules the built `OrderedSession`, `LockQueue`, `LockStoreError` and `deadlineOf`
-   * @param rules `limits` of the processes, the `permits` that each takes and the `rates` of their clocks (1 if left out);
-   *   `decides` if the store decides at once who holds the lock, as etcd does, and reads are fresh; `contended` if requests say
-   *   so; `timed` if leases are not renewed by themselves; how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals`, `reserves`, `steps` of time to the next
-   *   timer, `moments` that pass, `leaps` to the end of a lease, `cuts` of a connection, `ends` of a session meanwhile, `deletions` by an operator,
-   *   `breaks` by another process and `overtakes` of requests; `prompt` if answers take no time
+   * @param rules
+   *   - `limits` of the processes, the `permits` that each takes and the `rates` of their clocks (1 if left out)
+   *   - `decides`: the store decides at once who holds the lock, as etcd does, and its reads are fresh
+   *   - `contended`: requests say that the lock is held; `timed`: leases are not renewed by themselves
+   *   - how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals` and `reserves`
+   *   - how many `steps` of time to the next timer, `moments`, and `leaps` to the end of a lease
+   *   - how many `cuts` of a connection, `ends` of a session meanwhile, `deletions` by an operator, `breaks` by another
+   *     process, and `overtakes` of requests
+   *   - `prompt`: answers take no time
    */
   constructor(modules, rules) {
     enter(this);
