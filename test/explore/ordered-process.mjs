@@ -138,7 +138,8 @@ export class OrderedProcess extends Process {
 
   connect() {
     this.isCut = false;
-    if (!this.world.rules.isUnfenced) this.late = [];
+    // The fence of the new connection.
+    this.late = [];
     this.lastContact = this.world.now;
     if (this.isOver) this.events.sessionOver();
     this.isOver = false;
