@@ -413,6 +413,7 @@ export function keyArrayRules(context: ContractContext): void {
     it('B10, B11, B12: the end of waitTime ends a call for very many keys and leaves none of them held', async () => {
       const [app, holder, other] = await context.fleet(3);
       const waitTime = context.store.isInRealTime === true ? 300 : 30;
+      const isSlow = context.store.isInRealTime === true || context.store.delay > 0;
       for (const keys of [sorted(300, context.keysTogether()), sorted(300, () => context.key())]) {
         const [last = '', free] = [keys.at(-1), keys.slice(0, -1)];
         const held = await holder.locks.acquire(last);
@@ -423,13 +424,12 @@ export function keyArrayRules(context: ContractContext): void {
             const error = await rejectionOf(app.locks.acquire(keys, { waitTime }));
             expect(error).toBeInstanceOf(LockTimeoutError);
             // The caller waits a limited time for them; a busy machine, or a distant store, may need longer.
-            const isSlow = context.store.isInRealTime === true || context.store.delay > 0;
             const by = isSlow ? app : undefined;
             await freeFor(other, [free[0] ?? '', free[150] ?? '', free.at(-1) ?? ''], by);
           },
         );
-        // Each of the three keys is acquired and released to see that it is free.
-        expect(lateness).toBeLessThanOrEqual(50 + 6 * context.store.delay);
+        // Each of the three keys is acquired and released to see that it is free, perhaps behind a request of the first process.
+        expect(lateness).toBeLessThanOrEqual(50 + (isSlow ? 9 : 6) * context.store.delay);
         await held.release();
       }
       await context.nothingLeft();
