@@ -130,11 +130,12 @@ describe('a hold that was found by a read', () => {
     const acquirer = new Acquirer(driver, own, new HolderLeases(driver, events), events);
     return {
       own,
+      acquirer,
       writes,
       granted,
       timers,
-      grant: async () => {
-        expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
+      grant: async (by = request) => {
+        expect(await acquirer.acquire(by)).toMatchObject({ outcome: 'queued' });
         entries = ['a:1 mine'];
         acquirer.onChanged('b:1 first', true);
         await until('it is granted', () => granted.length > 0);
@@ -175,6 +176,29 @@ describe('a hold that was found by a read', () => {
     const renewed = own.renew([{ key: 'key', owner, lease: 30_000, isRenewed: true }]);
     expect(await renewed).toEqual(['renewed']);
     expect(writes).toMatchObject([{ state: 'holds', token: 4 * 128, lease: 30_000, isKept: true }]);
+    timers.close();
+  });
+
+  it('B22: is written with the longest lease that was requested before', async () => {
+    const { own, writes, grant, timers } = waiter();
+    await grant();
+    const extended = own.renew([{ key: 'key', owner, lease: 30_000, isRenewed: false }]);
+    const claimed = own.renew([{ key: 'key', owner, lease: 1_500, isRenewed: false }]);
+    expect(await Promise.all([extended, claimed])).toEqual([['renewed'], ['renewed']]);
+    expect(writes).toMatchObject([{ state: 'holds', lease: 30_000 }]);
+    timers.close();
+  });
+
+  it('B22: lasts no longer than its entry says, if a longer claim lease could not be written', async () => {
+    const { acquirer, writes, granted, grant, timers } = waiter();
+    const short = { ...request, lease: 100, claimLease: 100 };
+    expect(await acquirer.acquire(short)).toMatchObject({ outcome: 'queued' });
+    writes.push = () => {
+      throw new Error('the reply is lost');
+    };
+    await expect(acquirer.acquire({ ...request, lease: 9_000 })).rejects.toThrow('lost');
+    await grant(short);
+    expect(granted).toMatchObject([{ lease: 100 }]);
     timers.close();
   });
 

@@ -274,8 +274,6 @@ export class EtcdDriver implements OrderedDriver {
     // Requests overtake each other, and callers do not wait for the reply to a release.
     const leaving = this.removals.of(key);
     if (leaving !== undefined) await leaving;
-    // Starts the watch, so that it probably runs before the reply.
-    if (wait) this.lockWatches.at(key, this.names.lock(key), 'deletions');
     const isTried = limit === 1 ? !contended || !wait : !wait;
     const free = isTried ? await this.joinFree(request, dataFor) : undefined;
     if (free?.isHolder === true) return free;
@@ -285,6 +283,8 @@ export class EtcdDriver implements OrderedDriver {
       if (!hasRoom) return free;
     }
     if (free !== undefined && wait) this.events.client.heldByOthers(owner, undefined);
+    // Starts the watch, so that it probably runs before the reply.
+    if (wait) this.lockWatches.at(key, this.names.lock(key), 'deletions');
     const state = limit === 1 || contended ? 'waits' : 'free';
     return await this.joinQueue(request, state, dataFor(state));
   }

@@ -145,20 +145,25 @@ export class Acquirer {
   /** Updates the visible data of a waiter, if it has changed. */
   private async update(entry: OwnEntry, request: AcquireRequest): Promise<void> {
     const { callers, label, lease, claimLease } = entry.request;
-    entry.request = request;
     const isSame =
       callers === request.callers &&
       label === request.label &&
       lease === request.lease &&
       claimLease === request.claimLease;
-    if (!isSame) await this.markWaiting(entry);
+    // Until it is written, the next request writes it.
+    if (!isSame) await this.markWaiting(entry, request);
+    entry.request = request;
   }
 
   /** Returns whether the entry exists. */
-  private async markWaiting(entry: OwnEntry): Promise<boolean> {
+  private async markWaiting(entry: OwnEntry, request = entry.request): Promise<boolean> {
+    const { claimLease } = request;
+    entry.claimLease = Math.min(entry.claimLease, claimLease);
+    const write = { entry, data: this.own.dataFor(request, 'waits') };
+    const written = await this.driver.write(this.own.writeOf(write));
+    entry.claimLease = claimLease;
     entry.isMarkedWaiting = true;
-    const write = { entry, data: this.own.dataFor(entry.request, 'waits') };
-    return (await this.driver.write(this.own.writeOf(write))) !== undefined;
+    return written !== undefined;
   }
 
   /**
@@ -244,7 +249,8 @@ export class Acquirer {
     const { owner, limit, claimLease } = request;
     const startedAt = client.now();
     const readAt = Math.min(waitedAt, (this.driver.lastsUntil ?? -Infinity) - claimLease) as MonotonicMs;
-    if (isPushed && limit === 1 && startedAt - readAt < claimLease / 2) {
+    const isMeasured = entry.claimLease >= claimLease;
+    if (isPushed && limit === 1 && isMeasured && startedAt - readAt < claimLease / 2) {
       const hold = own.startUnwritten(entry, queue.revision);
       const grant = this.grantOf(entry, hold, queue);
       client.granted(owner, { ...grant, startedAt: readAt, lease: claimLease, turnFrom: startedAt });

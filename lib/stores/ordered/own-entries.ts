@@ -70,7 +70,9 @@ export interface OwnEntry {
   readonly path: string;
   /** The latest request of its owner. */
   request: AcquireRequest;
-  /** Whether its data says `waits`, or is about to. */
+  /** The shortest claim lease that its data may name: writes in doubt may have been carried out, or not. */
+  claimLease: number;
+  /** Whether its data says `waits`. */
   isMarkedWaiting: boolean;
   hold: OwnHold | undefined;
   /** When the last read was sent that showed everything committed before, and the entry behind the holders. */
@@ -137,7 +139,8 @@ export class OwnEntries {
 
   add(request: AcquireRequest, path: string, isMarkedWaiting: boolean): OwnEntry {
     const unset = { hold: undefined, waitedAt: undefined, seen: undefined, writing: 0, expiry: undefined };
-    const entry: OwnEntry = { path, request, isMarkedWaiting, watched: new Set(), ...unset };
+    const { claimLease } = request;
+    const entry: OwnEntry = { path, request, claimLease, isMarkedWaiting, watched: new Set(), ...unset };
     this.inDoubt.delete(request.owner);
     this.entries.set(request.owner, entry);
     return entry;
@@ -234,8 +237,10 @@ export class OwnEntries {
       const { path, limit } = one;
       const mayStay = request !== undefined && kept === undefined && limit === request.limit;
       const read = mayStay ? (one.content?.() ?? (await this.driver.read(key, path))) : undefined;
-      if (mayStay && read?.isOfSession === true) kept = this.add(request, path, read.data.state === 'waits');
-      else await this.removePath(key, path);
+      if (mayStay && read?.isOfSession === true) {
+        kept = this.add(request, path, read.data.state === 'waits');
+        kept.claimLease = read.data.claim;
+      } else await this.removePath(key, path);
     }
     this.inDoubt.delete(owner);
     return kept;
@@ -260,7 +265,7 @@ export class OwnEntries {
       if (entry === undefined || hold === undefined || hold.endsAt <= now) {
         wait(index, this.renewUnknown(request, entry));
       } else if (hold.delayed !== undefined && request.exactly !== true) {
-        hold.delayed.claim = request;
+        hold.delayed.claim = longerOf(request, hold.delayed.claim);
         wait(index, hold.delayed.reply.promise);
       } else {
         const lease = leaseToWrite(hold, request.lease, request.exactly === true, now);
@@ -557,6 +562,12 @@ export class OwnEntries {
     if (entry.expiry !== undefined) this.context.timers.clear(entry.expiry);
     entry.expiry = undefined;
   }
+}
+
+/** One renewal for both: a lease that was extended before the claim is not shortened by it. */
+function longerOf(request: RenewRequest, other: RenewRequest | undefined): RenewRequest {
+  const isRenewed = request.isRenewed === true || other?.isRenewed === true;
+  return { ...request, lease: Math.max(request.lease, other?.lease ?? 0), isRenewed };
 }
 
 /** Ends the delay: the caller settles its reply. */
