@@ -31,7 +31,7 @@ export class OrderedWorld {
    * @param modules the built `OrderedSession`, `LockQueue`, `LockStoreError` and `deadlineOf`
    * @param rules
    *   - `limits` of the processes, the `permits` that each takes and the `rates` of their clocks (1 if left out)
-   *   - `decides`: the store decides at once who holds the lock, as etcd does, and its reads are fresh
+   *   - `decides`: as in etcd, one request grants a free lock, and reads are fresh; otherwise the store only keeps the queue
    *   - `contended`: requests say that the lock is held; `timed`: leases are not renewed by themselves
    *   - how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals` and `reserves`
    *   - how many `steps` of time to the next timer, `moments`, and `leaps` to the end of a lease
@@ -278,7 +278,7 @@ export class OrderedWorld {
     actions[verb]();
   }
 
-  /** The next holder may begin before the last one is told. */
+  /** The next hold may begin before the owner of the broken one gets the notice. */
   break({ session }) {
     this.isPromised = false;
     session.breakHold('key').catch(() => undefined);
@@ -306,7 +306,7 @@ export class OrderedWorld {
     for (const process of this.processes) if (process.state === 'holds' && !process.isRelying) process.end();
   }
 
-  /** Lets everything come to its end; nobody may wait for ever, and nothing be left behind. */
+  /** Delivers all messages and ends all holds. Then no caller may still wait, and the store must be empty. */
   async drain() {
     enter(this);
     const { rules } = this;
@@ -339,12 +339,12 @@ export class OrderedWorld {
     if (this.entries.length > 0) this.violation('the queue is not empty at the end');
   }
 
-  /** Once all messages have arrived, those who hold the lock know it, without asking. */
+  /** Once all messages have arrived, each process whose entry holds the lock has its grant, without a poll. */
   checkWokenUp() {
     const { holders } = new this.modules.LockQueue('key', this.entries, this.revision);
     for (const { id, state, owner } of this.processes) {
       if (state === 'waits' && holders.some((entry) => entry.owner === owner))
-        this.violation(`nobody has told ${id} that it holds the lock`);
+        this.violation(`${id} holds the lock, but got no grant`);
     }
   }
 
@@ -352,7 +352,7 @@ export class OrderedWorld {
     return [...this.timers].some(({ dueAt }) => dueAt <= this.now + within);
   }
 
-  /** Equal for states from which the same can follow, as far as they show: what promises wait for is seen by their messages. */
+  /** Equal for states with the same continuations. Pending promises count only by their messages. */
   get fingerprint() {
     const ago = (time) =>
       Math.abs(time) === Infinity || time === undefined ? 'x' : Math.round(time - this.now);

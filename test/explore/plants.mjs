@@ -158,7 +158,7 @@ export const ORDERED_PLANTS = {
     about: 'the lease of a hold that was found by a read begins when the reply arrives',
     scenario: 'holds found by a late read',
     file: 'stores/ordered/acquirer.js',
-    from: 'startedAt: readAt, lease: claimLease',
+    from: 'startedAt: leaseFrom, lease: claimLease',
     to: 'startedAt, lease: claimLease',
   },
   'renewed without a write': {

@@ -83,7 +83,7 @@ export class Process {
         this.state = wait ? 'waits' : 'idle';
         if (reply.outcome === 'granted') this.start(reply.token, this.deadlineOf(sentAt, LEASE));
         else if (reply.outcome !== (wait ? 'queued' : 'busy'))
-          world.violation(`${this.id} ${wait ? 'waits' : 'tries'}, and is told ${reply.outcome}`);
+          world.violation(`${this.id} ${wait ? 'waits' : 'tries'}, and got the reply ${reply.outcome}`);
       },
       ({ inDoubt }) => {
         if (owner !== this.owner || this.state !== 'asks') return;

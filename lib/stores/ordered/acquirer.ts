@@ -150,7 +150,7 @@ export class Acquirer {
       label === request.label &&
       lease === request.lease &&
       claimLease === request.claimLease;
-    // Until it is written, the next request writes it.
+    // If the write fails, the next request repeats it.
     if (!isSame) await this.markWaiting(entry, request);
     entry.request = request;
   }
@@ -236,7 +236,8 @@ export class Acquirer {
    *
    * If a read has shown, recently and with everything committed before, that it did not hold an exclusive lock yet, no
    * other client counts a lease from before that read. So the lease may begin then, and the token is that of the read of
-   * the queue: the write may follow later. It begins earlier if it might outlast the session otherwise.
+   * the queue: the write may follow later. The lease begins earlier if it might
+   * otherwise outlast the session.
    */
   private async claim(
     entry: OwnEntry,
@@ -248,12 +249,13 @@ export class Acquirer {
     const { request, waitedAt = -Infinity } = entry;
     const { owner, limit, claimLease } = request;
     const startedAt = client.now();
-    const readAt = Math.min(waitedAt, (this.driver.lastsUntil ?? -Infinity) - claimLease) as MonotonicMs;
-    const isMeasured = entry.claimLease >= claimLease;
-    if (isPushed && limit === 1 && isMeasured && startedAt - readAt < claimLease / 2) {
+    const leaseFrom = Math.min(waitedAt, (this.driver.lastsUntil ?? -Infinity) - claimLease) as MonotonicMs;
+    // Other clients end the hold after the claim lease that they read.
+    const isClaimWritten = entry.claimLease >= claimLease;
+    if (isPushed && limit === 1 && isClaimWritten && startedAt - leaseFrom < claimLease / 2) {
       const hold = own.startUnwritten(entry, queue.revision);
       const grant = this.grantOf(entry, hold, queue);
-      client.granted(owner, { ...grant, startedAt: readAt, lease: claimLease, turnFrom: startedAt });
+      client.granted(owner, { ...grant, startedAt: leaseFrom, lease: claimLease, turnFrom: startedAt });
       return { outcome: 'granted', ...grant };
     }
     const lease = isPushed ? claimLease : request.lease;

@@ -70,7 +70,7 @@ export interface OwnEntry {
   readonly path: string;
   /** The latest request of its owner. */
   request: AcquireRequest;
-  /** The shortest claim lease that its data may name: writes in doubt may have been carried out, or not. */
+  /** The shortest claim lease that its data in the store may have: a write in doubt may have been carried out. */
   claimLease: number;
   /** Whether its data says `waits`. */
   isMarkedWaiting: boolean;
@@ -265,7 +265,7 @@ export class OwnEntries {
       if (entry === undefined || hold === undefined || hold.endsAt <= now) {
         wait(index, this.renewUnknown(request, entry));
       } else if (hold.delayed !== undefined && request.exactly !== true) {
-        hold.delayed.claim = longerOf(request, hold.delayed.claim);
+        hold.delayed.claim = merged(request, hold.delayed.claim);
         wait(index, hold.delayed.reply.promise);
       } else {
         const lease = leaseToWrite(hold, request.lease, request.exactly === true, now);
@@ -564,8 +564,8 @@ export class OwnEntries {
   }
 }
 
-/** One renewal for both: a lease that was extended before the claim is not shortened by it. */
-function longerOf(request: RenewRequest, other: RenewRequest | undefined): RenewRequest {
+/** One renewal for two: a claim does not shorten a lease that was extended before it. */
+function merged(request: RenewRequest, other: RenewRequest | undefined): RenewRequest {
   const isRenewed = request.isRenewed === true || other?.isRenewed === true;
   return { ...request, lease: Math.max(request.lease, other?.lease ?? 0), isRenewed };
 }
