@@ -28,6 +28,8 @@ export class OrderedProcess extends Process {
     this.modules = modules;
     this.isContended = terms.isContended;
     this.isRenewed = !terms.isTimed;
+    this.extendsAtOnce = terms.extendsAtOnce;
+    if (terms.claimLeases) this.claimLeases = terms.claimLeases;
     Object.assign(this.client, {
       pollNow: () => this.state === 'waits' && this.ask(),
       reconnected: () => {
@@ -117,6 +119,14 @@ export class OrderedProcess extends Process {
     this.answers.push({ ...request, reply: this.world.execute(this, request) });
   }
 
+  /** A request is carried out, but the store reports that it may not have been. */
+  leaveInDoubt() {
+    const request = this.requests.shift();
+    this.lastContact = this.world.now;
+    this.world.execute(this, request);
+    request.reject(this.world.failure(true, false));
+  }
+
   answer() {
     const { kind, reply, sentAt, resolve } = this.answers.shift();
     if (kind === 'read') resolve(reply && this.contentOf(reply, sentAt));
@@ -167,8 +177,18 @@ export class OrderedProcess extends Process {
     const mine = (time) => ago(time === undefined ? undefined : time / this.rate);
     const { own, leases, cancelled } = this.session;
     const entries = own.all.map(
-      ({ path, request, isMarkedWaiting, hold, waitedAt, seen, writing, watched, expiry }) => [
-        [path, request.owner, isMarkedWaiting, mine(waitedAt), writing, [...watched], mine(expiry?.dueAt)],
+      ({ path, request, claimLease, isMarkedWaiting, hold, waitedAt, seen, writing, watched, expiry }) => [
+        [
+          path,
+          request.owner,
+          request.claimLease,
+          claimLease,
+          isMarkedWaiting,
+          mine(waitedAt),
+          writing,
+          [...watched],
+          mine(expiry?.dueAt),
+        ],
         seen && [seen.predecessor, seen.isPredecessorHolder, mine(seen.readAgainAt)],
         hold && [
           hold.token,
@@ -177,6 +197,7 @@ export class OrderedProcess extends Process {
           hold.isUnclaimed,
           hold.isKept,
           !hold.delayed,
+          hold.delayed?.claim?.lease,
         ],
       ],
     );
@@ -186,7 +207,14 @@ export class OrderedProcess extends Process {
       mine(endsAt),
     ]);
     return [
-      [this.id, this.state, this.number, mine(this.deadline), this.retry !== undefined],
+      [
+        this.id,
+        this.state,
+        this.number,
+        Math.min(this.asked, this.claimLeases.length),
+        mine(this.deadline),
+        this.retry !== undefined,
+      ],
       [this.isCut, this.isOver, this.isCut && ago(this.lastContact)],
       [
         entries,

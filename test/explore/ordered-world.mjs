@@ -25,6 +25,8 @@ export class OrderedWorld {
   revision = 1_000_000_000;
   /** Whether the locks exclude each other: not after somebody has deleted the entry of a holder. */
   isPromised = true;
+  /** Whether waiters are woken at once: not if the request that follows an event fails. */
+  isPrompt = true;
   order = 0;
 
   /**
@@ -33,10 +35,11 @@ export class OrderedWorld {
    *   - `limits` of the processes, the `permits` that each takes and the `rates` of their clocks (1 if left out)
    *   - `decides`: as in etcd, one request grants a free lock, and reads are fresh; otherwise the store only keeps the queue
    *   - `contended`: requests say that the lock is held; `timed`: leases are not renewed by themselves
+   *   - `claimLeases`: of the requests of an owner, one after the other; `extendsAtOnce`: pushed grants are extended
    *   - how many `calls`, `tries` without a wait, `leaves`, `polls`, `renewals` and `reserves`
    *   - how many `steps` of time to the next timer, `moments`, and `leaps` to the end of a lease
    *   - how many `cuts` of a connection, `ends` of a session meanwhile, `deletions` by an operator, `breaks` by another
-   *     process, and `overtakes` of requests
+   *     process, `overtakes` of requests, and `doubts`: requests that fail although they were carried out
    *   - `prompt`: answers take no time
    */
   constructor(modules, rules) {
@@ -50,6 +53,8 @@ export class OrderedWorld {
         rate: rules.rates?.[index] ?? 1,
         isContended: rules.contended,
         isTimed: rules.timed,
+        claimLeases: rules.claimLeases,
+        extendsAtOnce: rules.extendsAtOnce,
       };
       return new OrderedProcess(this, 'ABC'[index], terms, modules);
     });
@@ -59,8 +64,8 @@ export class OrderedWorld {
     this.violations.push(text);
   }
 
-  failure(inDoubt) {
-    return new this.modules.LockStoreError('no answer', { inDoubt, retryable: true, unreachable: true });
+  failure(inDoubt, unreachable = true) {
+    return new this.modules.LockStoreError('no answer', { inDoubt, retryable: true, unreachable });
   }
 
   started({ limit, token }) {
@@ -181,6 +186,7 @@ export class OrderedWorld {
     const possible = {
       'request arrives': requests.length > 0,
       'second request arrives': rules.overtakes > 0 && requests.length > 1,
+      'request ends in doubt': rules.doubts > 0 && requests.length > 0,
       'answer arrives': answers.length > 0,
       'event arrives': reports.length > 0,
       'late write arrives': late.length > 0,
@@ -241,6 +247,7 @@ export class OrderedWorld {
     const { rules } = this;
     const used = {
       'second request arrives': 'overtakes',
+      'request ends in doubt': 'doubts',
       calls: 'calls',
       tries: 'tries',
       breaks: 'breaks',
@@ -259,6 +266,10 @@ export class OrderedWorld {
     const actions = {
       'request arrives': () => deliver(0),
       'second request arrives': () => deliver(1),
+      'request ends in doubt': () => {
+        this.isPrompt = false;
+        process.leaveInDoubt();
+      },
       'answer arrives': () => process.answer(),
       'event arrives': () => process.report(),
       'late write arrives': () => void this.execute(process, process.late.shift()),
@@ -318,7 +329,7 @@ export class OrderedWorld {
         const isRelease = (each) => each.endsWith('releases');
         const all = this.events.filter((each) => !each.endsWith('retries'));
         const messages = all.filter((each) => !isRelease(each));
-        if (messages.length === 0 && round === 0 && !wasCut) this.checkWokenUp();
+        if (messages.length === 0 && round === 0 && !wasCut && this.isPrompt) this.checkWokenUp();
         const events = messages.length > 0 ? messages : all;
         if (events.length === 0) break;
         // Another order after each run, and the same one when it is replayed.

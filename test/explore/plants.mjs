@@ -177,7 +177,7 @@ export const ORDERED_PLANTS = {
   },
   'deletion not repeated': {
     about: 'an entry that could not be deleted is left after a reconnect',
-    scenario: 'writes are lost',
+    scenario: 'waiters that expire',
     file: 'stores/ordered/own-entries.js',
     from: 'this.unwanted.set(path, key);',
     to: '',
@@ -202,6 +202,20 @@ export const ORDERED_PLANTS = {
     file: 'stores/ordered/acquirer.js',
     from: 'index < queue.holderCount',
     to: 'index <= queue.holderCount',
+  },
+  'claim lease not written': {
+    about: 'a hold relies on a claim lease that its entry does not name',
+    scenario: 'claim leases that change',
+    file: 'stores/ordered/acquirer.js',
+    from: 'entry.claimLease >= claimLease',
+    to: 'true',
+  },
+  'extension overwritten': {
+    about: 'a claim shortens the lease that was extended before it',
+    scenario: 'extended before the claim',
+    file: 'stores/ordered/own-entries.js',
+    from: '...request, lease: Math.max(request.lease, other?.lease ?? 0), isRenewed',
+    to: '...request, isRenewed',
   },
 };
 

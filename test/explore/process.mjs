@@ -8,10 +8,16 @@ const CLAIM_LEASE = 2_000;
 export class Process {
   state = 'idle';
   number = 0;
+  /** How many requests it has made for its owner. */
+  asked = 0;
   /** Whether its requests say that the lock is held. */
   isContended = false;
   /** Whether the watchdog renews its holds; otherwise each lasts as long as its lease. */
   isRenewed = true;
+  /** The claim leases of its requests, one after the other; the last one repeats. */
+  claimLeases = [CLAIM_LEASE];
+  /** Whether it extends each pushed grant, even before it claims it. */
+  extendsAtOnce = false;
   deadline = -Infinity;
   token = 0;
 
@@ -56,11 +62,13 @@ export class Process {
 
   call() {
     this.number += 1;
+    this.asked = 0;
     this.ask(true);
   }
 
   try() {
     this.number += 1;
+    this.asked = 0;
     this.ask(false);
   }
 
@@ -68,10 +76,12 @@ export class Process {
     const { owner, world } = this;
     this.state = 'asks';
     const sentAt = this.now;
+    const { [this.asked]: claimLease = this.claimLeases.at(-1) } = this.claimLeases;
+    this.asked += 1;
     const terms = {
       lease: LEASE,
       isRenewed: this.isRenewed,
-      claimLease: CLAIM_LEASE,
+      claimLease,
       limit: this.limit,
       permits: this.permits,
       label: undefined,
@@ -99,6 +109,7 @@ export class Process {
     const deadline = this.deadlineOf(startedAt, lease);
     if (this.now < deadline) {
       this.start(token, deadline);
+      if (this.extendsAtOnce) this.renew(2 * LEASE);
       this.renew();
     } else if (this.state === 'waits') this.ask();
   }
@@ -111,13 +122,13 @@ export class Process {
     else this.end();
   }
 
-  renew() {
+  renew(lease = LEASE) {
     const { owner } = this;
     const sentAt = this.now;
-    const request = { key: KEY, owner, lease: LEASE, isRenewed: this.isRenewed };
+    const request = { key: KEY, owner, lease, isRenewed: this.isRenewed };
     void this.session.renew([request]).then(([reply]) => {
       if (owner !== this.owner || this.state !== 'holds') return;
-      if (reply === 'renewed') this.deadline = Math.max(this.deadline, this.deadlineOf(sentAt, LEASE));
+      if (reply === 'renewed') this.deadline = Math.max(this.deadline, this.deadlineOf(sentAt, lease));
       else if (reply === 'gone' || reply === 'taken') this.end();
     });
   }
@@ -144,22 +155,22 @@ export class Process {
   end() {
     if (this.state !== 'holds') return;
     this.state = 'ends';
-    this.leave(() => this.session.release({ key: KEY, owner: this.owner, inDoubt: false }));
+    this.leave('release', false);
   }
 
   withdraw() {
     const inDoubt = this.state === 'asks';
     this.state = 'ends';
-    this.leave(() => this.session.cancel({ key: KEY, owner: this.owner, inDoubt }));
+    this.leave('cancel', inDoubt);
   }
 
   /** Repeated until it gets through, as the engine does. */
-  leave(request) {
+  leave(request, inDoubt) {
     this.retry = undefined;
-    request().then(
+    this.session[request]({ key: KEY, owner: this.owner, inDoubt }).then(
       () => (this.state = 'idle'),
       (error) => {
-        if (error.retryable) this.retry = () => this.leave(request);
+        if (error.retryable) this.retry = () => this.leave(request, inDoubt || error.inDoubt);
         else this.state = 'idle';
       },
     );

@@ -136,6 +136,7 @@ const QUIET = {
   deletions: 0,
   breaks: 0,
   overtakes: 0,
+  doubts: 0,
   renewals: 0,
   reserves: 0,
   prompt: true,
@@ -155,6 +156,9 @@ const QUEUED = [
   ...['A calls', 'A request arrives', 'A request arrives', 'B calls'],
   ...Array(5).fill('B request arrives'),
 ];
+
+/** B waits, at a store that decides. */
+const WAITS = ['A calls', 'A request arrives', 'B calls', 'B request arrives', 'B request arrives'];
 
 /** B has read the lease of A. */
 const MEASURED = ['A calls', 'A request arrives', 'B tries', 'B request arrives'];
@@ -205,6 +209,42 @@ export const ORDERED_SCENARIOS = {
     start: HANDED_OVER,
   },
   'moments between messages': { ...KEEPS, calls: 3, moments: 3, steps: 1, start: QUEUED },
+  'claim leases that change': {
+    ...QUIET,
+    claimLeases: [2_000, 500],
+    calls: 3,
+    doubts: 1,
+    polls: 1,
+    moments: 2,
+    start: [
+      ...WAITS,
+      'B polls',
+      'B request ends in doubt',
+      'A releases',
+      'A request arrives',
+      'B event arrives',
+    ],
+  },
+  'claim leases that change at the queue': {
+    ...KEEPS,
+    claimLeases: [500, 2_000],
+    calls: 2,
+    doubts: 1,
+    polls: 1,
+    moments: 2,
+    steps: 2,
+    start: QUEUED,
+  },
+  'waiters that expire': { ...QUIET, calls: 2, cuts: 1, doubts: 1, polls: 1, steps: 4, start: WAITS },
+  'requests in doubt': { ...QUIET, calls: 3, doubts: 2, polls: 1, renewals: 1 },
+  'extended before the claim': {
+    ...QUIET,
+    timed: true,
+    extendsAtOnce: true,
+    calls: 3,
+    steps: 10,
+    start: [...WAITS, 'A releases', 'A request arrives', 'B event arrives', 'B request arrives'],
+  },
   'a stopped process': { ...KEEPS, rates: [1, 1.015], calls: 2, steps: 6, polls: 1 },
   'deletions by an operator': { ...QUIET, calls: 3, deletions: 2, renewals: 1, polls: 1, steps: 1 },
   'deletions from the queue': { ...KEEPS, calls: 3, deletions: 2, renewals: 1, polls: 1, steps: 1 },

@@ -31,6 +31,9 @@ import {
 /** The pause before an expired entry is checked again while a request that writes to it is pending, ms. */
 const WRITE_PAUSE = 20;
 
+/** The pause before the deletion of an entry is repeated that the store has rejected or left in doubt, ms. */
+const REMOVE_AGAIN = 1_000;
+
 /** Renewals in one transaction: enough to spread its cost, and small. */
 const LARGEST_RENEWAL = 64;
 
@@ -202,7 +205,7 @@ export class OwnEntries {
     this.unwanted.clear();
   }
 
-  /** Forgets an entry and deletes it; returns whether it existed. A failure is retried after a reconnect. */
+  /** Forgets an entry and deletes it; returns whether it existed. A failure is retried in the background. */
   async remove(entry: OwnEntry): Promise<boolean> {
     this.forget(entry);
     try {
@@ -421,9 +424,19 @@ export class OwnEntries {
 
   private async removePath(key: string, path: string): Promise<boolean> {
     this.unwanted.set(path, key);
-    const wasThere = await this.driver.remove(key, path);
-    this.unwanted.delete(path);
-    return wasThere;
+    try {
+      const wasThere = await this.driver.remove(key, path);
+      this.unwanted.delete(path);
+      return wasThere;
+    } catch (error) {
+      // Otherwise it is repeated after the reconnect.
+      if (!storeFailure(error).unreachable) {
+        this.context.timers.after(REMOVE_AGAIN, () => {
+          if (this.unwanted.has(path)) this.removePath(key, path).catch(() => undefined);
+        });
+      }
+      throw error;
+    }
   }
 
   /** The data of an entry that seems to acquire a free lock, waits, or has just become a holder. */
