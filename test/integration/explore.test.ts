@@ -21,7 +21,7 @@ describe('the explorer', () => {
     ['machine', 11],
     ['scripts', 9],
     ['quorum', 7],
-    ['ordered', 9],
+    ['ordered', 11],
   ])(
     'finds every bug that is planted in %s, and prints the shortest run that shows it',
     async (part, bugs) => {
