@@ -30,8 +30,7 @@ export const PARTS = {
     files: [],
   },
   stores: {
-    about:
-      'PostgreSQL, etcd and ZooKeeper, pages in Chromium, alerts with promtool, and the previous version',
+    about: 'PostgreSQL, etcd and ZooKeeper, pages in Chromium, and alerts with promtool',
     command: 'npm run test:stores',
     files: [
       'test/contract/(postgres|etcd|zookeeper).test.ts',
@@ -40,7 +39,7 @@ export const PARTS = {
       'test/integration/every-store/(postgres|etcd|zookeeper).test.ts',
       'test/integration/command-line/doctor-postgres.test.ts',
       'test/integration/(store-demos|store-fences|moving-stores|promtool).test.ts',
-      'test/integration/previous-version/[a-z]+.test.ts',
+      'test/integration/stored-format/(etcd|postgres|zookeeper).test.ts',
       'test/browser/[a-z-]+.test.ts',
     ],
   },

@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
 import { generatePageIfPossible } from './generate-page.mjs';
-import { ensurePreviousBuild } from './previous-build.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
@@ -67,7 +66,6 @@ function prepareStores() {
   const postgres = environmentOfPostgres();
   const pooler = findOrFetchPooler();
   const zookeeper = ensureZooKeeper();
-  ensurePreviousBuild();
   // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
   const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
   return {

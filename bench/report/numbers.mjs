@@ -21,10 +21,23 @@ export function percent(share) {
   return `${(share * 100).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
 }
 
-/** JSON with one line per innermost object or array, which keeps files of samples short. */
+/** JSON with one line for each row, candidate or store, so that a new measurement changes one line. */
 export function resultsText(results) {
-  const json = JSON.stringify(results, readable, 2);
-  return `${json.replace(/[[{][^[\]{}]*[\]}]/g, (innermost) => innermost.replace(/\s*\n\s*/g, ' '))}\n`;
+  return `${linesOf(results, 2)}\n`;
+}
+
+function linesOf(value, depth, indent = '') {
+  if (depth === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value, readable);
+  const inner = `${indent}  `;
+  const isArray = Array.isArray(value);
+  const lines = Object.entries(value)
+    .filter(([, each]) => each !== undefined)
+    .map(([name, each]) => {
+      const text = linesOf(each, depth - 1, inner);
+      return `${inner}${isArray ? '' : `${JSON.stringify(name)}: `}${text}`;
+    });
+  const [open, close] = isArray ? '[]' : '{}';
+  return `${open}\n${lines.join(',\n')}\n${indent}${close}`;
 }
 
 /** Limits figures to six digits, and replaces Infinity, which JSON does not have. */

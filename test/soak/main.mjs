@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { resultsText } from '../../bench/report/numbers.mjs';
 import { plantNames, plantOf, PlantError } from './plants.mjs';
 import { runCycles } from './cycles.mjs';
 import { endAll } from './lifeline.mjs';
@@ -110,7 +111,7 @@ async function steadyRun(options, program) {
       node: process.versions.node,
     };
     known[store] = { date, machine, processes, minutes, samples, rest, problems };
-    writeFileSync(file, `${JSON.stringify(known, undefined, 2)}\n`);
+    writeFileSync(file, resultsText(known));
     print(`written to ${file}`);
   }
   return problems.length === 0;

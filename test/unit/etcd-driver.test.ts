@@ -20,7 +20,7 @@ describe('a renewal in etcd without a write', () => {
     const { connection } = driver as unknown as { connection: object };
     Object.defineProperties(connection, { call: { value: call }, trouble: { value: undefined } });
     const path = 'distributed-lock/l/key/x/mine:1/1';
-    expect(await driver.write({ key: 'key', path, limit: 1, permits: 1, data: undefined })).toBeDefined();
+    expect(await driver.write({ key: 'key', path, data: undefined })).toBeDefined();
     expect(sent).toMatchObject([{ if: [{ key: path, exists: true }], then: [{ do: 'range' }] }]);
     expect(sent[0]?.then[0]).not.toHaveProperty('serializable', true);
   });

@@ -1,5 +1,5 @@
 import { isKey } from '../../model/lock-key.js';
-import { isOfSemaphore } from '../port/limits.js';
+import type { QueueEntry } from '../ordered/lock-queue.js';
 import type { AcquireRequest } from '../port/lock-store.js';
 
 /** The keys in etcd that belong to one lock. */
@@ -9,11 +9,8 @@ export interface LockRange {
   readonly end: string;
 }
 
-/**
- * `<kind>/<owner>/<number of the entry>`. The kind is `x` for exclusive and read locks, `s5` for a semaphore of 5. Earlier
- * versions omit the number.
- */
-const NAME = /^(?:x|s\d+)\/(.+?)(?:\/\d+)?$/;
+/** `<kind>/<owner>/<number of the entry>`; several permits follow the kind. */
+const NAME = /^(x|r|s(\d+))(?:\+(\d+))?\/(.+)\/\d+$/;
 
 /** The names of everything in etcd. Each part ends with a slash, so that none is a prefix of another. */
 export class EntryNames {
@@ -46,21 +43,26 @@ export class EntryNames {
   }
 
   /** A new entry. Its name is used once, so that a late deletion can't concern another entry. */
-  entry({ key, owner, limit }: AcquireRequest): string {
-    const kind = isOfSemaphore(limit) ? `s${limit}` : 'x';
+  entry({ key, owner, limit, permits }: AcquireRequest): string {
+    const kind = limit === 1 ? 'x' : limit === Infinity ? 'r' : `s${limit}`;
+    const several = permits === 1 ? '' : `+${permits}`;
     this.count += 1;
-    return `${this.lock(key).key}${kind}/${owner}/${this.count}`;
+    return `${this.lock(key).key}${kind}${several}/${owner}/${this.count}`;
   }
 
   /** Whether an entry is one of this client. */
   isOwn(name: string): boolean {
-    return this.ownerOf(name)?.startsWith(`${this.client}:`) === true;
+    return this.read(name)?.owner.startsWith(`${this.client}:`) === true;
   }
 
   /** Undefined if it is not the name of an entry. */
-  ownerOf(name: string): string | undefined {
-    const slash = name.indexOf('/', this.locks.key.length);
-    return NAME.exec(name.slice(slash + 1))?.[1];
+  read(name: string): QueueEntry | undefined {
+    const start = this.locks.key.length;
+    const slash = name.indexOf('/', start);
+    const [, kind, count, permits = 1, owner] = NAME.exec(name.slice(slash + 1)) ?? [];
+    if (owner === undefined) return undefined;
+    const limit = kind === 'x' ? 1 : kind === 'r' ? Infinity : Number(count);
+    return { path: name, owner, limit, permits: Number(permits) };
   }
 
   keyOf(name: string): string {
@@ -70,7 +72,7 @@ export class EntryNames {
   }
 
   isEntry(name: string): boolean {
-    return name.startsWith(this.locks.key) && isKey(this.keyOf(name)) && this.ownerOf(name) !== undefined;
+    return name.startsWith(this.locks.key) && isKey(this.keyOf(name)) && this.read(name) !== undefined;
   }
 
   /** Where a client receives notices that its holds were broken, by owner. */

@@ -1,6 +1,6 @@
 import { Glob } from '../../common/glob.js';
 import { TimerQueue } from '../../common/timer-queue.js';
-import type { EntryData, ReadEntry } from '../ordered/entry-data.js';
+import { decodeData, encodeData, type EntryData, type ReadEntry } from '../ordered/entry-data.js';
 import { clientOf, LockQueue, type QueueEntry } from '../ordered/lock-queue.js';
 import type {
   DriverEvents,
@@ -50,7 +50,6 @@ import {
 } from './connection/start-check.js';
 import { EtcdBoard } from './etcd-board.js';
 import { EntryNames } from './entry-names.js';
-import { decodeEntry, encodeEntry } from './entry-values.js';
 import { LockWatches, Watches } from './lock-watches.js';
 import { SessionLeases } from './session-leases.js';
 import { Lookups, Transactions } from './transactions.js';
@@ -72,7 +71,7 @@ const MOST_TRIES = 3;
  *
  * | of `OrderedDriver` | in etcd |
  * | --- | --- |
- * | entry | a key below that of its lock; its name tells the owner; ordered by the revision that created it |
+ * | entry | a key below that of its lock; its name tells owner, limit and permits; ordered by the revision that created it |
  * | session | a lease of etcd; longer holds are attached to longer leases, and may outlast the process |
  * | fence | a key whose revision each write names; deleted while etcd has no space for a new revision |
  * | read | from the majority, so that it can show that a hold has begun; from one member after a report |
@@ -301,7 +300,7 @@ export class EtcdDriver implements OrderedDriver {
       const { revision, reply } = await this.fenced([key], {
         do: 'txn',
         if: [{ ...lock, exists: false }],
-        then: [{ do: 'put', key: path, value: encodeEntry(request, data), lease }],
+        then: [{ do: 'put', key: path, value: encodeData(data), lease }],
         else: [{ ...this.rangeOf(key), countOnly: wait }],
       });
       if (reply.succeeded) {
@@ -330,7 +329,7 @@ export class EtcdDriver implements OrderedDriver {
     const sent = this.fenced([key], {
       do: 'txn',
       if: [],
-      then: [{ do: 'put', key: path, value: encodeEntry(request, data), lease }, this.rangeOf(key)],
+      then: [{ do: 'put', key: path, value: encodeData(data), lease }, this.rangeOf(key)],
       else: [],
     });
     if (wait && limit === 1) this.onJoin(key, sent);
@@ -373,12 +372,11 @@ export class EtcdDriver implements OrderedDriver {
   ): Promise<AtRevision<TransactionReply> | undefined> {
     const { watchdogTimeout } = this.events.client;
     const puts: Call[] = [];
-    for (const write of writes) {
-      const { path, data } = write;
+    for (const { path, data } of writes) {
       const ms = data === undefined ? watchdogTimeout : data.state === 'waits' ? data.claim : data.lease;
       const isOwn = this.names.isOwn(path);
       const lease = isOwn ? (this.leases.at(ms) ?? (await this.leases.for(ms))) : 'keep';
-      if (data !== undefined) puts.push({ do: 'put', key: path, value: encodeEntry(write, data), lease });
+      if (data !== undefined) puts.push({ do: 'put', key: path, value: encodeData(data), lease });
     }
     const exist = writes.map(({ path }): Condition => ({ key: path, exists: true }));
     const paths = writes.map(({ path }) => path);
@@ -442,11 +440,8 @@ export class EtcdDriver implements OrderedDriver {
     readAt: MonotonicMs | undefined,
   ): LockQueue {
     const entries = found.flatMap((one): QueueEntry[] => {
-      const path = one.key;
-      const owner = this.names.ownerOf(path);
-      if (owner === undefined) return [];
-      const { limit, permits, ...content } = this.contentOf(one, readAt);
-      return [{ path, owner, limit, permits, content: () => content }];
+      const entry = this.names.read(one.key);
+      return entry === undefined ? [] : [{ ...entry, content: () => this.contentOf(one, readAt) }];
     });
     return new LockQueue(key, entries, revision, readAt);
   }
@@ -454,21 +449,22 @@ export class EtcdDriver implements OrderedDriver {
   private contentOf(
     { key, value, created, modified, lease }: KeyValue,
     readAt: MonotonicMs | undefined,
-  ): ReadEntry & Pick<QueueEntry, 'limit' | 'permits'> {
-    const isNew = modified === created;
+  ): ReadEntry {
+    let data: EntryData;
     try {
-      return {
-        ...decodeEntry(value, isNew),
-        created,
-        modified,
-        writes: isNew ? 0 : 1,
-        isOfSession: this.leases.has(lease),
-        ...(readAt !== undefined && { readAt }),
-      };
+      data = decodeData(value);
     } catch (cause) {
       const message = `etcd has something at ${JSON.stringify(key)} that is not a lock`;
       throw new LockStoreError(message, { inDoubt: true, retryable: false, cause });
     }
+    return {
+      data,
+      created,
+      modified,
+      writes: modified === created ? 0 : 1,
+      isOfSession: this.leases.has(lease),
+      ...(readAt !== undefined && { readAt }),
+    };
   }
 
   private async send(transaction: Transaction): Promise<AtRevision<TransactionReply>> {

@@ -51,8 +51,9 @@ export interface JoinReply {
 }
 
 /** The new content of an entry. Without data, the write only checks that the entry exists. */
-export interface EntryWrite extends Pick<QueueEntry, 'path' | 'limit' | 'permits'> {
+export interface EntryWrite {
   readonly key: string;
+  readonly path: string;
   readonly data: EntryData | undefined;
 }
 

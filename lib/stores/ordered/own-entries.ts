@@ -405,8 +405,7 @@ export class OwnEntries {
       isKept: exactly !== true && read.data.isKept,
       token: read.data.token ?? this.driver.tokenOf(revision),
     };
-    const { path, limit, permits } = holder;
-    return (await this.driver.write({ key, path, limit, permits, data })) !== undefined;
+    return (await this.driver.write({ key, path: holder.path, data })) !== undefined;
   }
 
   private async holderOf(key: string, owner: string): Promise<QueueEntry | undefined> {
@@ -469,8 +468,7 @@ export class OwnEntries {
   }
 
   writeOf({ entry, data }: OwnWrite): EntryWrite {
-    const { key, limit, permits } = entry.request;
-    return { key, path: entry.path, limit, permits, data };
+    return { key: entry.request.key, path: entry.path, data };
   }
 
   /**

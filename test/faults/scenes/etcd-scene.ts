@@ -36,11 +36,11 @@ export class EtcdScene extends StoreScene<EtcdServer, EtcdStoreOptions> {
   }
 
   queues(key: string): Fits {
-    return (request) => request.includes(key) && request.includes('{"state":"waiting"');
+    return (request) => request.includes(key) && request.includes('{"s":"w"');
   }
 
   asks(key: string): Fits {
-    const put = new RegExp(`/l/${key}/x/[\\w@./:-]+\\x12[^]{1,2}\\{"state"`);
+    const put = new RegExp(`/l/${key}/x/[\\w@./:-]+\\x12[^]{1,2}\\{"s"`);
     return (request) => put.test(request);
   }
 

@@ -2,15 +2,9 @@ import { etcdStore } from '../../../lib/stores/etcd/index.js';
 import { methods } from '../../../lib/stores/etcd/connection/protocol.js';
 import { EtcdServer } from '../../support/etcd-server.js';
 import { whereThereIsEtcd } from '../../support/where-there-is-etcd.js';
-import { previousVersionRules } from './previous-version.rules.js';
 import { unknownFormatRules } from './unknown-format.rules.js';
 
-whereThereIsEtcd('etcd, shared with the previous version', () => {
-  previousVersionRules('etcd', async () => {
-    const server = await EtcdServer.start();
-    return { options: { etcd: { hosts: [server.address] } }, close: () => server.close() };
-  });
-
+whereThereIsEtcd('etcd: the format of its locks', () => {
   unknownFormatRules('etcd', async () => {
     const server = await EtcdServer.start();
     const client = server.client();

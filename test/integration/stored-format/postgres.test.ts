@@ -3,16 +3,9 @@ import { postgresStore } from '../../../lib/stores/postgres/index.js';
 import { LockApp } from '../../support/lock-app.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { whereThereIsPostgres } from '../../support/where-there-is-postgres.js';
-import { previousVersionRules } from './previous-version.rules.js';
 import { unknownFormatRules } from './unknown-format.rules.js';
 
-whereThereIsPostgres('PostgreSQL, shared with the previous version', () => {
-  // The migration runs before the deploy.
-  previousVersionRules('PostgreSQL', async () => {
-    const server = await PostgresServer.startWithSchema();
-    return { options: { postgres: { connection: server.url } }, close: () => server.close() };
-  });
-
+whereThereIsPostgres('PostgreSQL: the format of its locks', () => {
   unknownFormatRules('PostgreSQL', async () => {
     const server = await PostgresServer.startWithSchema();
     const client = await server.client();

@@ -2,15 +2,9 @@ import { zookeeperStore } from '../../../lib/stores/zookeeper/index.js';
 import { NodesOfLocks } from '../../support/nodes-of-locks.js';
 import { whereThereIsZooKeeper } from '../../support/where-there-is-zookeeper.js';
 import { ZooKeeperServer } from '../../support/zookeeper-server.js';
-import { previousVersionRules } from './previous-version.rules.js';
 import { unknownFormatRules } from './unknown-format.rules.js';
 
-whereThereIsZooKeeper('ZooKeeper, shared with the previous version', () => {
-  previousVersionRules('ZooKeeper', async () => {
-    const server = await ZooKeeperServer.start();
-    return { options: { zookeeper: { hosts: server.address } }, close: () => server.close() };
-  });
-
+whereThereIsZooKeeper('ZooKeeper: the format of its locks', () => {
   unknownFormatRules('ZooKeeper', async () => {
     const server = await ZooKeeperServer.start();
     const nodes = await NodesOfLocks.open(server.port);

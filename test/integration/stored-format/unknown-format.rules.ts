@@ -6,10 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DistributedLockOptions } from '../../../lib/index.js';
 import { CommandLine } from '../../support/command-line.js';
 import { LockApp } from '../../support/lock-app.js';
-import type { SharedStore } from './previous-version.rules.js';
 
 /** A store in which a later version has left the mark of its format. */
-export interface MarkedStore extends SharedStore {
+export interface MarkedStore {
+  /** Options of the module, see test/support/worker-options.mjs. */
+  readonly options: object;
+  close(): Promise<unknown>;
   /** The same store for an application of the tests. */
   module(): DistributedLockOptions;
   /** The names of everything in the store. */

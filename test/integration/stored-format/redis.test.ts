@@ -1,11 +1,5 @@
 import { RedisServer } from '../../support/redis-server.js';
-import { previousVersionRules } from './previous-version.rules.js';
 import { unknownFormatRules } from './unknown-format.rules.js';
-
-previousVersionRules('Redis', async () => {
-  const server = await RedisServer.start();
-  return { options: { redis: server.url }, close: () => server.close() };
-});
 
 unknownFormatRules('Redis', async () => {
   const server = await RedisServer.start();
