@@ -3,12 +3,9 @@
  *
  * `npm test` runs the part `core` of the tests, `npm run test:all` all other parts, and `npm run test:redis`, `test:stores` and
  * so on one of them: see test-parts.mjs. A test file among the arguments replaces the part. `--no-setup` (`npm run test:only`)
- * skips the set-up, and without a part runs every test that the arguments select. `--rules` (`npm run rules:table`) runs the
- * rules common to all stores, and prints the number of tests of each rule for each store.
+ * skips the set-up, and without a part runs every test that the arguments select.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
@@ -29,17 +26,6 @@ import { PARTS, selection } from './test-parts.mjs';
 import { findOrFetch } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-
-/** The tests of `npm run rules:table`: the rules common to all stores. */
-const RULES = [
-  'test/contract/(memory|fallback|redis|redis-sentinel|redis-cluster|quorum|postgres|etcd|zookeeper).test.ts',
-  'test/faults/(etcd|postgres|zookeeper)-(faults|cluster|exit|start).test.ts',
-];
-const REPORTERS = [
-  'default',
-  join(root, '.scripts/totals-reporter.mjs'),
-  join(root, '.scripts/rules-table.mjs'),
-];
 
 /** Some tests start processes that use the built package. */
 function prepareCore() {
@@ -133,31 +119,18 @@ function runAll() {
   return 0;
 }
 
-function runRules(args, env) {
-  const folder = mkdtempSync(join(tmpdir(), 'lock-rules-'));
-  try {
-    const reporters = REPORTERS.map((reporter) => `--reporters=${reporter}`);
-    return runJest([...args, ...reporters], { ...env, RULES_FOLDER: folder });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
 async function run(args) {
   if (args.includes('--all')) return runAll();
   const hasSetup = !args.includes('--no-setup');
-  const isOfRules = args.includes('--rules');
   const part =
     Object.keys(PARTS).find((name) => args.includes(`--${name}`)) ?? (hasSetup ? 'core' : undefined);
-  const prepare = isOfRules ? prepareStores : PREPARE[part];
-  const env = hasSetup ? prepare() : {};
+  const env = hasSetup ? PREPARE[part]() : {};
   // Also without set-up: tests must never use outdated generated modules.
   generateLua();
   await generatePageIfPossible();
-  const given = args.filter((arg) => !['--no-setup', '--rules', `--${part}`].includes(arg));
+  const given = args.filter((arg) => !['--no-setup', `--${part}`].includes(arg));
   // Jest runs every file that matches one of the patterns, so a file named by the user replaces them.
   const isFileGiven = given.some((arg) => arg.startsWith('test/'));
-  if (isOfRules) return runRules([...(isFileGiven ? [] : RULES), ...given], env);
   return runJest([...(isFileGiven || !part ? [] : selection(part)), ...given], env, args.length === 0);
 }
 

@@ -4,7 +4,6 @@ import { boardRules } from './board.rules.js';
 import { conflictRules } from './conflict.rules.js';
 import { ContractContext } from './contract-context.js';
 import { crashRules } from './crash.rules.js';
-import { noteDifferences } from './differences.js';
 import { fairRules } from './fair.rules.js';
 import { forceReleaseRules } from './force-release.rules.js';
 import { givingUpRules } from './giving-up.rules.js';
@@ -42,7 +41,6 @@ import { withLockRules } from './with-lock.rules.js';
 export function lockStoreContract(name: string, factory: StoreFactory): void {
   describe(`contract of ${name}`, () => {
     const context = new ContractContext(factory);
-    noteDifferences(name, context);
     withLockRules(context);
     releaseRules(context);
     waitingRules(context);
