@@ -19,19 +19,12 @@ import { generatePageIfPossible } from './generate-page.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const ENGINE_UNITS = [
-  'abort-listeners|before-the-first-connection|broken-[a-z]+|ended-leases|endless-waits|hand-over-budget|inherited-entries',
-  'key-array|last-attempts|late-losses|limits|listeners|long-holds|memory-shares|minimum-holds|priority-queues|pushed-[a-z]+',
-  're-entry-model|refusals|resting-lease|retrying-acquire|share-queue|short-lease|shutdown-timers|slow-store|try-acquire',
-  'turns|wall-clock-jumps|watchdog',
-].join('|');
-
 /** What is broken, and its tests: the next group runs only if the one before noticed nothing. */
 const AREAS = {
   engine: {
     code: /^lib\/engine\/.*\.ts$/,
     tests: [
-      ['test/contract/(memory|model|random-calls).test.ts', `test/unit/(${ENGINE_UNITS}).test.ts`],
+      ['test/contract/(memory|model|random-calls).test.ts', 'test/unit/(engine|common)/'],
       ['test/contract/redis.test.ts'],
       ['test/faults/(hand-over|re-entry|releases|retry|blocked-loop|outcomes|advice|network-faults).test.ts'],
     ],
@@ -39,7 +32,7 @@ const AREAS = {
   ordered: {
     code: /^lib\/stores\/ordered\/.*\.ts$/,
     tests: [
-      ['test/contract/ordered.test.ts', 'test/unit/(ordered|observed|hosts|token|etcd|zookeeper)'],
+      ['test/contract/ordered.test.ts', 'test/unit/stores/(ordered|etcd|zookeeper)/'],
       ['test/contract/(etcd|zookeeper).test.ts'],
       ['test/faults/(etcd|zookeeper)-(faults|exit|data|deleted|turns).test.ts'],
     ],
@@ -57,7 +50,7 @@ const AREAS = {
   nest: {
     code: /^lib\/nest\/.*\.ts$/,
     tests: [
-      ['test/unit/(locked|options|lock-exception|listeners)', 'test/integration/nest/'],
+      ['test/unit/nest/', 'test/integration/nest/'],
       [
         'test/integration/compatibility/(graphql|http|microservice|websocket|scopes|shutdown|testing).test.ts',
       ],

@@ -1,0 +1,370 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Clock } from '../../../lib/common/clock.js';
+import type { Hold } from '../../../lib/engine/holds/hold.js';
+import {
+  HandOverBudget,
+  MAX_LOCAL_HANDOVERS,
+  MAX_LOCAL_TENURE,
+  READER_BLOCK,
+  TOKEN_BLOCK,
+  tokensFor,
+} from '../../../lib/engine/machine/hand-over-budget.js';
+import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import { MemoryLockStore } from '../../../lib/index.js';
+import {
+  LockStoreError,
+  type LockStore,
+  type LockStoreSession,
+  type MonotonicMs,
+  type WallClockMs,
+} from '../../../lib/stores/port/index.js';
+
+const ms = (time: number): MonotonicMs => time as MonotonicMs;
+
+describe('the hand-over budget', () => {
+  it('P20: has the documented limits', () => {
+    expect(MAX_LOCAL_HANDOVERS).toBe(64);
+    expect(MAX_LOCAL_TENURE).toBe(50);
+    // One for the granted hold, and one for each hand-over.
+    expect(TOKEN_BLOCK).toBe(65);
+  });
+
+  it('P24: requests tokens by the number of waiters, twice as many per permit since waiters may spread unevenly', () => {
+    expect([0, 9, 99].map((callers) => tokensFor(callers, 1))).toEqual([8, 44, TOKEN_BLOCK]);
+    expect([0, 1, 9].map((callers) => tokensFor(callers, 10))).toEqual([8, 16, TOKEN_BLOCK]);
+    expect([0, 9, 99].map((callers) => tokensFor(callers, Infinity))).toEqual([8, 80, READER_BLOCK]);
+  });
+
+  it('P3: returns the tokens of the block in order, and no others', () => {
+    const turns = new HandOverBudget(1_001, 3, false, ms(0));
+    const tokens: number[] = [];
+    while (turns.mayPass(ms(1))) tokens.push(turns.pass());
+    expect(tokens).toEqual([1_001, 1_002, 1_003]);
+    expect(turns.isOutOfTokens(false)).toBe(true);
+  });
+
+  it('P20: ends after 64 hand-overs', () => {
+    const turns = new HandOverBudget(1, 1_000, true, ms(0));
+    let count = 0;
+    for (; turns.mayPass(ms(1)); count++) turns.pass();
+    expect(count).toBe(64);
+    // More tokens would not help.
+    expect(turns.isOutOfTokens(false)).toBe(false);
+  });
+
+  it('P26: does not end for the first caller in strict order while there are tokens', () => {
+    const turns = new HandOverBudget(1_000, 66, true, ms(0));
+    for (let count = 0; count < 64; count++) turns.pass();
+    expect(turns.mayPass(ms(1))).toBe(false);
+    expect(turns.mayPass(ms(100), true)).toBe(true);
+    expect(turns.shouldReserve(ms(100))).toBe(false);
+    expect(turns.shouldReserve(ms(100), true)).toBe(true);
+    turns.pass();
+    turns.pass();
+    expect(turns.mayPass(ms(100), true)).toBe(false);
+    expect(turns.isOutOfTokens(true)).toBe(true);
+    expect(turns.isOutOfTokens(false)).toBe(false);
+  });
+
+  it('P20: ends 50 ms after other processes may have begun to wait', () => {
+    const turns = new HandOverBudget(1, 64, false, ms(1_000));
+    expect(turns.endsAt).toBe(1_050);
+    expect(turns.mayPass(ms(1_049.9))).toBe(true);
+    expect(turns.mayPass(ms(1_050))).toBe(false);
+  });
+
+  it('P20: starts anew from the time of the request if no other process waits', () => {
+    const turns = new HandOverBudget(1, 64, true, ms(0));
+    for (let count = 0; count < 64; count++) turns.pass();
+    expect(turns.mayPass(ms(40))).toBe(false);
+    turns.reserving(ms(0));
+    turns.reserved(5_000, 65, false, ms(40));
+    expect(turns.endsAt).toBe(90);
+    expect(turns.areOthersWaiting).toBe(false);
+    const tokens: number[] = [];
+    while (turns.mayPass(ms(60))) tokens.push(turns.pass());
+    expect(tokens).toEqual(Array.from({ length: 64 }, (_, index) => 5_000 + index));
+  });
+
+  it('P20: counts hand-overs during the request too', () => {
+    const turns = new HandOverBudget(1, 64, false, ms(0));
+    for (let count = 0; count < 33; count++) turns.pass();
+    turns.reserving(ms(0));
+    for (let count = 0; count < 31; count++) turns.pass();
+    turns.reserved(5_000, 65, false, ms(1));
+    let more = 0;
+    for (; turns.mayPass(ms(2)); more++) turns.pass();
+    expect(more).toBe(64 - 31);
+  });
+
+  it('P20: waits for a pending reply, but only within the bounds if another process waits', () => {
+    for (const othersWait of [true, false]) {
+      const turns = new HandOverBudget(1, 64, othersWait, ms(0));
+      expect(turns.isAwaited(ms(1))).toBe(false);
+      turns.reserving(ms(0));
+      expect(turns.isAwaited(ms(49))).toBe(true);
+      expect(turns.isAwaited(ms(50))).toBe(false);
+      for (let count = 0; count < 63; count++) turns.pass();
+      expect(turns.isAwaited(ms(1))).toBe(true);
+      turns.pass();
+      expect(turns.isAwaited(ms(1))).toBe(!othersWait);
+      turns.reservationFailed();
+      expect(turns.isAwaited(ms(1))).toBe(false);
+    }
+  });
+
+  it('P20: continues to count if another process waits', () => {
+    const turns = new HandOverBudget(1, 64, false, ms(0));
+    for (let count = 0; count < 40; count++) turns.pass();
+    turns.reserving(ms(0));
+    turns.reserved(5_000, 65, true, ms(30));
+    expect(turns.endsAt).toBe(50);
+    expect(turns.areOthersWaiting).toBe(true);
+    let more = 0;
+    for (; turns.mayPass(ms(35)); more++) turns.pass();
+    expect(more).toBe(24);
+    expect(turns.mayPass(ms(35))).toBe(false);
+  });
+
+  it('P20: is reserved early enough, and once', () => {
+    const turns = new HandOverBudget(1, 64, false, ms(0));
+    expect(turns.shouldReserve(ms(0))).toBe(false);
+    // After half of the time.
+    expect(turns.shouldReserve(ms(26))).toBe(true);
+    let passed = 0;
+    for (; !turns.shouldReserve(ms(0)); passed++) turns.pass();
+    // After many hand-overs, while tokens are left.
+    expect(passed).toBeGreaterThan(16);
+    expect(turns.mayPass(ms(0))).toBe(true);
+    turns.reserving(ms(0));
+    expect(turns.shouldReserve(ms(49))).toBe(false);
+    expect(turns.isOutOfTokens(false)).toBe(false);
+    turns.reservationFailed();
+    expect(turns.shouldReserve(ms(0))).toBe(true);
+  });
+
+  it('P20: is not reserved while other processes wait, unless tokens run out', () => {
+    const turns = new HandOverBudget(1, 64, true, ms(0));
+    for (let count = 0; count < 63; count++) turns.pass();
+    expect(turns.shouldReserve(ms(49))).toBe(false);
+    turns.pass();
+    expect(turns.shouldReserve(ms(49))).toBe(false);
+    const few = new HandOverBudget(1, 1, true, ms(0));
+    few.pass();
+    expect(few.shouldReserve(ms(1))).toBe(true);
+    expect(few.isOutOfTokens(false)).toBe(true);
+    few.reserving(ms(0));
+    expect(few.isOutOfTokens(false)).toBe(false);
+  });
+
+  it('P3: keeps its tokens after a failed reservation', () => {
+    const turns = new HandOverBudget(7, 2, false, ms(0));
+    turns.reserving(ms(0));
+    expect(turns.pass()).toBe(7);
+    turns.reservationFailed();
+    expect(turns.pass()).toBe(8);
+    expect(turns.mayPass(ms(1))).toBe(false);
+  });
+});
+
+const clock: Clock = {
+  monotonic: () => ms(performance.now()),
+  wall: () => Date.now() as WallClockMs,
+};
+const options = {
+  maxWaiting: Infinity,
+  waitTime: Infinity,
+  leaseTime: undefined,
+  signal: undefined,
+  onLost: 'report',
+  fair: false,
+  reentrant: true,
+  retry: undefined,
+  limit: 1,
+  permits: 1,
+  holdAtLeast: 0,
+  label: undefined,
+  operation: 'default',
+  skips: false,
+} as const;
+
+interface Changes {
+  readonly reserve?: LockStoreSession['reserve'] | undefined;
+}
+
+/** A memory store that counts requests; a test may replace its reservations. */
+class CountingStore implements LockStore {
+  readonly name = 'a counting store';
+  readonly counts = { acquire: 0, release: 0, reserve: 0 };
+  private readonly memory = new MemoryLockStore();
+
+  constructor(private readonly change: (real: LockStoreSession) => Changes = () => ({})) {}
+
+  open(...args: Parameters<LockStore['open']>): LockStoreSession {
+    const session = this.memory.open(...args);
+    for (const name of ['acquire', 'release', 'reserve'] as const) {
+      const real = session[name]?.bind(session) as (request: unknown) => Promise<never>;
+      session[name] = (request: unknown) => {
+        this.counts[name] += 1;
+        return real(request);
+      };
+    }
+    return Object.assign(session, this.change(session));
+  }
+}
+
+describe('callers of one process', () => {
+  const engines: LockEngine[] = [];
+  const start = async (store: LockStore): Promise<LockEngine> => {
+    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
+    const engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
+    engines.push(engine);
+    await engine.start();
+    return engine;
+  };
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
+  });
+  afterEach(async () => {
+    await Promise.all(engines.splice(0).map((engine) => engine.close()));
+    jest.useRealTimers();
+  });
+
+  /** A caller that works for `section` ms; its name is added to `served`. */
+  async function use(engine: LockEngine, name: string, served: string[], section = 0): Promise<void> {
+    const hold: Hold = await engine.acquire('key', options);
+    served.push(name);
+    if (section > 0) await new Promise((resolve) => setTimeout(resolve, section));
+    expect(await hold.release()).toBe('released');
+  }
+  const several = async (count: number, caller: () => Promise<void>): Promise<void> => {
+    await Promise.all(Array.from({ length: count }, caller));
+  };
+  /** Resolves when everything that takes no time is done. */
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  it('P20: hand a lock over without the store while no other process waits', async () => {
+    const store = new CountingStore();
+    const engine = await start(store);
+    const served: string[] = [];
+    await several(500, () => use(engine, 'a', served));
+    expect(served).toHaveLength(500);
+    // The first hold may end before the tokens for its waiters have arrived.
+    expect(store.counts.acquire).toBeLessThanOrEqual(2);
+    expect(store.counts.release).toBe(store.counts.acquire);
+    expect(store.counts.reserve).toBeLessThanOrEqual(20);
+  });
+
+  it('P20: hand it over exactly 64 times while another process waits', async () => {
+    const store = new CountingStore();
+    const [one, two] = [await start(store), await start(store)];
+    const served: string[] = [];
+    const first = await one.acquire('key', options);
+    const there = use(two, 'b', served);
+    const here = several(200, () => use(one, 'a', served));
+    await settled();
+    await first.release();
+    await there;
+    expect(served.indexOf('b')).toBe(64);
+    await here;
+    expect(served).toHaveLength(201);
+  });
+
+  it('P20: keep it for 50 ms and one section while another process waits', async () => {
+    const store = new CountingStore();
+    const [one, two] = [await start(store), await start(store)];
+    const served: string[] = [];
+    const first = await one.acquire('key', options);
+    const start0 = performance.now();
+    const there = use(two, 'b', served).then(() => performance.now() - start0);
+    const here = several(20, () => use(one, 'a', served, 7));
+    await settled();
+    await first.release();
+    await jest.advanceTimersByTimeAsync(200);
+    // Sections begin at 0, 7, … 49.
+    expect(served.indexOf('b')).toBe(8);
+    expect(await there).toBe(56);
+    await here;
+  });
+
+  it('P20: request a queue position after 50 ms, not before', async () => {
+    const store = new CountingStore();
+    const engine = await start(store);
+    const first = await engine.acquire('key', options);
+    const waiting = engine.acquire('key', options);
+    await jest.advanceTimersByTimeAsync(49);
+    expect(store.counts.acquire).toBe(1);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(store.counts.acquire).toBe(2);
+    await first.release();
+    await (await waiting).release();
+  });
+
+  it('P20: are all served by a store without reservations, each with its own grant', async () => {
+    const store = new CountingStore(() => ({ reserve: undefined }));
+    const engine = await start(store);
+    const served: string[] = [];
+    await several(20, () => use(engine, 'a', served));
+    expect(served).toHaveLength(20);
+    expect(store.counts).toMatchObject({ acquire: 20, release: 20, reserve: 0 });
+  });
+
+  const failure = new LockStoreError('no', { inDoubt: true, retryable: true });
+  const misbehaviour: Record<string, () => unknown> = {
+    throws: () => {
+      throw failure;
+    },
+    rejects: () => Promise.reject(failure),
+    'returns undefined': () => Promise.resolve(undefined),
+    'never returns': () => new Promise(() => undefined),
+  };
+  for (const [what, reserve] of Object.entries(misbehaviour)) {
+    it(`B14, P20: are all served by a store whose reservation ${what}`, async () => {
+      const store = new CountingStore(() => ({ reserve: reserve as LockStoreSession['reserve'] }));
+      const engine = await start(store);
+      const served: string[] = [];
+      const all = several(150, () => use(engine, 'a', served));
+      await jest.advanceTimersByTimeAsync(5_000);
+      await all;
+      expect(served).toHaveLength(150);
+    });
+  }
+
+  it('P20: do not treat a reservation without a reply as proof that the store is reachable', async () => {
+    const store = new CountingStore(() => ({
+      reserve: (() => Promise.resolve(undefined)) as unknown as LockStoreSession['reserve'],
+    }));
+    const engine = await start(store);
+    const first = await engine.acquire('key', options);
+    engine.storeReporter.requestEnded(failure);
+    const waiting = engine.acquire('key', options);
+    await settled();
+    expect(engine.storeReporter.status()).toMatchObject({ reachable: false, error: failure });
+    await first.release();
+    await (await waiting).release();
+  });
+
+  it('P34, P20: report the loss when a reservation finds the lock gone', async () => {
+    let gone = false;
+    const store = new CountingStore((real) => {
+      const reserve = real.reserve?.bind(real);
+      return {
+        reserve: (request) =>
+          gone || reserve === undefined ? Promise.resolve({ outcome: 'gone' }) : reserve(request),
+      };
+    });
+    const engine = await start(store);
+    gone = true;
+    const first = await engine.acquire('key', options);
+    const waiting = engine.acquire('key', options);
+    await settled();
+    expect(first.isHeld).toBe(false);
+    expect(() => {
+      first.assertHeld();
+    }).toThrow('the store no longer has it');
+    expect(await first.release()).toBe('expired');
+    await engine.inspector.forceRelease('key');
+    await jest.advanceTimersByTimeAsync(3_000);
+    await (await waiting).release();
+  });
+});

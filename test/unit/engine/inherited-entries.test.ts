@@ -1,0 +1,221 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError } from '../../../lib/index.js';
+import { inVirtualTime } from '../../support/in-virtual-time.js';
+import { LockApp } from '../../support/lock-app.js';
+import { granted, queued, ScriptedStore } from '../../support/scripted-store.js';
+import { elapse, rejectionOf, within } from '../../support/until.js';
+
+inVirtualTime();
+
+describe('a queue entry that passes to another caller, or is left without one', () => {
+  const apps: LockApp[] = [];
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  async function start(store = new ScriptedStore()): Promise<{ store: ScriptedStore; app: LockApp }> {
+    const app = await LockApp.start({ store, shutdownTimeout: 0 });
+    apps.push(app);
+    return { store, app };
+  }
+
+  it('P12: a grant pushed for a shorter leaseTime is claimed before the next caller holds the lock', async () => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const short = rejectionOf(
+      app.locks.acquire('key', { leaseTime: 30, waitTime: 60_000, signal: stop.signal }),
+    );
+    const first = await store.request(0);
+    const next = app.locks.acquire('key', { waitTime: 60_000 });
+    stop.abort();
+    await short;
+    store.push(first.owner, 1, first.claimLease);
+    first.answer(queued);
+    const second = await store.request(1);
+    expect(second).toMatchObject({ owner: first.owner, lease: 30_000 });
+    second.answer(granted(1));
+    const handle = await within(1_000, 'the lock', next);
+    expect(handle.remaining).toBeGreaterThan(20_000);
+    await elapse(100);
+    expect(handle.isHeld).toBe(true);
+    await handle.release();
+  });
+
+  it('B11: a grant that nobody takes does not show that others hold the lock', async () => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(
+      app.locks.acquire('key', { limit: 3, permits: 2, waitTime: 60_000, signal: stop.signal }),
+    );
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    const later = rejectionOf(app.locks.acquire('key', { limit: 3, waitTime: 40 }));
+    await store.request(1);
+    first.answer(granted(1));
+    expect(await later).toBeInstanceOf(LockUnavailableError);
+  });
+
+  it('B11: a lock that this process kept for its next caller, and returned without a reply, was held', async () => {
+    const store = new ScriptedStore();
+    store.reserving = () => new Promise(() => undefined);
+    const { app } = await start(store);
+    const holding = app.locks.acquire('key', { waitTime: 0 });
+    (await store.request(0)).answer(granted(1));
+    const handle = await holding;
+    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 60 }));
+    await elapse(10);
+    await handle.release();
+    await store.request(1);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+  });
+
+  it('B11: a grant that was pushed too late shows that others held the lock until then', async () => {
+    const { store, app } = await start();
+    const short = rejectionOf(app.locks.acquire('key', { leaseTime: 20, waitTime: 60_000 }));
+    (await store.request(0)).answer(queued);
+    await elapse(10);
+    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 100 }));
+    await elapse(40);
+    // It and the reply to the next request come too late for the lease of the first caller.
+    store.push(store.asked[0]!.owner, 1, 20, 25);
+    const second = await store.request(1);
+    await elapse(30);
+    second.answer(granted(1));
+    await short;
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+  });
+
+  it('B11: a late grant in reply to a poll shows that others held the lock until then', async () => {
+    const { store, app } = await start();
+    const short = rejectionOf(app.locks.acquire('key', { leaseTime: 20, waitTime: 60_000 }));
+    (await store.request(0)).answer(queued);
+    await elapse(900);
+    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 200 }));
+    // The poll, and the attempt after its late reply.
+    for (const attempt of [1, 2]) {
+      const request = await store.request(attempt);
+      await elapse(30);
+      request.answer(granted(attempt));
+    }
+    expect(await short).toBeInstanceOf(LockUnavailableError);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+  });
+
+  it('B10: a wait beside a hold of its own process is extended for the first reply, too', async () => {
+    const { store, app } = await start();
+    const holding = app.locks.acquire('key', { limit: 3 });
+    (await store.request(0)).answer(granted(1));
+    const handle = await holding;
+    // When this caller leaves, the report that it received no longer counts.
+    const stop = new AbortController();
+    const leaving = rejectionOf(app.locks.acquire('key', { limit: 3, permits: 2, signal: stop.signal }));
+    (await store.request(1)).answer(queued);
+    stop.abort();
+    await leaving;
+    await elapse(10);
+    const waiting = rejectionOf(app.locks.acquire('key', { limit: 3, permits: 2, waitTime: 5 }));
+    const last = await store.request(2);
+    await elapse(20);
+    last.answer(queued);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+    await handle.release();
+  });
+
+  it('B11: a reader learns from a reservation that others come first', async () => {
+    const store = new ScriptedStore();
+    store.reserving = async () => {
+      await elapse(10);
+      return { outcome: 'reserved', token: 2, othersWait: true };
+    };
+    const { app } = await start(store);
+    const reading = app.locks.acquire('key', { mode: 'shared' });
+    (await store.request(0)).answer(granted(1));
+    const handle = await reading;
+    // Without a queue entry, nothing else shows that the lock is held.
+    const stop = new AbortController();
+    const options = { mode: 'shared', leaseTime: 1_000, signal: stop.signal } as const;
+    const leaving = rejectionOf(app.locks.acquire('key', options));
+    (await store.request(1)).answer(queued);
+    stop.abort();
+    await leaving;
+    const waiting = rejectionOf(app.locks.acquire('key', { mode: 'shared', waitTime: 60 }));
+    await store.request(2);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+    await handle.release();
+  });
+
+  it.each([
+    { what: 'a permit', asks: { limit: 1 } },
+    { what: 'the exclusive lock', asks: {} },
+    { what: 'the exclusive lock, in strict order', asks: { fair: true } },
+  ])(
+    'B11: an attempt is repeated when the lock was held only by an entry that nobody needs: $what',
+    async ({ asks }) => {
+      const { store, app } = await start();
+      const stop = new AbortController();
+      const aborted = rejectionOf(
+        app.locks.acquire('key', { ...asks, waitTime: 60_000, signal: stop.signal }),
+      );
+      const first = await store.request(0);
+      stop.abort();
+      await aborted;
+      const trying = app.locks.tryAcquire('key', asks);
+      const second = await store.request(1);
+      second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
+      first.answer(granted(1));
+      const third = await within(1_000, 'another request', store.request(2));
+      third.answer(granted(2));
+      const handle = await trying;
+      expect(handle?.token).toBe(2);
+      await handle?.release();
+      expect(app.events('timeout')).toEqual([]);
+    },
+  );
+
+  it.each([
+    { what: 'a permit', asks: { limit: 1 } },
+    { what: 'the exclusive lock', asks: {} },
+  ])('B11: an attempt is repeated when the lock was held only by an aborted one: $what', async ({ asks }) => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(app.locks.acquire('key', { ...asks, waitTime: 0, signal: stop.signal }));
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    const trying = app.locks.tryAcquire('key', asks);
+    const second = await store.request(1);
+    second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
+    first.answer(granted(1));
+    const third = await within(1_000, 'another request', store.request(2));
+    expect(store.cancelled).toEqual([expect.objectContaining({ owner: first.owner })]);
+    third.answer(granted(2));
+    const handle = await trying;
+    expect(handle?.token).toBe(2);
+    await handle?.release();
+  });
+
+  it('isLocked() does not report a lock that was held only by an entry that nobody needs', async () => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(app.locks.acquire('key', { waitTime: 60_000, signal: stop.signal }));
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    store.held = first.owner;
+    const isLocked = app.locks.isLocked('key');
+    await elapse(1);
+    first.answer(granted(1));
+    expect(await isLocked).toBe(false);
+  });
+
+  it('B10: the clean-up of a wait that was extended for a reply takes no longer than the rest of the time', async () => {
+    const { store, app } = await start();
+    store.cancelling = () => new Promise(() => undefined);
+    const startedAt = performance.now();
+    const failing = rejectionOf(app.locks.acquire('key', { waitTime: 100 }));
+    const first = await store.request(0);
+    await elapse(125);
+    first.answer(queued);
+    expect(await failing).toBeInstanceOf(LockTimeoutError);
+    expect(performance.now() - startedAt).toBeLessThan(100 + 46);
+  });
+});

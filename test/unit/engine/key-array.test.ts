@@ -1,0 +1,445 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import {
+  LockClosedError,
+  LockTimeoutError,
+  LockUnavailableError,
+  MemoryLockStore,
+  type LockHandle,
+  type LockOptions,
+} from '../../../lib/index.js';
+import {
+  LockStoreError,
+  type AcquireReply,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+  type MonotonicMs,
+  type WallClockMs,
+} from '../../../lib/stores/port/index.js';
+import { resolveLockOptions } from '../../../lib/model/lock.options.js';
+import { rejectionOf, stateOf } from '../../support/until.js';
+
+type Ask = () => Promise<AcquireReply>;
+
+const inDoubt = new LockStoreError('no answer', { inDoubt: true, retryable: true });
+const refused = new LockStoreError('no permission', { inDoubt: false, retryable: false });
+
+/** A store in memory that records its requests, and whose replies a test can change. */
+class ChangedStore implements LockStore {
+  readonly name = 'a store';
+  readonly asked: string[] = [];
+  readonly renewed: string[] = [];
+  /** The number of locks in each renewal. */
+  readonly renewals: number[] = [];
+  private readonly memory = new MemoryLockStore();
+  /** Runs before each request for a lock. */
+  meanwhile: (key: string) => Promise<void> | undefined = () => undefined;
+  failRenewals = false;
+  /** Delays cancels on their way to the store. */
+  cancelling: Promise<void> | undefined;
+  /** Changes the outcome of the first request for each lock. */
+  twist: ((ask: Ask, key: string) => Promise<AcquireReply>) | undefined;
+  private readonly twisted = new Set<string>();
+
+  open(client: LockStoreClient): LockStoreSession {
+    const session = this.memory.open(client);
+    const { acquire, cancel, renew } = session;
+    session.acquire = async (request) => {
+      const { key, wait } = request;
+      this.asked.push(wait ? `${key} waits` : key);
+      await this.meanwhile(key);
+      const ask = async (): Promise<AcquireReply> => await acquire.call(session, request);
+      if (this.twist === undefined || this.twisted.has(key)) return await ask();
+      this.twisted.add(key);
+      return await this.twist(ask, key);
+    };
+    session.cancel = async (request) => {
+      this.asked.push(`cancel ${request.key}${request.inDoubt ? ' in doubt' : ''}`);
+      await this.cancelling;
+      await cancel.call(session, request);
+    };
+    session.renew = (requests) => {
+      this.renewed.push(...requests.map(({ key }) => key));
+      this.renewals.push(requests.length);
+      if (this.failRenewals) return Promise.reject(inDoubt);
+      return renew.call(session, requests);
+    };
+    return session;
+  }
+}
+
+describe('several keys (B12)', () => {
+  let store: ChangedStore;
+  let engine: LockEngine;
+
+  const newEngine = (): LockEngine => {
+    const start = jest.now();
+    return new LockEngine(
+      store,
+      { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
+      { log: () => undefined, warn: () => undefined },
+      // Advances with the fake timers.
+      { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },
+    );
+  };
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate', 'nextTick', 'queueMicrotask'] });
+    store = new ChangedStore();
+    engine = newEngine();
+  });
+  afterEach(() => {
+    expect(jest.getTimerCount()).toBe(0);
+    jest.useRealTimers();
+  });
+
+  const options = (some: LockOptions = {}): ReturnType<typeof resolveLockOptions> =>
+    resolveLockOptions('a test', some, 5_000);
+  const acquire = (keys: readonly string[], some?: LockOptions): Promise<LockHandle> => {
+    const handle = engine.acquireAll(keys, options(some));
+    // Avoids an unhandled rejection if the test awaits it later.
+    handle.catch(() => undefined);
+    return handle;
+  };
+  const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+  const isFree = async (...keys: string[]): Promise<void> => {
+    for (const key of keys) expect([key, await engine.session.inspect(key)]).toEqual([key, null]);
+  };
+
+  it('free keys are requested at once', async () => {
+    const lock = await acquire(['a', 'b', 'c']);
+    expect(store.asked).toEqual(['a', 'b', 'c']);
+    expect(lock.isHeld).toBe(true);
+    expect(await lock.release()).toBe('released');
+    await isFree('a', 'b', 'c');
+  });
+
+  it('the keys before a held one stay held, those behind it are released, and requested again after it', async () => {
+    const other = newEngine();
+    const held = await other.acquire('b', options());
+    store.asked.length = 0;
+    const waiting = acquire(['a', 'b', 'c', 'd']);
+    await pass(100);
+    expect(store.asked).toEqual(['a', 'b', 'c', 'd', 'b waits']);
+    expect(await engine.session.inspect('a')).not.toBeNull();
+    await isFree('c', 'd');
+    await held.release();
+    await pass(10);
+    const lock = await waiting;
+    expect(store.asked).toEqual(['a', 'b', 'c', 'd', 'b waits', 'c', 'd']);
+    await lock.release();
+    await isFree('a', 'b', 'c', 'd');
+  });
+
+  it('keys with local holders or waiters, and those behind them, are left out of the first requests', async () => {
+    const held = await engine.acquire('c', options());
+    store.asked.length = 0;
+    expect(await rejectionOf(acquire(['a', 'b', 'c', 'd'], { waitTime: 0 }))).toBeInstanceOf(
+      LockTimeoutError,
+    );
+    expect(store.asked).toEqual(['a', 'b']);
+    await held.release();
+    await isFree('a', 'b', 'c', 'd');
+  });
+
+  it('keys that the caller holds are re-entered separately, and those before them requested in order', async () => {
+    const outer = await engine.acquire('b', options());
+    store.asked.length = 0;
+    await outer.run(async () => {
+      const lock = await acquire(['a', 'b', 'c', 'd']);
+      expect(store.asked).toEqual(['a waits', 'c', 'd']);
+      expect(lock.tokens.get('b')).toBe(outer.token);
+      await lock.release();
+    });
+    expect(outer.isHeld).toBe(true);
+    await outer.release();
+    await isFree('a', 'b', 'c', 'd');
+  });
+
+  it('with waitTime 0 a held key ends the call without another request, and with one event', async () => {
+    const other = newEngine();
+    const held = [await other.acquire('b', options()), await other.acquire('c', options())];
+    store.asked.length = 0;
+    const failed: string[] = [];
+    engine.hub.events.subscribe(({ type, key }) => {
+      if (type === 'timeout') failed.push(key);
+    });
+    const error = await rejectionOf(acquire(['a', 'b', 'c'], { waitTime: 0 }));
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect(error).toMatchObject({ keys: ['b'] });
+    expect(failed).toEqual(['b']);
+    expect(store.asked).toEqual(['a', 'b', 'c']);
+    await isFree('a');
+    for (const each of held) await each.release();
+  });
+
+  describe('a request that fails', () => {
+    /** The request for this key is carried out, but its reply is lost. */
+    const lose = async (ask: Ask, key: string): Promise<AcquireReply> => {
+      const reply = await ask();
+      if (key === 'b') throw inDoubt;
+      return reply;
+    };
+
+    it.each<[string, NonNullable<ChangedStore['twist']>]>([
+      ['in doubt', lose],
+      [
+        'with an exception',
+        (ask, key) => {
+          if (key === 'b') throw new TypeError('broken');
+          return ask();
+        },
+      ],
+    ])('%s is cancelled, and the caller still acquires the keys in time', async (_, fail) => {
+      store.twist = fail;
+      const waiting = acquire(['a', 'b', 'c']);
+      await pass(50);
+      const lock = await waiting;
+      expect(store.asked).toEqual(['a', 'b', 'c', 'cancel b in doubt', 'b waits', 'c waits']);
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+      await isFree('a', 'b', 'c');
+    });
+
+    it('because of a dead connection is repeated by a call with a single attempt', async () => {
+      store.twist = async (ask, key) => {
+        if (key !== 'b') return await ask();
+        throw new LockStoreError('no reply', { inDoubt: true, retryable: true, unreachable: true });
+      };
+      const lock = await acquire(['a', 'b'], { waitTime: 0 });
+      expect(store.asked).toEqual(['a', 'b', 'cancel b in doubt', 'b']);
+      await lock.release();
+    });
+
+    it('in another way ends a call with a single attempt', async () => {
+      store.twist = lose;
+      expect(await rejectionOf(acquire(['a', 'b'], { waitTime: 0 }))).toBeInstanceOf(LockUnavailableError);
+      await pass(50);
+      await isFree('a', 'b');
+    });
+
+    it('without a chance of success ends any call', async () => {
+      store.twist = () => Promise.reject(refused);
+      const error = await rejectionOf(acquire(['a', 'b'], { waitTime: Infinity }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as Error).message).toContain('no permission');
+      expect(store.asked).toEqual(['a', 'b']);
+    });
+  });
+
+  describe('a late reply', () => {
+    let answer: () => void = () => undefined;
+    beforeEach(() => {
+      const arrived = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      store.twist = async (ask) => {
+        const reply = await ask();
+        await arrived;
+        return reply;
+      };
+    });
+
+    it('B10, B11: is not awaited beyond waitTime, and its grants are released', async () => {
+      const waiting = acquire(['a', 'b'], { waitTime: 200 });
+      await pass(199);
+      expect(await stateOf(waiting)).toBe('pending');
+      await pass(50);
+      expect(await stateOf(waiting)).toBe('rejected');
+      expect(await rejectionOf(waiting)).toBeInstanceOf(LockUnavailableError);
+      answer();
+      await pass(50);
+      await isFree('a', 'b');
+    });
+
+    it('is awaited by a call with a single attempt', async () => {
+      const waiting = acquire(['a', 'b'], { waitTime: 0 });
+      await pass(3_000);
+      expect(await stateOf(waiting)).toBe('pending');
+      answer();
+      const lock = await waiting;
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+    });
+
+    it('is not awaited by an aborted call, and its grants are released', async () => {
+      const abort = new AbortController();
+      const waiting = acquire(['a', 'b'], { signal: abort.signal });
+      await pass(10);
+      abort.abort('enough');
+      expect(await rejectionOf(waiting)).toBe('enough');
+      answer();
+      await pass(50);
+      await isFree('a', 'b');
+    });
+
+    it('does not start holds on leases that may have expired', async () => {
+      const waiting = acquire(['a', 'b'], { leaseTime: 1_000, waitTime: 20_000 });
+      await pass(1_500);
+      answer();
+      await pass(50);
+      const lock = await waiting;
+      expect(store.asked.filter((each) => !each.startsWith('cancel'))).toEqual(['a', 'b', 'a', 'b']);
+      expect(lock.remaining).toBeGreaterThan(900);
+      await lock.release();
+    });
+
+    it('B60: grants nothing to an application that is closing', async () => {
+      const waiting = acquire(['a', 'b']);
+      await pass(10);
+      const closed = engine.close();
+      answer();
+      expect(await rejectionOf(waiting)).toBeInstanceOf(LockClosedError);
+      await pass(2_000);
+      await closed;
+      await isFree('a', 'b');
+    });
+  });
+
+  it('F24: an abort by a listener of a granted event leaves nothing behind', async () => {
+    const abort = new AbortController();
+    engine.hub.events.subscribe(({ type }) => {
+      if (type === 'granted') abort.abort('too late');
+    });
+    const outcome = acquire(['a', 'b'], { signal: abort.signal });
+    expect(await rejectionOf(outcome)).toBe('too late');
+    await pass(10);
+    await isFree('a', 'b');
+  });
+
+  it('B20: leases with a leaseTime are renewed while the call waits for other keys, and not afterwards', async () => {
+    const other = newEngine();
+    const held = await other.acquire('b', options());
+    const waiting = acquire(['a', 'b'], { leaseTime: 900, waitTime: 60_000 });
+    await pass(5_000);
+    expect(store.renewed.filter((key) => key === 'a').length).toBeGreaterThanOrEqual(15);
+    await held.release();
+    await pass(10);
+    const lock = await waiting;
+    expect(lock.remaining).toBeGreaterThan(850);
+    store.renewed.length = 0;
+    await pass(870);
+    expect(lock.isHeld).toBe(true);
+    expect(store.renewed).not.toContain('a');
+    await pass(60);
+    expect(lock.isHeld).toBe(false);
+    await lock.release();
+    await isFree('a', 'b');
+  });
+
+  it('B20: acquired keys are renewed together while the call waits for others, and once all are acquired', async () => {
+    const keys = Array.from({ length: 1_000 }, (_, index) => String(index).padStart(4, '0'));
+    const other = newEngine();
+    const held = await other.acquire('0999', options());
+    const waiting = acquire(keys, { leaseTime: 900, waitTime: 60_000 });
+    await pass(6_000);
+    // 999 keys in two requests, after each third of the lease.
+    expect(store.renewals.length).toBeLessThanOrEqual(2 * 22);
+    expect(store.renewals.filter((count) => count === 500).length).toBeGreaterThanOrEqual(20);
+    store.renewals.length = 0;
+    await held.release();
+    await pass(10);
+    const lock = await waiting;
+    // The last key was pushed, so its renewal is the claim.
+    expect(store.renewals).toEqual([500, 499, 1]);
+    expect(lock.remaining).toBeGreaterThan(850);
+    store.renewals.length = 0;
+    await lock.extend(2_000);
+    expect(store.renewals).toEqual([500, 500]);
+    expect(lock.remaining).toBeGreaterThan(1_900);
+    await lock.release();
+  });
+
+  it('B20: a key that has just been granted is not renewed with those that are due', async () => {
+    const other = newEngine();
+    const [second, last] = [await other.acquire('b', options()), await other.acquire('c', options())];
+    const waiting = acquire(['a', 'b', 'c'], { leaseTime: 900, waitTime: 60_000 });
+    await pass(250);
+    await second.release();
+    await pass(80);
+    // The claim of the pushed key, and then the renewal that is due.
+    expect(store.renewed).toEqual(['b', 'a']);
+    await pass(250);
+    // The first key is renewed with the other, since it is nearly due.
+    expect(store.renewed).toEqual(['b', 'a', 'a', 'b']);
+    await last.release();
+    await pass(10);
+    await (await waiting).release();
+  });
+
+  it('B20: keys that were granted together with the last one are not renewed once more', async () => {
+    const outer = await engine.acquire('a', options());
+    await outer.run(async () => {
+      const lock = await acquire(['a', 'b', 'c'], { leaseTime: 900 });
+      expect(store.asked.slice(-2)).toEqual(['b', 'c']);
+      expect(store.renewals).toEqual([]);
+      await lock.release();
+    });
+    await outer.release();
+  });
+
+  it('no request is sent after the signal was aborted', async () => {
+    const abort = new AbortController();
+    const waiting = acquire(['a', 'b', 'c'], { signal: abort.signal });
+    abort.abort('enough');
+    expect(await rejectionOf(waiting)).toBe('enough');
+    await pass(100);
+    expect(store.asked).toEqual([]);
+  });
+
+  it('B10, B11: a final renewal that fails is retried until waitTime ends', async () => {
+    const other = newEngine();
+    const held = await other.acquire('b', options());
+    const waiting = acquire(['a', 'b'], { leaseTime: 10_000, waitTime: 1_000 });
+    await pass(300);
+    store.failRenewals = true;
+    await held.release();
+    await pass(600);
+    expect(await stateOf(waiting)).toBe('pending');
+    await pass(100 + 50);
+    expect(await rejectionOf(waiting)).toBeInstanceOf(LockUnavailableError);
+    await isFree('a', 'b');
+    store.failRenewals = false;
+  });
+
+  describe('a key that is lost while another is requested', () => {
+    /** The number of losses. */
+    let times: number;
+    beforeEach(() => {
+      const other = newEngine();
+      times = 1;
+      let count = 0;
+      store.meanwhile = (key) => (key === 'b' && count++ < times ? breakFirst() : undefined);
+      const breakFirst = async (): Promise<void> => {
+        // By then it is held; and then its holder is notified.
+        await new Promise((resolve) => setImmediate(resolve));
+        await other.session.breakHold('a');
+        await new Promise((resolve) => setImmediate(resolve));
+      };
+    });
+
+    it('B12: is acquired again, after all keys were released', async () => {
+      const lock = await acquire(['a', 'b']);
+      expect(store.asked).toEqual(['a', 'b', 'a', 'b']);
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+      await isFree('a', 'b');
+    });
+
+    it('B10, B12: is acquired again even by a call with waitTime 0, since the loss does not mean that the lock is held', async () => {
+      const lock = await acquire(['a', 'b'], { waitTime: 0 });
+      expect(lock.isHeld).toBe(true);
+      await lock.release();
+      await isFree('a', 'b');
+    });
+
+    it('B10, B12: ends a call with waitTime 0 when it is lost again', async () => {
+      times = 2;
+      const error = await rejectionOf(acquire(['a', 'b'], { waitTime: 0 }));
+      expect(error).toBeInstanceOf(LockTimeoutError);
+      expect(error).toMatchObject({ keys: ['a'] });
+      expect((error as Error).message).toContain('lost again before all keys were acquired');
+      await isFree('a', 'b');
+    });
+  });
+});

@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import { MemoryLockStore, type ReleaseOutcome } from '../../../lib/index.js';
+import {
+  LockStoreError,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+  type MonotonicMs,
+  type OwnerId,
+  type RenewReply,
+  type WallClockMs,
+} from '../../../lib/stores/port/index.js';
+import { resolveLockOptions } from '../../../lib/model/lock.options.js';
+
+type Renew = Parameters<LockStoreSession['renew']>[0][number];
+
+const unreachable = new LockStoreError('the store is unreachable', { inDoubt: true, retryable: true });
+
+/** A memory store that records renewals and releases, and may be unreachable. */
+class RecordingStore implements LockStore {
+  readonly name = 'a recording store';
+  readonly written: unknown[] = [];
+  isUnreachable = false;
+  /** Latency of a renewal, ms. */
+  delay = 0;
+  reply: RenewReply = 'renewed';
+  client: LockStoreClient | undefined;
+
+  open(client: LockStoreClient): LockStoreSession {
+    this.client = client;
+    const session = new MemoryLockStore().open(client);
+    session.renew = async ([request]) => {
+      const { delay } = this;
+      if (delay > 0) await new Promise((resolve) => void setTimeout(resolve, delay));
+      return this.renew(request);
+    };
+    const release = session.release.bind(session);
+    session.release = (request) => {
+      this.written.push(`release of ${request.key}`);
+      return release(request);
+    };
+    return session;
+  }
+
+  private renew(request: Renew | undefined): RenewReply[] {
+    if (this.isUnreachable) throw unreachable;
+    this.written.push(request?.exactly === true ? request.lease : 'a renewal');
+    return [this.reply];
+  }
+}
+
+describe('locks that stay unavailable after their hold (holdAtLeast)', () => {
+  let store: RecordingStore;
+  let engine: LockEngine;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    store = new RecordingStore();
+    const start = jest.now();
+    engine = new LockEngine(
+      store,
+      { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
+      { log: () => undefined, warn: () => undefined },
+      // Advances with the fake timers.
+      { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },
+    );
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** Acquires and releases the lock; returns the outcome of the release. */
+  const use = async (holdAtLeast: number, worksFor: number): Promise<ReleaseOutcome> => {
+    const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast }, 5_000));
+    await jest.advanceTimersByTimeAsync(worksFor);
+    const releasing = hold.release();
+    await jest.advanceTimersByTimeAsync(600);
+    return await releasing;
+  };
+  const ownerOf = (number: number): OwnerId => `${store.client?.id ?? ''}:${String(number)}` as OwnerId;
+
+  it('a renewal sets the rest of the minimum hold, and a release follows at its end', async () => {
+    expect(await use(5_000, 1_000)).toBe('released');
+    expect(store.written).toEqual([4_000]);
+    await jest.advanceTimersByTimeAsync(3_399);
+    expect(store.written).toEqual([4_000]);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(store.written).toEqual([4_000, 'release of k']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('after the minimum hold the lock is released normally', async () => {
+    expect(await use(5_000, 5_000)).toBe('released');
+    expect(store.written).toEqual(['release of k']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('a failed renewal is retried, with the rest of the minimum hold', async () => {
+    store.isUnreachable = true;
+    expect(await use(5_000, 1_000)).toBe('unknown');
+    store.isUnreachable = false;
+    store.client?.pollNow();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(store.written).toEqual([3_400]);
+    await jest.advanceTimersByTimeAsync(3_400);
+    expect(store.written).toEqual([3_400, 'release of k']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('B14: a renewal to an unreachable store is retried only until the minimum hold ends', async () => {
+    store.isUnreachable = true;
+    await use(5_000, 1_000);
+    await jest.advanceTimersByTimeAsync(10_000);
+    store.isUnreachable = false;
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(store.written).toEqual(['release of k']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it.each<RenewReply>(['gone', 'taken'])(
+    'B15: a lock that is %s was lost before its release',
+    async (reply) => {
+      store.reply = reply;
+      expect(await use(5_000, 1_000)).toBe('expired');
+      await jest.advanceTimersByTimeAsync(10_000);
+      expect(store.written).toEqual([4_000]);
+      expect(jest.getTimerCount()).toBe(0);
+    },
+  );
+
+  it.each<[RenewReply, ReleaseOutcome, unknown[]]>([
+    ['renewed', 'released', [100, 'release of k']],
+    ['gone', 'expired', [100]],
+  ])('B15: the release at its end does not overtake the renewal: %s', async (reply, outcome, written) => {
+    store.delay = 500;
+    store.reply = reply;
+    expect(await use(1_000, 900)).toBe(outcome);
+    expect(store.written).toEqual(written);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('B15: a hold that is gone after a renewal in doubt was released', async () => {
+    store.delay = 30;
+    store.isUnreachable = true;
+    const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast: 1_000 }, 5_000));
+    await jest.advanceTimersByTimeAsync(900);
+    const releasing = hold.release();
+    await jest.advanceTimersByTimeAsync(30);
+    Object.assign(store, { isUnreachable: false, reply: 'gone' });
+    await jest.advanceTimersByTimeAsync(600);
+    expect(await releasing).toBe('released');
+    expect(store.written).toHaveLength(1);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('B60, B14: no release follows a renewal that outlasts the shutdown', async () => {
+    store.delay = 20_000;
+    const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast: 1_000 }, 5_000));
+    await jest.advanceTimersByTimeAsync(900);
+    void hold.release();
+    const closing = engine.close();
+    await jest.advanceTimersByTimeAsync(60_000);
+    await closing;
+    expect(store.written).toEqual([100]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('B14: a lock that was broken by force needs no release', async () => {
+    await use(60_000, 1_000);
+    expect(jest.getTimerCount()).toBe(1);
+    store.client?.broken(ownerOf(1));
+    expect(jest.getTimerCount()).toBe(0);
+    expect(store.written).toEqual([59_000]);
+  });
+
+  it('B60, B14: shutdown leaves the end to the store, and no timer', async () => {
+    await use(60_000, 1_000);
+    await engine.close();
+    expect(jest.getTimerCount()).toBe(0);
+    await jest.advanceTimersByTimeAsync(120_000);
+    expect(store.written).toEqual([59_000]);
+  });
+});

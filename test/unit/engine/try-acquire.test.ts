@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError, MemoryLockStore } from '../../../lib/index.js';
+import type { AcquireReply, LockStore, LockStoreSession } from '../../../lib/stores/port/index.js';
+import { LockApp } from '../../support/lock-app.js';
+import { rejectionOf } from '../../support/until.js';
+
+/** A store that cancels the first `count` requests. */
+function cancelling(count: number): LockStore {
+  const memory = new MemoryLockStore();
+  let left = count;
+  return {
+    name: 'a store that cancels requests',
+    open: (client): LockStoreSession => {
+      const session = memory.open(client);
+      const acquire = session.acquire.bind(session);
+      const cancelled: AcquireReply = { outcome: 'cancelled' };
+      return Object.assign(session, {
+        acquire: (request: Parameters<typeof acquire>[0]) =>
+          left-- > 0 ? Promise.resolve(cancelled) : acquire(request),
+      });
+    },
+  };
+}
+
+describe('a call that its signal ends', () => {
+  it.each([0, 1_000])(
+    'rejects with the reason as it is, whatever that is (waitTime %s)',
+    async (waitTime) => {
+      const app = await LockApp.start({ store: 'memory', shutdownTimeout: 0 });
+      const held = await app.locks.acquire('k');
+      const timeout = (await rejectionOf(app.locks.acquire('k', { waitTime: 0 }))) as LockTimeoutError;
+      const reasons = [
+        timeout,
+        Object.freeze(new LockTimeoutError('frozen', { keys: ['k'], waitedFor: 1 })),
+        'text',
+        7,
+      ];
+      for (const reason of reasons) {
+        const stack = reason instanceof Error ? reason.stack : undefined;
+        for (const call of ['acquire', 'tryAcquire', 'withLock', 'run'] as const) {
+          const stop = new AbortController();
+          const options = { waitTime, signal: stop.signal };
+          if (waitTime === 0) stop.abort(reason);
+          const calls = {
+            acquire: () => app.locks.acquire('k', options),
+            tryAcquire: () => app.locks.tryAcquire(['j', 'k'], options),
+            withLock: () => app.locks.withLock('k', options, () => undefined),
+            run: () => held.run(() => app.locks.acquire('k', { ...options, reentrant: false })),
+          };
+          const ended = rejectionOf(calls[call]());
+          await new Promise((resolve) => setImmediate(resolve));
+          stop.abort(reason);
+          expect(await ended).toBe(reason);
+        }
+        if (reason instanceof Error) expect(reason.stack).toBe(stack);
+      }
+      expect(app.events('timeout')).toHaveLength(1);
+      await held.release();
+      await app.close();
+    },
+  );
+});
+
+describe('a single attempt whose request the store cancels', () => {
+  const apps: LockApp[] = [];
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  async function start(store: LockStore): Promise<LockApp> {
+    const app = await LockApp.start({ store, shutdownTimeout: 0 });
+    apps.push(app);
+    return app;
+  }
+
+  it('B11: is repeated once', async () => {
+    const { locks } = await start(cancelling(1));
+    const handle = await locks.tryAcquire('key');
+    expect(handle?.isHeld).toBe(true);
+    expect(await handle?.release()).toBe('released');
+  });
+
+  it('B11: fails with "unavailable", not with "held"', async () => {
+    const { locks, ...app } = await start(cancelling(Infinity));
+    expect(await rejectionOf(locks.tryAcquire('key'))).toBeInstanceOf(LockUnavailableError);
+    const retry = { maxAttempts: 2 };
+    expect(await rejectionOf(locks.acquire('key', { waitTime: 500, retry }))).toBeInstanceOf(
+      LockUnavailableError,
+    );
+    expect(app.seen.map(({ type }) => type)).toEqual(['unavailable', 'unavailable']);
+  });
+});

@@ -1,0 +1,294 @@
+/** Code that must compile. Compiled by locked-types.test.ts, never run. */
+import { Injectable } from '@nestjs/common';
+import { EMPTY, type Observable } from 'rxjs';
+import {
+  backoff,
+  Locked,
+  type LockedOptions,
+  type LockHandle,
+  type LockOptions,
+  type LockService,
+} from '../../../../lib/index.js';
+
+interface Order {
+  readonly sku: string;
+}
+
+interface PaidOrder extends Order {
+  readonly paid: true;
+}
+
+const SHARED: LockedOptions<[id: string]> = { key: (id) => id, waitTime: 0 };
+const SKIPPED: LockedOptions<[id: string], object, 'skip'> = { ...SHARED, onBusy: 'skip' };
+
+@Injectable()
+export class Accepted {
+  readonly prefix = 'accepted';
+  private readonly secret = 'private';
+
+  constructor(readonly locks: LockService) {}
+
+  @Locked('k')
+  async fixedKey(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
+  @Locked({ key: 'k', waitTime: 3_000, leaseTime: 10_000, onLost: 'throw', instance: 'billing' })
+  async allOptions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked()
+  async noKey(order: Order): Promise<string> {
+    return Promise.resolve(order.sku);
+  }
+
+  @Locked({ waitTime: 0, limit: 3 })
+  async noKeyOfSemaphore(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({
+    key: (order: Order) => order.sku,
+    label: (order: Order, amount: number) => `${amount} of ${order.sku}`,
+    waitTime: (_order: Order, _amount: number, ms?: number) => ms,
+    leaseTime: () => 10_000,
+    holdAtLeast: 50,
+    operation(this: Accepted, order: PaidOrder | Order) {
+      return `${this.prefix} ${order.sku === '' ? 'none' : 'some'}`;
+    },
+  })
+  async computed(order: PaidOrder, amount: number, ms?: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount} ${ms ?? 0}`);
+  }
+
+  @Locked({ key: 'k', label: (order: Order) => order.sku, onBusy: (order: Order) => order.sku })
+  async computedBesideFixedKey(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
+  @Locked({ key: 'k', maxWaiting: 20 })
+  async fewWait(): Promise<string> {
+    return Promise.resolve('a value, since only onBusy would have to fit');
+  }
+
+  @Locked({ key: (id: string) => ['k', id], maxWaiting: Infinity, onBusy: 'skip' })
+  async manyWait(id: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: 'k', retry: { maxAttempts: 3, backoff: backoff.exponential({ min: 10, max: 500 }) } })
+  async tries(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: (order: Order) => order.sku })
+  async firstOfTwo(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
+  @Locked({ key: (order: Order, amount: number) => `${order.sku} ${amount}` })
+  async both(order: Order, amount: number): Promise<string> {
+    return Promise.resolve(`${order.sku} ${amount}`);
+  }
+
+  // A key function may take fewer parameters than the method.
+  @Locked({ key: (order: Order) => order.sku })
+  async wider(order: PaidOrder): Promise<PaidOrder> {
+    return Promise.resolve(order);
+  }
+
+  @Locked({ key: (id?: string) => id ?? 'none' })
+  async optional(id?: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: (...ids: string[]) => ids.join() })
+  async rest(...ids: string[]): Promise<number> {
+    return Promise.resolve(ids.length);
+  }
+
+  @Locked({ key: (value: Order) => value.sku })
+  async generic<T extends Order>(value: T): Promise<T> {
+    return Promise.resolve(value);
+  }
+
+  @Locked({
+    key(this: Accepted, id: string) {
+      return `${this.prefix}:${id}`;
+    },
+  })
+  async withThis(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: (id: string) => id, waitTime: 0, onBusy: 'skip' })
+  async skips(id: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: 'k', onBusy: (id: string) => `busy with ${id}` })
+  async replaces(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: ['a', 'b'] })
+  async severalKeys(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: ['a', 'b'] as const, holdAtLeast: 100 })
+  async readonlyKeys(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: (a: Order, b: Order) => [`order:${a.sku}`, `order:${b.sku}`] })
+  async keysOfBoth(a: Order, b: Order): Promise<string> {
+    return Promise.resolve(a.sku + b.sku);
+  }
+
+  @Locked({ key: (orders: readonly Order[]) => orders.map(({ sku }) => sku) })
+  async keysOfAll(orders: readonly PaidOrder[]): Promise<number> {
+    return Promise.resolve(orders.length);
+  }
+
+  @Locked({ key: (order: Order | undefined) => (order === undefined ? 'none' : [order.sku, 'all']) })
+  async oneOrSeveral(order?: Order): Promise<Order | undefined> {
+    return Promise.resolve(order);
+  }
+
+  @Locked({ key: 'k', mode: 'shared', label: 'a report', waitTime: 5_000 })
+  async reads(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'k', mode: 'exclusive', fair: true })
+  async writes(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: (id: string) => id, limit: 5, retry: { maxAttempts: 3 } })
+  async oneOfFive(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: 'k', waitTime: 0, onBusy: 'skip', holdAtLeast: 5_000, leaseTime: 10_000 })
+  async atMostOnce(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async kindsByHand(options: LockOptions, limit: number): Promise<void> {
+    await this.locks.withLock('a', { mode: 'shared' }, () => undefined);
+    await this.locks.withLock('a', { limit, label: 'by hand' }, () => undefined);
+    await (await this.locks.tryAcquire('a', options))?.release();
+  }
+
+  async keysOfCalls(keys: readonly string[] | string): Promise<ReadonlyMap<string, number> | undefined> {
+    await this.locks.withLock(['a', 'b'], ({ tokens }) => tokens.get('a'));
+    await this.locks.withLock(keys, { waitTime: 0 }, async (lock) => lock.extend(5_000));
+    const lock: LockHandle = await this.locks.acquire(['a'], { limit: 2 });
+    await lock.release();
+    return (await this.locks.tryAcquire(keys))?.tokens;
+  }
+
+  @Locked('k')
+  streams(): Observable<number> {
+    throw new Error('never run');
+  }
+
+  @Locked({ key: (id: string) => id, returns: 'observable' })
+  streamsWithoutMetadata(_id: string): Observable<number> | Observable<string> {
+    throw new Error('never run');
+  }
+
+  @Locked('k')
+  protected async hidden(): Promise<LockHandle | undefined> {
+    return Promise.resolve(this.locks.current('k'));
+  }
+
+  @Locked({ key: (id: string) => id, onBusy: 'skip' })
+  async skipsToUndefined(id: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: (id: string) => id, onBusy: 'skip' })
+  async skipsToNothing(_id: string): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'k', onBusy: 'skip' })
+  async skipsToUnknown(): Promise<unknown> {
+    return Promise.resolve();
+  }
+
+  // A stream that is skipped completes without a value.
+  @Locked({ key: (id: string) => id, onBusy: 'skip' })
+  skippedStream(_id: string): Observable<number> {
+    throw new Error('never run');
+  }
+
+  @Locked({ key: 'k', onBusy: (id: string) => Promise.resolve(`busy with ${id}`) })
+  async promisesAnother(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({ key: (id: string) => id, onBusy: (id: string, amount: number) => id.length + amount })
+  async replacesWithMoreArguments(_id: string, amount: number): Promise<number> {
+    return Promise.resolve(amount);
+  }
+
+  @Locked({ key: 'k', onBusy: () => undefined })
+  async replacesNothing(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'k', onBusy: () => 7 })
+  streamOfOneInstead(): Observable<number> {
+    throw new Error('never run');
+  }
+
+  @Locked({ key: 'k', onBusy: (): Observable<number> => EMPTY })
+  streamInstead(): Observable<number> {
+    throw new Error('never run');
+  }
+
+  @Locked({
+    key(id: string) {
+      return `${this.prefix}:${this.secret}:${id}`;
+    },
+    onBusy(id: string) {
+      return `${this.prefix} is busy with ${this.secret} ${id}`;
+    },
+  })
+  async withThisKnown(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked({
+    key: function () {
+      return this.prefix;
+    },
+  })
+  async withThisOfAFunction(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({
+    key(this: { readonly prefix: string }) {
+      return this.prefix;
+    },
+  })
+  async withThisNarrower(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked(SHARED)
+  async optionsFromElsewhere(id: string): Promise<string> {
+    return Promise.resolve(id);
+  }
+
+  @Locked(SKIPPED)
+  async skippedFromElsewhere(id: string): Promise<string | undefined> {
+    return Promise.resolve(id);
+  }
+}

@@ -1,0 +1,265 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Hold } from '../../../../lib/engine/holds/hold.js';
+import { LockEngine } from '../../../../lib/engine/lock-engine.js';
+import { LockService } from '../../../../lib/index.js';
+import {
+  LockStoreError,
+  type LockStore,
+  type LockStoreClient,
+  type LockStoreSession,
+  type MonotonicMs,
+} from '../../../../lib/stores/port/index.js';
+import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
+import { CircuitBreaker } from '../../../../lib/stores/fallback/circuit-breaker.js';
+import { SessionTimers } from '../../../../lib/stores/port/times.js';
+import { PortClient } from '../../../contract/port-client.js';
+import { AwayStore } from '../../../support/away-store.js';
+import { rejectionOf, until } from '../../../support/until.js';
+
+const unreachable = new LockStoreError('no server', { inDoubt: false, retryable: true, unreachable: true });
+
+/** The private state that a session keeps of owners: the only way to see that nothing is kept. */
+interface Kept {
+  readonly local: {
+    readonly owners: ReadonlyMap<string, unknown>;
+    readonly locks: { readonly holds: ReadonlyMap<string, unknown> };
+  };
+  readonly asking: ReadonlyMap<string, unknown>;
+  readonly inDoubt: ReadonlySet<string>;
+  readonly cancelled: ReadonlyMap<string, unknown>;
+}
+
+/** A store that shows what its sessions keep. */
+class OpenedStore implements LockStore {
+  readonly name = 'a store that may be away';
+  private readonly sessions: Kept[] = [];
+
+  constructor(private readonly store: LockStore) {}
+
+  open(client: Parameters<LockStore['open']>[0]): LockStoreSession {
+    const session = new FallbackLockStore(this.store).open(client);
+    this.sessions.push(session as unknown as Kept);
+    return session;
+  }
+
+  /** How many owners each part of the first session keeps. */
+  get kept(): Record<string, number> {
+    const [session] = this.sessions;
+    if (session === undefined) throw new Error('no session is open');
+    const { local, asking, inDoubt, cancelled } = session;
+    return {
+      local: local.owners.size,
+      holds: local.locks.holds.size,
+      asking: asking.size,
+      inDoubt: inDoubt.size,
+      cancelled: cancelled.size,
+    };
+  }
+}
+
+const nothing = { local: 0, holds: 0, asking: 0, inDoubt: 0, cancelled: 0 };
+
+describe('what the session with a fallback keeps of former owners', () => {
+  const clients: PortClient[] = [];
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
+
+  async function open(): Promise<[PortClient, AwayStore, OpenedStore]> {
+    const away = new AwayStore();
+    const store = new OpenedStore(away);
+    const client = await PortClient.open(store);
+    clients.push(client);
+    return [client, away, store];
+  }
+
+  async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
+    store.goAway();
+    const owner = client.newOwner();
+    expect(await client.acquire('anything', owner)).toMatchObject({ local: true });
+    await client.release('anything', owner);
+  }
+
+  /** Resolves when the session has noticed that the store is back. */
+  async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
+    store.comeBack();
+    const asked = store.asked.acquire ?? 0;
+    await until('the store is used', async () => {
+      const owner = client.newOwner();
+      await client.acquire('probe', owner);
+      await client.release('probe', owner);
+      return store.asked.acquire !== asked;
+    });
+  }
+
+  it('B65: an attempt that finds the lock busy, because a local caller acquired it meanwhile, is forgotten', async () => {
+    const [client, store, opened] = await open();
+    let resume: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (resume = resolve));
+    store.gate = gate;
+    const [late, holder] = [client.newOwner(), client.newOwner()];
+    const answer = client.acquire('key', late);
+    store.gate = undefined;
+    await goLocal(client, store);
+    await client.take('key', holder);
+    await comeBack(client, store);
+    resume();
+    expect(await answer).toMatchObject({ outcome: 'busy' });
+    await until('it is withdrawn', () => opened.kept['cancelled'] === 0);
+    await client.release('key', holder);
+    expect(opened.kept).toEqual(nothing);
+    expect(await store.inside.open(anybody).inspect('key')).toBeNull();
+  });
+
+  it('B65: an attempt whose local grant comes at the moment the store is back is forgotten', async () => {
+    const outcomes = new Set<string>();
+    for (let turns = 0; turns < 20; turns++) {
+      const [client, store, opened] = await open();
+      await goLocal(client, store);
+      store.comeBack();
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      const owner = client.newOwner();
+      const { outcome } = await client.acquire('key', owner);
+      outcomes.add(outcome);
+      if (outcome === 'granted') await client.release('key', owner);
+      expect(opened.kept).toEqual(nothing);
+    }
+    expect([...outcomes].sort()).toEqual(['cancelled', 'granted']);
+  });
+
+  it('B65: a local hold whose reservation finds it gone is forgotten', async () => {
+    const [client, store, opened] = await open();
+    await goLocal(client, store);
+    const owner = client.newOwner();
+    await client.take('key', owner);
+    await client.forceRelease('key');
+    const request = { key: 'key', owner, lease: 5_000, tokens: 3 };
+    expect(await client.reserve(request)).toEqual({ outcome: 'gone' });
+    expect(opened.kept).toEqual(nothing);
+  });
+
+  it.each(['release', 'cancel'] as const)(
+    'B65, P32: an owner whose first request may arrive late is not kept forever when its %s is rejected',
+    async (farewell) => {
+      const [client, store, opened] = await open();
+      const owner = client.newOwner();
+      const faults = ['no answer' as const];
+      store.fault = (kind) => (kind === 'acquire' ? faults.shift() : undefined);
+      await client.take('key', owner);
+      const refusal = new LockStoreError('out of memory', {
+        inDoubt: false,
+        retryable: farewell === 'release',
+      });
+      const refusals = [refusal];
+      store.fault = (kind) => (kind === farewell ? refusals.shift() : undefined);
+      expect(await rejectionOf(client[farewell]('key', owner))).toBe(refusal);
+      // The engine does not repeat it.
+      await until(
+        'the store has recorded it',
+        () => store.doubts.includes(owner) && opened.kept['cancelled'] === 0,
+      );
+      expect(opened.kept).toEqual(nothing);
+      expect(await store.inside.open(anybody).inspect('key')).toBeNull();
+    },
+  );
+});
+
+describe('a local hold that the process outlived', () => {
+  it('B65: leaves nothing when the next caller acquires the lock before its end is noticed', async () => {
+    const away = new AwayStore();
+    const store = new OpenedStore(away);
+    const settings = { watchdogTimeout: 1_000, shutdownTimeout: 0 };
+    const silent = { log: () => undefined, warn: () => undefined };
+    const engine = new LockEngine(store, settings, silent);
+    const locks = new LockService(engine, 5_000);
+    try {
+      await engine.start();
+      away.goAway();
+      const handle = await locks.acquire('key');
+      expect(handle.local).toBe(true);
+      // What the queue of the key does when the lock is granted again before the timer fires.
+      engine.leases.onSuperseded((handle as Hold).lease);
+      expect(handle.isHeld).toBe(false);
+      expect(store.kept).toEqual(nothing);
+    } finally {
+      await engine.close();
+    }
+  });
+});
+
+describe('an outage', () => {
+  it('B65: ends as well if it begins at the moment the last one ends', async () => {
+    const store = new AwayStore();
+    const session = store.open(anybody);
+    const changes: string[] = [];
+    let isFirst = true;
+    const breaker: CircuitBreaker = new CircuitBreaker(
+      session,
+      anybody.now,
+      new SessionTimers(anybody).retry,
+      () => void changes.push('local'),
+      () => {
+        changes.push('back');
+        if (!isFirst) return;
+        isFirst = false;
+        // A listener requests a lock at once, and the store is unreachable again.
+        store.goAway();
+        breaker.open(unreachable);
+      },
+    );
+    try {
+      breaker.open(unreachable);
+      breaker.onReconnect();
+      await until('it has begun again', () => changes.length === 3);
+      expect(changes).toEqual(['local', 'back', 'local']);
+      store.comeBack();
+      await until('the outage is over', () => !breaker.isOpen);
+      expect(changes).toEqual(['local', 'back', 'local', 'back']);
+    } finally {
+      breaker.stop();
+    }
+  });
+
+  it('B65: ends when the connection is back while the last probe hangs', async () => {
+    const store = new AwayStore();
+    const session = store.open(anybody);
+    let ends = 0;
+    const breaker = new CircuitBreaker(
+      session,
+      anybody.now,
+      new SessionTimers(anybody).retry,
+      () => undefined,
+      () => void (ends += 1),
+    );
+    try {
+      let fail: () => void = () => undefined;
+      store.gate = new Promise((resolve) => (fail = resolve));
+      breaker.open(unreachable);
+      breaker.onReconnect();
+      // Only the probe under way gets no reply.
+      const faults = ['no answer' as const];
+      store.fault = () => faults.shift();
+      store.gate = undefined;
+      breaker.onReconnect();
+      expect(store.asked.inspect).toBe(1);
+      fail();
+      await until('the outage is over', () => !breaker.isOpen);
+      expect([ends, store.asked.inspect]).toEqual([1, 2]);
+    } finally {
+      breaker.stop();
+    }
+  });
+});
+
+/** A client that only inspects. */
+const anybody: LockStoreClient = {
+  id: 'anybody',
+  watchdogTimeout: 30_000,
+  now: () => performance.now() as MonotonicMs,
+  granted: () => undefined,
+  broken: () => undefined,
+  heldByOthers: () => undefined,
+  isWanted: () => true,
+  pollNow: () => undefined,
+  reconnected: () => undefined,
+  locksLocally: () => undefined,
+  warn: () => undefined,
+};

@@ -1,0 +1,409 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  LockLostError,
+  LockTimeoutError,
+  LockUnavailableError,
+  type LockHandle,
+} from '../../../../lib/index.js';
+import { LockStoreError } from '../../../../lib/stores/port/index.js';
+import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
+import { AwayStore } from '../../../support/away-store.js';
+import { inVirtualTime } from '../../../support/in-virtual-time.js';
+import { LockApp, queuedIn } from '../../../support/lock-app.js';
+import { elapse, next, rejectionOf, stateOf, until, within } from '../../../support/until.js';
+
+inVirtualTime();
+
+const patient = { waitTime: 10_000 };
+
+describe('local locks while the store is unreachable', () => {
+  const apps: LockApp[] = [];
+  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+
+  async function start(store: AwayStore, watchdogTimeout = 5_000): Promise<LockApp> {
+    const app = await LockApp.start({ store, onUnavailable: 'local', watchdogTimeout, shutdownTimeout: 0 });
+    apps.push(app);
+    return app;
+  }
+
+  /** Another process on the store, which no fault affects. */
+  async function neighbour(store: AwayStore): Promise<LockApp> {
+    const app = await LockApp.start({ store: store.inside, shutdownTimeout: 0 });
+    apps.push(app);
+    return app;
+  }
+
+  /** Resolves when the application acquires locks in the process, or in the store again. */
+  function change(app: LockApp, local: boolean): Promise<unknown> {
+    const isReported = app.events('local').some((event) => event.local === local);
+    return isReported
+      ? Promise.resolve()
+      : next(app.locks.events, (event) => event.type === 'local' && event.local === local);
+  }
+
+  async function goLocal(app: LockApp, store: AwayStore): Promise<void> {
+    store.goAway();
+    await (await app.locks.acquire('probe', patient)).release();
+  }
+
+  async function comeBack(app: LockApp, store: AwayStore): Promise<void> {
+    const back = change(app, false);
+    store.comeBack();
+    await back;
+  }
+
+  const warnings = (app: LockApp): readonly string[] =>
+    app.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+
+  it('B65: the handle, one event and one log line report each change', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const before = await app.locks.acquire('before');
+    expect(before.local).toBe(false);
+    await before.release();
+    store.goAway();
+    const handles = await Promise.all(['a', 'b', 'c'].map((key) => app.locks.acquire(key, patient)));
+    expect(handles.map(({ local }) => local)).toEqual([true, true, true]);
+    expect(app.events('local')).toEqual([
+      { type: 'local', at: expect.any(Number), local: true, error: expect.any(LockStoreError) },
+    ]);
+    expect(warnings(app)).toEqual([
+      'Locks are acquired in this process only: no connection. Other processes are not excluded until a store that goes away is reachable again.',
+    ]);
+    await Promise.all(handles.map((handle) => handle.release()));
+    const asked = store.asked.acquire;
+    await app.locks.withLock('d', (lock) =>
+      app.locks.withLock('d', (inner) => expect([lock.local, inner.local]).toEqual([true, true])),
+    );
+    expect(store.asked.acquire).toBe(asked);
+
+    await comeBack(app, store);
+    expect(app.events('local').slice(1)).toEqual([
+      { type: 'local', at: expect.any(Number), local: false, error: undefined },
+    ]);
+    expect(app.log.matching('Locks are acquired in')).toHaveLength(2);
+    expect(app.log.matching('Locks are acquired in a store that goes away again.')).toHaveLength(1);
+    expect(app.log.matching('be acquired')).toEqual([]);
+    expect(warnings(app)).toHaveLength(1);
+    await app.locks.withLock('e', (lock) => expect(lock.local).toBe(false));
+  });
+
+  it.each(['not sent', 'no answer'] as const)(
+    'B65: a connection that is back at once changes nothing: %s',
+    async (fault) => {
+      const store = new AwayStore();
+      const app = await start(store);
+      store.failNextAsks(1, fault);
+      const waited = await app.locks.acquire('waited', patient);
+      store.failNextAsks(1, fault);
+      const tried = await app.locks.tryAcquire('tried');
+      expect([waited.local, tried?.local]).toEqual([false, false]);
+      expect(app.events('local')).toEqual([]);
+      await waited.release();
+      await tried?.release();
+      expect(await app.locks.isLocked('waited')).toBe(false);
+    },
+  );
+
+  it('B65: many requests that fail together are one failure', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    let open: () => void = () => undefined;
+    store.gate = new Promise((resolve) => (open = resolve));
+    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
+    const waits = keys.map((key) => app.locks.acquire(key, patient));
+    await until('all requests are sent', () => store.asked.acquire === 20);
+    // Longer than the grace time: they count as one failure for another reason.
+    await elapse(150);
+    store.failNextAsks(20, 'no answer');
+    store.gate = undefined;
+    open();
+    for (const handle of await Promise.all(waits)) expect(handle.local).toBe(false);
+    expect(app.events('local')).toEqual([]);
+  });
+
+  it('B65: a single attempt acquires the lock in this process if the store stays unreachable', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    store.goAway();
+    const handle = await app.locks.tryAcquire('key');
+    expect(handle?.local).toBe(true);
+    expect(await app.locks.tryAcquire('key')).toBeNull();
+    expect(await rejectionOf(app.locks.acquire('key', { waitTime: 50 }))).toBeInstanceOf(LockTimeoutError);
+    expect(store.asked.acquire).toBe(2);
+    expect(warnings(app)).toHaveLength(1);
+  });
+
+  it('B65: a rejection by the store, and an error without a reason, are no outage', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    for (const error of [
+      new LockStoreError('OOM', { inDoubt: false, retryable: true }),
+      new LockStoreError('NOPERM', { inDoubt: false, retryable: false }),
+      new Error('socket hang up'),
+    ]) {
+      store.goAway(error);
+      expect(await rejectionOf(app.locks.acquire('key', { waitTime: 400 }))).toBeInstanceOf(
+        LockUnavailableError,
+      );
+      expect(await rejectionOf(app.locks.tryAcquire('key'))).toBeInstanceOf(LockUnavailableError);
+    }
+    expect(app.events('local')).toEqual([]);
+  });
+
+  it('B65: a store that is unreachable at the start is reported once, and locks can be acquired', async () => {
+    const store = new AwayStore();
+    store.goAway();
+    const app = await start(store);
+    expect((await app.locks.acquire('key', { waitTime: 0 })).local).toBe(true);
+    expect(warnings(app)).toEqual([expect.stringContaining('Locks are acquired in this process only')]);
+    // Only the probe detects it.
+    const back = change(app, false);
+    store.comeBack(false);
+    await within(3_000, 'the return', back);
+    expect((await app.locks.acquire('other')).local).toBe(false);
+  });
+
+  it('B65: a hold of the store excludes local callers until its end, is lost in time, and is never local', async () => {
+    const store = new AwayStore();
+    const app = await start(store, 1_000);
+    const events: string[] = [];
+    const held = await app.locks.acquire('key');
+    const sentBefore = performance.now();
+    await goLocal(app, store);
+    expect(await app.locks.tryAcquire('key')).toBeNull();
+    expect(await app.locks.isLocked('key')).toBe(true);
+    expect((await app.admin.inspect('key'))?.token).toBe(held.token);
+    held.signal.addEventListener('abort', () => events.push('lost'));
+    const local = await app.locks.acquire('key', patient).then((handle) => {
+      events.push('granted');
+      return handle;
+    });
+    expect(events).toEqual(['lost', 'granted']);
+    expect(performance.now() - sentBefore).toBeGreaterThan(500);
+    expect([held.local, local.local]).toEqual([false, true]);
+    expect(held.signal.reason).toMatchObject({ reason: 'unreachable' });
+    expect(() => held.assertHeld()).toThrow(LockLostError);
+    expect(local.token).toBeGreaterThan(held.token);
+    expect(local.isHeld).toBe(true);
+  });
+
+  it('B65: a hold of the store that is released meanwhile frees the lock locally at once, and in the store later', async () => {
+    const store = new AwayStore();
+    const app = await start(store, 20_000);
+    const held = await app.locks.acquire('key');
+    await goLocal(app, store);
+    const waiting = app.locks.acquire('key', patient);
+    await queuedIn(app, 'key');
+    expect(await stateOf(waiting)).toBe('pending');
+    // The change has already reported this failure.
+    expect(await rejectionOf(held.extend(60_000))).toBeInstanceOf(LockUnavailableError);
+    expect(warnings(app)).toHaveLength(1);
+    const releasing = held.release();
+    const local = await within(1_000, 'the lock', waiting);
+    expect(local.local).toBe(true);
+    await local.release();
+    await comeBack(app, store);
+    await releasing;
+    const other = await neighbour(store);
+    await (await within(2_000, 'the lock in the store', other.locks.acquire('key', patient))).release();
+  });
+
+  it('B65: holds of the store and local holds are each renewed where they were granted', async () => {
+    const store = new AwayStore();
+    const app = await start(store, 600);
+    const stored = await app.locks.acquire('stored');
+    await goLocal(app, store);
+    const local = await app.locks.acquire('local', patient);
+    await comeBack(app, store);
+    await elapse(1_500);
+    expect([stored.isHeld, local.isHeld]).toEqual([true, true]);
+    await local.extend(5_000);
+    expect(local.remaining).toBeGreaterThan(4_000);
+    expect([stored.local, local.local]).toEqual([false, true]);
+    expect([await stored.release(), await local.release()]).toEqual(['released', 'released']);
+    expect(app.events('renewal-failed', 'local')).toEqual([]);
+  });
+
+  it('B65: the cancel of a request in doubt is repeated until the store confirms it', async () => {
+    const store = new AwayStore();
+    const app = await start(store, 60_000);
+    store.goAway('no answer');
+    const [waited, tried] = await Promise.all([
+      app.locks.acquire('waited', patient),
+      app.locks.tryAcquire('tried'),
+    ]);
+    expect([waited.local, tried?.local]).toEqual([true, true]);
+    const other = await neighbour(store);
+    // The requests were carried out: ghosts.
+    expect([await other.locks.isLocked('waited'), await other.locks.isLocked('tried')]).toEqual([true, true]);
+    const back = change(app, false);
+    store.fault = (kind) => (kind === 'cancel' ? 'not sent' : undefined);
+    await within(3_000, 'the return', back);
+    expect(await other.locks.isLocked('waited')).toBe(true);
+    store.comeBack(false);
+    await until('the ghosts are gone', async () => {
+      return !(await other.locks.isLocked('waited')) && !(await other.locks.isLocked('tried'));
+    });
+    // It does not affect the locks of the callers.
+    expect([waited.isHeld, tried?.isHeld]).toEqual([true, true]);
+    expect(await waited.release()).toBe('released');
+    expect(await tried?.release()).toBe('released');
+  });
+
+  it('B65: a local hold excludes other callers of this process after the return; then they continue in the store', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const local = await app.locks.acquire('key', patient);
+    const early = app.locks.acquire('key', patient);
+    await queuedIn(app, 'key');
+    const asked = store.asked.acquire;
+    await comeBack(app, store);
+    const late = app.locks.acquire('key', patient);
+    expect(await app.locks.tryAcquire('key')).toBeNull();
+    expect(await rejectionOf(app.locks.acquire('key', { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
+    expect(await app.locks.isLocked('key')).toBe(true);
+    expect(local.isHeld).toBe(true);
+    expect(await stateOf(Promise.race([early, late]))).toBe('pending');
+    expect(store.asked.acquire).toBe(asked);
+    expect(await local.release()).toBe('released');
+    const second = await within(500, 'the first waiter', early);
+    expect(second.local).toBe(false);
+    expect(await (await neighbour(store)).locks.isLocked('key')).toBe(true);
+    await second.release();
+    const third = await within(500, 'the second waiter', late);
+    expect(third.local).toBe(false);
+    await third.release();
+    expect(await (await neighbour(store)).locks.isLocked('key')).toBe(false);
+  });
+
+  it('B65: a local hold is not handed over after the store is back', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const local = await app.locks.acquire('key', patient);
+    const waiting = app.locks.acquire('key', patient);
+    await comeBack(app, store);
+    // At once: within the time budget of local hand-overs.
+    await local.release();
+    expect((await waiting).local).toBe(false);
+  });
+
+  it('B65: a store that reports twice counts once', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const error = new LockStoreError('away', { inDoubt: false, retryable: true, unreachable: true });
+    for (const local of [true, true, false, false]) store.tellLocal(local, local ? error : undefined);
+    expect(app.events('local').map(({ local }) => local)).toEqual([true, false]);
+    expect(warnings(app)).toHaveLength(1);
+  });
+
+  it('B65: local callers hold the lock one after the other, in order', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const order: number[] = [];
+    let inside = 0;
+    await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        app.locks.withLock('key', patient, async (lock) => {
+          expect([lock.local, ++inside]).toEqual([true, 1]);
+          await elapse(1);
+          order.push(index);
+          inside -= 1;
+        }),
+      ),
+    );
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+  });
+
+  it('B65: waiters in the store wait locally during an outage', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const other = await neighbour(store);
+    const held = await other.locks.acquire('key');
+    const waiting = app.locks.acquire('key', patient);
+    await queuedIn(app, 'key');
+    await goLocal(app, store);
+    const local = await within(500, 'the lock of this process', waiting);
+    expect(local.local).toBe(true);
+    await comeBack(app, store);
+    await until(
+      'the queue position in the store is gone',
+      async () => (await other.admin.inspect('key'))?.waiting === 0,
+    );
+    expect(held.isHeld).toBe(true);
+    expect(local.isHeld).toBe(true);
+  });
+
+  it('B65: a forced release during an outage breaks a local hold', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const stored = await app.locks.acquire('stored');
+    await goLocal(app, store);
+    const local = await app.locks.acquire('local', patient);
+    for (const handle of [stored, local] as LockHandle[]) {
+      const lost = next(app.locks.events, (event) => event.type === 'lost' && event.key === handle.key);
+      expect(await app.admin.forceRelease(handle.key)).toBe(true);
+      expect(await lost).toMatchObject({ reason: 'taken' });
+      expect(await app.admin.forceRelease(handle.key)).toBe(false);
+      expect(await app.locks.isLocked(handle.key)).toBe(false);
+    }
+  });
+
+  it('B65: a local hold can be broken after the return', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const local = await app.locks.acquire('key', patient);
+    await comeBack(app, store);
+    expect(await app.admin.forceRelease('key')).toBe(true);
+    await until('it is lost', () => !local.isHeld);
+    expect(await app.admin.forceRelease('key')).toBe(false);
+  });
+
+  it('B65: a remaining lease is an upper bound where the store reports it as one', async () => {
+    const store = new AwayStore();
+    const open: AwayStore['open'] = (client) => Object.assign(store.open(client), { remainingIsBound: true });
+    const app = await LockApp.start({ store: { name: 'bounded', open }, onUnavailable: 'local' });
+    const other = await neighbour(store);
+    apps.push(app);
+    await other.locks.acquire('key');
+    expect(await app.admin.inspect('key')).toMatchObject({ remainingIsBound: true });
+    expect(await rejectionOf(app.locks.acquire('key', { waitTime: 0 }))).toMatchObject({
+      remainingIsBound: true,
+    });
+  });
+
+  it('B65, B14: no request is sent after the application has ended', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    await goLocal(app, store);
+    const held = app.locks.tryAcquire('in doubt');
+    await held;
+    await app.close();
+    const { inspect } = store.asked;
+    await elapse(1_300);
+    expect(store.asked.inspect).toBe(inspect);
+  });
+
+  it('B65: a store without reserve has none with a fallback either', () => {
+    const store = new AwayStore();
+    const open = (name: 'with' | 'without'): boolean => {
+      const fallback = new FallbackLockStore({
+        name,
+        open: (client) => {
+          const { reserve, ...session } = store.open(client);
+          return name === 'with' && reserve ? { ...session, reserve } : session;
+        },
+      });
+      const client = { id: 'id', watchdogTimeout: 300, now: () => 0 as never };
+      const deaf = { granted: () => undefined, broken: () => undefined, locksLocally: () => undefined };
+      const quiet = { pollNow: () => undefined, reconnected: () => undefined, warn: () => undefined };
+      const more = { heldByOthers: () => undefined, isWanted: () => true };
+      return fallback.open({ ...client, ...deaf, ...quiet, ...more }).reserve !== undefined;
+    };
+    expect([open('with'), open('without')]).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from '@jest/globals';
+import { postgresConnector, type PgClient } from '../../../../lib/stores/postgres/postgres-connection.js';
+import { prepareConnection } from '../../../../lib/stores/postgres/start-check.js';
+import { postgresMigration } from '../../../../lib/stores/postgres/index.js';
+
+/** The facts of a suitable server. */
+const GOOD = {
+  pid: 7,
+  version: '15.4',
+  number: 150_004,
+  role: 'shop',
+  encoding: 'UTF8',
+  isolation: 'read committed',
+  commit: 'on',
+  standbys: 0,
+  synchronous: '',
+  standby: false,
+  readonly: false,
+  schema: true,
+  usage: true,
+};
+
+/** The parts of the schema, as the migration creates them. */
+function partsOf(allowed: boolean): object[] {
+  const names = postgresMigration().matchAll(/"distributed_lock"\.(\w+)/g);
+  return Array.from(names, ([, name]) => ({ name, allowed }));
+}
+
+/** The result of the check for a server with these facts. */
+async function check(facts: Partial<typeof GOOD>, schema = { version: 1, allowed: true }) {
+  const sent: string[] = [];
+  const client = {
+    processID: GOOD.pid,
+    query: (text: string) => {
+      sent.push(text);
+      if (text.includes('pg_backend_pid')) return Promise.resolve({ rows: [{ ...GOOD, ...facts }] });
+      if (text.includes('pg_proc')) return Promise.resolve({ rows: partsOf(schema.allowed) });
+      return Promise.resolve({ rows: text.startsWith('SET') ? [] : [schema] });
+    },
+  };
+  const connector = postgresConnector('connection', 'postgres://shop@db/shop');
+  const result = await prepareConnection(
+    client as unknown as PgClient,
+    { connector, schema: 'distributed_lock' },
+    2_000,
+  );
+  return { ...result, settings: sent.find((text) => text.startsWith('SET')) };
+}
+
+describe('the check of PostgreSQL at the start', () => {
+  it('has no warnings for a suitable server, and describes it', async () => {
+    expect(await check({})).toMatchObject({ warnings: [], description: 'PostgreSQL 15.4', isDirect: true });
+  });
+
+  it('rejects a standby, which accepts no writes', async () => {
+    await expect(check({ standby: true })).rejects.toThrow(
+      'db:5432/shop is a standby: locks need the primary',
+    );
+  });
+
+  it.each([
+    [
+      'a version that is too old',
+      { number: 110_000, version: '11.2' },
+      /PostgreSQL 11.2 is too old.*12 or newer/,
+    ],
+    ['another encoding', { encoding: 'LATIN1' }, /encoded in LATIN1.*encoded in UTF8/],
+    ['standbys that no commit waits for', { standbys: 1 }, /failover may lose.*synchronous_standby_names/],
+    [
+      'no schema',
+      { schema: false },
+      /no schema "distributed_lock".*postgresMigration\(\).*createSchema: true/,
+    ],
+    [
+      'transactions of another kind behind a pooler',
+      { pid: 8, isolation: 'serializable' },
+      /ALTER ROLE "shop" SET default_transaction_isolation = 'read committed'/,
+    ],
+    [
+      'commits that are not written, behind a pooler',
+      { pid: 8, commit: 'off' },
+      /synchronous_commit is off.*ALTER ROLE "shop" SET synchronous_commit = on/,
+    ],
+  ])('warns of %s, with a remedy', async (_, facts, warning) => {
+    const { warnings } = await check(facts);
+    expect(warnings).toEqual([expect.stringMatching(warning)]);
+  });
+
+  it('warns of a schema of an older version, and of missing rights', async () => {
+    expect((await check({}, { version: 0, allowed: true })).warnings).toEqual([
+      expect.stringMatching(/is of version 0, not 1.*postgresMigration/),
+    ]);
+    expect((await check({}, { version: 1, allowed: false })).warnings).toEqual([
+      expect.stringMatching(/The user "shop".*GRANT USAGE ON SCHEMA "distributed_lock" TO "shop"/),
+    ]);
+  });
+
+  it('does not warn of standbys if commits wait for one', async () => {
+    expect((await check({ standbys: 2, synchronous: 'ANY 1 (*)' })).warnings).toEqual([]);
+  });
+
+  it('overrides settings of the user in its own sessions, but not behind a pooler', async () => {
+    const { settings } = await check({ isolation: 'serializable', commit: 'off' });
+    expect(settings).toContain("SET default_transaction_isolation = 'read committed'");
+    expect(settings).toContain('SET synchronous_commit = on');
+    expect(settings).toContain('SET statement_timeout = 0');
+    expect((await check({ pid: 8 })).settings).toBeUndefined();
+  });
+});

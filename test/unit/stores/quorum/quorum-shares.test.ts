@@ -1,0 +1,275 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { MemoryLockStore } from '../../../../lib/index.js';
+import type { LockStore, OwnerId } from '../../../../lib/stores/port/index.js';
+import { votesNeeded } from '../../../../lib/stores/quorum/majority.js';
+import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
+import { PortClient } from '../../../contract/port-client.js';
+import { inVirtualTime } from '../../../support/in-virtual-time.js';
+import { MemberUnderControl } from '../../../support/member-under-control.js';
+import { elapse, rejectionOf, stateOf, until, within } from '../../../support/until.js';
+
+inVirtualTime();
+
+const KEY = 'key';
+const waiting = { wait: true };
+
+describe('permits and read locks of a quorum', () => {
+  const clients: PortClient[] = [];
+  const five = (): MemberUnderControl[] => Array.from({ length: 5 }, (_, at) => new MemberUnderControl(at));
+  const open = async (members: readonly LockStore[]): Promise<PortClient> => {
+    const client = await PortClient.open(new QuorumLockStore(members));
+    clients.push(client);
+    return client;
+  };
+  const only = (members: readonly MemberUnderControl[], ...up: number[]): void => {
+    for (const [index, member] of members.entries()) member.condition = up.includes(index) ? 'up' : 'down';
+  };
+  const free = async (members: readonly MemberUnderControl[], key = KEY): Promise<void> => {
+    for (const member of members) {
+      const solo = await PortClient.open(member);
+      await until('the member is free', async () => (await solo.lockOf(key)) === null);
+    }
+  };
+
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()));
+  });
+
+  it('P42: one holder more than the limit never finds enough votes, and fewer votes would not suffice', () => {
+    for (let members = 1; members <= 9; members++) {
+      for (const limit of [1, 2, 3, 4, 10, 1_000_000]) {
+        const needed = votesNeeded(members, limit);
+        expect(needed).toBeLessThanOrEqual(members);
+        expect((limit + 1) * needed).toBeGreaterThan(limit * members);
+        expect((limit + 1) * (needed - 1)).toBeLessThanOrEqual(limit * members);
+      }
+    }
+    expect([1, 2, 3, 4, Infinity].map((limit) => votesNeeded(5, limit))).toEqual([3, 4, 4, 5, 3]);
+  });
+
+  it('P42: a semaphore of two needs four of five members, and the quorum is reachable with three', async () => {
+    const members = five();
+    const [a, b] = [await open(members), await open(members)];
+    only(members, 0, 1, 2, 3);
+    const [first, second] = [a.newOwner(), b.newOwner()];
+    expect(await a.acquire(KEY, first, { limit: 2 })).toMatchObject({ outcome: 'granted' });
+    only(members, 0, 1, 2);
+    const error = await rejectionOf(b.acquire('other', second, { limit: 2 }));
+    expect(error).toMatchObject({ retryable: true, unreachable: false });
+    expect((error as Error).message).toContain('needs 4 of the 5 servers');
+    await free(members.slice(0, 3), 'other');
+    const lease = 20_000;
+    expect(await rejectionOf(a.renew({ key: KEY, owner: first, lease }))).toMatchObject({ inDoubt: true });
+    expect(await b.acquire('other', b.newOwner(), { limit: Infinity })).toMatchObject({ outcome: 'granted' });
+    only(members, 0, 1, 2, 3);
+    expect(await a.renew({ key: KEY, owner: first, lease })).toEqual(['renewed']);
+  });
+
+  it('B11: a full semaphore is busy, also with too few members to grant it', async () => {
+    const members = five();
+    const [a, b] = [await open(members), await open(members)];
+    for (let count = 0; count < 2; count++) {
+      expect(await a.acquire(KEY, a.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
+    }
+    only(members, 0, 1, 2);
+    expect(await b.acquire(KEY, b.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
+    expect(await b.acquire(KEY, b.newOwner(), { limit: 2, wait: true })).toMatchObject({ outcome: 'queued' });
+  });
+
+  it('P42: a hold that lost a vote it needs is gone, and released at the other members', async () => {
+    const members = five();
+    const a = await open(members);
+    const owner = a.newOwner();
+    await a.acquire(KEY, owner, { limit: 4 });
+    const [first] = members;
+    if (first === undefined) throw new Error('there are five');
+    const solo = await PortClient.open(first);
+    await solo.forceRelease(KEY);
+    expect(await a.renew({ key: KEY, owner, lease: 20_000 })).toEqual(['gone']);
+    await free(members);
+  });
+
+  it('a limit other than that of the current holders is a conflict, and grants of members are released', async () => {
+    const members = five();
+    const [a, b] = [await open(members), await open(members)];
+    only(members, 0, 1, 2);
+    const reader = a.newOwner();
+    await a.acquire(KEY, reader, { limit: Infinity });
+    only(members, 0, 1, 2, 3, 4);
+    for (const wait of [false, true]) {
+      const owner = b.newOwner();
+      expect(await b.acquire(KEY, owner, { limit: 2, wait })).toEqual({
+        outcome: 'conflict',
+        limit: Infinity,
+      });
+      await free(members.slice(3));
+      for (const member of members) {
+        const solo = await PortClient.open(member);
+        expect((await solo.lockOf(KEY))?.waiters ?? []).toEqual([]);
+      }
+    }
+    expect(await b.acquire(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
+    await a.release(KEY, reader);
+    // A remaining grant at a minority excludes no other owner.
+    const [first] = members;
+    if (first === undefined) throw new Error('there are five');
+    const solo = await PortClient.open(first);
+    expect(await solo.acquire(KEY, solo.newOwner(), { limit: 7 })).toMatchObject({ outcome: 'granted' });
+    const last = members[4];
+    if (last === undefined) throw new Error('there are five');
+    last.condition = 'slow';
+    const reply = b.acquire(KEY, b.newOwner(), { limit: 2 });
+    expect(await stateOf(reply)).toBe('pending');
+    last.answer();
+    expect(await reply).toMatchObject({ outcome: 'granted' });
+  });
+
+  it('inspect returns all holders, each with its grant, and the waiters', async () => {
+    const members = Array.from({ length: 5 }, () => new MemoryLockStore());
+    const [a, b] = [await open(members), await open(members)];
+    const [one, two, late, waiter] = [a.newOwner(), b.newOwner(), b.newOwner(), a.newOwner()];
+    const first = await a.acquire(KEY, one, { limit: 2, label: 'import', lease: 10_000 });
+    const second = await b.acquire(KEY, two, { limit: 2, lease: 30_000 });
+    if (first.outcome !== 'granted' || second.outcome !== 'granted')
+      throw new Error('there is a free permit');
+    expect(second.token).toBeGreaterThan(first.token);
+    await a.acquire(KEY, waiter, { limit: 2, label: 'export', wait: true });
+    // An owner that was cancelled at the members requests under another id.
+    for (const member of members) {
+      const solo = await PortClient.open(member);
+      await solo.acquire(KEY, `${late}.1` as OwnerId, { limit: 2, wait: true });
+    }
+    const lock = await b.lockOf(KEY);
+    expect(lock).toMatchObject({
+      limit: 2,
+      holders: [
+        { owner: one, token: first.token, since: first.since, label: 'import' },
+        { owner: two, token: second.token, since: second.since, label: undefined },
+      ],
+      waiters: [
+        { owner: waiter, limit: 2, label: 'export', callers: 1 },
+        { owner: late, limit: 2, label: undefined },
+      ],
+    });
+    expect(lock?.holders[0]?.leaseLeft).toBeLessThanOrEqual(10_000);
+    expect(lock?.holders[1]?.leaseLeft).toBeGreaterThan(20_000);
+    expect(await b.forceRelease(KEY)).toBe(true);
+    await until('both are notified', () => a.broken.includes(one) && b.broken.includes(two));
+    expect((await a.granted(waiter)).token).toBeGreaterThan(second.token);
+  });
+
+  it('an exact lease ends at that time at all members, also at unreachable ones', async () => {
+    const members = five();
+    const a = await open(members);
+    const owner = a.newOwner();
+    await a.acquire(KEY, owner, { limit: Infinity });
+    const [deaf] = members;
+    if (deaf === undefined) throw new Error('there are five');
+    deaf.isDeafTo = 'renew';
+    expect(await a.renew({ key: KEY, owner, lease: 500, exactly: true })).toEqual(['renewed']);
+    expect((await a.lockOf(KEY))?.holders[0]?.leaseLeft).toBeLessThanOrEqual(500);
+    const start = performance.now();
+    await free(members);
+    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(await a.release(KEY, owner)).toBe('not-held');
+  });
+
+  it('P42: readers separated by a waiting writer do not wait for each other forever', async () => {
+    const members = five();
+    const [a, b, c] = [await open(members), await open(members), await open(members)];
+    const [some, other, writer] = [a.newOwner(), b.newOwner(), c.newOwner()];
+    const shared = { wait: true, limit: Infinity };
+    // With two members missing, all of the other three are needed.
+    only(members, 2);
+    await rejectionOf(b.acquire(KEY, other, shared));
+    await rejectionOf(c.acquire(KEY, writer, waiting));
+    only(members, 0, 1);
+    await rejectionOf(a.acquire(KEY, some, shared));
+    await rejectionOf(c.acquire(KEY, writer, waiting));
+    only(members, 0, 1, 2);
+    const serve = async (client: PortClient, owner: typeof some, limit: number): Promise<void> => {
+      for (let pushed = false; !pushed; pushed = client.grants.length > 0) {
+        const reply = await client.acquire(KEY, owner, { wait: true, limit });
+        if (reply.outcome === 'granted') break;
+        await elapse(50);
+      }
+      await client.release(KEY, owner);
+    };
+    const all = [serve(a, some, Infinity), serve(b, other, Infinity), serve(c, writer, 1)];
+    await within(5_000, 'all of them', Promise.all(all));
+    await free(members.slice(0, 3));
+  });
+
+  it('B58: requests that have room beside each other, kept apart by a larger one, do not wait for each other forever', async () => {
+    const members = five().slice(0, 3);
+    const [a, b, c] = [await open(members), await open(members), await open(members)];
+    const [some, other, large] = [a.newOwner(), b.newOwner(), c.newOwner()];
+    const one = { wait: true, limit: 2 };
+    const all = { ...one, permits: 2 };
+    // Too few members are up for a grant.
+    const ask = (reply: Promise<unknown>): Promise<unknown> => reply.catch(() => undefined);
+    // The larger one is behind one of them at each member, and before the other one.
+    only(members, 2);
+    await ask(b.acquire(KEY, other, one));
+    await ask(c.acquire(KEY, large, all));
+    only(members, 0, 1);
+    await ask(a.acquire(KEY, some, one));
+    await ask(c.acquire(KEY, large, all));
+    only(members, 0, 1, 2);
+    let [held, most] = [0, 0];
+    const serve = async (client: PortClient, owner: OwnerId, permits: number): Promise<void> => {
+      for (let pushed = false; !pushed; pushed = client.grants.length > 0) {
+        const reply = await client.acquire(KEY, owner, { ...one, permits });
+        if (reply.outcome === 'granted') break;
+        await elapse(50);
+      }
+      most = Math.max(most, (held += permits));
+      await elapse(50);
+      held -= permits;
+      await client.release(KEY, owner);
+    };
+    await within(
+      5_000,
+      'all of them',
+      Promise.all([serve(a, some, 1), serve(b, other, 1), serve(c, large, 2)]),
+    );
+    expect(most).toBeLessThanOrEqual(2);
+    await free(members);
+  });
+
+  it('B58: inspect returns the permits of holders and waiters, and their sum decides whether a lock is busy', async () => {
+    const members = five();
+    const [a, b] = [await open(members), await open(members)];
+    const [first, second, waiter] = [a.newOwner(), b.newOwner(), b.newOwner()];
+    await a.acquire(KEY, first, { limit: 4, permits: 2 });
+    await b.acquire(KEY, second, { limit: 4 });
+    await b.acquire(KEY, waiter, { limit: 4, permits: 2, wait: true });
+    expect(await a.lockOf(KEY)).toMatchObject({
+      holders: [
+        { owner: first, permits: 2 },
+        { owner: second, permits: 1 },
+      ],
+      waiters: [{ owner: waiter, permits: 2 }],
+    });
+    expect(await a.acquire(KEY, a.newOwner(), { limit: 4 })).toMatchObject({ outcome: 'busy' });
+    await b.release(KEY, second);
+    await b.granted(waiter);
+  });
+
+  it('B60: an exact end reaches a slow member before the session closes', async () => {
+    const members = five();
+    const client = await PortClient.open(new QuorumLockStore(members));
+    const owner = client.newOwner();
+    expect(await client.acquire(KEY, owner, { limit: 3 })).toMatchObject({ outcome: 'granted' });
+    const [slow] = members;
+    if (slow === undefined) throw new Error('there are five');
+    slow.way = () => elapse(100);
+    expect(await client.renew({ key: KEY, owner, lease: 5_000, exactly: true })).toEqual(['renewed']);
+    await client.close();
+    slow.way = undefined;
+    const solo = await PortClient.open(slow);
+    expect((await solo.lockOf(KEY))?.holders).toEqual([expect.objectContaining({ owner })]);
+    expect((await solo.lockOf(KEY))?.holders[0]?.leaseLeft).toBeLessThanOrEqual(5_000);
+    await solo.close();
+  });
+});

@@ -1,0 +1,490 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { AcquireReply } from '../../../../lib/stores/port/index.js';
+import { LockStoreError } from '../../../../lib/stores/port/index.js';
+import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
+import { PortClient } from '../../../contract/port-client.js';
+import { ExclusionWitness } from '../../../support/exclusion-witness.js';
+import { inVirtualTime } from '../../../support/in-virtual-time.js';
+import { MemberUnderControl } from '../../../support/member-under-control.js';
+import { elapse, rejectionOf, stateOf, until, within } from '../../../support/until.js';
+
+inVirtualTime();
+
+const KEY = 'key';
+const waiting = { wait: true };
+
+function at(members: readonly MemberUnderControl[], index: number): MemberUnderControl {
+  const member = members[index];
+  if (!member) throw new Error(`there is no member ${index}`);
+  return member;
+}
+
+describe('the quorum', () => {
+  const clients: PortClient[] = [];
+  const scene = (
+    skews: readonly number[] = [0, 0, 0, 0, 0],
+  ): {
+    members: MemberUnderControl[];
+    open: () => Promise<PortClient>;
+    first: (count: number, condition: MemberUnderControl['condition']) => void;
+  } => {
+    const members = skews.map((skew, index) => new MemberUnderControl(index, skew));
+    return {
+      members,
+      open: async () => {
+        const client = await PortClient.open(new QuorumLockStore(members));
+        clients.push(client);
+        return client;
+      },
+      first: (count, condition) => {
+        for (const member of members.slice(0, count)) member.condition = condition;
+      },
+    };
+  };
+  /** The holder of the key at each member. */
+  const holders = async (members: readonly MemberUnderControl[]): Promise<(string | undefined)[]> => {
+    const holds = members.map(async (member) => {
+      const client = await PortClient.open(member);
+      return (await client.inspect(KEY))?.owner;
+    });
+    return await Promise.all(holds);
+  };
+  const noHolders = (members: readonly MemberUnderControl[]): Promise<void> =>
+    until('all members are free', async () =>
+      (await holders(members)).every((owner) => owner === undefined),
+    ).then(() => undefined);
+  /** The requests to each member since then. */
+  const forget = (members: readonly MemberUnderControl[]): void => {
+    for (const { asked } of members) asked.length = 0;
+  };
+  const granted = (reply: AcquireReply): number => {
+    if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
+    return reply.token;
+  };
+
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.close()));
+  });
+
+  it.each(['down', 'silent'] as const)(
+    'P42: two of five members that are %s delay no request',
+    async (condition) => {
+      const { members, open, first } = scene();
+      const a = await open();
+      first(2, condition);
+      const owner = a.newOwner();
+      const reply = a.acquire(KEY, owner);
+      expect(await stateOf(reply)).toBe('fulfilled');
+      expect((await reply).outcome).toBe('granted');
+      const renewed = a.renew({ key: KEY, owner, lease: 20_000 });
+      expect(await stateOf(renewed)).toBe('fulfilled');
+      expect(await renewed).toEqual(['renewed']);
+      const other = a.acquire(KEY, a.newOwner());
+      expect(await stateOf(other)).toBe('fulfilled');
+      expect((await other).outcome).toBe('busy');
+      const released = a.release(KEY, owner);
+      expect(await stateOf(released)).toBe('fulfilled');
+      expect(await released).toBe('released');
+      await noHolders(members.slice(2));
+    },
+  );
+
+  it.each(['down', 'silent'] as const)(
+    'P42, B11: with three of five members %s requests fail, and nothing is left at the other two',
+    async (condition) => {
+      const { members, open, first } = scene();
+      const a = await open();
+      first(3, condition);
+      const owner = a.newOwner();
+      const error = await within(2_000, 'the reply', rejectionOf(a.acquire(KEY, owner)));
+      expect(error).toBeInstanceOf(LockStoreError);
+      expect(error).toMatchObject({ retryable: true, unreachable: true });
+      expect(await holders(members.slice(3))).toEqual([undefined, undefined]);
+    },
+  );
+
+  it('B11: a lock held by others is busy, also with two members missing and some grants, which are released', async () => {
+    const { members, open, first } = scene();
+    const [a, b] = [await open(), await open()];
+    const solo = await PortClient.open(at(members, 4));
+    await solo.take(KEY, solo.newOwner());
+    first(2, 'down');
+    expect(await a.acquire(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect((await holders(members.slice(2))).slice(0, 2)).toEqual([undefined, undefined]);
+    first(2, 'up');
+    const owner = b.newOwner();
+    await b.take(KEY, owner);
+    await b.release(KEY, owner);
+  });
+
+  it('P42: a late grant joins the hold, and is released with it', async () => {
+    const { members, open } = scene([-60_000, 0, 0, 0, 0]);
+    const a = await open();
+    const late = at(members, 0);
+    late.condition = 'slow';
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    forget(members);
+    late.answer();
+    await until('it has the token of the hold', () => late.asked.includes('raise'));
+    await a.renew({ key: KEY, owner, lease: 30_000 });
+    expect(late.asked).toContain('renew');
+    await a.release(KEY, owner);
+    await noHolders(members);
+  });
+
+  it('P42: a release reaches an unresponsive member once it replies again', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    first(2, 'down');
+    expect(await a.release(KEY, owner)).toBe('released');
+    first(2, 'up');
+    await noHolders(members);
+  });
+
+  it('P30: a second release finds nothing to release, although a member has not confirmed the first', async () => {
+    const { members, open } = scene([0, 0, 0]);
+    const [a, b] = [await open(), await open()];
+    const [owner, next] = [a.newOwner(), b.newOwner()];
+    await a.take(KEY, owner);
+    at(members, 0).isDeafTo = 'release';
+    expect(await a.release(KEY, owner)).toBe('released');
+    expect(await a.release(KEY, owner)).toBe('not-held');
+    await b.take(KEY, next);
+    expect(await a.release(KEY, owner)).toBe('not-held');
+    expect(await b.renew({ key: KEY, owner: next, lease: 20_000 })).toEqual(['renewed']);
+  });
+
+  it('P30, P33: an undecided release may be repeated until its outcome was returned once', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    first(3, 'down');
+    expect(await rejectionOf(a.release(KEY, owner))).toMatchObject({ inDoubt: true, retryable: true });
+    first(3, 'up');
+    at(members, 0).condition = 'down';
+    expect(await a.release(KEY, owner)).toBe('released');
+    expect(await a.release(KEY, owner)).toBe('not-held');
+  });
+
+  it('P42, P34: each renewal is decided by its own majority, and restores nothing', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const [kept, gone, unsure] = [a.newOwner(), a.newOwner(), a.newOwner()];
+    await a.take('kept', kept);
+    await a.take('gone', gone);
+    await a.take('unsure', unsure);
+    for (const member of members.slice(0, 3)) {
+      const solo = await PortClient.open(member);
+      await solo.forceRelease('gone');
+    }
+    const lease = 20_000;
+    const requests = [
+      { key: 'kept', owner: kept, lease },
+      { key: 'gone', owner: gone, lease },
+    ];
+    expect(await a.renew(...requests)).toEqual(['renewed', 'gone']);
+    const solo = await PortClient.open(at(members, 4));
+    await until('the other grant is released', async () => (await solo.inspect('gone')) === null);
+    expect(await a.inspect('gone')).toBeNull();
+    first(3, 'down');
+    const error = await rejectionOf(a.renew({ key: 'unsure', owner: unsure, lease }));
+    expect(error).toMatchObject({ inDoubt: true, retryable: true, unreachable: true });
+  });
+
+  it('B65: members that reject requests are reachable, and a quorum is unreachable only without a majority', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    first(2, 'down');
+    at(members, 2).condition = 'refusing';
+    for (const request of [
+      a.acquire('other', a.newOwner(), waiting),
+      a.acquire('other', a.newOwner()),
+      a.renew({ key: KEY, owner, lease: 20_000 }),
+      a.inspect(KEY),
+      a.forceRelease(KEY),
+      PortClient.open(new QuorumLockStore(members)),
+    ]) {
+      expect(await rejectionOf(request)).toMatchObject({ unreachable: false });
+    }
+    first(3, 'down');
+    for (const request of [
+      a.acquire('other', a.newOwner(), waiting),
+      a.acquire('other', a.newOwner()),
+      a.renew({ key: KEY, owner, lease: 20_000 }),
+      a.inspect(KEY),
+      a.forceRelease(KEY),
+      PortClient.open(new QuorumLockStore(members)),
+    ]) {
+      expect(await rejectionOf(request)).toMatchObject({ unreachable: true });
+    }
+  });
+
+  it('P42: a member that restarts empty during a hold admits no second holder', async () => {
+    const { members, open } = scene();
+    const [a, b] = [await open(), await open()];
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    at(members, 0).restartEmpty();
+    expect(await b.acquire(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await a.renew({ key: KEY, owner, lease: 20_000 })).toEqual(['renewed']);
+    expect(await a.release(KEY, owner)).toBe('released');
+    await noHolders(members);
+  });
+
+  it('P42, P11: a release hands over by the pushes of a majority, without a request', async () => {
+    const { members, open } = scene();
+    const [a, b] = [await open(), await open()];
+    const [owner, next] = [a.newOwner(), b.newOwner()];
+    const token = await a.take(KEY, owner);
+    await b.acquire(KEY, next, waiting);
+    forget(members);
+    await a.release(KEY, owner);
+    const grant = await b.granted(next);
+    expect(grant).toMatchObject({ lease: 2_000 });
+    expect(grant.token).toBeGreaterThan(token);
+    expect(members.flatMap(({ asked }) => asked)).not.toContain('acquire');
+    await b.release(KEY, next);
+    await noHolders(members);
+  });
+
+  it('P42, P12: a requested grant lasts as long as requested, although it was pushed for longer', async () => {
+    const { open } = scene();
+    const [a, b] = [await open(), await open()];
+    const [owner, next] = [a.newOwner(), b.newOwner()];
+    await a.take(KEY, owner);
+    await b.acquire(KEY, next, waiting);
+    await a.release(KEY, owner);
+    await b.granted(next);
+    expect(await b.acquire(KEY, next, { wait: true, lease: 300, claimLease: 300 })).toMatchObject({
+      outcome: 'granted',
+    });
+  });
+
+  it('P42, P12: a pushed grant that a request has claimed for less lasts no longer than that', async () => {
+    const { members, open } = scene([0, 0, 0]);
+    const a = await open();
+    const owner = a.newOwner();
+    const solos = await Promise.all(members.map((member) => PortClient.open(member)));
+    const holds = solos.map((solo) => ({ solo, held: solo.newOwner() }));
+    for (const { solo, held } of holds) await solo.take(KEY, held);
+    await a.acquire(KEY, owner, waiting);
+    // It has no competitors, and is not renewed.
+    at(members, 0).isDeafTo = 'renew';
+    for (const member of members.slice(1)) member.isDeafTo = 'inspect';
+    const [first, , last] = holds;
+    if (first === undefined || last === undefined) throw new Error('there are three');
+    // The push is on its way when the request is sent.
+    const released = first.solo.release(KEY, first.held);
+    await a.acquire(KEY, owner, { wait: true, lease: 300, claimLease: 300 });
+    expect(await released).toBe('released');
+    expect((await first.solo.inspect(KEY))?.leaseLeft).toBeLessThan(301);
+    await until('the claimed lease has expired', async () => (await first.solo.inspect(KEY)) === null);
+    at(members, 0).condition = 'down';
+    at(members, 2).isDeafTo = undefined;
+    await last.solo.release(KEY, last.held);
+    await until('the last one grants it', async () => (await last.solo.inspect(KEY))?.owner !== undefined);
+    await elapse(20);
+    expect(a.grants).toEqual([]);
+  });
+
+  it('P42, P12: a grant that was pushed during a request lasts no longer than the push', async () => {
+    const { members, open } = scene([0, 0, 0]);
+    const a = await open();
+    const owner = a.newOwner();
+    const solos = await Promise.all(members.map((member) => PortClient.open(member)));
+    const holds = solos.map((solo) => ({ solo, held: solo.newOwner() }));
+    await Promise.all(holds.map(({ solo, held }) => solo.take(KEY, held)));
+    await a.acquire(KEY, owner, waiting);
+    // Two members queue it again, and push the lock to it before their replies are here. The third one keeps its hold.
+    for (const member of members) Object.assign(member, { condition: 'slow', slowAt: 'acquire' });
+    const asking = a.acquire(KEY, owner, { ...waiting, lease: 30_000 });
+    await until('all have the request', () =>
+      members.every(({ asked }) => asked.filter((what) => what === 'acquire').length >= 3),
+    );
+    for (const { solo, held } of holds.slice(0, 2)) await solo.release(KEY, held);
+    for (const member of members) member.answer();
+    expect(await asking).toMatchObject({ outcome: 'queued' });
+    const grant = await a.granted(owner);
+    expect(grant.lease).toBeLessThanOrEqual(2_000);
+    // After the claim, the members grant it for as long as requested.
+    expect(await a.renew({ key: KEY, owner, lease: 30_000 })).toEqual(['renewed']);
+    for (const solo of solos.slice(0, 2))
+      expect((await solo.inspect(KEY))?.leaseLeft).toBeGreaterThan(20_000);
+  });
+
+  it('P42, P30: an owner that repeats its request is not removed by its earlier release', async () => {
+    const { members, open } = scene([0]);
+    const [a, b] = [await open(), await open()];
+    const [owner, next] = [a.newOwner(), b.newOwner()];
+    await a.take(KEY, owner);
+    await b.acquire(KEY, next, { wait: true, claimLease: 40 });
+    await a.release(KEY, owner);
+    await b.granted(next);
+    await until('its claim lease has expired', async () => (await a.inspect(KEY)) === null);
+    for (const member of members) member.condition = 'down';
+    // After the second failure, the session only knows that the owner has to leave.
+    for (let attempt = 0; attempt < 2; attempt++) await rejectionOf(b.acquire(KEY, next, waiting));
+    for (const member of members) member.condition = 'up';
+    forget(members);
+    expect(await b.acquire(KEY, next, waiting)).toMatchObject({ outcome: 'granted' });
+    await until('it has left', () => members.every(({ asked }) => asked.includes('cancel')));
+    expect(await a.acquire(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
+    expect(await b.renew({ key: KEY, owner: next, lease: 20_000 })).toEqual(['renewed']);
+  });
+
+  it.each(['silent', 'down'] as const)(
+    'P42: two of five members that are %s do not slow an inspection',
+    async (condition) => {
+      const { open, first } = scene();
+      const a = await open();
+      const owner = a.newOwner();
+      await a.take(KEY, owner);
+      first(2, condition);
+      const start = performance.now();
+      expect(await a.inspect(KEY)).toMatchObject({ owner });
+      expect(await a.inspect('free')).toBeNull();
+      expect(await a.forceRelease('free')).toBe(false);
+      expect(await a.forceRelease(KEY)).toBe(true);
+      expect(performance.now() - start).toBeLessThan(250);
+    },
+  );
+
+  it('B14: an inspection that is under way when the session is closed ends', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const b = await open();
+    // The members do not agree on the token, so it reads again after a pause.
+    for (const member of members) member.isDeafTo = 'raise';
+    members.forEach((member, index) => (member.skew = index * 1_000));
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    const looks: Promise<unknown>[] = [a.inspect(KEY)];
+    await elapse(2);
+    await a.close();
+    first(2, 'silent');
+    looks.push(b.inspect(KEY), b.forceRelease('free'));
+    await elapse(2);
+    await b.close();
+    await within(1_000, 'the end of all looks', Promise.allSettled(looks));
+  });
+
+  it('P42: a split vote is resolved: owners that each have some of the members are all served', async () => {
+    const { members, open } = scene();
+    const racers = await Promise.all(Array.from({ length: 7 }, open));
+    const witness = new ExclusionWitness();
+    for (let round = 0; round < 5; round++) {
+      const served: number[] = [];
+      const owners = racers.map((racer) => racer.newOwner());
+      // Each member grants the lock to another owner.
+      for (const [index, member] of members.entries()) {
+        for (const each of members) each.condition = each === member ? 'up' : 'down';
+        const owner = owners[index];
+        if (owner) await rejectionOf(racers[index]?.acquire(KEY, owner, waiting) ?? Promise.resolve());
+      }
+      for (const each of members) each.condition = 'up';
+      expect(new Set(await holders(members)).size).toBe(5);
+      const queue = racers.map(async (racer, index) => {
+        const owner = owners[index] ?? racer.newOwner();
+        const before = racer.grants.length;
+        let reply = await racer.acquire(KEY, owner, waiting);
+        while (reply.outcome !== 'granted' && racer.grants.length === before) {
+          await elapse(20 + Math.random() * 20);
+          if (racer.grants.length === before) reply = await racer.acquire(KEY, owner, waiting);
+        }
+        witness.enter();
+        await elapse(1);
+        served.push(index);
+        witness.leave();
+        await racer.release(KEY, owner);
+      });
+      await within(15_000, 'all of them', Promise.all(queue));
+      expect(served).toHaveLength(racers.length);
+      await noHolders(members);
+    }
+    expect(witness.most).toBe(1);
+  });
+
+  describe('tokens', () => {
+    const minute = 60_000;
+
+    it('B16: grow from hold to hold with any clocks of the members', async () => {
+      const { members, open } = scene([0, minute, -minute, 2 * minute, -3 * minute]);
+      const a = await open();
+      let last = 0;
+      for (let round = 0; round < 40; round++) {
+        // Any two may be missing, so that the majorities differ.
+        for (const member of members) member.condition = 'up';
+        for (const missing of [round % 5, (round * 3 + 1) % 5]) {
+          at(members, missing).condition = 'down';
+        }
+        const owner = a.newOwner();
+        const token = granted(await a.acquire(KEY, owner, { tokens: 1 + (round % 3) }));
+        expect(token).toBeGreaterThan(last);
+        last = token + (round % 3);
+        expect(await a.release(KEY, owner)).toBe('released');
+      }
+    });
+
+    it('B16: are announced to each member before the release', async () => {
+      const { members, open } = scene([minute, 0, 0]);
+      const a = await open();
+      for (const member of members.slice(1)) Object.assign(member, { condition: 'slow', slowAt: 'raise' });
+      const owner = a.newOwner();
+      await a.take(KEY, owner);
+      const released = a.release(KEY, owner);
+      // At once, so that later requests come after it.
+      for (const { asked } of members.slice(1))
+        expect(asked).toEqual(['start', 'acquire', 'raise', 'release']);
+      // The member with the largest token already knows it.
+      expect(at(members, 0).asked).toEqual(['start', 'acquire', 'release']);
+      for (const member of members) member.answer();
+      expect(await released).toBe('released');
+      await noHolders(members);
+    });
+
+    it('B16: are announced again before the release to a member that did not confirm', async () => {
+      const { members, open } = scene([minute, 0, 0]);
+      const a = await open();
+      const owner = a.newOwner();
+      for (const member of members.slice(1)) {
+        member.way = () =>
+          member.asked.at(-1) === 'raise' ? Promise.reject(new Error('it was lost')) : Promise.resolve();
+      }
+      await a.take(KEY, owner);
+      await until('it was lost', () => members.slice(1).every(({ asked }) => asked.includes('raise')));
+      await elapse(5);
+      for (const member of members) member.way = undefined;
+      expect(await a.release(KEY, owner)).toBe('released');
+      for (const { asked } of members.slice(1)) {
+        expect(asked).toEqual(['start', 'acquire', 'raise', 'raise', 'release']);
+      }
+      await noHolders(members);
+    });
+
+    it('B16: grow after a hold that was never announced, if the clocks differ by less than its lease', async () => {
+      const { members, open } = scene([400, 0, 0]);
+      const [a, b] = [await open(), await open()];
+      for (const member of members) member.isDeafTo = 'raise';
+      const token = await a.take(KEY, a.newOwner(), 500);
+      // The holder died, and the member whose clock is ahead is down too.
+      at(members, 0).condition = 'down';
+      await until('its lease has expired', async () => (await b.inspect(KEY)) === null);
+      expect(await b.take(KEY, b.newOwner())).toBeGreaterThan(token);
+    });
+
+    it('B16: need not be announced to a single member', async () => {
+      const { members, open } = scene([0]);
+      const a = await open();
+      const owner = a.newOwner();
+      await a.take(KEY, owner);
+      await a.release(KEY, owner);
+      expect(members[0]?.asked).toEqual(['start', 'acquire', 'release']);
+    });
+  });
+});

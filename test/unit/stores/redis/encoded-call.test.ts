@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Command, Redis } from 'ioredis';
+import { sendCall } from '../../../../lib/stores/redis/scripts/encoded-call.js';
+import { KeyNames } from '../../../../lib/stores/redis/scripts/key-names.js';
+import { scripts } from '../../../../lib/stores/redis/scripts/scripts.js';
+
+describe('a call of a script as a command of ioredis', () => {
+  const call = scripts.touch.with([new KeyNames('lock:').of('key')], [{ owner: 'client:1' }], {});
+  let seen: unknown[];
+  let command: Command;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    seen = [];
+    const redis = new Redis({ lazyConnect: true });
+    redis.sendCommand = (sent: Command) => {
+      command = sent;
+    };
+    sendCall(redis, call, {
+      replied: (reply) => seen.push(reply),
+      failed: (error) => seen.push(error),
+    });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('reports the reply at once, as text, and no later outcome', async () => {
+    command.resolve([Buffer.from('granted'), 1]);
+    expect(seen).toEqual([['granted', 1]]);
+    command.reject(new Error('closed'));
+    command.resolve(2);
+    await Promise.resolve();
+    expect(seen).toHaveLength(1);
+  });
+
+  it('reports a failure once, after the client has handled it', async () => {
+    command.reject(new Error('closed'));
+    expect(seen).toEqual([]);
+    command.reject(new Error('again'));
+    await Promise.resolve();
+    expect(seen).toEqual([new Error('closed')]);
+  });
+
+  it('reports the outcome of a command that a wrapper sends instead', async () => {
+    const redis = new Redis({ lazyConnect: true });
+    redis.sendCommand = ({ name, args }: Command) => {
+      const own = new Command(name, args as string[]);
+      own.resolve(Buffer.from('granted'));
+      return own.promise;
+    };
+    sendCall(redis, call, { replied: (reply) => seen.push(reply), failed: (error) => seen.push(error) });
+    await jest.advanceTimersByTimeAsync(0);
+    expect(seen).toEqual(['granted']);
+  });
+
+  it('has one promise for code that traces the commands of the client', async () => {
+    const traced = [command.promise.then((reply: unknown) => reply), command.promise];
+    command.resolve(Buffer.from('granted'));
+    expect(await Promise.all([...traced, command.promise])).toEqual(['granted', 'granted', 'granted']);
+  });
+
+  it("applies the user's commandTimeout, and leaves no timer", () => {
+    const before = jest.getTimerCount();
+    command.setTimeout(1_000);
+    expect(jest.getTimerCount()).toBe(before + 1);
+    command.resolve(1);
+    expect(jest.getTimerCount()).toBe(before);
+    expect(seen).toEqual([1]);
+  });
+
+  it("fails after the user's commandTimeout, even if a reply arrives later", async () => {
+    command.setTimeout(1_000);
+    jest.advanceTimersByTime(1_000);
+    command.resolve(1);
+    await Promise.resolve();
+    expect(seen).toEqual([new Error('Command timed out')]);
+  });
+});

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { scripts } from '../../../../lib/stores/redis/scripts/scripts.js';
+
+const LUA = join(process.cwd(), 'lua');
+
+interface Binding {
+  readonly name: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+const bindings: readonly Binding[] = Object.values(scripts).map(({ binding }) => {
+  const { name, keys, args, sharedKeys, sharedArgs } = binding;
+  return { name, keys: [...keys, ...sharedKeys], args: [...args, ...sharedArgs] };
+});
+
+/** The names in a header's lines such as `-- KEYS[1] lock  hash: …` or `-- ARGV[2i-1] owner  …`, in order. */
+function namesIn(header: string, list: 'KEYS' | 'ARGV'): string[] {
+  return [...header.matchAll(new RegExp(`^-- ${list}\\[[^\\]]+\\]\\s+(\\w+)`, 'gm'))].map(
+    ([, name]) => name ?? '',
+  );
+}
+
+function headerOf({ name }: Binding): string {
+  const source = readFileSync(join(LUA, fileOf(name)), 'utf8');
+  return source.slice(0, source.search(/^(?!--)/m));
+}
+
+/** Scripts for one lock: those for many have an index such as `KEYS[2i]`. */
+const single = bindings.filter((binding) => !/^-- KEYS\[\w*i/m.test(headerOf(binding)));
+
+function fileOf(name: string): string {
+  return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lua`;
+}
+
+describe('P5: header and binding of each script agree', () => {
+  it('every script has a binding', () => {
+    const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'));
+    expect(bindings.map(({ name }) => fileOf(name)).sort()).toEqual(files.sort());
+    expect(Object.entries(scripts).map(([name, script]) => [name, script.binding.name])).toEqual(
+      Object.keys(scripts).map((name) => [name, name]),
+    );
+  });
+
+  it.each(bindings)('$name', (binding) => {
+    const header = headerOf(binding);
+    expect(header).toMatch(new RegExp(`^-- ${fileOf(binding.name).replace('.lua', '')}: `));
+    expect(header).toMatch(/^-- Reply: /m);
+    expect(namesIn(header, 'KEYS')).toEqual(binding.keys);
+    expect(namesIn(header, 'ARGV')).toEqual(binding.args);
+  });
+
+  it.each(single)('$name takes as many KEYS and ARGV from the script as the header names', (binding) => {
+    const source = readFileSync(join(LUA, fileOf(binding.name)), 'utf8');
+    const body = source.slice(source.search(/^(?!--)/m));
+    const highest = (list: string): number =>
+      Math.max(
+        0,
+        ...[...body.matchAll(new RegExp(`${list}\\[(\\d+)\\]`, 'g'))].map(([, index]) => Number(index)),
+      );
+    expect(highest('KEYS')).toBe(binding.keys.length);
+    expect(highest('ARGV')).toBe(binding.args.length);
+  });
+});

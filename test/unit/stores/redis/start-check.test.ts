@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import type { ServerConnection } from '../../../../lib/stores/redis/connection/server-connection.js';
+import { checkServer, type CheckResult } from '../../../../lib/stores/redis/doctor/server-checks.js';
+
+/** A server with this reply to INFO that accepts every command. */
+function serverWith(info: string, refusal?: string, format: string | null = null): Redis {
+  const client = {
+    on: () => client,
+    connect: () => Promise.resolve(),
+    quit: () => Promise.resolve('OK'),
+    disconnect: () => undefined,
+    info: () => Promise.resolve(info),
+    hget: () => Promise.resolve(format),
+    ping: () => Promise.resolve('PONG'),
+    subscribe: () => Promise.resolve(1),
+    ssubscribe: () => Promise.resolve(1),
+    evalsha: () => Promise.resolve([]),
+    eval: () =>
+      refusal === undefined
+        ? Promise.resolve([])
+        : Promise.reject(Object.assign(new Error(refusal), { name: 'ReplyError' })),
+  };
+  return client as unknown as Redis;
+}
+
+function check(...lines: string[]): Promise<CheckResult> {
+  return checkIn(false, ...lines);
+}
+
+function checkIn(cluster: boolean, ...lines: string[]): Promise<CheckResult> {
+  return checkOf(serverWith(['# Server', ...lines, ''].join('\r\n')), cluster);
+}
+
+function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
+  return checkServer({
+    redis,
+    address: 'here:6379',
+    user: 'default',
+    prefix: 'lock:',
+    used: { cluster, replicas: false, database: false },
+    replicas: 0,
+    channel: 'lock:@:grants:client',
+    trial: 'lock:@:check:client',
+    format: 'lock:@:format',
+    link: {
+      another: () => ({ redis, watch: { request: (reply: unknown) => reply } }),
+      connect: () => Promise.resolve(),
+      end: () => undefined,
+    } as unknown as ServerConnection,
+  });
+}
+
+describe('the version check at the start', () => {
+  const usual = ['maxmemory_policy:noeviction', 'cluster_enabled:0', 'role:master', 'connected_slaves:0'];
+
+  it.each(['6.2.0', '6.10.1', '7.0.15', '8.2.1'])('accepts Redis %s', async (version) => {
+    expect(await check(`redis_version:${version}`, ...usual)).toEqual({
+      description: `Redis ${version}, noeviction`,
+      mode: 'p',
+      warnings: [],
+      refusal: undefined,
+    });
+  });
+
+  it.each([
+    ['6.2.14', 'a'],
+    ['7.0.0', 's'],
+    ['10.0.0', 's'],
+  ])('P41: in a cluster of Redis %s clients subscribe by %s', async (version, mode) => {
+    expect((await checkIn(true, `redis_version:${version}`, ...usual)).mode).toBe(mode);
+  });
+
+  it.each(['5.0.14', '6.0.16'])('warns of Redis %s', async (version) => {
+    const { warnings } = await check(`redis_version:${version}`, ...usual);
+    expect(warnings).toEqual([
+      `Redis at here:6379 is version ${version}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`,
+    ]);
+  });
+
+  it('reports Valkey by its own version', async () => {
+    const lines = ['redis_version:7.2.4', 'server_name:valkey', 'valkey_version:8.1.1'];
+    expect(await check(...lines, ...usual)).toEqual({
+      description: 'Valkey 8.1.1, noeviction',
+      mode: 'p',
+      warnings: [],
+      refusal: undefined,
+    });
+  });
+
+  it.each([
+    "NOPERM this user has no permissions to run the 'eval' command",
+    "ERR The user executing the script can't run this command or subcommand script",
+    'ERR ACL failure in script: User lock has no permissions to run the get command script',
+  ])('warns of a missing right, in the wording of the server: %s', async (refusal) => {
+    const info = ['# Server', 'redis_version:7.2.4', ...usual, ''].join('\r\n');
+    const { warnings } = await checkOf(serverWith(info, refusal), false);
+    expect(warnings).toEqual([expect.stringContaining('lacks rights that locks need: EVAL ')]);
+  });
+
+  it('counts replicas', async () => {
+    const lines = [
+      'redis_version:7.0.15',
+      'maxmemory_policy:noeviction',
+      'role:master',
+      'connected_slaves:2',
+    ];
+    expect((await check(...lines)).description).toBe('Redis 7.0.15, noeviction, 2 replicas');
+  });
+});

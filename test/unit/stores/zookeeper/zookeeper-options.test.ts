@@ -1,0 +1,111 @@
+import { describe, expect, it } from '@jest/globals';
+import { createSecureContext } from 'node:tls';
+import { LockOptionsError } from '../../../../lib/index.js';
+import { zookeeperStore } from '../../../../lib/stores/zookeeper/index.js';
+import { resolveZooKeeperOptions } from '../../../../lib/stores/zookeeper/zookeeper-options.js';
+import {
+  goneAfter,
+  longestLease,
+  timeoutForLease,
+} from '../../../../lib/stores/zookeeper/connection/zookeeper-connection.js';
+import { pingInterval } from '../../../../lib/stores/zookeeper/connection/zookeeper-socket.js';
+
+/** The error for options that can't work. */
+function messageOf(options: unknown): string {
+  try {
+    zookeeperStore(options as Parameters<typeof zookeeperStore>[0]);
+  } catch (error) {
+    if (error instanceof LockOptionsError) return error.message;
+    throw error;
+  }
+  throw new Error('not rejected');
+}
+
+const hosts = 'zk1:2181';
+
+describe('options of zookeeperStore', () => {
+  it('create nodes open to everyone only if the application has no identity', () => {
+    const auth = { user: 'shop', password: 's3cr3t' };
+    const secureContext = createSecureContext();
+    const schemeOf = (options: object): string => resolveZooKeeperOptions({ hosts, ...options }).acl.scheme;
+    expect([{}, { tls: true }, { tls: {} }].map(schemeOf)).toEqual(['world', 'world', 'world']);
+    const known = [
+      { auth },
+      { auth, tls: { secureContext } },
+      { tls: { secureContext, cert: 'a certificate' } },
+      { tls: { secureContext, pfx: 'a certificate and its key' } },
+    ];
+    expect(known.map(schemeOf)).toEqual(known.map(() => 'auth'));
+    expect(messageOf({ hosts, tls: { secureContext } })).toMatch(/secureContext .*Give ca, cert and key/);
+  });
+
+  it.each([
+    ['zk1,zk2:2191, zk3', 'zk1:2181,zk2:2191,zk3:2181'],
+    [['10.0.0.1', '[fd00::1]:2190'], '10.0.0.1:2181,[fd00::1]:2190'],
+  ])('describe the servers %j without secrets', (given, named) => {
+    const auth = { user: 'shop', password: 's3cr3t' };
+    expect(zookeeperStore({ hosts: given, auth, tls: false }).name).toBe(`ZooKeeper at ${named}`);
+  });
+
+  it('use the TLS port', () => {
+    expect(zookeeperStore({ hosts: 'zk1', tls: true }).name).toBe('ZooKeeper at zk1:2281');
+  });
+
+  it.each([
+    [{}, /hosts is undefined.*set it, or write a value, such as zookeeperStore\(/],
+    [null, /options must be an object; got null/],
+    [{ hosts: 'zk1:2181/shop' }, /The node below which locks are kept goes into path/],
+    [{ hosts, path: 'locks' }, /path must be an absolute path.*got 'locks'/],
+    [{ hosts, path: '/locks/' }, /without a slash at its end/],
+    [{ hosts, path: '/a/../b' }, /path must be/],
+    [{ hosts, path: '/zookeeper/locks' }, /not below \/zookeeper/],
+    [{ hosts, sessionTimeout: 10 }, /sessionTimeout must be a number of milliseconds from 1000/],
+    [{ hosts, auth: 'shop:s3cr3t' }, /auth: must be \{ user, password \}; got a string/],
+    [{ hosts, auth: { user: 'a:b', password: 's3cr3t' } }, /user must be a string without a colon/],
+    [{ hosts, auth: { user: 'shop', password: '' } }, /password must be a non-empty string/],
+    [{ hosts, tls: 'yes' }, /tls: options must be an object/],
+    [{ hosts: 'shop:s3cr3t@zk1' }, /each of hosts must be.*User and password go into auth; got a string/],
+    [{ hosts: ['zk1', 'zk2/s3cr3t'] }, /goes into path; got a string/],
+    [
+      { hosts, auth: { user: 'shop:s3cr3t', password: 'x' } },
+      /user must be a string without a colon; got a string/,
+    ],
+    [
+      { hosts, tls: { ca: 's3cr3t.pem', cert: 's3cr3t.pem' } },
+      /tls can't be used \(.*as the contents of PEM files/,
+    ],
+    [{ hosts, tls: { cert: '-----BEGIN CERTIFICATE-----\ns3cr3t' } }, /tls can't be used/],
+    [{ hosts, tls: { key: '-----BEGIN PRIVATE KEY-----\ns3cr3t' } }, /tls can't be used/],
+    [{ hosts, chroot: '/locks' }, /unknown option "chroot"/],
+  ])('reject %j with a remedy', (options, message) => {
+    const shown = messageOf(options);
+    expect(shown).toMatch(message);
+    expect(shown).not.toContain('s3cr3t');
+  });
+
+  const leases = [300, 1_000, 5_000, 9_000, 30_000, 60_000, 3_600_000];
+
+  it.each(leases)('request a session that keeps a lease of %d ms without contact', (lease) => {
+    for (const tick of [20, 200, 2_000]) {
+      const timeout = timeoutForLease(lease, tick);
+      expect(longestLease({ timeout, tick })).toBeGreaterThanOrEqual(lease);
+    }
+  });
+
+  it('end the longest lease before the leader can end the session, even by a slower clock', () => {
+    for (const tick of [50, 200, 2_000, 6_000]) {
+      // Servers grant between two and twenty ticks.
+      for (const ticks of [2, 2.5, 5, 20]) {
+        const timeout = tick * ticks;
+        // The last contact of the leader may be half a tick and a ping before the last reply.
+        const leaderCountsFor = timeout - tick / 2 - pingInterval(timeout);
+        expect(longestLease({ timeout, tick }) * 1.02).toBeLessThan(leaderCountsFor);
+      }
+    }
+  });
+
+  it.each(leases)('free the locks of a dead process within 1.5 times a lease of %d ms', (lease) => {
+    const tick = lease / 5;
+    expect(goneAfter({ timeout: timeoutForLease(lease, tick), tick })).toBeLessThanOrEqual(lease * 1.5 + 2);
+  });
+});

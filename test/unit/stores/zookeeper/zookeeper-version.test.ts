@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { versionOf } from '../../../../lib/stores/zookeeper/start-check.js';
+
+/** The version of a server that sends this reply, and then closes the connection. */
+async function versionIn(answer: string): Promise<string | undefined> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(answer));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  try {
+    return await versionOf({ host: '127.0.0.1', port }, undefined);
+  } finally {
+    server.close();
+  }
+}
+
+describe('the version of a ZooKeeper', () => {
+  it.each([
+    ['Zookeeper version: 3.9.3-c26634f34490bb0ea7a09cc51e05ede3b4e320ee, built on 2024', '3.9.3'],
+    ['Zookeeper version: 3.5.10, built on 2022\nLatency', '3.5.10'],
+    ['srvr is not executed because it is not in the whitelist.', undefined],
+    ['', undefined],
+  ])('of %j is %j', async (answer, version) => {
+    expect(await versionIn(answer)).toBe(version);
+  });
+});
