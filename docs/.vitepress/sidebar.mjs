@@ -54,7 +54,6 @@ const SECTIONS = [
           'lock-service',
           'handlers-and-streams',
           'decorators',
-          'answers',
           'transports',
           'bullmq',
           'scheduled-jobs',
@@ -102,7 +101,7 @@ const SECTIONS = [
   {
     text: { en: 'Coming from …', zh: '从其他库迁移' },
     folder: 'coming-from',
-    order: ['redisson', 'java', 'redlock', 'redis-semaphore', 'murlock'],
+    order: ['redisson', 'java', 'node-libraries'],
   },
   {
     text: { en: 'Reference', zh: '参考' },
