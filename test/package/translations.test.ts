@@ -81,7 +81,7 @@ const HAN = '\\p{Script=Han}';
 
 describe('the translation into Chinese', () => {
   it('has every page of the introduction, the guides and safety, and no other', () => {
-    expect(ENGLISH.length).toBeGreaterThan(30);
+    expect(ENGLISH.length).toBeGreaterThan(25);
     expect(PAIRS.filter(([, chinese]) => !existsSync(join(root, chinese)))).toEqual([]);
     const folders = [...TRANSLATED, ...ALSO_TRANSLATED.map((page) => posix.dirname(page))];
     const chinese = folders.flatMap((folder) => pagesIn(`docs/zh/${folder}`));
