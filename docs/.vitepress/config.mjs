@@ -132,6 +132,11 @@ export default defineConfig({
       options: {
         locales: { zh: searchInChinese },
         miniSearch,
+        // Of the many pages about types, only what they are.
+        _render: async (text, env, md) => {
+          const html = await md.renderAsync(text, env);
+          return env.relativePath.startsWith('reference/api/') ? html.replace(/<h2[^]*$/, '') : html;
+        },
       },
     },
     ...(editPattern && { editLink: { pattern: editPattern } }),
