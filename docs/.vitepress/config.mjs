@@ -133,9 +133,9 @@ export default defineConfig({
         locales: { zh: searchInChinese },
         miniSearch,
         // Of the many pages about types, only what they are.
-        _render: async (text, env, md) => {
-          const html = await md.renderAsync(text, env);
-          return env.relativePath.startsWith('reference/api/') ? html.replace(/<h2[^]*$/, '') : html;
+        _render: (text, env, md) => {
+          const html = md.render(text, env);
+          return env.relativePath.includes('reference/api/') ? html.replace(/<h2[^]*$/, '') : html;
         },
       },
     },
