@@ -10,6 +10,7 @@ export const miniSearch = {
     // One wrong letter, or two in long words: "deadlock" is not "redlock".
     fuzzy: 0.15,
     // What readers look for is rather in a guide than in one of many types, in an example or in a page for maintainers.
-    boostDocument: (id) => (/\/reference\/api\/|\/internals\/|\/changelog|\/examples\//.test(id) ? 0.2 : 1),
+    boostDocument: (id) =>
+      /\/reference\/api\//.test(id) ? 0.5 : /\/internals\/|\/changelog|\/examples\//.test(id) ? 0.2 : 1,
   },
 };

@@ -61,7 +61,7 @@ describe('the search', () => {
     ['tenant', '/guides/decorators'],
     ['time limit', '/guides/lock-service'],
     ['process dies', '/safety/'],
-    ['LockLostError', '/reference/errors'],
+    ['LockLostError', '/reference/api/nestjs-distributed-lock/classes/LockLostError'],
   ])('finds "%s" among the first three results', (query, page) => {
     const base = String(process.env['SITE_BASE']);
     const results = index.search(query).map(({ id }) => id.replace(base, '/'));
