@@ -6,8 +6,9 @@ import { accessibleSearch } from './accessible-search.mjs';
 import { anchorOf, siteLinks } from './links.mjs';
 import { readManifest, settingsOf } from './manifest.mjs';
 import { diagrams, emptyCorners, plainText } from './markdown.mjs';
-import { API_FOLDER, addressOf, pageFiles, placeOf, root } from './pages.mjs';
-import { sidebarOf, sidebarOfApi } from './sidebar.mjs';
+import { API_FOLDER, addressOf, filesOffTheSite, pageFiles, placeOf, root } from './pages.mjs';
+import { miniSearch } from './search.mjs';
+import { sidebarOfApi, sidebarsOf } from './sidebar.mjs';
 import { searchInChinese, themeInChinese } from './zh.mjs';
 
 const TITLE = 'nestjs-distributed-lock';
@@ -27,7 +28,7 @@ function menuOf(locale) {
   const prefix = locale === 'en' ? '' : `${locale}/`;
   const entries = [
     [{ en: 'Quick start', zh: '快速开始' }, 'introduction/quick-start.md'],
-    [{ en: 'Guides', zh: '指南' }, 'guides/exclusive.md', 'guides'],
+    [{ en: 'Guides', zh: '指南' }, 'guides/index.md', 'guides'],
     [{ en: 'Operations', zh: '运维（英文）' }, 'operations/index.md', 'operations'],
     [{ en: 'Safety', zh: '安全性' }, 'safety/index.md', 'safety'],
     [{ en: 'Reference', zh: '参考（英文）' }, 'reference/index.md', 'reference'],
@@ -122,27 +123,19 @@ export default defineConfig({
     outline: { level: [2, 3] },
     nav: [...menuOf('en'), versionLink],
     sidebar: {
-      '/': sidebarOf('en', files),
+      ...sidebarsOf('en', files),
       '/reference/api/': sidebarOfApi(files),
-      ...(hasChinese && { '/zh/': sidebarOf('zh', files) }),
+      ...(hasChinese && sidebarsOf('zh', files)),
     },
     search: {
       provider: 'local',
       options: {
         locales: { zh: searchInChinese },
-        miniSearch: {
-          options: {
-            // Chinese has no spaces between words: each character is one. (VitePress sends this function to the browser.)
-            tokenize: (text) =>
-              text
-                .split(/[\n\r\p{Z}\p{P}]+|(?<=\p{Script=Han})|(?=\p{Script=Han})/u)
-                .filter((word) => word !== ''),
-          },
-          searchOptions: {
-            combineWith: 'AND',
-            // What readers look for is rather in a guide than in a page for maintainers, or one of many types.
-            boostDocument: (id) => (/\/reference\/api\/|\/internals\//.test(id) ? 0.5 : 1),
-          },
+        miniSearch,
+        // Of the many pages about types, only what they are.
+        _render: (text, env, md) => {
+          const html = md.render(text, env);
+          return env.relativePath.includes('reference/api/') ? html.replace(/<h2[^]*$/, '') : html;
         },
       },
     },
@@ -176,6 +169,8 @@ function filesThatAreNoPages() {
     ...entries
       .filter(({ name }) => name.endsWith('.md') && placeOf(name) === undefined)
       .map(({ name }) => name),
+    ...filesOffTheSite(),
+    'bench/RESULTS.md',
     'bench/*/**',
     'examples/*/*/**',
     'sample-app/*/**',

@@ -18,6 +18,8 @@ const ELSEWHERE = [
   [/^SECURITY\.md$/, 'security.md'],
   [/^CHANGELOG\.md$/, 'changelog.md'],
 ];
+/** Pages for maintainers, which stay in the repository. */
+const OFF_THE_SITE = /^docs\/internals\/(?!(README|how-it-works|life-of-a-lock|proof)\.md$)/;
 /** Where pages may be, besides the folders in `docs` and in `examples`. */
 const FOLDERS = ['docs', 'examples', 'sample-app', 'bench', '.'];
 
@@ -28,7 +30,7 @@ const FOLDERS = ['docs', 'examples', 'sample-app', 'bench', '.'];
  * @returns {string | undefined} relative to the root of the site, ending in `.md`; undefined if the file is no page
  */
 export function placeOf(file) {
-  if (file.startsWith('docs/.vitepress/')) return undefined;
+  if (file.startsWith('docs/.vitepress/') || OFF_THE_SITE.test(file)) return undefined;
   if (/^docs\/.*\.md$/.test(file))
     return file.slice('docs/'.length).replace(/(^|\/)README\.md$/, '$1index.md');
   const [pattern, place] = ELSEWHERE.find(([pattern]) => pattern.test(file)) ?? [];
@@ -46,10 +48,19 @@ export function addressOf(place) {
  * @returns {string[]}
  */
 export function pageFiles() {
-  const examples = readdirSync(join(root, 'examples')).map((name) => `examples/${name}`);
-  return [...walk('docs'), ...[...FOLDERS, ...examples].flatMap((folder) => markdownIn(folder))]
+  return markdownFiles()
     .filter((file) => placeOf(file) !== undefined)
     .sort();
+}
+
+/** The files in `docs/` that are no pages of the site. */
+export function filesOffTheSite() {
+  return walk('docs').filter((file) => OFF_THE_SITE.test(file));
+}
+
+function markdownFiles() {
+  const examples = readdirSync(join(root, 'examples')).map((name) => `examples/${name}`);
+  return [...walk('docs'), ...[...FOLDERS, ...examples].flatMap((folder) => markdownIn(folder))];
 }
 
 function walk(folder) {

@@ -33,50 +33,38 @@ const SECTIONS = [
     text: { en: 'Guides', zh: '指南' },
     folder: 'guides',
     order: [],
-    isOpen: true,
     groups: [
       {
         text: { en: 'Kinds of lock', zh: '锁的种类' },
+        order: ['exclusive', 're-entrant', 'fair', 'read-write', 'semaphore', 'several-keys'],
+      },
+      {
+        text: { en: 'Patterns', zh: '常见问题' },
         order: [
-          'exclusive',
-          're-entrant',
-          'fair',
-          'read-write',
-          'several-keys',
-          'semaphore',
-          'fencing',
+          'payments',
+          'transactions',
+          'scheduled-jobs',
           'leader-election',
+          'fencing',
+          'store-unavailable',
+          'inspecting',
         ],
       },
       {
-        text: { en: 'Handlers and jobs', zh: '请求处理与任务' },
+        text: { en: 'Features', zh: '功能' },
         order: [
           'lock-service',
           'handlers-and-streams',
-          'decorators',
-          'answers',
-          'graphql',
-          'websockets',
-          'microservices',
+          'transports',
           'bullmq',
-          'scheduled-jobs',
-        ],
-      },
-      {
-        text: { en: 'Data', zh: '数据' },
-        order: ['payments', 'transactions', 'prisma'],
-      },
-      {
-        text: { en: 'Set-up and tests', zh: '配置与测试' },
-        order: [
+          'decorators',
           'configuration',
-          'tenants',
-          'store-unavailable',
-          'inspecting',
           'events',
-          'testing',
-          'testing-failures',
         ],
+      },
+      {
+        text: { en: 'Tests', zh: '测试' },
+        order: ['testing', 'testing-failures'],
       },
     ],
   },
@@ -88,27 +76,23 @@ const SECTIONS = [
   {
     text: { en: 'Operations', zh: '运维' },
     folder: 'operations',
-    order: ['page', 'health', 'monitoring', 'lock-admin', 'kubernetes', 'scaling', 'runbook', 'restore'],
+    order: ['page', 'health', 'monitoring', 'kubernetes', 'scaling', 'runbook', 'restore'],
   },
   {
     text: { en: 'Safety', zh: '安全性' },
     folder: 'safety',
-    order: ['fencing-tokens', 'stores'],
+    order: [],
   },
   {
     text: { en: 'Stores', zh: '存储' },
     folder: 'stores',
     order: [
       'redis',
-      'sentinel',
-      'cluster',
-      'quorum',
-      'replicas',
+      'redis-topologies',
       'managed-services',
       'postgres',
       'etcd',
       'zookeeper',
-      'measured',
       'moving-to-another-store',
       'custom-store',
     ],
@@ -116,7 +100,7 @@ const SECTIONS = [
   {
     text: { en: 'Coming from …', zh: '从其他库迁移' },
     folder: 'coming-from',
-    order: ['redisson', 'java', 'redlock', 'redis-semaphore', 'murlock'],
+    order: ['redisson', 'java', 'node-libraries'],
   },
   {
     text: { en: 'Reference', zh: '参考' },
@@ -127,16 +111,7 @@ const SECTIONS = [
   {
     text: { en: 'Internals', zh: '内部实现' },
     folder: 'internals',
-    order: [
-      'architecture',
-      'life-of-a-lock',
-      'how-it-works',
-      'rules',
-      'proof',
-      'soak',
-      'bench',
-      'contributing',
-    ],
+    order: ['how-it-works', 'life-of-a-lock', 'proof', 'bench', 'contributing'],
   },
 ];
 
@@ -212,6 +187,7 @@ export function sidebarOf(locale, files = pageFiles()) {
     ];
     if (items.length === 0) return undefined;
     const first = items[0].link ?? items[0].items[0].link;
+    if (folder === 'reference' && locale === 'en') items.push(...apiEntries(files));
     // Headings lead to a page: otherwise their two buttons, one within the other, would confuse screen readers.
     return { text: text[locale], link: first, collapsed: isOpen !== true, items };
   }
@@ -235,43 +211,48 @@ export function sidebarOf(locale, files = pageFiles()) {
 }
 
 /**
- * The pages that TypeDoc writes have a sidebar of their own, since there are so many.
+ * The sidebars of a locale by address, as VitePress takes them. Every page of the site repeats its sidebar, so the sections
+ * of other pages are only headings, which lead there. `Introduction` is complete on every page.
+ *
+ * @param {'en' | 'zh'} locale
+ * @param {readonly string[]} [files]
+ * @returns {Record<string, Item[]>}
+ */
+export function sidebarsOf(locale, files = pageFiles()) {
+  const above = locale === 'en' ? '/' : `/${locale}/`;
+  const all = sidebarOf(locale, files);
+  const texts = SECTIONS.map(({ text, folder, isOpen }) => ({ text: text[locale], folder, isOpen }));
+  const around = (folder) =>
+    all.map((item) => {
+      const section = texts.find(({ text }) => text === item.text);
+      if (section === undefined || section.isOpen) return item;
+      if (section.folder === folder) return { ...item, collapsed: false };
+      return { text: item.text, link: item.link };
+    });
+  return Object.fromEntries([
+    [above, around(undefined)],
+    ...texts.filter(({ isOpen }) => !isOpen).map(({ folder }) => [`${above}${folder}/`, around(folder)]),
+  ]);
+}
+
+/**
+ * The entries of the package, each with the page that lists its members. TypeDoc writes a page for each member: so many
+ * that their sidebar has the entries only.
  *
  * @param {readonly string[]} [files]
  * @returns {Item[]}
  */
 export function sidebarOfApi(files = pageFiles()) {
-  const places = new Map(
-    files.filter((file) => file.startsWith(`${API_FOLDER}/`)).map((file) => [placeOf(file), file]),
-  );
-  const entries = [...places.keys()].filter(
-    (place) => place.endsWith('/index.md') && place !== `${API_PLACE}/index.md`,
-  );
-  const members = (entry) => {
-    const folder = entry.replace(/index\.md$/, '');
-    return [...places]
-      .filter(([place]) => place.startsWith(folder) && place !== entry)
-      .filter(([place]) => entries.every((other) => other === entry || !isBelow(place, other, folder)))
-      .map(([place, file]) => ({ text: nameOf(titleOf(file)), link: addressOf(place) }))
-      .sort((one, other) => by(one.text, other.text));
-  };
-  const isBelow = (place, other, folder) => {
-    const deeper = other.replace(/index\.md$/, '');
-    return deeper.startsWith(folder) && place.startsWith(deeper);
-  };
-  return [
-    { text: 'Reference', link: '/reference/' },
-    ...entries.map((entry) => ({
-      text: titleOf(places.get(entry)),
-      link: addressOf(entry),
-      collapsed: false,
-      items: members(entry),
-    })),
-  ];
+  return [{ text: 'Reference', link: '/reference/' }, ...apiEntries(files)];
 }
 
-/** "Class: LockService" and "Function: backoff()" without the kind. */
-const nameOf = (title) => title.replace(/^[A-Z][a-z]+( [A-Za-z]+)*: /, '').replace(/<.*$/, '');
+function apiEntries(files) {
+  return files
+    .filter((file) => file.startsWith(`${API_FOLDER}/`) && file !== `${API_FOLDER}/README.md`)
+    .filter((file) => file.endsWith('/README.md'))
+    .map((file) => ({ text: titleOf(file), link: addressOf(placeOf(file)) }))
+    .sort((one, other) => by(one.text, other.text));
+}
 
 const isInLocale = (place, locale) => (place.startsWith('zh/') ? locale === 'zh' : locale === 'en');
 
@@ -297,6 +278,7 @@ export function pagesWithoutSidebar(files = pageFiles()) {
   );
   return files.filter((file) => {
     const place = placeOf(file);
-    return !IN_NO_SECTION.includes(place.replace(/^zh\//, '')) && !shown.has(addressOf(place));
+    const isMember = file.startsWith(`${API_FOLDER}/`) && !file.endsWith('/README.md');
+    return !isMember && !IN_NO_SECTION.includes(place.replace(/^zh\//, '')) && !shown.has(addressOf(place));
   });
 }

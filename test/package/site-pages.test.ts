@@ -8,7 +8,7 @@ import { samplesOf } from './samples.js';
 /** The longest page that readers are expected to read as a whole. */
 const MOST_LINES = 300;
 /** Pages that are looked things up in. */
-const TABLES = ['docs/internals/rules.md', 'CHANGELOG.md'];
+const TABLES = ['CHANGELOG.md'];
 
 /** Written by TypeDoc; they are there only after the site was built. */
 const isWritten = (file: string): boolean => !file.startsWith(`${API_FOLDER}/`);
@@ -91,6 +91,12 @@ describe('links on the documentation site', () => {
     expect(linkOf(page, href, unknown)).toEqual({ text: true });
   });
 
+  it('lead to the repository for a page of maintainers', () => {
+    const href = '../internals/rules.md';
+    expect(linkOf(page, href, repository)).toEqual({ href: repository('docs/internals/rules.md') });
+    expect(linkOf(page, href, unknown)).toEqual({ text: true });
+  });
+
   it('download files of docs', () => {
     const file = 'operations/prometheus-alerts.yaml';
     expect(linkOf(page, `../${file}`, unknown)).toEqual({ href: `/${file}`, download: file });
@@ -103,8 +109,8 @@ describe('links on the documentation site', () => {
 
   it('lead from a page in Chinese to the English page if there is no other', () => {
     const chinese = 'docs/zh/guides/exclusive.md';
-    expect(linkOf(chinese, '../internals/soak.md', unknown)).toEqual({ href: '/internals/soak' });
-    expect(linkOf(chinese, '../../internals/soak.md', unknown)).toEqual({ href: '/internals/soak' });
+    expect(linkOf(chinese, '../internals/proof.md', unknown)).toEqual({ href: '/internals/proof' });
+    expect(linkOf(chinese, '../../internals/proof.md', unknown)).toEqual({ href: '/internals/proof' });
   });
 });
 

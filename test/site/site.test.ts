@@ -79,6 +79,10 @@ describe('the documentation site', () => {
     expect(broken).toEqual(new Map());
   });
 
+  it('has less than 15 MB', () => {
+    expect(site.bytes()).toBeLessThan(15_000_000);
+  });
+
   it('says 404 for other addresses', async () => {
     const response = await fetch(site.url('/no-such-page'));
     expect(response.status).toBe(404);

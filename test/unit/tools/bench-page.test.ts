@@ -258,7 +258,7 @@ describe('the pages of this repository', () => {
   });
 
   it('show what failovers did to locks, with the releases whose outcome stayed unknown', () => {
-    const page = compact(textOf('docs/stores/measured.md'));
+    const page = compact(textOf('docs/operations/scaling.md'));
     const spread = ({ median, longest }: Spread): string => `${short(median)} – ${short(longest)}`;
     const cellsOf = (figures: FailoverFigures): string[] => [
       String(short(figures.grants)),
