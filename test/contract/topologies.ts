@@ -1,7 +1,7 @@
 import type { DistributedLockOptions } from '../../lib/index.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
-import { resolveReplicas } from '../../lib/stores/redis/replicated-session.js';
+import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
