@@ -31,7 +31,7 @@ export const PARTS = {
   },
   stores: {
     about:
-      'PostgreSQL, etcd and ZooKeeper, pages in Chromium, alerts with promtool, and the previous version',
+      'PostgreSQL, etcd, ZooKeeper and Redisson, pages in Chromium, alerts with promtool, and the previous version',
     command: 'npm run test:stores',
     files: [
       'test/contract/(postgres|etcd|zookeeper).test.ts',
@@ -42,6 +42,7 @@ export const PARTS = {
       'test/integration/(store-demos|store-fences|moving-stores|promtool).test.ts',
       'test/integration/previous-version/[a-z]+.test.ts',
       'test/browser/[a-z-]+.test.ts',
+      'test/interop/[a-z-]+.test.ts',
     ],
   },
   package: {

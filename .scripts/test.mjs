@@ -17,6 +17,7 @@ import { ensurePreviousBuild } from './previous-build.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
+import { ensureRedissonClients } from './setup-redisson.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
 import {
   SetupError,
@@ -33,7 +34,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** The tests of `npm run rules:table`: the rules common to all stores. */
 const RULES = [
-  'test/contract/(memory|fallback|redis|redis-sentinel|redis-cluster|quorum|postgres|etcd|zookeeper).test.ts',
+  'test/contract/(memory|fallback|redis|redis-sentinel|redis-cluster|redisson|quorum|postgres|etcd|zookeeper).test.ts',
   'test/faults/(etcd|postgres|zookeeper)-(faults|cluster|exit|start).test.ts',
 ];
 const REPORTERS = [
@@ -67,6 +68,7 @@ function prepareStores() {
   const postgres = environmentOfPostgres();
   const pooler = findOrFetchPooler();
   const zookeeper = ensureZooKeeper();
+  const redisson = ensureRedissonClients();
   ensurePreviousBuild();
   // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
   const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
@@ -78,6 +80,7 @@ function prepareStores() {
     ...(pooler?.libraries && { PGBOUNCER_LIBRARIES: pooler.libraries }),
     ETCD_SERVER: ensureEtcd(),
     ...(zookeeper && { ZOOKEEPER_LIBRARIES: zookeeper.libraries }),
+    ...(redisson && { REDISSON_CLASS_PATHS: redisson }),
     // Also if undefined: overrides a value of the variable that names no program.
     CHROMIUM: chromium,
   };

@@ -187,7 +187,6 @@ export function forceReleaseRules(context: ContractContext): void {
     });
 
     it('never breaks a hold that begins while it breaks another one', async () => {
-      if (context.isExclusive) return;
       // No renewal reports the loss in this test.
       const [app, following, operator] = await context.fleet(3, { watchdogTimeout: 600_000 });
       const key = context.key();

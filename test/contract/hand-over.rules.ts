@@ -329,7 +329,6 @@ export function handOverRules(context: ContractContext): void {
     });
 
     it('P20: a process joins the store’s queue only when its hand-over time is used up', async () => {
-      if (context.isExclusive) return;
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const start = performance.now();
@@ -345,7 +344,6 @@ export function handOverRules(context: ContractContext): void {
     });
 
     it('P20: a caller that arrives late in a hold leaves no queue position behind when the lock passes to it', async () => {
-      if (context.isExclusive) return;
       const [app, other] = await context.fleet(2);
       let passed = 0;
       for (let round = 0; round < 40 && passed < 3; round++) {

@@ -17,6 +17,8 @@ export class GrantChannel {
   /** Further channels, and when the server has confirmed each subscription. */
   private readonly others = new Map<string, Promise<void>>();
   private readonly confirmed = new Set<string>();
+  /** Those, and others to which a subscription or its end is in flight. */
+  private readonly counted = new Set<string>();
 
   /**
    * @param name of the channel
@@ -51,6 +53,7 @@ export class GrantChannel {
     redis.on('close', () => {
       this.subscribed = undefined;
       this.confirmed.clear();
+      this.counted.clear();
     });
     redis.on('ready', () => {
       for (const channel of this.others.keys()) void this.join(channel);
@@ -72,7 +75,9 @@ export class GrantChannel {
    * messages, and waiters poll.
    */
   join(channel: string): Promise<void> {
-    const joined = this.subscribeTo(channel).catch(() => undefined);
+    const joined = this.subscribeTo(channel).catch(() => {
+      this.counted.delete(channel);
+    });
     this.others.set(channel, joined);
     return joined;
   }
@@ -88,12 +93,15 @@ export class GrantChannel {
     if (connection === undefined || !this.confirmed.delete(channel)) return;
     const { redis, watch } = connection;
     const left = this.mode === 's' ? redis.sunsubscribe(channel) : redis.unsubscribe(channel);
-    watch.request(left).catch(() => undefined);
+    const gone = (): void => {
+      if (!this.others.has(channel)) this.counted.delete(channel);
+    };
+    watch.request(left).then(gone, gone);
   }
 
-  /** Whether the server counts this client among the listeners on a further channel. */
+  /** Whether the server may count this client among the listeners on a further channel. */
   hears(channel: string): boolean {
-    return this.confirmed.has(channel);
+    return this.counted.has(channel);
   }
 
   /** Called after a poll found a grant that was not pushed: the connection may be half open, which a request reveals. */
@@ -125,6 +133,7 @@ export class GrantChannel {
   private async subscribeTo(channel: string): Promise<void> {
     const { connection } = this;
     if (connection?.redis.status !== 'ready') return;
+    this.counted.add(channel);
     await this.send(connection, channel);
     this.confirmed.add(channel);
     // Nobody waits any more.

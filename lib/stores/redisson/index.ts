@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../model/lock.errors.js';
 import { checkNames, checkObject, shown } from '../../model/option-checks.js';
+import { hideMissing } from '../port/forwarding-session.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
 import { ClusterSession } from '../redis/cluster-session.js';
 import {
@@ -71,12 +72,14 @@ export function redissonStore(options: RedissonStoreOptions): LockStore {
       new RedissonSession(server, names, client, confirmedBy, part);
     if (connector.kind === 'server') return openServer(connector);
     const session: LockStoreSession = new ClusterSession(connector, names, client, openServer);
+    hideMissing(session, [RedissonSession.prototype], ['raise']);
     session.whyUnsupported = ({ fair, limit }) => whyUnsupported(fair, limit);
     return session;
   };
   return {
     name: `Redisson's locks in ${isCluster ? 'Redis Cluster' : 'Redis'} at ${connector.address}`,
-    place: keyPrefix === '' ? 'no prefix' : `prefix ${JSON.stringify(names.prefix)}`,
+    // Keys of a hash of Java look like owners, too.
+    place: `prefix ${JSON.stringify(names.prefix)} (other hashes may be among them)`,
     open,
   };
 }

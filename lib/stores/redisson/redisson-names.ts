@@ -36,7 +36,6 @@ export class RedissonKeyNames implements ListedNames {
   of(key: string): RedissonNames {
     const lock = this.prefix + key;
     const tagged = lock.includes('{') ? lock : `{${lock}}`;
-    if (this.isSpread && keySlot(lock) !== keySlot(tagged)) throw inTwoSlots(key);
     return {
       lock,
       channel: `redisson_lock__channel:${tagged}`,
@@ -45,6 +44,13 @@ export class RedissonKeyNames implements ListedNames {
       queue: `redisson_lock_queue:${tagged}`,
       timeouts: `redisson_lock_timeout:${tagged}`,
     };
+  }
+
+  /** @throws LockStoreError if the names of the lock are not in one hash slot */
+  check(key: string): void {
+    if (!this.isSpread || !/[{}]/.test(key)) return;
+    const { lock, channel } = this.of(key);
+    if (keySlot(lock) !== keySlot(channel)) throw inTwoSlots(key);
   }
 
   keyOf(name: string): string | undefined {

@@ -19,7 +19,7 @@ import { each, leaseLeftOf, Script, type ScriptCall } from '../redis/scripts/scr
 import type { RedissonNames } from './redisson-names.js';
 
 /** While others wait, this many holds of a process may follow each other, for this many ms. */
-const SHORT_TURN = { holds: 8, ms: 10 };
+export const SHORT_TURN = { holds: 8, ms: 10 };
 
 /** An owner of Redisson or of this library; a writer of `RReadWriteLock` has a suffix. */
 const OWNER = /^[^:]+:\d+(:write)?$/;
@@ -49,9 +49,9 @@ export const redissonScripts = {
   }),
   redissonInspect: new Script({
     name: 'redissonInspect',
-    keys: ['lock'],
-    args: [],
-    decode: toStoredLock,
+    keys: ['lock', 'channel'],
+    args: ['mode'],
+    decode: toInspectReply,
   }),
   redissonBreak: new Script({
     name: 'redissonBreak',
@@ -67,6 +67,11 @@ export type TakeReply =
   | { readonly outcome: 'held'; readonly leaseLeft: number | undefined }
   | { readonly outcome: 'cancelled' }
   | OtherValue;
+
+/** A held lock, and how many clients listen for its release. */
+export interface InspectReply extends Omit<StoredLock, 'waiters'> {
+  readonly listeners: number;
+}
 
 /** Another object of Redis is at the name of the lock. */
 export interface OtherValue {
@@ -102,7 +107,7 @@ export class RedissonCalls {
   }
 
   renew(requests: readonly RenewRequest[]): ScriptCall<RenewReply[]> {
-    const call = this.renewed(requests, 0);
+    const call = this.reserve(requests.map((request) => ({ ...request, tokens: 0 })));
     return {
       ...call,
       decode: (reply) =>
@@ -110,12 +115,8 @@ export class RedissonCalls {
     };
   }
 
-  reserve(request: ReserveRequest): ScriptCall<ReserveReply[]> {
-    return this.renewed([request], request.tokens);
-  }
-
-  inspect(key: string): ScriptCall<StoredLock | null> {
-    return redissonScripts.redissonInspect.with([this.namesOf(key)], [{}], {});
+  inspect(key: string): ScriptCall<InspectReply | null> {
+    return redissonScripts.redissonInspect.with([this.namesOf(key)], [{ mode: this.mode() }], {});
   }
 
   /** @param channels the start of the clients' channel names */
@@ -125,9 +126,9 @@ export class RedissonCalls {
     return redissonScripts.redissonBreak.with([this.namesOf(key)], [params], {});
   }
 
-  private renewed(requests: readonly RenewRequest[], tokens: number): ScriptCall<ReserveReply[]> {
+  reserve(requests: readonly ReserveRequest[]): ScriptCall<ReserveReply[]> {
     const locks = this.locksOf(requests);
-    const params = requests.map(({ owner, lease, exactly = false }, index) => {
+    const params = requests.map(({ owner, lease, tokens, exactly = false }, index) => {
       return { owner, lease: exactly ? -lease : lease, tokens, listening: this.listening(locks[index]) };
     });
     return redissonScripts.redissonRenew.with(locks, params, { mode: this.mode() });
@@ -174,9 +175,9 @@ function toBreakReply(reply: unknown): BreakReply | OtherValue {
 }
 
 /** Holds of Redisson have neither token nor time; a hash without an owner is no lock. */
-function toStoredLock(reply: unknown): StoredLock | null {
-  const [ttl, ...pairs] = reply as [number?, ...string[]];
-  if (ttl === undefined) return null;
+function toInspectReply(reply: unknown): InspectReply | null {
+  const [ttl, listeners, ...pairs] = reply as [number?, number?, ...string[]];
+  if (ttl === undefined || listeners === undefined) return null;
   const fields = new Map<string, string>();
   for (let i = 0; i < pairs.length; i += 2) fields.set(pairs[i] ?? '', pairs[i + 1] ?? '');
   const numberIn = (name: string): number | undefined => {
@@ -193,5 +194,5 @@ function toStoredLock(reply: unknown): StoredLock | null {
     permits: 1,
     label: readLabel(fields.get('label')),
   }));
-  return { limit: fields.get('mode') === 'read' ? Infinity : 1, holders, waiters: [] };
+  return { limit: fields.get('mode') === 'read' ? Infinity : 1, holders, listeners };
 }

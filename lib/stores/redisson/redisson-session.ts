@@ -1,3 +1,5 @@
+import { later } from '../../common/clock.js';
+import { CallbackTimer, TimerQueue } from '../../common/timer-queue.js';
 import type { RenewReplies } from '../port/forwarding-session.js';
 import {
   LockStoreError,
@@ -5,6 +7,7 @@ import {
   type AcquireRequest,
   type BreakReply,
   type LockStoreClient,
+  type MonotonicMs,
   type NamedHold,
   type OwnerId,
   type OwnerRequest,
@@ -13,6 +16,7 @@ import {
   type ReserveReply,
   type ReserveRequest,
   type StoredLock,
+  type StoredWaiter,
 } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import type { ServerConnector } from '../redis/connection/redis-connection.js';
@@ -23,7 +27,7 @@ import { RedirectedError } from '../redis/connection/redis-failure.js';
 import { ScriptBatch } from '../redis/scripts/pipeline.js';
 import { ServerSession, type ClusterPart } from '../redis/server-session.js';
 import type { RedissonKeyNames } from './redisson-names.js';
-import { RedissonCalls, type OtherValue, type TakeReply } from './redisson-scripts.js';
+import { RedissonCalls, SHORT_TURN, type OtherValue, type TakeReply } from './redisson-scripts.js';
 
 /** The owners of this process that wait for one key, in their order. */
 interface Waiters {
@@ -42,10 +46,16 @@ interface Waiters {
 export class RedissonSession extends ServerSession {
   private readonly calls: RedissonCalls;
   private readonly takes: ScriptBatch<AcquireRequest, TakeReply, TakeReply>;
+  private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
   private readonly releases: ScriptBatch<OwnerRequest, ReleaseReply, ReleaseReply>;
   private readonly waiters = new Map<string, Waiters>();
   /** The key that waits for the messages of each channel. */
   private readonly channels = new Map<string, string>();
+  /** When the turns of owners began while others waited. */
+  private readonly turns = new Map<OwnerId, MonotonicMs>();
+  /** Keys that this process lets others have for a moment, after a turn of its own. */
+  private readonly rests = new Map<string, CallbackTimer>();
+  private readonly timers: TimerQueue;
   /** Owners with a pushed grant whose first renewal sets the lease exactly. */
   private readonly unclaimed = new Set<OwnerId>();
   /** Owners with a request of this session that may still be carried out. */
@@ -59,6 +69,7 @@ export class RedissonSession extends ServerSession {
     cluster?: ClusterPart,
   ) {
     super(connector, lockNames.own, lockNames, client, confirmedBy?.min ?? 0, cluster);
+    this.timers = new TimerQueue({ monotonic: () => client.now() }, false);
     const calls = (this.calls = new RedissonCalls(
       (key) => lockNames.of(key),
       () => this.channel.mode,
@@ -69,6 +80,12 @@ export class RedissonSession extends ServerSession {
       this.pipeline,
       slotOf,
       (requests) => calls.take(requests),
+      (_, reply) => reply,
+    );
+    this.reserves = new ScriptBatch(
+      this.pipeline,
+      slotOf,
+      (requests) => calls.reserve(requests),
       (_, reply) => reply,
     );
     this.releases = new ScriptBatch(
@@ -87,8 +104,9 @@ export class RedissonSession extends ServerSession {
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner, wait, contended } = request;
+    this.lockNames.check(key);
     const isWaiting = this.waiters.get(key)?.requests.has(owner) === true;
-    if (!wait || !(contended || isWaiting)) {
+    if (!wait || !(contended || isWaiting || this.rests.has(key))) {
       const reply = await this.take(request);
       if (reply.outcome !== 'held') return reply;
       const { leaseLeft: holderLeaseLeft } = reply;
@@ -107,13 +125,19 @@ export class RedissonSession extends ServerSession {
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.forget(request.key, request.owner);
     this.unclaimed.delete(request.owner);
+    this.endTurn(request);
     const inDoubt = this.inDoubt.delete(request.owner) || request.inDoubt;
     return this.releases.add({ ...request, inDoubt });
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const claimed = requests.map((request) => this.claimed(request));
-    return await this.renewed(() => this.pipeline.send(this.calls.renew(claimed)));
+    const replies = await this.renewed(() => this.pipeline.send(this.calls.renew(claimed)));
+    // No release follows.
+    requests.forEach(({ owner }, index) => {
+      if (replies[index] === 'gone' || replies[index] === 'taken') this.turns.delete(owner);
+    });
+    return replies;
   }
 
   async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
@@ -122,23 +146,37 @@ export class RedissonSession extends ServerSession {
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const connection = this.link.count;
-    const [reply = { outcome: 'gone' }] = await this.pipeline.send(
-      this.calls.reserve(request.lease === 0 ? request : this.claimed(request)),
-    );
+    const reply = await this.reserves.add(request.lease === 0 ? request : this.claimed(request));
+    if (reply.outcome === 'reserved' && reply.othersWait) this.beginTurn(request.owner);
     if (this.confirmedBy !== undefined && reply.outcome === 'reserved')
       await this.confirm(this.confirmedBy, connection);
     return reply;
   }
 
   async inspect(key: string): Promise<StoredLock | null> {
-    return await this.pipeline.send(this.calls.inspect(key));
+    const found = await this.pipeline.send(this.calls.inspect(key));
+    if (found === null) return null;
+    const { listeners, ...lock } = found;
+    const own = [...(this.waiters.get(key)?.requests.values() ?? [])];
+    const others = listeners - (this.channel.hears(this.lockNames.of(key).channel) ? 1 : 0);
+    // Of other clients only their number is known, not that of their callers.
+    const unknown = Array.from({ length: Math.max(0, others) }, (_, index): StoredWaiter => {
+      return { owner: `listener:${String(index + 1)}`, callers: 1, limit: 1, permits: 1, label: undefined };
+    });
+    return { ...lock, waiters: [...own, ...unknown] };
   }
 
   async breakHold(key: string, hold?: NamedHold): Promise<BreakReply> {
+    this.lockNames.check(key);
     const channels = this.lockNames.own.channels(this.slot);
     const reply = await this.pipeline.send(this.calls.breakHold(key, hold, channels));
     if (typeof reply === 'object') throw otherValue(key, reply);
     return reply;
+  }
+
+  override async close(): Promise<void> {
+    this.timers.close();
+    await super.close();
   }
 
   protected override onMessage(channel: string, text: string): void {
@@ -158,6 +196,7 @@ export class RedissonSession extends ServerSession {
     waiters.requests.set(owner, request);
     await this.channel.joined(waiters.channel);
     if (!waiters.requests.has(owner)) return { outcome: 'cancelled' };
+    if (this.rests.has(key)) return { outcome: 'queued', holderLeaseLeft: undefined };
     try {
       const reply = await this.take(request);
       if (reply.outcome === 'held') return { outcome: 'queued', holderLeaseLeft: reply.leaseLeft };
@@ -174,7 +213,7 @@ export class RedissonSession extends ServerSession {
   /** After a message: the lock may be free. */
   private async tryFirst(waiters: Waiters): Promise<void> {
     waiters.isWoken = true;
-    if (waiters.isTrying) return;
+    if (waiters.isTrying || this.rests.has(waiters.key)) return;
     waiters.isTrying = true;
     while (waiters.isWoken) {
       waiters.isWoken = false;
@@ -210,7 +249,32 @@ export class RedissonSession extends ServerSession {
         this.cancel({ key, owner, inDoubt: false }),
       );
     }
+    if (reply.outcome === 'granted' && reply.othersWait === true) this.beginTurn(owner);
     return reply;
+  }
+
+  private beginTurn(owner: OwnerId): void {
+    if (!this.turns.has(owner)) this.turns.set(owner, this.client.now());
+  }
+
+  /**
+   * Woken clients take longer to ask again than this process, so it waits for about as long as its turn was: no longer
+   * than a turn may be. At the end of that time it tries.
+   */
+  private endTurn({ key, owner }: OwnerRequest): void {
+    const since = this.turns.get(owner);
+    if (since === undefined) return;
+    this.turns.delete(owner);
+    const now = this.client.now();
+    const earlier = this.rests.get(key);
+    if (earlier !== undefined) this.timers.clear(earlier);
+    const rest = new CallbackTimer(() => {
+      this.rests.delete(key);
+      const waiters = this.waiters.get(key);
+      if (waiters !== undefined) void this.tryFirst(waiters);
+    });
+    this.rests.set(key, rest);
+    this.timers.set(rest, later(now, Math.min(SHORT_TURN.ms, now - since)));
   }
 
   private claimed<R extends RenewRequest>(request: R): R {
