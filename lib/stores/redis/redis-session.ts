@@ -85,6 +85,10 @@ export class RedisSession extends ServerSession {
     return request.inDoubt ? this.pipeline.sendFirst(this.calls.cancel(request)) : this.releases.add(request);
   }
 
+  whenSent(): Promise<void> | undefined {
+    return this.pipeline.whenSent();
+  }
+
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await this.pipeline.send(this.calls.renew(requests));
   }

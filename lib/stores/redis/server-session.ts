@@ -112,16 +112,13 @@ export abstract class ServerSession implements WholeSession {
   abstract acquire(request: AcquireRequest): PromiseLike<AcquireReply>;
   abstract cancel(request: OwnerRequest): Promise<void>;
   abstract release(request: OwnerRequest): PromiseLike<ReleaseReply>;
+  abstract whenSent(): Promise<void> | undefined;
   abstract renew(requests: readonly RenewRequest[]): Promise<RenewReplies>;
   /** Renews locks whose slot is moving to this server. */
   abstract renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;
   abstract reserve(request: ReserveRequest): PromiseLike<ReserveReply>;
   abstract inspect(key: string): Promise<StoredLock | null>;
   abstract breakHold(key: string, hold?: NamedHold): Promise<BreakReply>;
-
-  whenSent(): Promise<void> | undefined {
-    return this.pipeline.whenSent();
-  }
 
   listKeys(request: ListKeysRequest): Promise<ListedKeys> {
     return listKeys(this.link, this.locks, request);

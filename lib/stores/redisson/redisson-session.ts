@@ -130,6 +130,10 @@ export class RedissonSession extends ServerSession {
     return this.releases.add({ ...request, inDoubt });
   }
 
+  whenSent(): Promise<void> | undefined {
+    return this.pipeline.whenSent();
+  }
+
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const claimed = requests.map((request) => this.claimed(request));
     const replies = await this.renewed(() => this.pipeline.send(this.calls.renew(claimed)));
