@@ -20,9 +20,12 @@ class Contender {
     Object.assign(this, { kind, start, totals, isOver: false });
   }
 
+  async open() {
+    this.process = await this.start();
+  }
+
   async run(name, guarded) {
     while (!this.isOver) {
-      this.process = await this.start();
       try {
         while (!this.isOver)
           this.count(await this.process.ask('main', 'contend', name, guarded, CALLERS, ROUND));
@@ -31,6 +34,7 @@ class Contender {
         if (!error.message.includes('the process ended')) throw error;
       }
       await this.process.close();
+      if (!this.isOver) await this.open();
     }
   }
 
@@ -71,6 +75,7 @@ export async function contest({ url, classPath, seconds, hasFaults }) {
     ...[0, 1].map(() => new Contender('java', java, totals)),
     ...[0, 1].map(() => new Contender('node', node, totals)),
   ];
+  await Promise.all(contenders.map((each) => each.open()));
   const running = Promise.all(contenders.map((each) => each.run(name, guarded)));
   const end = performance.now() + seconds * 1_000;
   const kinds = Object.keys(FAULTS);
