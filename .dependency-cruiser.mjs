@@ -80,6 +80,7 @@ const ROOMS = {
   'engine/machine/': ['engine/machine', 'stores/port', 'common'],
   // A store needs the port, errors and collections, and never asks who calls it.
   'stores/redis/': ['stores/(redis|port)', 'model', 'common'],
+  'stores/redisson/': ['stores/(redisson|redis|port)', 'model', 'common'],
   'stores/memory/': ['stores/(memory|port)', 'model', 'common'],
   'stores/etcd/': ['stores/(etcd|ordered|port)', 'model', 'common'],
   'stores/postgres/': ['stores/(postgres|port)', 'model', 'common'],
@@ -107,12 +108,12 @@ function rooms() {
 
 /** What users import: the package, its part for their tests, and stores with clients of their own. */
 const ENTRIES =
-  '^lib/(((testing|dashboard|health|leader|prometheus|opentelemetry|stores/(etcd|port|postgres|zookeeper))/)?index|cli/bin)\\.ts$';
+  '^lib/(((testing|dashboard|health|leader|prometheus|opentelemetry|stores/(etcd|port|postgres|redisson|zookeeper))/)?index|cli/bin)\\.ts$';
 const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|dashboard/|health/|(leader|prometheus|opentelemetry)/(index|[a-z-]+\\.(module|decorators))\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|zookeeper)/|redis/doctor/examine-redis|port/(at-exit|index))';
+  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|redisson|zookeeper)/|redis/doctor/examine-redis|port/(at-exit|index))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -244,6 +245,20 @@ export default {
       severity: 'error',
       from: { path: '^lib/', pathNot: '^lib/stores/zookeeper/' },
       to: { path: '^lib/stores/zookeeper/' },
+    },
+    {
+      name: 'reachable-from-redisson',
+      comment: 'The same of the store that shares the locks of Redisson.',
+      severity: 'error',
+      from: { path: '^lib/stores/redisson/index\\.ts$' },
+      to: { path: '^lib/stores/redisson/', reachable: false },
+    },
+    {
+      name: 'redisson-by-itself',
+      comment: 'Whoever has no Java service loads nothing of it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/stores/redisson/' },
+      to: { path: '^lib/stores/redisson/' },
     },
     {
       name: 'reachable-from-dashboard',

@@ -22,6 +22,7 @@ const ENTRIES = {
   opentelemetry: 'opentelemetry/index',
   postgres: 'stores/postgres/index',
   prometheus: 'prometheus/index',
+  redisson: 'stores/redisson/index',
   store: 'stores/port/index',
   testing: 'testing/index',
   zookeeper: 'stores/zookeeper/index',

@@ -4,16 +4,19 @@
  * the application, by default one, on ports from `PORT` (3000), until Ctrl-C.
  */
 import { once } from 'node:events';
+import { basename } from 'node:path';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import {
   examples,
   exampleNames,
+  javaProgramsOf,
   needsDatabase,
   prepareExamples,
   programOf,
   tablesOf,
 } from './demo/examples.mjs';
+import { ensureRedisson } from './setup-redisson.mjs';
 import { Leftovers } from './demo/leftovers.mjs';
 import { prepareLockStore } from './demo/lock-store.mjs';
 import { startPrivatePostgres } from './demo/private-postgres.mjs';
@@ -21,6 +24,8 @@ import { SetupError } from './setup.mjs';
 
 const FIRST_PORT = Number(process.env['PORT'] ?? 3_000);
 const MAX_PROCESSES = 9;
+/** The port of a Java service, after those of the processes. */
+const JAVA_PORT = FIRST_PORT + 100;
 const print = (text) => process.stdout.write(`${text}\n`);
 
 /** @throws {SetupError} for an invalid command line */
@@ -56,6 +61,15 @@ async function run({ name, count }, leftovers) {
   if (needsDatabase(name) && !process.env['DATABASE_URL']) {
     env.DATABASE_URL = (await startPrivatePostgres(folder, leftovers, print)).url;
     await createTables(env.DATABASE_URL, tablesOf(name));
+  }
+  const programs = javaProgramsOf(name);
+  if (programs.length > 0) {
+    const { classPath } = ensureRedisson({ programs, required: true, log: print });
+    const javaEnv = { ...process.env, ...env, PORT: `${JAVA_PORT}` };
+    const { child } = leftovers.spawn('java', ['-cp', classPath, basename(programs[0], '.java')], {
+      env: javaEnv,
+    });
+    createInterface({ input: child.stdout }).on('line', (line) => print(`[Java] ${line}`));
   }
   print(`Locks in ${title}. Ctrl-C stops the example; examples/${name}/README.md shows what to try.`);
   const ends = Array.from({ length: count }, async (_, index) => {

@@ -1,7 +1,6 @@
 /** Finds or fetches ZooKeeper and Curator for tests, demo and benchmark. Plain Node without dependencies. */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fetchLibraries, hasLibrary, works } from './setup-java.mjs';
 import { SetupError, toStderr } from './setup.mjs';
 import { CACHE as UNPACKED } from './unpacked-programs.mjs';
 
@@ -20,51 +19,8 @@ const librariesOf = (version) => [
 const CURATOR = [['org.apache.curator', 'curator-recipes', '5.7.1']];
 const CURATOR_CACHE = join(UNPACKED, 'zookeeper-curator');
 
-const has = (library) => (folder) =>
-  existsSync(folder) && readdirSync(folder).some((name) => name.startsWith(library) && name.endsWith('.jar'));
-const hasServer = has('zookeeper-3');
-const hasCurator = has('curator-recipes-');
-
-function works(command, ...args) {
-  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
-}
-
-/**
- * Fetches libraries into a folder by Maven, atomically.
- *
- * @returns {boolean} whether it succeeded
- */
-function fetch(libraries, folder, isWhole, log) {
-  if (!works('mvn', '--version')) return false;
-  const [[, name]] = libraries;
-  log(`Fetching ${name} …`);
-  const draft = `${folder}.${process.pid}`;
-  try {
-    mkdirSync(draft, { recursive: true });
-    const dependencies = libraries.map(
-      ([group, artifact, version]) =>
-        `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`,
-    );
-    writeFileSync(
-      join(draft, 'pom.xml'),
-      '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>' +
-        '<groupId>tests</groupId><artifactId>libraries</artifactId><version>1</version>' +
-        `<dependencies>${dependencies.join('')}</dependencies></project>`,
-    );
-    const fetched = join(draft, 'libraries');
-    const args = ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${fetched}`];
-    spawnSync('mvn', args, { cwd: draft, stdio: 'ignore' });
-    if (!isWhole(fetched)) return false;
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(fetched, folder);
-    return true;
-  } catch (error) {
-    log(`${name} could not be fetched: ${error.message}`);
-    return false;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
-}
+const hasServer = hasLibrary('zookeeper-3');
+const hasCurator = hasLibrary('curator-recipes-');
 
 /**
  * Finds the libraries of the ZooKeeper server in the folder `ZOOKEEPER_LIBRARIES` or in the cache. Otherwise fetches them by
@@ -94,7 +50,8 @@ export function ensureZooKeeper({
     return without('there is no Java. Install a Java runtime, 11 or newer.');
   }
   if (named) return { libraries: named };
-  if (hasServer(cache) || fetch(librariesOf(version), cache, hasServer, log)) return { libraries: cache };
+  if (hasServer(cache) || fetchLibraries(librariesOf(version), cache, hasServer, log))
+    return { libraries: cache };
   return without(
     'its server could not be fetched. Install Maven, or set ZOOKEEPER_LIBRARIES to the folder lib of a ZooKeeper that ' +
       'you have unpacked.',
@@ -109,7 +66,7 @@ export function ensureZooKeeper({
  * @throws {SetupError} if the Java compiler or Maven is missing
  */
 export function ensureCurator(program, { log = toStderr } = {}) {
-  if (!hasCurator(CURATOR_CACHE) && !fetch(CURATOR, CURATOR_CACHE, hasCurator, log)) {
+  if (!hasCurator(CURATOR_CACHE) && !fetchLibraries(CURATOR, CURATOR_CACHE, hasCurator, log)) {
     throw new SetupError('Curator could not be fetched: install Maven.');
   }
   const classes = join(CURATOR_CACHE, 'classes');

@@ -4,6 +4,7 @@
  */
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';
+import { ensureRedisson } from './setup-redisson.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
@@ -17,9 +18,16 @@ const SET_UP = {
 try {
   ensureDependencies();
   ensureBuild();
-  // Imported dynamically, since it needs the dependencies.
-  const { main } = await import('../test/soak/main.mjs');
-  process.exitCode = await main(process.argv.slice(2), (store) => SET_UP[store]());
+  const args = process.argv.slice(2);
+  // Imported dynamically, since both need the dependencies.
+  if (args.join(' ').includes('--store redisson')) {
+    const { classPath, version } = ensureRedisson({ required: true });
+    const { soakWithJava } = await import('../test/interop/soak.mjs');
+    process.exitCode = await soakWithJava(args, { classPath, version, program: ensureRedisServer().path });
+  } else {
+    const { main } = await import('../test/soak/main.mjs');
+    process.exitCode = await main(args, (store) => SET_UP[store]());
+  }
 } catch (error) {
   if (!(error instanceof SetupError) && error.name !== 'UsageError') throw error;
   console.error(error.message);

@@ -30,7 +30,7 @@ export const PARTS = {
     files: [],
   },
   stores: {
-    about: 'PostgreSQL, etcd and ZooKeeper, pages in Chromium, and alerts with promtool',
+    about: 'PostgreSQL, etcd, ZooKeeper and Redisson, pages in Chromium, and alerts with promtool',
     command: 'npm run test:stores',
     files: [
       'test/contract/(postgres|etcd|zookeeper).test.ts',
@@ -41,6 +41,7 @@ export const PARTS = {
       'test/integration/(store-demos|store-fences|moving-stores|promtool).test.ts',
       'test/integration/stored-format/(etcd|postgres|zookeeper).test.ts',
       'test/browser/[a-z-]+.test.ts',
+      'test/interop/[a-z-]+.test.ts',
     ],
   },
   package: {

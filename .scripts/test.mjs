@@ -13,6 +13,7 @@ import { generatePageIfPossible } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
+import { ensureRedissonClients } from './setup-redisson.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
 import {
   SetupError,
@@ -52,6 +53,7 @@ function prepareStores() {
   const postgres = environmentOfPostgres();
   const pooler = findOrFetchPooler();
   const zookeeper = ensureZooKeeper();
+  const redisson = ensureRedissonClients();
   // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
   const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
   return {
@@ -62,6 +64,7 @@ function prepareStores() {
     ...(pooler?.libraries && { PGBOUNCER_LIBRARIES: pooler.libraries }),
     ETCD_SERVER: ensureEtcd(),
     ...(zookeeper && { ZOOKEEPER_LIBRARIES: zookeeper.libraries }),
+    ...(redisson && { REDISSON_CLASS_PATHS: redisson }),
     // Also if undefined: overrides a value of the variable that names no program.
     CHROMIUM: chromium,
   };

@@ -5,7 +5,7 @@
 import { ensureDependencies, SetupError } from '../.scripts/setup.mjs';
 import { commitOf } from './against/revision.mjs';
 import { readCommandLine, USAGE, UsageError } from './command-line.mjs';
-import { prepare, prepareStore } from './prepare.mjs';
+import { prepare, prepareRedisson, prepareStore } from './prepare.mjs';
 
 // Repeated here from the rows, which can only be imported once everything is installed and built.
 const IDS = [...Array.from({ length: 13 }, (_, index) => `M${index + 1}`), 'M15'];
@@ -14,10 +14,13 @@ const STORES = { postgres: STORE_IDS, etcd: STORE_IDS, zookeeper: STORE_IDS };
 /** Takes minutes for each store, and has a file of its own for the results. */
 const FLEETS = 'M16';
 
+/** Measured beside Java processes. */
+const REDISSON = 'REDISSON';
+
 const toStderr = (line) => process.stderr.write(`${line}\n`);
 
 async function main() {
-  const order = readCommandLine(process.argv.slice(2), IDS, STORES, [FLEETS]);
+  const order = readCommandLine(process.argv.slice(2), IDS, STORES, [FLEETS, REDISSON]);
   if (order.help) {
     console.log(USAGE);
     return;
@@ -34,6 +37,13 @@ async function main() {
     const { measureFleets } = await import('./stores/measure-fleets.mjs');
     await measureFleets(order, programs, toStderr);
     order.rows = order.rows.filter((row) => row !== FLEETS);
+    if (order.rows.length === 0) return;
+  }
+  if (order.rows.includes(REDISSON)) {
+    const programs = prepareRedisson();
+    const { measureRedisson } = await import('./redisson/measure-redisson.mjs');
+    await measureRedisson(order, programs, toStderr);
+    order.rows = order.rows.filter((row) => row !== REDISSON);
     if (order.rows.length === 0) return;
   }
   if (order.store !== undefined) {

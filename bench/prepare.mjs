@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureEtcd } from '../.scripts/setup-etcd.mjs';
 import { ensurePostgres } from '../.scripts/setup-postgres.mjs';
+import { ensureRedisson } from '../.scripts/setup-redisson.mjs';
 import { ensureCurator, ensureZooKeeper } from '../.scripts/setup-zookeeper.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, SetupError } from '../.scripts/setup.mjs';
 
@@ -46,6 +47,17 @@ export function prepareStore(store) {
   ensureDependencies();
   ensureBuild();
   return PROGRAMS[store]();
+}
+
+/**
+ * The same for the comparison with Redisson.
+ *
+ * @throws {SetupError}
+ */
+export function prepareRedisson() {
+  const program = prepare({ peers: false });
+  const programs = [join(here, 'redisson/RedissonLoad.java')];
+  return { program, ...ensureRedisson({ programs, required: true }) };
 }
 
 function ensureSameClient() {

@@ -94,4 +94,4 @@ export type {
   RedisConnection,
   RedisServerOptions,
 } from './stores/redis/connection/redis-connection.js';
-export type { ReplicaOptions } from './stores/redis/replicated-session.js';
+export type { ReplicaOptions } from './stores/redis/replicas.js';

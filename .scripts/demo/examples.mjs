@@ -40,6 +40,12 @@ export function tablesOf(name) {
     .join('\n');
 }
 
+/** The Java programs of an example, of which the first is started. */
+export function javaProgramsOf(name) {
+  const folder = join(examples, name, 'java');
+  return existsSync(folder) ? readdirSync(folder).map((file) => join(folder, file)) : [];
+}
+
 /** The compiled program of an example, relative to the folder of all examples. */
 export function programOf(name) {
   return `dist/${name}/src/main.js`;

@@ -64,6 +64,7 @@ export function openInContext(
     ...(verify && { verify: () => inside('verify', verify)(undefined) }),
     ...(session.connections && { connections: session.connections.bind(session) }),
     ...(session.whyTooLong && { whyTooLong: session.whyTooLong.bind(session) }),
+    ...(session.whyUnsupported && { whyUnsupported: session.whyUnsupported.bind(session) }),
     ...(session.whenSent && { whenSent: session.whenSent.bind(session) }),
   };
 }

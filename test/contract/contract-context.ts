@@ -28,7 +28,14 @@ export class ContractContext {
   private readonly apps: LockApp[] = [];
   private readonly connections: { close(): Promise<void> }[] = [];
 
-  constructor(factory: StoreFactory) {
+  /**
+   * @param isExclusive whether the store keeps exclusive locks only, in no order over processes: rules for anything else
+   *   return at once
+   */
+  constructor(
+    factory: StoreFactory,
+    readonly isExclusive = false,
+  ) {
     beforeAll(async () => {
       this.underTest = await factory();
     });
@@ -39,6 +46,15 @@ export class ContractContext {
     afterAll(async () => {
       await this.underTest?.close();
     });
+  }
+
+  /** Leaves out the cases whose options the store refuses. */
+  supported<Case extends readonly unknown[]>(cases: readonly Case[]): readonly Case[] {
+    const isRefused = (value: unknown): boolean => {
+      const { fair = false, mode, limit = 1 } = (value ?? {}) as Record<string, unknown>;
+      return fair === true || mode === 'shared' || limit !== 1;
+    };
+    return this.isExclusive ? cases.filter((each) => !each.some(isRefused)) : cases;
   }
 
   get store(): StoreUnderTest {

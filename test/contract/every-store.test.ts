@@ -28,6 +28,7 @@ describe('the contract', () => {
       sentinel: 'redis-sentinel',
       'sentinel with confirmed grants': 'redis-replicas',
       cluster: 'redis-cluster',
+      'cluster with the locks of Redisson': 'redisson-cluster',
     };
     expect(Object.keys(files).sort()).toEqual(Object.keys(topologies).sort());
     for (const file of Object.values(files)) expect(names('./', 'files')).toContain(`${file}.test.ts`);

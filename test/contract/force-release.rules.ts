@@ -18,66 +18,66 @@ const kinds: [string, LockOptions, number][] = [
 /** Locks that are broken by force at the moment of the grant. */
 export function forceReleaseRules(context: ContractContext): void {
   describe('forceRelease at the moment of a grant', () => {
-    it.each(kinds)('B23: %s never reports a broken hold as held', async (_, options, size) => {
-      // No renewal reports the loss in this test.
-      const [app, operator] = await context.fleet(2, { watchdogTimeout: 600_000 });
-      const keyTogether = context.keysTogether();
-      const keys = Array.from({ length: size }, keyTogether).sort();
-      const [key = ''] = keys;
-      // A process that has waited once is notified of broken locks.
-      const held = await operator.locks.acquire(key);
-      const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-      await queuedIn(app, key);
-      await until('every server notifies it', async () => (await context.store.isListening?.()) ?? true);
-      await held.release();
-      await (await waiting).release();
-      for (let turns = 0; turns < 12; turns++) {
-        const asking = app.locks.tryAcquire(keys, { waitTime: 15_000, ...options });
-        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
-        await operator.admin.forceRelease(key);
-        const handle = await asking;
-        expect(handle).not.toBeNull();
-        if (handle === null) continue;
-        await until('the holder agrees with the store', async () => {
-          const stored = await operator.admin.inspect(key);
-          return !handle.isHeld || stored?.token === handle.tokens.get(key);
-        });
-        await handle.release();
-      }
-      await context.nothingLeft();
-    });
+    it.each(context.supported(kinds))(
+      'B23: %s never reports a broken hold as held',
+      async (_, options, size) => {
+        // No renewal reports the loss in this test.
+        const [app, operator] = await context.fleet(2, { watchdogTimeout: 600_000 });
+        const keyTogether = context.keysTogether();
+        const keys = Array.from({ length: size }, keyTogether).sort();
+        const [key = ''] = keys;
+        // A process that has waited once is notified of broken locks.
+        const held = await operator.locks.acquire(key);
+        const waiting = app.locks.acquire(key, { waitTime: 15_000 });
+        await queuedIn(app, key);
+        await until('every server notifies it', async () => (await context.store.isListening?.()) ?? true);
+        await held.release();
+        await (await waiting).release();
+        for (let turns = 0; turns < 12; turns++) {
+          const asking = app.locks.tryAcquire(keys, { waitTime: 15_000, ...options });
+          for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+          await operator.admin.forceRelease(key);
+          const handle = await asking;
+          expect(handle).not.toBeNull();
+          if (handle === null) continue;
+          await until('the holder agrees with the store', async () => {
+            const stored = await operator.admin.inspect(key);
+            return !handle.isHeld || stored?.token === handle.tokens.get(key);
+          });
+          await handle.release();
+        }
+        await context.nothingLeft();
+      },
+    );
   });
 
   describe('O21: a hold listed before', () => {
-    it.each([
-      ['a lock', {}],
-      ['a read lock', { mode: 'shared' }],
-      ['a permit of a semaphore', { limit: 2 }],
-    ] as [string, LockOptions][])(
-      'is broken only while the named owner holds it, and logs who broke it: %s',
-      async (_, options) => {
-        const [app, operator] = await context.fleet(2);
-        const key = context.key();
-        const first = await app.locks.acquire(key, options);
-        const seen = (await operator.admin.inspect(key))?.owner;
-        await first.release();
-        const second = await app.locks.acquire(key, options);
-        expect(await operator.admin.breakHold(key, { owner: seen }, { by: 'alice' })).toBe('held-by-others');
-        expect((await operator.admin.inspect(key))?.holders).toHaveLength(1);
-        expect(second.isHeld).toBe(true);
-        expect(operator.events('broken')).toEqual([]);
-        const owner = (await operator.admin.inspect(key))?.owner;
-        expect(await operator.admin.breakHold(key, { owner }, { by: 'alice' })).toBe('broken');
-        expect(await operator.locks.isLocked(key)).toBe(false);
-        expect(operator.events('broken')).toMatchObject([{ key, by: 'alice' }]);
-        expect(operator.log.matching(`${JSON.stringify(key)} was broken by force, by "alice"`)).toHaveLength(
-          1,
-        );
-        expect(await operator.admin.breakHold(key, { owner }, { by: 'alice' })).toBe('free');
-        expect(operator.events('broken')).toHaveLength(1);
-        await second.release();
-      },
-    );
+    it.each(
+      context.supported([
+        ['a lock', {}],
+        ['a read lock', { mode: 'shared' }],
+        ['a permit of a semaphore', { limit: 2 }],
+      ] as [string, LockOptions][]),
+    )('is broken only while the named owner holds it, and logs who broke it: %s', async (_, options) => {
+      const [app, operator] = await context.fleet(2);
+      const key = context.key();
+      const first = await app.locks.acquire(key, options);
+      const seen = (await operator.admin.inspect(key))?.owner;
+      await first.release();
+      const second = await app.locks.acquire(key, options);
+      expect(await operator.admin.breakHold(key, { owner: seen }, { by: 'alice' })).toBe('held-by-others');
+      expect((await operator.admin.inspect(key))?.holders).toHaveLength(1);
+      expect(second.isHeld).toBe(true);
+      expect(operator.events('broken')).toEqual([]);
+      const owner = (await operator.admin.inspect(key))?.owner;
+      expect(await operator.admin.breakHold(key, { owner }, { by: 'alice' })).toBe('broken');
+      expect(await operator.locks.isLocked(key)).toBe(false);
+      expect(operator.events('broken')).toMatchObject([{ key, by: 'alice' }]);
+      expect(operator.log.matching(`${JSON.stringify(key)} was broken by force, by "alice"`)).toHaveLength(1);
+      expect(await operator.admin.breakHold(key, { owner }, { by: 'alice' })).toBe('free');
+      expect(operator.events('broken')).toHaveLength(1);
+      await second.release();
+    });
 
     it.each([{ by: '' }, { by: 7 }, { who: 'alice' }, { token: 1 }, 'alice'])(
       'rejects the options %j',
@@ -110,11 +110,13 @@ export function forceReleaseRules(context: ContractContext): void {
   });
 
   describe('O21: breakHold', () => {
-    it.each([
-      ['an exclusive lock', {}],
-      ['a read lock', { mode: 'shared' }],
-      ['a permit of a semaphore', { limit: 2 }],
-    ] as [string, LockOptions][])(
+    it.each(
+      context.supported([
+        ['an exclusive lock', {}],
+        ['a read lock', { mode: 'shared' }],
+        ['a permit of a semaphore', { limit: 2 }],
+      ] as [string, LockOptions][]),
+    )(
       'reports whether it broke the hold, the lock was free, or it had other holders: %s',
       async (_, options) => {
         const [app, operator] = await context.fleet(2);
@@ -146,6 +148,7 @@ export function forceReleaseRules(context: ContractContext): void {
       ['readers', { mode: 'shared' }],
       ['a semaphore', { limit: 3 }],
     ] as [string, LockOptions][])('of %s ends one hold and leaves the others intact', async (_, options) => {
+      if (context.isExclusive) return;
       const [one, two, three, operator] = await context.fleet(4);
       const key = context.key();
       const holds = [];
@@ -162,10 +165,12 @@ export function forceReleaseRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it.each([
-      ['the next waiter', {}, 1],
-      ['the next waiter for a semaphore', { limit: 2 }, 2],
-    ] as [string, LockOptions, number][])('grants the freed permit to %s', async (_, options, size) => {
+    it.each(
+      context.supported([
+        ['the next waiter', {}, 1],
+        ['the next waiter for a semaphore', { limit: 2 }, 2],
+      ] as [string, LockOptions, number][]),
+    )('grants the freed permit to %s', async (_, options, size) => {
       const [app, next, operator] = await context.fleet(3);
       const key = context.key();
       const holds = [];

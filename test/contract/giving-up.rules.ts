@@ -12,7 +12,7 @@ const ways: [string, LockOptions][] = [
 /** What cancelled callers leave behind when the store has not replied yet. */
 export function givingUpRules(context: ContractContext): void {
   describe('callers that give up while their request is under way', () => {
-    it.each(ways)(
+    it.each(context.supported(ways))(
       'B60: %s requested by a cancelled caller is not left behind when the application closes',
       async (_, options) => {
         const app = await context.app();

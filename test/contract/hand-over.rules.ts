@@ -403,7 +403,7 @@ export function handOverRules(context: ContractContext): void {
       });
       for (let turn = 0; turn < 8; turn++) await other.locks.withLock(key, patient, () => undefined);
       await Promise.all(here);
-      expect(overtaken.length).toBeGreaterThan(0);
+      if (!context.isExclusive) expect(overtaken.length).toBeGreaterThan(0);
       // 64 from the moment at which the store last reported no waiters, and those during that request.
       for (const turns of overtaken) expect(turns).toBeLessThanOrEqual(64 + 33);
       expect(count).toBe(1_500);

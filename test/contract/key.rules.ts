@@ -94,32 +94,32 @@ const badKeys: unknown[] = [
 export function keyRules(context: ContractContext): void {
   describe('keys and options', () => {
     it('B70, F45: odd keys are all different locks', async () => {
+      const keys = oddKeys.filter((key) => context.store.accepts?.(key) ?? true);
       const app = await context.app();
       const other = await context.app();
-      expect(new Set(oddKeys).size).toBe(oddKeys.length);
-      const handles = await Promise.all(oddKeys.map((key) => app.locks.acquire(key, { waitTime: 0 })));
-      expect(await Promise.all(oddKeys.map((key) => other.locks.tryAcquire(key)))).toEqual(
-        oddKeys.map(() => null),
-      );
-      const infos = await Promise.all(oddKeys.map((key) => other.admin.inspect(key)));
+      expect(new Set(keys).size).toBe(keys.length);
+      const handles = await Promise.all(keys.map((key) => app.locks.acquire(key, { waitTime: 0 })));
+      expect(await Promise.all(keys.map((key) => other.locks.tryAcquire(key)))).toEqual(keys.map(() => null));
+      const infos = await Promise.all(keys.map((key) => other.admin.inspect(key)));
       expect(infos.map((info) => info?.token)).toEqual(handles.map(({ token }) => token));
-      expect(handles.map(({ key }) => key)).toEqual(oddKeys);
+      expect(handles.map(({ key }) => key)).toEqual(keys);
       for (const [index, handle] of handles.entries()) {
         expect(handle.isHeld).toBe(true);
         expect(await handle.release()).toBe('released');
-        const next = oddKeys[index + 1];
+        const next = keys[index + 1];
         if (next !== undefined) expect(await other.locks.isLocked(next)).toBe(true);
       }
       await context.nothingLeft();
     });
 
     it('B70, F45: waiters of odd keys get their own lock', async () => {
+      const keys = oddKeys.filter((key) => context.store.accepts?.(key) ?? true);
       const [app, other] = await context.fleet(2);
-      const handles = await Promise.all(oddKeys.map((key) => app.locks.acquire(key)));
-      const waiting = oddKeys.map((key) => other.locks.acquire(key, { waitTime: 15_000 }));
+      const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
+      const waiting = keys.map((key) => other.locks.acquire(key, { waitTime: 15_000 }));
       await Promise.all([...handles].reverse().map((handle) => handle.release()));
       const got = await Promise.all(waiting);
-      expect(got.map(({ key }) => key)).toEqual(oddKeys);
+      expect(got.map(({ key }) => key)).toEqual(keys);
       for (const [index, handle] of got.entries()) {
         expect(handle.token).toBeGreaterThan(handles[index]?.token ?? Infinity);
       }

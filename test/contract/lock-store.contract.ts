@@ -37,10 +37,18 @@ import { maxWaitingRules } from './max-waiting.rules.js';
 import { waitingRules } from './waiting.rules.js';
 import { withLockRules } from './with-lock.rules.js';
 
-/** Every rule that holds for every store, by number. A new store adds a factory and calls this. */
-export function lockStoreContract(name: string, factory: StoreFactory): void {
+/**
+ * Every rule that holds for every store, by number. A new store adds a factory and calls this.
+ *
+ * @param kinds `exclusive` for a store that refuses strict order, readers and permits
+ */
+export function lockStoreContract(
+  name: string,
+  factory: StoreFactory,
+  kinds: 'all' | 'exclusive' = 'all',
+): void {
   describe(`contract of ${name}`, () => {
-    const context = new ContractContext(factory);
+    const context = new ContractContext(factory, kinds === 'exclusive');
     withLockRules(context);
     releaseRules(context);
     waitingRules(context);
@@ -51,13 +59,10 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     listenerRules(context);
     asyncContextRules(context);
     handOverRules(context);
-    fairRules(context);
     retryRules(context);
     holderNamedRules(context);
     maxWaitingRules(context);
     reEntrancyRules(context);
-    ownFactsRules(context);
-    sharesRules(context);
     keyRules(context);
     keyArrayRules(context);
     holdAtLeastRules(context);
@@ -66,15 +71,19 @@ export function lockStoreContract(name: string, factory: StoreFactory): void {
     givingUpRules(context);
     portRules(context);
     reserveRules(context);
+    observabilityRules(context);
+    boardRules(context);
+    instrumentRules(context);
+    if (context.isExclusive) return;
+    fairRules(context);
+    sharesRules(context);
     sharingRules(context);
     shareLeaseRules(context);
     shareTurnRules(context);
     conflictRules(context);
     permitRules(context);
     mixedLimitRules(context);
-    observabilityRules(context);
-    boardRules(context);
-    instrumentRules(context);
     leaderRules(context);
+    ownFactsRules(context);
   });
 }

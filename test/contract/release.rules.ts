@@ -26,27 +26,30 @@ export function releaseRules(context: ContractContext): void {
       return { store, app: await context.app({ store, shutdownTimeout: 10_000 }) };
     };
 
-    it.each(waysToHold)('P22: withLock returns before the reply to its release: %s', async (_, options) => {
-      const { store, app } = await scene();
-      const key = context.key();
-      const error = new Error('of the work');
-      const sendReplies = store.hold();
-      expect(
-        await within(
-          5_000,
-          'the value',
-          app.locks.withLock(key, options, () => 'value'),
-        ),
-      ).toBe('value');
-      const failed = app.locks.withLock(key, options, () => Promise.reject(error));
-      expect(await within(5_000, 'the error', rejectionOf(failed))).toBe(error);
-      expect(store.held).toBe(2);
-      expect(app.events('released', key)).toHaveLength(2);
-      sendReplies();
-      await context.nothingLeft();
-    });
+    it.each(context.supported(waysToHold))(
+      'P22: withLock returns before the reply to its release: %s',
+      async (_, options) => {
+        const { store, app } = await scene();
+        const key = context.key();
+        const error = new Error('of the work');
+        const sendReplies = store.hold();
+        expect(
+          await within(
+            5_000,
+            'the value',
+            app.locks.withLock(key, options, () => 'value'),
+          ),
+        ).toBe('value');
+        const failed = app.locks.withLock(key, options, () => Promise.reject(error));
+        expect(await within(5_000, 'the error', rejectionOf(failed))).toBe(error);
+        expect(store.held).toBe(2);
+        expect(app.events('released', key)).toHaveLength(2);
+        sendReplies();
+        await context.nothingLeft();
+      },
+    );
 
-    it.each(waysToHold)(
+    it.each(context.supported(waysToHold))(
       'P22: later calls of the process see the lock as released: %s',
       async (_, options) => {
         const { store, app } = await scene();
@@ -159,7 +162,7 @@ export function releaseRules(context: ContractContext): void {
     );
 
     describe('a loss that only the reply to the release shows', () => {
-      it.each([...waysToHold, ['a lock with holdAtLeast', { holdAtLeast: 300 }] as const])(
+      it.each(context.supported([...waysToHold, ['a lock with holdAtLeast', { holdAtLeast: 300 }] as const]))(
         'B23: is reported once, like any other: %s',
         async (_, options) => {
           const other = await context.app();
@@ -205,7 +208,7 @@ export function releaseRules(context: ContractContext): void {
         },
       );
 
-      it.each(waysToHold)(
+      it.each(context.supported(waysToHold))(
         'B23, P33: is none if an earlier attempt of the release was carried out: %s',
         async (_, options) => {
           const real = context.store.port();

@@ -7,6 +7,8 @@ export interface StoreUnderTest {
   options(): DistributedLockOptions;
   /** The implementation of the port, on the same store. */
   port(): LockStore;
+  /** Whether it accepts a valid key. Default: it accepts each. */
+  accepts?(key: string): boolean;
   /** Names of all that is left in the store; the fencing counter may stay (P4). */
   leftovers(): Promise<readonly string[]>;
   /** Deletes everything, so that no test sees leftovers of another. */

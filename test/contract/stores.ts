@@ -6,6 +6,7 @@ import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
 import { postgresStore } from '../../lib/stores/postgres/index.js';
 import { QuorumLockStore } from '../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { redissonStore } from '../../lib/stores/redisson/index.js';
 import { EtcdServer } from '../support/etcd-server.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { leftoversOf } from '../support/leftovers.js';
@@ -28,6 +29,7 @@ export const stores = {
   postgres,
   quorum,
   redis,
+  redisson,
   zookeeper: () => zookeeper(),
 } satisfies Record<string, StoreFactory>;
 
@@ -159,6 +161,29 @@ async function redis(): ReturnType<StoreFactory> {
     isInRealTime: !canSetServerClocks,
     canBeLate: true,
     hasOneCounter: true,
+    isDecidedByVotes: false,
+    close: () => {
+      stopTime();
+      return server.close();
+    },
+  };
+}
+
+async function redisson(): ReturnType<StoreFactory> {
+  const server = await RedisServer.start({ clock: canSetServerClocks });
+  const stopTime = await VirtualTime.start([server]);
+  const client = server.client();
+  return {
+    options: () => ({ store: redissonStore({ redis: server.url }) }),
+    port: () => redissonStore({ redis: server.url }),
+    leftovers: () => leftoversOf(client),
+    clear: async () => void (await client.flushall()),
+    roundTrip: () => client.ping(),
+    settled: () => Promise.resolve(),
+    delay: 0,
+    isInRealTime: !canSetServerClocks,
+    canBeLate: true,
+    hasOneCounter: false,
     isDecidedByVotes: false,
     close: () => {
       stopTime();

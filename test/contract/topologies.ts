@@ -1,7 +1,8 @@
-import type { DistributedLockOptions } from '../../lib/index.js';
+import type { DistributedLockOptions, RedisClusterOptions } from '../../lib/index.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
-import { resolveReplicas } from '../../lib/stores/redis/replicated-session.js';
+import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
+import { redissonStore } from '../../lib/stores/redisson/index.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
@@ -13,11 +14,12 @@ import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 const UNDISTURBED = { downAfter: 600_000, clock: canSetServerClocks };
 const LASTING = { 'repl-timeout': '1000000', 'cluster-node-timeout': '1000000000' };
 
-/** What the Redis store runs on besides one server. */
+/** What the stores on Redis run on besides one server. */
 export const topologies = {
   sentinel: () => sentinel(),
   'sentinel with confirmed grants': () => sentinel({ min: 1 }),
-  cluster,
+  cluster: () => cluster(),
+  'cluster with the locks of Redisson': () => cluster((redis) => redissonStore({ redis })),
 } satisfies Record<string, StoreFactory>;
 
 async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnderTest> {
@@ -48,15 +50,18 @@ async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnder
   };
 }
 
-async function cluster(): Promise<StoreUnderTest> {
+/** @param storeOf instead of the store of the option `redis` */
+async function cluster(storeOf?: (redis: RedisClusterOptions) => LockStore): Promise<StoreUnderTest> {
   const servers = await RedisCluster.start({ replicasEach: 0, clock: canSetServerClocks, settings: LASTING });
   const clients = (await servers.primaries()).map((server) => server.client());
   await Promise.all(clients.map((client) => client.ping()));
   const stopTime = await VirtualTime.start(servers.servers);
   const redis = { nodes: [...servers.nodes] };
   return {
-    options: (): DistributedLockOptions => ({ redis }),
-    port: (): LockStore => new RedisLockStore(redis, 'lock:'),
+    options: (): DistributedLockOptions => (storeOf === undefined ? { redis } : { store: storeOf(redis) }),
+    port: (): LockStore => storeOf?.(redis) ?? new RedisLockStore(redis, 'lock:'),
+    // Redisson does not put all names of other locks into one slot.
+    accepts: (key) => storeOf === undefined || !/[{}]/.test(key),
     leftovers: async () => (await Promise.all(clients.map(leftoversOf))).flat(),
     clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
     roundTrip: () => Promise.all(clients.map((client) => client.ping())),
@@ -64,7 +69,7 @@ async function cluster(): Promise<StoreUnderTest> {
     delay: 0,
     isInRealTime: !canSetServerClocks,
     canBeLate: true,
-    hasOneCounter: true,
+    hasOneCounter: storeOf === undefined,
     isDecidedByVotes: false,
     close: () => {
       stopTime();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError, type LockHandle } from '../../lib/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
-import { resolveReplicas } from '../../lib/stores/redis/replicated-session.js';
+import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
 import { PortClient } from '../contract/port-client.js';
 import { FencedRegister } from '../support/exclusion-witness.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';

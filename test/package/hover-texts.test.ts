@@ -10,7 +10,9 @@ const ENTRIES = {
   ...Object.fromEntries(
     ['testing', 'dashboard', 'health', 'leader', 'prometheus', 'opentelemetry'].map((name) => [name, name]),
   ),
-  ...Object.fromEntries(['etcd', 'postgres', 'zookeeper'].map((name) => [name, `stores/${name}`])),
+  ...Object.fromEntries(
+    ['etcd', 'postgres', 'redisson', 'zookeeper'].map((name) => [name, `stores/${name}`]),
+  ),
 };
 const sources = Object.values(ENTRIES).map((folder) => join(root, 'lib', folder, 'index.ts'));
 

@@ -90,6 +90,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   './opentelemetry': [...MAIN, 'instruments', 'opentelemetry'],
   './postgres': ['base', 'postgres'],
   './prometheus': [...MAIN, 'instruments', 'prometheus'],
+  './redisson': ['base', 'memory', 'redis', 'redisson'],
   './store': ['base'],
   './testing': ['base', 'engine', 'leader', 'memory', 'testing'],
   './zookeeper': ['base', 'ordered', 'zookeeper'],

@@ -28,7 +28,9 @@ export class MortalStore implements LockStore {
         const value: unknown = Reflect.get(session, name);
         if (typeof value !== 'function') return value;
         const call = value as (...args: unknown[]) => unknown;
-        const isRequest = !['close', 'connections', 'whenSent', 'whyTooLong'].includes(String(name));
+        const isRequest = !['close', 'connections', 'whenSent', 'whyTooLong', 'whyUnsupported'].includes(
+          String(name),
+        );
         return (...args: unknown[]) =>
           this.isDead && isRequest ? Promise.reject(died()) : call.apply(session, args);
       },

@@ -59,7 +59,7 @@ export function acquire(
   const scope = scopeOfCaller();
   // The fast path of nearly all callers: they hold nothing, and the store has been started.
   if (!engine.isStarted || scope !== undefined) return acquireInScope(engine, key, options, startedAt);
-  checkMinimumHold(engine.session, options.holdAtLeast);
+  checkSupported(engine.session, options);
   return acquireAnew(engine, new PendingAcquire(engine, key, options, startedAt, scope, now));
 }
 
@@ -70,7 +70,7 @@ async function acquireInScope(
   startedAt: MonotonicMs,
 ): Promise<Hold> {
   if (!engine.isStarted) await whenStarted(engine, key, options, startedAt);
-  checkMinimumHold(engine.session, options.holdAtLeast);
+  checkSupported(engine.session, options);
   for (;;) {
     const outer = options.reentrant ? ownHold(engine, key) : undefined;
     if (outer === undefined) break;
@@ -121,10 +121,13 @@ export async function whenStarted(
   await wait.promise;
 }
 
-/** @throws LockUnsupportedError if the store can't keep a lock for that long after its process has ended; sends nothing */
-export function checkMinimumHold(session: LockStoreSession, holdAtLeast: number): void {
-  const why = holdAtLeast > 0 ? session.whyTooLong?.(holdAtLeast) : undefined;
-  if (why !== undefined) {
-    throw new LockUnsupportedError(`holdAtLeast (${inMs(holdAtLeast)}) is too long: ${why}.`);
+/** @throws LockUnsupportedError if the store can't carry out a call with these options; sends nothing */
+export function checkSupported(session: LockStoreSession, options: ResolvedLockOptions): void {
+  const { holdAtLeast } = options;
+  const tooLong = holdAtLeast > 0 ? session.whyTooLong?.(holdAtLeast) : undefined;
+  if (tooLong !== undefined) {
+    throw new LockUnsupportedError(`holdAtLeast (${inMs(holdAtLeast)}) is too long: ${tooLong}.`);
   }
+  const why = session.whyUnsupported?.(options);
+  if (why !== undefined) throw new LockUnsupportedError(why);
 }

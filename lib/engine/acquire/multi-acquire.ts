@@ -2,7 +2,7 @@ import { later } from '../../common/clock.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type { ResolvedLockOptions } from '../../model/lock.options.js';
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
-import { acquire, type AcquireContext, checkMinimumHold, whenStarted } from './acquire.js';
+import { acquire, type AcquireContext, checkSupported, whenStarted } from './acquire.js';
 import { extendInTime } from '../holds/extend.js';
 import type { Hold } from '../holds/hold.js';
 import { MultiHold } from '../holds/multi-hold.js';
@@ -56,7 +56,7 @@ export class MultiAcquire implements Timer {
       // Never in the same turn, so that a caller that aborts right after the call sends nothing.
       if (engine.isStarted || engine.isClosing) await Promise.resolve();
       else await whenStarted(engine, this.keys[0] ?? '', options, startedAt);
-      checkMinimumHold(engine.session, options.holdAtLeast);
+      checkSupported(engine.session, options);
       for (;;) {
         const whole = await this.attempt();
         if (whole !== undefined) return whole;

@@ -180,8 +180,9 @@ export class Lease implements Timer, LocalLease {
   get budget(): HandOverBudget | undefined {
     if (this.runner?.canReserve === true && this.madeBudget === undefined) {
       const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = this.grant;
-      const max = this.isForReaders ? Infinity : undefined;
-      this.madeBudget = new HandOverBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt, max);
+      const { turn } = this.grant;
+      const max = this.isForReaders ? Infinity : turn === undefined ? undefined : tokens - 1;
+      this.madeBudget = new HandOverBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt, max, turn);
     }
     return this.madeBudget;
   }

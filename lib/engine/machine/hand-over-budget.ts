@@ -48,6 +48,7 @@ export class HandOverBudget {
    * @param countedFrom since when they may be waiting
    * @param knownAt when no other process was known to wait, if none is
    * @param maxHandOvers the most hand-overs in a row while other processes may be waiting
+   * @param tenure the longest time for these, ms
    */
   constructor(
     private nextToken: number,
@@ -56,6 +57,7 @@ export class HandOverBudget {
     private countedFrom: MonotonicMs,
     knownAt = countedFrom,
     private readonly maxHandOvers = MAX_LOCAL_HANDOVERS,
+    private readonly tenure = MAX_LOCAL_TENURE,
   ) {
     this.block = tokensLeft;
     this.settledAt = areOthersWaiting ? (-Infinity as MonotonicMs) : knownAt;
@@ -63,7 +65,7 @@ export class HandOverBudget {
 
   /** When this process has to let other processes have the lease. */
   get endsAt(): MonotonicMs {
-    return (this.countedFrom + MAX_LOCAL_TENURE) as MonotonicMs;
+    return (this.countedFrom + this.tenure) as MonotonicMs;
   }
 
   /** Until when readers may wait for the pending reservation instead of queueing in the store. */

@@ -131,6 +131,8 @@ export interface LeaseGrant {
   readonly othersWait?: boolean | undefined;
   /** See {@link PushedGrant.turnFrom}. */
   readonly turnFrom?: MonotonicMs | undefined;
+  /** See {@link Grant.turn}. */
+  readonly turn?: number | undefined;
 }
 
 /**

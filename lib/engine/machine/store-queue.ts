@@ -479,7 +479,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private deliver(
     entry: QueueEntry<C>,
     caller: C,
-    { token, since, local = false, tokens, othersWait }: Grant,
+    { token, since, local = false, tokens, othersWait, turn }: Grant,
     turnFrom: MonotonicMs | undefined,
     startedAt: MonotonicMs,
     lease: number,
@@ -488,7 +488,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   ): void {
     this.remove(entry);
     const deadline = this.effects.leases.deadlineOf(startedAt, lease);
-    const grant = { token, since, startedAt, deadline, unclaimed, local, tokens, othersWait, turnFrom };
+    const grant = { token, since, startedAt, deadline, unclaimed, local, tokens, othersWait, turnFrom, turn };
     this.machine.onGranted(entry, caller, grant, now);
   }
 

@@ -17,7 +17,7 @@ import {
   type RedisConnection,
 } from '../../stores/redis/connection/redis-connection.js';
 import { RedisLockStore } from '../../stores/redis/redis-lock-store.js';
-import { resolveReplicas, type ReplicaOptions } from '../../stores/redis/replicated-session.js';
+import { resolveReplicas, type ReplicaOptions } from '../../stores/redis/replicas.js';
 
 /** How lock errors are reported over HTTP. */
 export interface LockHttpOptions {

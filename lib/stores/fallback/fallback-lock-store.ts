@@ -136,6 +136,11 @@ class FallbackSession implements LockStoreSession {
     return this.breaker.isOpen ? undefined : this.store.whyTooLong?.(lease);
   }
 
+  /** The same while the store is unreachable: a call must not depend on that. */
+  whyUnsupported(call: { readonly fair: boolean; readonly limit: number }): string | undefined {
+    return this.store.whyUnsupported?.(call);
+  }
+
   connections(): readonly StoreConnection[] {
     return this.store.connections();
   }

@@ -24,8 +24,8 @@ export const PROBE_KEY = 'nestjs-distributed-lock:probe';
 /** A reply for each request, in order. */
 export type RenewReplies = readonly (RenewReply | LockStoreError)[];
 
-/** A session with every optional method about keys. */
-export type WholeSession = LockStoreSession & Required<Pick<LockStoreSession, 'reserve' | 'raise'>>;
+/** A session that can reserve tokens. */
+export type WholeSession = LockStoreSession & Required<Pick<LockStoreSession, 'reserve'>>;
 
 /** A session that forwards requests about a key to the session responsible for the key. */
 export abstract class ForwardingSession implements WholeSession {
@@ -53,7 +53,7 @@ export abstract class ForwardingSession implements WholeSession {
   }
 
   raise(request: RaiseRequest): Promise<void> {
-    return this.at(request.key, (session) => session.raise(request));
+    return this.at(request.key, (session) => session.raise?.(request) ?? Promise.resolve());
   }
 
   inspect(key: string): Promise<StoredLock | null> {

@@ -114,6 +114,13 @@ export interface LockStoreSession {
    */
   whyTooLong?(lease: number): string | undefined;
   /**
+   * Why the store can't carry out calls with these options, and what to change: a sentence, for display. Such a call is
+   * refused before anything is sent. Undefined if it can; every call is possible if omitted.
+   *
+   * @param call `fair`: strict order across all processes; `limit`: see {@link AcquireRequest.limit}
+   */
+  whyUnsupported?(call: { readonly fair: boolean; readonly limit: number }): string | undefined;
+  /**
    * Whether `leaseLeft` and `holderLeaseLeft` of other processes' leases are only upper bounds, because the store does
    * not store when they end. Exact if omitted.
    */
@@ -276,6 +283,11 @@ export interface Grant {
   readonly othersWait?: boolean;
   /** Whether the grant is valid in this process only; false if omitted. */
   readonly local?: boolean;
+  /**
+   * How long, ms, the lock may pass from hold to hold in this process while others wait; 50 if omitted. At most as many
+   * hold it as there are `tokens`.
+   */
+  readonly turn?: number;
 }
 
 export type AcquireReply =

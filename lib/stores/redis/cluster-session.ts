@@ -19,8 +19,8 @@ import { ClusterMap, type ClusterServer } from './connection/cluster-map.js';
 import type { ClusterConnector, ServerConnector } from './connection/redis-connection.js';
 import { notConnected, RedirectedError, redisRemedies } from './connection/redis-failure.js';
 import { isScanCursor } from './operator-requests.js';
-import type { ClusterPart, RedisSession } from './redis-session.js';
-import { keySlot, type KeyNames } from './scripts/key-names.js';
+import type { ClusterPart, ServerSession } from './server-session.js';
+import { keySlot } from './scripts/key-names.js';
 
 /** How often a request follows a moving slot before it fails, so that the engine retries later. */
 const MAX_REDIRECTS = 3;
@@ -37,15 +37,15 @@ export class ClusterSession extends ForwardingSession {
     this.atSlot(keySlot(this.names.board), (server) => request(server.board)),
   );
   private readonly map: ClusterMap;
-  private readonly servers = new Map<string, RedisSession>();
+  private readonly servers = new Map<string, ServerSession>();
   private connected = false;
   private closed = false;
 
   constructor(
     connector: ClusterConnector,
-    private readonly names: KeyNames,
+    private readonly names: { readonly board: string; slotOf(key: string): number },
     private readonly client: LockStoreClient,
-    private readonly openServer: (connector: ServerConnector, part: ClusterPart) => RedisSession,
+    private readonly openServer: (connector: ServerConnector, part: ClusterPart) => ServerSession,
   ) {
     super();
     this.map = new ClusterMap(connector, requestTimeoutFor(client.watchdogTimeout), () => {
@@ -145,8 +145,8 @@ export class ClusterSession extends ForwardingSession {
   /** Sends a request to the server of the slot, and follows the slot if it has moved. */
   private async atSlot<T>(
     slot: number,
-    request: (server: RedisSession) => PromiseLike<T>,
-    asking?: (server: RedisSession) => PromiseLike<T>,
+    request: (server: ServerSession) => PromiseLike<T>,
+    asking?: (server: ServerSession) => PromiseLike<T>,
   ): Promise<T> {
     for (let attempts = 1; ; attempts += 1) {
       try {
@@ -169,7 +169,7 @@ export class ClusterSession extends ForwardingSession {
     }
   }
 
-  private serverOf(slot: number): RedisSession {
+  private serverOf(slot: number): ServerSession {
     const address = this.map.addressOf(slot);
     const server = address === undefined ? undefined : this.servers.get(address);
     if (server === undefined) {

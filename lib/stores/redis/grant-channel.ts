@@ -14,6 +14,11 @@ export class GrantChannel {
   private wasSubscribed = false;
   private warned = false;
   private isClosed = false;
+  /** Further channels, and when the server has confirmed each subscription. */
+  private readonly others = new Map<string, Promise<void>>();
+  private readonly confirmed = new Set<string>();
+  /** Those, and others to which a subscription or its end is in flight. */
+  private readonly counted = new Set<string>();
 
   /**
    * @param name of the channel
@@ -25,7 +30,7 @@ export class GrantChannel {
     public mode: PubSubMode,
     private readonly link: Pick<ServerConnection, 'another' | 'connect' | 'end' | 'isReady'>,
     private readonly client: Pick<LockStoreClient, 'pollNow' | 'warn'>,
-    private readonly onMessage: (text: string) => void,
+    private readonly onMessage: (channel: string, text: string) => void,
     private readonly onMoved: () => void,
   ) {}
 
@@ -36,8 +41,8 @@ export class GrantChannel {
     const { redis } = connection;
     this.connection = connection;
     redis.on('error', () => undefined); // the connection for requests reports the same
-    const receive = (_channel: string, text: string): void => {
-      this.onMessage(text);
+    const receive = (channel: string, text: string): void => {
+      this.onMessage(channel, text);
     };
     redis.on('message', receive);
     redis.on('smessage', receive);
@@ -47,8 +52,11 @@ export class GrantChannel {
     });
     redis.on('close', () => {
       this.subscribed = undefined;
+      this.confirmed.clear();
+      this.counted.clear();
     });
     redis.on('ready', () => {
+      for (const channel of this.others.keys()) void this.join(channel);
       void this.subscribe(connection);
     });
     this.link.connect(redis).catch(() => undefined); // ioredis keeps trying
@@ -60,6 +68,40 @@ export class GrantChannel {
     const { connection } = this;
     if (connection?.redis.status !== 'ready' || this.subscribed === channel) return;
     void this.subscribe(connection);
+  }
+
+  /**
+   * Listens on a further channel. Resolves when the server has confirmed that, or when it can't be: then there are no
+   * messages, and waiters poll.
+   */
+  join(channel: string): Promise<void> {
+    const joined = this.subscribeTo(channel).catch(() => {
+      this.counted.delete(channel);
+    });
+    this.others.set(channel, joined);
+    return joined;
+  }
+
+  /** Resolves as {@link join} did; undefined if it was not called. */
+  joined(channel: string): Promise<void> | undefined {
+    return this.others.get(channel);
+  }
+
+  leave(channel: string): void {
+    this.others.delete(channel);
+    const { connection } = this;
+    if (connection === undefined || !this.confirmed.delete(channel)) return;
+    const { redis, watch } = connection;
+    const left = this.mode === 's' ? redis.sunsubscribe(channel) : redis.unsubscribe(channel);
+    const gone = (): void => {
+      if (!this.others.has(channel)) this.counted.delete(channel);
+    };
+    watch.request(left).then(gone, gone);
+  }
+
+  /** Whether the server may count this client among the listeners on a further channel. */
+  hears(channel: string): boolean {
+    return this.counted.has(channel);
   }
 
   /** Called after a poll found a grant that was not pushed: the connection may be half open, which a request reveals. */
@@ -76,10 +118,8 @@ export class GrantChannel {
 
   private async subscribe(connection: Connection): Promise<void> {
     const { name: channel } = this;
-    const { redis, watch } = connection;
     try {
-      if (this.mode === 's') await this.subscribeSharded(connection, channel);
-      else await watch.request(redis.subscribe(channel));
+      await this.send(connection, channel);
       this.subscribed = channel;
       this.wasSubscribed = true;
     } catch (error) {
@@ -88,6 +128,21 @@ export class GrantChannel {
     }
     // Waiters may have missed messages. While the connection for requests is down, they request again when it is back.
     if (this.link.isReady) this.client.pollNow();
+  }
+
+  private async subscribeTo(channel: string): Promise<void> {
+    const { connection } = this;
+    if (connection?.redis.status !== 'ready') return;
+    this.counted.add(channel);
+    await this.send(connection, channel);
+    this.confirmed.add(channel);
+    // Nobody waits any more.
+    if (!this.others.has(channel)) this.leave(channel);
+  }
+
+  private async send(connection: Connection, channel: string): Promise<void> {
+    if (this.mode === 's') await this.subscribeSharded(connection, channel);
+    else await connection.watch.request(connection.redis.subscribe(channel));
   }
 
   private async subscribeSharded({ redis, watch }: Connection, channel: string): Promise<void> {

@@ -4,7 +4,7 @@ import { checkCursor } from '../port/store-failure.js';
 import type { Redis } from 'ioredis';
 import type { ServerConnection } from './connection/server-connection.js';
 import type { OperationsCommand } from './doctor/acl-rules.js';
-import type { KeyNames } from './scripts/key-names.js';
+import type { ListedNames } from './scripts/key-names.js';
 
 /** The names must outlive the texts, ms. */
 const NAMES_TTL = 600_000;
@@ -20,7 +20,7 @@ export function isScanCursor(cursor: string): boolean {
 /** Lists the keys held at a server, by SCAN, which also visits everything else in the database. */
 export async function listKeys(
   link: ServerConnection,
-  names: KeyNames,
+  names: ListedNames,
   { match, cursor, count }: ListKeysRequest,
 ): Promise<ListedKeys> {
   checkCursor(cursor === undefined || isScanCursor(cursor));

@@ -6,9 +6,11 @@ import {
   type RedisConnector,
   type ServerConnector,
 } from './connection/redis-connection.js';
-import { RedisSession, type ClusterPart } from './redis-session.js';
-import { ReplicatedSession, type Replicas } from './replicated-session.js';
+import { RedisSession } from './redis-session.js';
+import type { Replicas } from './replicas.js';
+import { ReplicatedSession } from './replicated-session.js';
 import { KeyNames } from './scripts/key-names.js';
+import type { ClusterPart } from './server-session.js';
 
 /**
  * Keeps locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names,

@@ -1,12 +1,9 @@
-import type { RenewReplies, WholeSession } from '../port/forwarding-session.js';
+import type { RenewReplies } from '../port/forwarding-session.js';
 import {
   LockStoreError,
   type AcquireReply,
   type AcquireRequest,
   type BreakReply,
-  type ListedKeys,
-  type ListKeysRequest,
-  type LockBoard,
   type LockStoreClient,
   type NamedHold,
   type OwnerId,
@@ -17,43 +14,17 @@ import {
   type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
-  type StoreConnection,
   type StoredLock,
 } from '../port/lock-store.js';
 import { PushedGrants, type TimedAcquireReply } from '../port/pushed-grants.js';
-import { requestTimeoutFor } from '../port/times.js';
 import type { ServerConnector } from './connection/redis-connection.js';
-import { ServerConnection } from './connection/server-connection.js';
-import {
-  checkedServer,
-  checkRejected,
-  checkReplicas,
-  checkServer,
-  permissionTrial,
-  type CheckedServer,
-  type CheckResult,
-} from './doctor/server-checks.js';
-import { GrantChannel } from './grant-channel.js';
-import { listKeys, redisBoard } from './operator-requests.js';
 import type { KeyNames } from './scripts/key-names.js';
-import { Pipeline, ScriptBatch } from './scripts/pipeline.js';
+import { ScriptBatch } from './scripts/pipeline.js';
 import { BEHIND_OTHERS, leaseLeftOf, LockCalls, type ScriptCall, type TakeReply } from './scripts/scripts.js';
-
-/** Additional properties of a server in a cluster. */
-export interface ClusterPart {
-  /** Its lowest slot, which is part of its channel names. */
-  readonly slot: number;
-  /** Whether the server has the slot of a key. */
-  readonly concerns: (key: string) => boolean;
-  /** The slot map may be outdated. */
-  outdated(): void;
-}
+import { ServerSession, type ClusterPart } from './server-session.js';
 
 /** A client's connections to one Redis server, and the requests on them. */
-export class RedisSession implements WholeSession {
-  readonly board: LockBoard;
-  protected readonly link: ServerConnection;
-  protected readonly pipeline: Pipeline;
+export class RedisSession extends ServerSession {
   protected readonly calls: LockCalls;
   /** For exclusive locks without a label. */
   private readonly takes: ScriptBatch<AcquireRequest, TakeReply, AcquireReply>;
@@ -62,34 +33,18 @@ export class RedisSession implements WholeSession {
   /** For later holds. */
   private readonly blocks: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
   private readonly releases: ScriptBatch<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
-  private readonly channel: GrantChannel;
   private readonly pushed: PushedGrants;
-  private slot: number;
-  private checked: CheckResult | undefined;
 
   /** @param replicas how many must confirm a grant; 0 for none */
   constructor(
     connector: ServerConnector,
-    private readonly names: KeyNames,
-    protected readonly client: LockStoreClient,
-    private readonly replicas: number,
-    private readonly cluster?: ClusterPart,
+    names: KeyNames,
+    client: LockStoreClient,
+    replicas: number,
+    cluster?: ClusterPart,
   ) {
-    this.slot = cluster?.slot ?? 0;
-    const link = new ServerConnection(connector, requestTimeoutFor(client.watchdogTimeout), {
-      back: () => {
-        client.reconnected(cluster?.concerns);
-        this.channel.open();
-        void this.check();
-      },
-      lost: () => {
-        this.pipeline.disconnected();
-        cluster?.outdated();
-      },
-    });
-    this.link = link;
-    this.board = redisBoard(link, names.board);
-    const pipeline = (this.pipeline = new Pipeline(link));
+    super(connector, names, names, client, replicas, cluster);
+    const { pipeline } = this;
     const calls = (this.calls = new LockCalls(names, client.id));
     const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
     this.takes = new ScriptBatch(
@@ -112,30 +67,6 @@ export class RedisSession implements WholeSession {
         this.broken(owner);
       },
     });
-    this.channel = new GrantChannel(
-      this.channelName,
-      cluster === undefined ? 'p' : 's',
-      link,
-      client,
-      (text) => {
-        this.pushed.receive(text);
-      },
-      () => cluster?.outdated(),
-    );
-  }
-
-  get description(): string | undefined {
-    return this.checked?.description;
-  }
-
-  get isCutOff(): boolean {
-    return !this.link.isReady;
-  }
-
-  async start(): Promise<void> {
-    await this.link.open();
-    this.channel.open();
-    await this.check();
   }
 
   acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
@@ -162,7 +93,6 @@ export class RedisSession implements WholeSession {
     return await this.pipeline.send(this.calls.renew(requests));
   }
 
-  /** Renews locks whose slot is moving to this server. */
   async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return await this.pipeline.sendAsking(this.calls.renew(requests));
   }
@@ -185,32 +115,8 @@ export class RedisSession implements WholeSession {
     return await this.pipeline.send(this.calls.breakHold(key, hold, this.channel.mode, this.slot));
   }
 
-  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
-    return listKeys(this.link, this.names, request);
-  }
-
-  /** Runs the commands of the scripts without an effect: the server rejects these for the same reasons. */
-  async verify(): Promise<void> {
-    const server = this.checkedServer();
-    const rejected = await this.pipeline.send(permissionTrial(server));
-    checkRejected(server, this.channel.mode, rejected);
-    if (this.replicas > 0) await this.link.do(() => checkReplicas(server));
-  }
-
-  connections(): readonly StoreConnection[] {
-    return this.link.connections();
-  }
-
-  /** Names the channels after another slot of the server. */
-  listenBy(slot: number): void {
-    this.slot = slot;
-    this.channel.listenOn(this.channelName);
-  }
-
-  close(): Promise<void> {
-    this.channel.close();
-    this.link.close();
-    return Promise.resolve();
+  protected override onMessage(_channel: string, text: string): void {
+    this.pushed.receive(text);
   }
 
   protected granted(owner: OwnerId, grant: PushedGrant): void {
@@ -265,29 +171,6 @@ export class RedisSession implements WholeSession {
   private request(request: AcquireRequest): Promise<TimedAcquireReply> {
     const { mode, name } = this.channel;
     return this.pipeline.send(this.calls.acquire(request, mode, name));
-  }
-
-  /** Warns the operator of foreseeable problems, once, as soon as the server is reached. */
-  private async check(): Promise<void> {
-    if (this.checked !== undefined && this.checked.refusal === undefined) return;
-    try {
-      this.checked = await this.link.watch.during(checkServer(this.checkedServer()));
-    } catch {
-      // The connection was lost. The check runs again after the next one.
-      return;
-    }
-    if (this.checked.refusal !== undefined) this.link.refusal = this.checked.refusal;
-    if (this.checked.mode === 'a') this.channel.mode = 'a';
-    for (const warning of this.checked.warnings) this.client.warn(warning);
-  }
-
-  private checkedServer(): CheckedServer {
-    const slot = this.cluster === undefined ? undefined : this.slot;
-    return checkedServer(this.link, this.names, this.client.id, this.replicas, slot);
-  }
-
-  private get channelName(): string {
-    return this.names.channels(this.slot) + this.client.id;
   }
 }
 

@@ -1,6 +1,3 @@
-import { inMs } from '../../common/durations.js';
-import { LockOptionsError } from '../../model/lock.errors.js';
-import { checkNames, checkObject, shown } from '../../model/option-checks.js';
 import {
   LockStoreError,
   type AcquireReply,
@@ -15,49 +12,12 @@ import {
   type ReserveRequest,
 } from '../port/lock-store.js';
 import type { RenewReplies } from '../port/forwarding-session.js';
-import { requestTimeoutFor } from '../port/times.js';
 import { Turns } from '../port/turns.js';
 import type { ServerConnector } from './connection/redis-connection.js';
-import { RedisSession, type ClusterPart } from './redis-session.js';
+import { RedisSession } from './redis-session.js';
+import type { Replicas } from './replicas.js';
+import type { ClusterPart } from './server-session.js';
 import type { KeyNames } from './scripts/key-names.js';
-
-/** How many replicas must have a grant before it counts. */
-export interface ReplicaOptions {
-  /** At least this many, from 1 to 100. */
-  readonly min: number;
-  /**
-   * How long to wait for them, ms: from 1 to a twelfth of `watchdogTimeout`, at most 1 000. The connection carries no
-   * other request meanwhile.
-   *
-   * @default 500, or the upper bound if that is less
-   */
-  readonly timeout?: number | undefined;
-}
-
-export interface Replicas {
-  readonly min: number;
-  /** ms */
-  readonly timeout: number;
-}
-
-/** @throws LockOptionsError */
-export function resolveReplicas(where: string, options: unknown, watchdogTimeout: number): Replicas {
-  checkNames(where, checkObject(where, options), new Set(['min', 'timeout']));
-  const { min, timeout } = options as ReplicaOptions; // its names were checked, its values are next
-  if (!Number.isInteger(min) || min < 1 || min > 100) {
-    throw new LockOptionsError(`${where}.min must be a number of replicas from 1 to 100; got ${shown(min)}.`);
-  }
-  // Half of the request timeout, so that a connection that waits for replicas is not closed as one that hangs.
-  const longest = Math.floor(requestTimeoutFor(watchdogTimeout) / 2);
-  if (timeout === undefined) return { min, timeout: Math.min(500, longest) };
-  if (!Number.isInteger(timeout) || timeout < 1 || timeout > longest) {
-    throw new LockOptionsError(
-      `${where}.timeout must be a whole number of milliseconds from 1 to ${String(longest)} with a watchdogTimeout of ` +
-        `${String(watchdogTimeout)}; got ${shown(timeout)}.`,
-    );
-  }
-  return { min, timeout };
-}
 
 /**
  * Counts grants, renewals and reservations only when enough replicas have them, so that a failover to one of
@@ -94,17 +54,17 @@ export class ReplicatedSession extends RedisSession {
   }
 
   override async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return await this.confirmRenewals(() => super.renew(requests));
+    return await this.confirmRenewals(this.confirmedBy, () => super.renew(requests));
   }
 
   override async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return await this.confirmRenewals(() => super.renewAsking(requests));
+    return await this.confirmRenewals(this.confirmedBy, () => super.renewAsking(requests));
   }
 
   override async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const connection = this.link.count;
     const reply = await super.reserve(request);
-    if (reply.outcome === 'reserved') await this.confirm(connection);
+    if (reply.outcome === 'reserved') await this.confirm(this.confirmedBy, connection);
     return reply;
   }
 
@@ -135,22 +95,9 @@ export class ReplicatedSession extends RedisSession {
     }
     if (reply.outcome === 'granted') {
       this.waiting.delete(owner);
-      await this.confirmOrCancel(key, owner, connection);
+      await this.confirmGrant(key, owner, connection);
     }
     return reply;
-  }
-
-  private async confirmRenewals(renew: () => Promise<RenewReplies>): Promise<RenewReplies> {
-    const connection = this.link.count;
-    const replies = await renew();
-    if (!replies.includes('renewed')) return replies;
-    try {
-      await this.confirm(connection);
-      return replies;
-    } catch (error) {
-      if (!(error instanceof LockStoreError)) throw error;
-      return replies.map((reply) => (reply === 'renewed' ? error : reply));
-    }
   }
 
   private async confirmPushed(owner: OwnerId, grant: PushedGrant): Promise<void> {
@@ -161,7 +108,7 @@ export class ReplicatedSession extends RedisSession {
       // The grant was written by another connection. `WAIT` covers it once it is rewritten on this one.
       const isHeld = await this.pipeline.send(this.calls.touch(key, owner));
       if (!isHeld) return;
-      await this.confirmOrCancel(key, owner, connection);
+      await this.confirmGrant(key, owner, connection);
     } catch {
       // The engine polls, and then learns why it does not have the lock.
       return;
@@ -169,34 +116,9 @@ export class ReplicatedSession extends RedisSession {
     if (this.waiting.delete(owner)) this.client.granted(owner, grant);
   }
 
-  private async confirmOrCancel(key: string, owner: OwnerId, connection: number): Promise<void> {
-    try {
-      await this.confirm(connection);
-    } catch (error) {
-      const isCancelled = await super.cancel({ key, owner, inDoubt: false }).then(
-        () => true,
-        () => false,
-      );
-      const { message } = error as Error;
-      throw new LockStoreError(message, { inDoubt: !isCancelled, retryable: true, cause: error });
-    }
-  }
-
-  /** @param connection the connection that carried the write: `WAIT` covers only writes of its own connection */
-  private async confirm(connection: number): Promise<void> {
-    const { min, timeout } = this.confirmedBy;
-    const confirmed = await this.link.do((redis) => redis.wait(min, timeout));
-    if (this.link.count !== connection) {
-      throw new LockStoreError('the connection to Redis was lost before its replicas had confirmed', {
-        inDoubt: true,
-        retryable: true,
-      });
-    }
-    if (confirmed >= min) return;
-    throw new LockStoreError(
-      `only ${String(confirmed)} of the ${String(min)} replicas required by replicas.min confirmed within ` +
-        inMs(timeout),
-      { inDoubt: false, retryable: true },
+  private async confirmGrant(key: string, owner: OwnerId, connection: number): Promise<void> {
+    await this.confirmOrCancel(this.confirmedBy, connection, () =>
+      super.cancel({ key, owner, inDoubt: false }),
     );
   }
 }

@@ -55,7 +55,8 @@ export function commandLineRules(store: () => OperatedStore): void {
 
     it('list and show report the holder and the waiters of a lock', async () => {
       const { reach } = store();
-      const isBound = 'factory' in reach && reach.factory !== 'postgresStore';
+      const isOfRedisson = 'factory' in reach && reach.factory === 'redissonStore';
+      const isBound = 'factory' in reach && reach.factory !== 'postgresStore' && !isOfRedisson;
       const [holder, waiter] = [await app(), await app()];
       const key = `invoices:${randomUUID()}`;
       const held = await holder.locks.acquire(key, { label: 'import' });
@@ -74,11 +75,14 @@ export function commandLineRules(store: () => OperatedStore): void {
         limit: 1,
         holders: [{ token: held.token, pid: process.pid, label: 'import', remainingIsBound: isBound }],
         waiting: 1,
-        waiters: [{ callers: 1, pid: process.pid, label: 'next' }],
+        // Redisson keeps no waiters: only their number is known.
+        waiters: [{ callers: 1, ...(!isOfRedisson && { pid: process.pid, label: 'next' }) }],
       };
       expect(list).toMatchObject({ code: 0, stderr: '' });
       expect(JSON.parse(list.stdout)).toMatchObject({ total: 1, locks: [shown] });
-      expect(table.stderr).toMatch(/^1 lock in .+, (?:prefix|path|schema) ".+"\.\n$/);
+      expect(table.stderr).toMatch(
+        /^1 lock in .+, (?:prefix|path|schema) ".*"(?: \(other hashes may be among them\))?\.\n$/,
+      );
       expect(table.stdout).toMatch(isBound ? / {2}≤ [\d.]+ s +1\n$/ : / {2}[\d.]+ s +1\n$/);
       expect(document).toMatchObject({ code: 0, stderr: '' });
       const lock = JSON.parse(document.stdout) as {
@@ -100,7 +104,9 @@ export function commandLineRules(store: () => OperatedStore): void {
             `^  held by  \\S+ pid ${process.pid} \\("import"\\), token ${held.token}, for .+, lease ends in ${isBound ? '≤ ' : ''}[\\d.]+ s$`,
           ),
         ),
-        expect.stringMatching(new RegExp(`^  waits    \\S+ pid ${process.pid} \\("next"\\), exclusive$`)),
+        isOfRedisson
+          ? expect.stringMatching(/^ {2}waits .*exclusive$/)
+          : expect.stringMatching(new RegExp(`^  waits    \\S+ pid ${process.pid} \\("next"\\), exclusive$`)),
         `to break it: npx nestjs-distributed-lock break ${key} --token ${held.token} --config ${config}`,
       ]);
       expect(free).toMatchObject({ code: 1, stdout: `${key}:free is free\n`, stderr: '' });

@@ -1,12 +1,14 @@
 import type { DistributedLockOptions } from '../../../lib/index.js';
 import { etcdStore } from '../../../lib/stores/etcd/index.js';
 import { postgresStore } from '../../../lib/stores/postgres/index.js';
+import { redissonStore } from '../../../lib/stores/redisson/index.js';
 import { zookeeperStore } from '../../../lib/stores/zookeeper/index.js';
 
 /** The functions that create stores, and their entry points of the package. */
 const FACTORIES = {
   postgresStore: { make: postgresStore, entry: 'postgres' },
   etcdStore: { make: etcdStore, entry: 'etcd' },
+  redissonStore: { make: redissonStore, entry: 'redisson' },
   zookeeperStore: { make: zookeeperStore, entry: 'zookeeper' },
 } as const;
 
@@ -60,6 +62,8 @@ export function optionsOf(reach: Reach): DistributedLockOptions {
       return { store: postgresStore(reach.given) };
     case 'etcdStore':
       return { store: etcdStore(reach.given) };
+    case 'redissonStore':
+      return { store: redissonStore(reach.given) };
     case 'zookeeperStore':
       return { store: zookeeperStore(reach.given) };
   }

@@ -16,6 +16,7 @@ export const operatedStores = {
   quorum,
   postgres,
   etcd,
+  redisson,
   zookeeper,
 } satisfies Record<string, () => Promise<OperatedStore>>;
 
@@ -157,6 +158,21 @@ async function etcd(): Promise<OperatedStore> {
       },
     },
     close: () => servers.close(),
+  };
+}
+
+async function redisson(): Promise<OperatedStore> {
+  const server = await RedisServer.start();
+  const nowhere = `redis://me:${password}@127.0.0.1:${await freePort()}`;
+  return {
+    reach: { factory: 'redissonStore', given: { redis: server.url } },
+    nowhere: { factory: 'redissonStore', given: { redis: nowhere } },
+    isExamined: false,
+    stop: async () => server.stop(),
+    resume: async () => server.resume(),
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+    close: () => server.close(),
   };
 }
 

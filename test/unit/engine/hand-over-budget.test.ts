@@ -73,6 +73,18 @@ describe('the hand-over budget', () => {
     expect(turns.mayPass(ms(1_050))).toBe(false);
   });
 
+  it('P20: ends sooner where a store bounds the turn', () => {
+    const turns = new HandOverBudget(1, 7, true, ms(0), ms(0), 7, 10);
+    expect(turns.endsAt).toBe(10);
+    expect(turns.mayPass(ms(9.9))).toBe(true);
+    expect(turns.mayPass(ms(10))).toBe(false);
+    let count = 0;
+    for (; turns.mayPass(ms(1)); count++) turns.pass();
+    expect(count).toBe(7);
+    // No further tokens for this turn.
+    expect(turns.isOutOfTokens(false)).toBe(false);
+  });
+
   it('P20: starts anew from the time of the request if no other process waits', () => {
     const turns = new HandOverBudget(1, 64, true, ms(0));
     for (let count = 0; count < 64; count++) turns.pass();

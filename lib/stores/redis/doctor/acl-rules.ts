@@ -29,25 +29,35 @@ export interface UsedFeatures {
   readonly operations?: boolean;
 }
 
-/** The commands that the scripts call, except those of pub/sub. */
-function commandsInScripts(): readonly string[] {
-  const calls = Object.values(luaSource)
+/** The commands that the scripts of a store call, except those of pub/sub. */
+function commandsInScripts(isRedisson: boolean): readonly string[] {
+  const calls = Object.entries(luaSource)
+    .filter(([name]) => name === 'checkPermissions' || name.startsWith('redisson') === isRedisson)
+    .map(([, source]) => source)
     .join('\n')
     .matchAll(/\bp?call\('([A-Z]+)'/g);
   return [...new Set(Array.from(calls, ([, command = '']) => command.toLowerCase()))].sort();
 }
 
-/** The rules of a Redis user for locks, in the syntax of `ACL SETUSER`. */
-export function aclRules(prefix: string, used: UsedFeatures): readonly string[] {
-  const names = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`;
+/**
+ * The rules of a Redis user for locks, in the syntax of `ACL SETUSER`.
+ *
+ * @param others starts of names that the Redisson store uses besides; undefined for the Redis store
+ */
+export function aclRules(prefix: string, used: UsedFeatures, others?: readonly string[]): readonly string[] {
+  const names = [prefix, ...(others ?? [])].map((start) => `${start.replace(/[\\*?[\]]/g, '\\$&')}*`);
   const commands = [
     ...ALWAYS,
-    ...commandsInScripts(),
+    ...commandsInScripts(others !== undefined),
     ...(used.sharded ? SHARDED_MESSAGES : MESSAGES),
     ...(used.cluster ? IN_CLUSTER : []),
     ...(used.replicas ? ['wait'] : []),
     ...(used.database ? ['select'] : []),
     ...(used.operations === true ? OPERATIONS : []),
   ];
-  return [`~${names}`, `&${names}`, ...commands.map((command) => `+${command}`)];
+  return [
+    ...names.map((name) => `~${name}`),
+    ...names.map((name) => `&${name}`),
+    ...commands.map((command) => `+${command}`),
+  ];
 }

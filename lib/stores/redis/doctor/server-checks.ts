@@ -15,8 +15,8 @@ export interface CheckedServer {
   /** For log lines. */
   readonly address: string;
   readonly user: string;
-  /** The start of all names. */
-  readonly prefix: string;
+  /** The rules of a user that may use the locks, in the syntax of `ACL SETUSER`. */
+  readonly rightsFor: (used: UsedFeatures) => readonly string[];
   readonly used: Omit<UsedFeatures, 'sharded'>;
   /** How many replicas must confirm a grant; 0 for none. */
   readonly replicas: number;
@@ -49,13 +49,14 @@ export function checkedServer(
   client: string,
   replicas: number,
   slot: number | undefined,
+  rightsFor: CheckedServer['rightsFor'] = (used) => aclRules(names.prefix, used),
 ): CheckedServer {
   const { address, user, database } = link.connector;
   return {
     redis: link.redis,
     address,
     user,
-    prefix: names.prefix,
+    rightsFor,
     used: { cluster: slot !== undefined, replicas: replicas > 0, database: database !== 0 },
     replicas,
     channel: names.channels(slot ?? 0) + client,
@@ -240,13 +241,13 @@ function counted(replicas: number, none = '0 replicas'): string {
 }
 
 function rightsProblem(
-  { address, user, prefix, used }: CheckedServer,
+  { address, user, rightsFor, used }: CheckedServer,
   mode: PubSubMode,
   rejected: readonly RejectedCommand[],
 ): string | undefined {
   const [first] = rejected;
   if (first === undefined) return undefined;
-  const rules = aclRules(prefix, { ...used, sharded: mode === 's' });
+  const rules = rightsFor({ ...used, sharded: mode === 's' });
   const commands = [...new Set(rejected.map(({ command }) => command))].join(', ');
   return (
     `The user "${user}" of Redis at ${address} lacks rights that locks need: ${commands} ` +

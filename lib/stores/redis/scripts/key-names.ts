@@ -10,11 +10,19 @@ const SLOTS = 16_384;
  */
 export type PubSubMode = 'p' | 's' | 'a';
 
+/** What a list of held locks needs to know of their names. */
+export interface ListedNames {
+  /** The key of the lock with this name; undefined if it is not the name of a lock. */
+  keyOf(name: string): string | undefined;
+  /** A pattern for SCAN that matches all locks whose keys start like this, and some others. */
+  patternOf(start: string): string;
+}
+
 /**
  * The names of everything in Redis. No two keys have a name in common, whatever they contain, and all names of a
  * lock are in one hash slot.
  */
-export class KeyNames {
+export class KeyNames implements ListedNames {
   /** Cached, since every request needs one. */
   private readonly sharedNames = new Map<string, string>();
   /** Whether all locks use one fencing counter etc., rather than one for each slot. */
@@ -32,7 +40,6 @@ export class KeyNames {
     return new LockNames(this.prefix, key.startsWith(MARK) ? MARK + key : key);
   }
 
-  /** The key of the lock with this name; undefined if it is not the name of a lock. */
   keyOf(name: string): string | undefined {
     if (!name.startsWith(this.prefix)) return undefined;
     const key = name.slice(this.prefix.length);
@@ -41,10 +48,8 @@ export class KeyNames {
     return marked.startsWith(MARK) ? marked : undefined;
   }
 
-  /** A pattern for SCAN that matches all locks whose keys start like this, and some others. */
   patternOf(start: string): string {
-    // No wildcard but the last one: older servers take minutes for some patterns (CVE-2022-36021).
-    return `${this.of(start).lock.replace(/[\\[\]*?]/g, '\\$&')}*`;
+    return patternOf(this.of(start).lock);
   }
 
   /** The hash slot of a key in a cluster. One script call can include several locks of one slot. */
@@ -90,6 +95,12 @@ export class KeyNames {
     this.sharedNames.set(kind, name);
     return name;
   }
+}
+
+/** A pattern for SCAN that matches all names that start like this. */
+export function patternOf(start: string): string {
+  // No wildcard but the last one: older servers take minutes for some patterns (CVE-2022-36021).
+  return `${start.replace(/[\\[\]*?]/g, '\\$&')}*`;
 }
 
 /** The names of one lock. */

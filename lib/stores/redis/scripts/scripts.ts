@@ -29,10 +29,16 @@ import { luaSource } from './lua-source.generated.js';
 type Arg = string | number;
 
 /** The parameters and reply of a Lua script, as in the header of the script; a test compares them. */
-interface ScriptBinding<Param extends string, SharedKey extends string, SharedParam extends string, Reply> {
+interface ScriptBinding<
+  Name extends string,
+  Param extends string,
+  SharedKey extends string,
+  SharedParam extends string,
+  Reply,
+> {
   readonly name: keyof typeof luaSource;
   /** Names of KEYS, in order. A script for many locks repeats them for each lock. */
-  readonly keys: readonly (keyof LockNames)[];
+  readonly keys: readonly Name[];
   /** Names of ARGV, in order, repeated like KEYS. */
   readonly args: readonly Param[];
   /** KEYS that follow once. */
@@ -51,16 +57,17 @@ export interface ScriptCall<Reply> {
   readonly decode: (reply: unknown) => Reply;
 }
 
-class Script<
+export class Script<
+  Name extends string,
   Param extends string,
   Reply,
   SharedKey extends string = never,
   SharedParam extends string = never,
 > {
-  readonly binding: Required<ScriptBinding<Param, SharedKey, SharedParam, Reply>>;
+  readonly binding: Required<ScriptBinding<Name, Param, SharedKey, SharedParam, Reply>>;
   private readonly text: ScriptCall<Reply>['text'];
 
-  constructor(binding: ScriptBinding<Param, SharedKey, SharedParam, Reply>) {
+  constructor(binding: ScriptBinding<Name, Param, SharedKey, SharedParam, Reply>) {
     this.binding = { sharedKeys: [], sharedArgs: [], ...binding };
     const source = luaSource[binding.name];
     this.text = { source, sha: createHash('sha1').update(source).digest('hex') };
@@ -68,7 +75,7 @@ class Script<
 
   /** @param requests one for each lock */
   with(
-    locks: readonly LockNames[],
+    locks: readonly Readonly<Record<Name, string>>[],
     requests: readonly Readonly<Record<Param, Arg>>[],
     shared: Readonly<Record<SharedKey, string> & Record<SharedParam, Arg>>,
   ): ScriptCall<Reply> {
@@ -84,7 +91,7 @@ class Script<
 }
 
 /** Decodes the replies of a script for many locks, which may send one reply for all. */
-function each<T>(decode: (reply: unknown) => T): (replies: unknown, locks: number) => T[] {
+export function each<T>(decode: (reply: unknown) => T): (replies: unknown, locks: number) => T[] {
   return (replies, locks) => {
     if (Array.isArray(replies)) return replies.map((reply: unknown) => decode(reply));
     // Every release has one reply for all. `Array.from` is slow.

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { scripts } from '../../../../lib/stores/redis/scripts/scripts.js';
+import { redissonScripts } from '../../../../lib/stores/redisson/redisson-scripts.js';
 
 const LUA = join(process.cwd(), 'lua');
 
@@ -11,7 +12,9 @@ interface Binding {
   readonly args: readonly string[];
 }
 
-const bindings: readonly Binding[] = Object.values(scripts).map(({ binding }) => {
+const all = { ...scripts, ...redissonScripts };
+
+const bindings: readonly Binding[] = Object.values(all).map(({ binding }) => {
   const { name, keys, args, sharedKeys, sharedArgs } = binding;
   return { name, keys: [...keys, ...sharedKeys], args: [...args, ...sharedArgs] };
 });
@@ -39,8 +42,8 @@ describe('P5: header and binding of each script agree', () => {
   it('every script has a binding', () => {
     const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'));
     expect(bindings.map(({ name }) => fileOf(name)).sort()).toEqual(files.sort());
-    expect(Object.entries(scripts).map(([name, script]) => [name, script.binding.name])).toEqual(
-      Object.keys(scripts).map((name) => [name, name]),
+    expect(Object.entries(all).map(([name, script]) => [name, script.binding.name])).toEqual(
+      Object.keys(all).map((name) => [name, name]),
     );
   });
 

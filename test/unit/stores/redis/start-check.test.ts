@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { ServerConnection } from '../../../../lib/stores/redis/connection/server-connection.js';
+import { aclRules } from '../../../../lib/stores/redis/doctor/acl-rules.js';
 import { checkServer, type CheckResult } from '../../../../lib/stores/redis/doctor/server-checks.js';
 
 /** A server with this reply to INFO that accepts every command. */
@@ -37,7 +38,7 @@ function checkOf(redis: Redis, cluster: boolean): Promise<CheckResult> {
     redis,
     address: 'here:6379',
     user: 'default',
-    prefix: 'lock:',
+    rightsFor: (used) => aclRules('lock:', used),
     used: { cluster, replicas: false, database: false },
     replicas: 0,
     channel: 'lock:@:grants:client',

@@ -14,6 +14,7 @@ import 'nestjs-distributed-lock/store';
 import 'nestjs-distributed-lock/testing';
 import { etcdStore } from 'nestjs-distributed-lock/etcd';
 import { postgresStore } from 'nestjs-distributed-lock/postgres';
+import { redissonStore } from 'nestjs-distributed-lock/redisson';
 import { zookeeperStore } from 'nestjs-distributed-lock/zookeeper';
 
 /** An application without the client of any store. */
@@ -23,6 +24,7 @@ async function main(): Promise<void> {
     cluster: () => start({ redis: { nodes: ['redis://localhost'] } }),
     quorum: () => start({ quorum: ['redis://a', 'redis://b', 'redis://c'] }),
     postgres: async () => start({ store: postgresStore({ connection: 'postgres://localhost/shop' }) }),
+    redisson: async () => start({ store: redissonStore({ redis: 'redis://localhost' }) }),
     etcd: async () => start({ store: etcdStore({ hosts: 'localhost' }) }),
   };
   const outcomes: Record<string, string> = {};

@@ -1,0 +1,237 @@
+import type { RenewReplies, WholeSession } from '../port/forwarding-session.js';
+import {
+  LockStoreError,
+  type AcquireReply,
+  type AcquireRequest,
+  type BreakReply,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockBoard,
+  type LockStoreClient,
+  type NamedHold,
+  type OwnerRequest,
+  type ReleaseReply,
+  type RenewRequest,
+  type ReserveReply,
+  type ReserveRequest,
+  type StoreConnection,
+  type StoredLock,
+} from '../port/lock-store.js';
+import { inMs } from '../../common/durations.js';
+import { requestTimeoutFor } from '../port/times.js';
+import type { ServerConnector } from './connection/redis-connection.js';
+import { ServerConnection } from './connection/server-connection.js';
+import {
+  checkedServer,
+  checkRejected,
+  checkReplicas,
+  checkServer,
+  permissionTrial,
+  type CheckedServer,
+  type CheckResult,
+} from './doctor/server-checks.js';
+import { GrantChannel } from './grant-channel.js';
+import { listKeys, redisBoard } from './operator-requests.js';
+import type { Replicas } from './replicas.js';
+import type { KeyNames, ListedNames } from './scripts/key-names.js';
+import { Pipeline } from './scripts/pipeline.js';
+
+/** Additional properties of a server in a cluster. */
+export interface ClusterPart {
+  /** Its lowest slot, which is part of its channel names. */
+  readonly slot: number;
+  /** Whether the server has the slot of a key. */
+  readonly concerns: (key: string) => boolean;
+  /** The slot map may be outdated. */
+  outdated(): void;
+}
+
+/** A client's connections to one Redis server, whatever the format of its locks. */
+export abstract class ServerSession implements WholeSession {
+  readonly board: LockBoard;
+  protected readonly link: ServerConnection;
+  protected readonly pipeline: Pipeline;
+  protected readonly channel: GrantChannel;
+  protected slot: number;
+  private checked: CheckResult | undefined;
+
+  /**
+   * @param names of everything but the locks
+   * @param locks the names of locks, for lists
+   * @param replicas how many must confirm a grant; 0 for none
+   */
+  constructor(
+    connector: ServerConnector,
+    private readonly names: KeyNames,
+    private readonly locks: ListedNames,
+    protected readonly client: LockStoreClient,
+    private readonly replicas: number,
+    protected readonly cluster?: ClusterPart,
+  ) {
+    this.slot = cluster?.slot ?? 0;
+    const link = new ServerConnection(connector, requestTimeoutFor(client.watchdogTimeout), {
+      back: () => {
+        client.reconnected(cluster?.concerns);
+        this.channel.open();
+        void this.check();
+      },
+      lost: () => {
+        this.pipeline.disconnected();
+        cluster?.outdated();
+      },
+    });
+    this.link = link;
+    this.board = redisBoard(link, names.board);
+    this.pipeline = new Pipeline(link);
+    this.channel = new GrantChannel(
+      this.channelName,
+      cluster === undefined ? 'p' : 's',
+      link,
+      client,
+      (channel, text) => {
+        this.onMessage(channel, text);
+      },
+      () => cluster?.outdated(),
+    );
+  }
+
+  get description(): string | undefined {
+    return this.checked?.description;
+  }
+
+  get isCutOff(): boolean {
+    return !this.link.isReady;
+  }
+
+  async start(): Promise<void> {
+    await this.link.open();
+    this.channel.open();
+    await this.check();
+  }
+
+  abstract acquire(request: AcquireRequest): PromiseLike<AcquireReply>;
+  abstract cancel(request: OwnerRequest): Promise<void>;
+  abstract release(request: OwnerRequest): PromiseLike<ReleaseReply>;
+  abstract whenSent(): Promise<void> | undefined;
+  abstract renew(requests: readonly RenewRequest[]): Promise<RenewReplies>;
+  /** Renews locks whose slot is moving to this server. */
+  abstract renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;
+  abstract reserve(request: ReserveRequest): PromiseLike<ReserveReply>;
+  abstract inspect(key: string): Promise<StoredLock | null>;
+  abstract breakHold(key: string, hold?: NamedHold): Promise<BreakReply>;
+
+  listKeys(request: ListKeysRequest): Promise<ListedKeys> {
+    return listKeys(this.link, this.locks, request);
+  }
+
+  /** Runs the commands of the scripts without an effect: the server rejects these for the same reasons. */
+  async verify(): Promise<void> {
+    const server = this.checkedServer();
+    const rejected = await this.pipeline.send(permissionTrial(server));
+    checkRejected(server, this.channel.mode, rejected);
+    if (this.replicas > 0) await this.link.do(() => checkReplicas(server));
+  }
+
+  connections(): readonly StoreConnection[] {
+    return this.link.connections();
+  }
+
+  /** Names the channels after another slot of the server. */
+  listenBy(slot: number): void {
+    this.slot = slot;
+    this.channel.listenOn(this.channelName);
+  }
+
+  close(): Promise<void> {
+    this.channel.close();
+    this.link.close();
+    return Promise.resolve();
+  }
+
+  protected abstract onMessage(channel: string, text: string): void;
+
+  /** The rules of a user that may use the locks, if they are not those of the Redis store. */
+  protected get rightsFor(): CheckedServer['rightsFor'] | undefined {
+    return undefined;
+  }
+
+  /**
+   * Resolves when enough replicas have all writes of a connection so far.
+   *
+   * @param connection the connection that carried the write: `WAIT` covers only writes of its own connection
+   */
+  protected async confirm({ min, timeout }: Replicas, connection: number): Promise<void> {
+    const confirmed = await this.link.do((redis) => redis.wait(min, timeout));
+    if (this.link.count !== connection) {
+      throw new LockStoreError('the connection to Redis was lost before its replicas had confirmed', {
+        inDoubt: true,
+        retryable: true,
+      });
+    }
+    if (confirmed >= min) return;
+    throw new LockStoreError(
+      `only ${String(confirmed)} of the ${String(min)} replicas required by replicas.min confirmed within ` +
+        inMs(timeout),
+      { inDoubt: false, retryable: true },
+    );
+  }
+
+  /** Confirms renewals; those that too few replicas have fail, each on its own. */
+  protected async confirmRenewals(
+    replicas: Replicas,
+    renew: () => Promise<RenewReplies>,
+  ): Promise<RenewReplies> {
+    const connection = this.link.count;
+    const replies = await renew();
+    if (!replies.includes('renewed')) return replies;
+    try {
+      await this.confirm(replicas, connection);
+      return replies;
+    } catch (error) {
+      if (!(error instanceof LockStoreError)) throw error;
+      return replies.map((reply) => (reply === 'renewed' ? error : reply));
+    }
+  }
+
+  /** Confirms a grant, or cancels it and rejects. */
+  protected async confirmOrCancel(
+    replicas: Replicas,
+    connection: number,
+    cancel: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await this.confirm(replicas, connection);
+    } catch (error) {
+      const isCancelled = await cancel().then(
+        () => true,
+        () => false,
+      );
+      const { message } = error as Error;
+      throw new LockStoreError(message, { inDoubt: !isCancelled, retryable: true, cause: error });
+    }
+  }
+
+  /** Warns the operator of foreseeable problems, once, as soon as the server is reached. */
+  private async check(): Promise<void> {
+    if (this.checked !== undefined && this.checked.refusal === undefined) return;
+    try {
+      this.checked = await this.link.watch.during(checkServer(this.checkedServer()));
+    } catch {
+      // The connection was lost. The check runs again after the next one.
+      return;
+    }
+    if (this.checked.refusal !== undefined) this.link.refusal = this.checked.refusal;
+    if (this.checked.mode === 'a') this.channel.mode = 'a';
+    for (const warning of this.checked.warnings) this.client.warn(warning);
+  }
+
+  private checkedServer(): CheckedServer {
+    const slot = this.cluster === undefined ? undefined : this.slot;
+    const { link, names, client, replicas, rightsFor } = this;
+    return checkedServer(link, names, client.id, replicas, slot, rightsFor);
+  }
+
+  private get channelName(): string {
+    return this.names.channels(this.slot) + this.client.id;
+  }
+}

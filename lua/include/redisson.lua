@@ -1,0 +1,29 @@
+-- @include clock
+
+-- A value of another type than a hash at the name of a lock, such as the string of an RSemaphore: the
+-- reply names the type.
+local function other_type(lock)
+  return 'type ' .. redis.call('TYPE', lock).ok
+end
+
+-- Whether an RFairLock of Redisson has a living waiter, who comes first. Redisson keeps them in a list, and
+-- the time in ms when each one gives up in a sorted set. A waiter without a time counts as living.
+local function first_fair_waiter(queue, timeouts, now)
+  for _, waiter in ipairs(redis.call('LRANGE', queue, 0, -1)) do
+    local ends = redis.call('ZSCORE', timeouts, waiter)
+    if not ends or tonumber(ends) > now.ms then
+      return waiter
+    end
+  end
+  return nil
+end
+
+-- 1 if anyone but this client listens on the channel, or waits in the queue of an RFairLock, else 0. Where
+-- messages come from any server of a cluster (mode a), the listeners can't be counted.
+local function others_wait(mode, channel, is_listening, queue)
+  if mode == 'a' or redis.call('EXISTS', queue) == 1 then
+    return 1
+  end
+  local count = redis.call('PUBSUB', mode == 's' and 'SHARDNUMSUB' or 'NUMSUB', channel)
+  return count[2] > tonumber(is_listening) and 1 or 0
+end
