@@ -14,7 +14,7 @@ import { NOTHING_YET } from './page.mjs';
  *
  * @typedef {{ id: string, name: string, ours: string, other: string, by: string, more: number,
  *   turns: readonly [string, string] | undefined }} Ahead a load in which others have more holds per second: the fastest of
- *   them, its factor, how many more there are, and its turns and ours
+ *   them, its factor, how many more of their settings there are, and its turns and ours
  */
 
 /** @type {Words} */
@@ -39,7 +39,8 @@ export const ENGLISH = {
   nobodyAhead: 'No other library had more holds per second in any row.',
   ahead: ({ id, name, ours, other, by, more, turns }) =>
     `- ${[`**${id}**`, name].filter(Boolean).join(', ')}, ${ours}: ${other} ${by}` +
-    `${more === 0 ? '' : ` and ${more} more`}${turns === undefined ? '' : `; turns ${turns.join(' against ')}`}.`,
+    `${more === 0 ? '' : ` and ${more} more ${more === 1 ? 'setting' : 'settings'}`}` +
+    `${turns === undefined ? '' : `; turns ${turns.join(' against ')}`}.`,
 };
 
 /** @type {Words} */
@@ -50,7 +51,7 @@ export const CHINESE = {
     `临界区耗时 2 毫秒时是 ${work} 倍。`,
   loads: {
     free: '空闲的锁，1 个调用者',
-    far: '空闲的锁，1 个调用者，Redis 延迟 1 ms',
+    far: '空闲的锁，1 个调用者，Redis 单程延迟 1 ms',
     callers: '空闲的锁，200 个调用者',
     key: '同一个 key，1 个进程的 100 个调用者',
     processes: '同一个 key，4 个进程 × 25 个调用者',
@@ -63,7 +64,12 @@ export const CHINESE = {
   shared: ['临界区为空', '临界区 2 ms'],
   nobodyAhead: '在所有测试中，没有其他库每秒的加锁次数更多。',
   ahead: ({ id, name, ours, other, by, more, turns }) =>
-    `- ${[`**${id}**`, name].filter(Boolean).join('，')}，${ours}：${other} ${by}` +
-    `${more === 0 ? '' : `，另有 ${more} 个库也更快`}` +
+    `- ${[`**${id}**`, inChinese(name)].filter(Boolean).join('，')}，${ours}：${other} ${by}` +
+    `${more === 0 ? '' : `，另有 ${more} 种设置也更快`}` +
     `${turns === undefined ? '' : `；次数 ${turns.join('，本库 ')}`}。`,
 };
+
+/** The name of a load with latency, which is in English in the results. */
+function inChinese(name) {
+  return name.replace(/^(\S+) ms each way$/, '单程延迟 $1 毫秒');
+}

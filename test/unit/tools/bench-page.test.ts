@@ -147,7 +147,7 @@ describe('the performance page', () => {
         candidate('floor', 'floor', 99),
       ]),
     ]);
-    expect(ahead).toBe('- **M13**, empty, ours: two 2 × and 1 more; turns 0–300 against 90–97.');
+    expect(ahead).toBe('- **M13**, empty, ours: two 2 × and 1 more setting; turns 0–300 against 90–97.');
   });
 
   it('mentions no turns for a lock without contention', () => {
