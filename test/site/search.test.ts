@@ -23,7 +23,6 @@ async function builtIndex(): Promise<Index> {
     fields: ['title', 'titles', 'text'],
     storeFields: ['title', 'titles'],
     searchOptions: {
-      fuzzy: 0.2,
       prefix: true,
       boost: { title: 4, text: 2, titles: 1 },
       ...miniSearch.searchOptions,
