@@ -40,7 +40,7 @@ const AREAS = {
   scripts: {
     code: /^lua\/.*\.lua$/,
     tests: [
-      ['test/contract/redis.test.ts'],
+      ['test/contract/(redis|redisson).test.ts'],
       ['test/contract/(quorum|redis-cluster).test.ts'],
       [
         'test/faults/(hand-over|attacks|deleted-data|server-clock|tombstones|releases|batches|commands).test.ts',
