@@ -6,7 +6,7 @@ import { groups } from './scenes/server-group.js';
 const folder = (path: string): string => join(import.meta.dirname, path);
 
 /** Stores without a server of their own, or with rules of their own: a server that may lose all data has other faults. */
-const OTHERS = ['fallback', 'memory', 'ordered', 'port', 'quorum', 'redis'];
+const OTHERS = ['fallback', 'memory', 'ordered', 'port', 'quorum', 'redis', 'redisson'];
 const stores = readdirSync(folder('../../lib/stores')).filter((name) => !OTHERS.includes(name));
 
 /** The rules that each test file of a store must run, by the ending of its name. */

@@ -62,8 +62,8 @@ const STORES: readonly [string, () => LockStore, readonly string[], readonly str
     etcd,
     [
       'distributed-lock/l/key/x/mine:1/1',
-      'distributed-lock/l/key/x/mine:1',
-      'distributed-lock/l/a%2Fb/s12/host.1-a:7/22',
+      'distributed-lock/l/key/r/mine:1/1',
+      'distributed-lock/l/a%2Fb/s12+3/host.1-a:7/22',
     ],
     [
       'a',
@@ -72,7 +72,7 @@ const STORES: readonly [string, () => LockStore, readonly string[], readonly str
       'distributed-lock/l/',
       'distributed-lock/l0',
       'distributed-lock/l/key',
-      'distributed-lock/l/key/r/mine:1/1',
+      'distributed-lock/l/key/x/mine:1',
       'distributed-lock/l/key/y/mine:1/1',
       'distributed-lock/l//x/mine:1/1',
       'distributed-lock/l/../../x',
