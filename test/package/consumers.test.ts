@@ -137,7 +137,7 @@ describe('applications that have installed the tarball', () => {
       cluster: `DistributedLockModule: locks in Redis: ${redis}`,
       quorum: `DistributedLockModule: quorum[0]: locks in Redis: ${redis}`,
       postgres: `postgresStore: ${install('pg')}`,
-      redisson: `locks in Redis: ${redis}`,
+      redisson: `DistributedLockModule: locks in Redis: ${redis}`,
       etcd: `etcdStore: ${install('@grpc/grpc-js')}`,
       zookeeper: 'ZooKeeper at localhost:2181',
       locked: 'key',
