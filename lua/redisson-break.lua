@@ -1,5 +1,5 @@
--- redisson-break: breaks the hold of a lock, whoever holds it, as `forceUnlock` of Redisson does; or only a
--- hold with this owner, this token or both. Notifies its client if that is one of this library.
+-- redisson-break: frees a lock by force, as `forceUnlock` of Redisson does; or only if its hold has this
+-- owner, this token or both. Notifies the holder's client if it uses this library.
 --
 -- KEYS[1] lock      hash: owner -> 1, token, since, label; Redisson's owners are <client>:<thread> -> count
 -- KEYS[2] channel   of unlock messages

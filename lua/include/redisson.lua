@@ -6,8 +6,8 @@ local function other_type(lock)
   return 'type ' .. redis.call('TYPE', lock).ok
 end
 
--- Whether an RFairLock of Redisson has a living waiter, who comes first. Redisson keeps them in a list, and
--- the time in ms when each one gives up in a sorted set. A waiter without a time counts as living.
+-- The first waiter of an RFairLock that has not timed out, or nil. Redisson keeps the waiters in a list,
+-- and their timeouts, ms since the epoch, in a sorted set. A waiter without a timeout never times out.
 local function first_fair_waiter(queue, timeouts, now)
   for _, waiter in ipairs(redis.call('LRANGE', queue, 0, -1)) do
     local ends = redis.call('ZSCORE', timeouts, waiter)

@@ -161,7 +161,7 @@ whereThereIs('Redisson and Java', paths)('one lock with Java', () => {
       );
     });
 
-    it('J4: ten callers on each side both get a quarter of the holds, and nobody waits for a second', async () => {
+    it('J4: with ten callers each, Java and Node.js both get at least a quarter of the holds, and no caller waits a second', async () => {
       const node = await LockProcess.node([server.url]);
       const [name, guarded] = [key(), `guarded:${randomUUID()}`];
       const contend = (lock: string, ms: number): Promise<string[]> =>
@@ -282,6 +282,26 @@ whereThereIs('Redisson and Java', paths)('one lock with Java', () => {
 });
 
 describe('redissonStore', () => {
+  it('J2: a release and a break wake a waiter of another Node.js process, which need not poll', async () => {
+    const server = await RedisServer.start();
+    const start = (): Promise<LockApp> => LockApp.start({ store: redissonStore({ redis: server.url }) });
+    const [one, other] = [await start(), await start()];
+    for (const end of ['release', 'break'] as const) {
+      const name = `order:${randomUUID()}`;
+      const hold = await one.locks.acquire(name);
+      const waiting = other.locks.acquire(name);
+      await until('the other process waits', () => other.events('queued', name).length === 1);
+      const endedAt = performance.now();
+      if (end === 'release') await hold.release();
+      else await one.admin.forceRelease(name);
+      const next = await waiting;
+      expect(performance.now() - endedAt).toBeLessThan(SOON);
+      await next.release();
+    }
+    await Promise.all([one, other].map((app) => app.close()));
+    await server.close();
+  });
+
   it('J4: refuses what an RLock lacks before it sends anything', async () => {
     // Nothing listens there.
     const app = await LockApp.start({ store: redissonStore({ redis: 'redis://127.0.0.1:1' }) });
