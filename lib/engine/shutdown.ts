@@ -4,7 +4,7 @@ import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 import type { LockEngine } from './lock-engine.js';
 import type { LeaseHolder } from './leases/lease.js';
 import type { PendingAcquire } from './acquire/pending-acquire.js';
-import { CallsInFlight } from './holds/scope.js';
+import { CallsInFlight } from '../common/deferred.js';
 
 /** After this, ms, shutdown logs what it waits for. */
 const QUIET = 1_000;

@@ -23,8 +23,6 @@ export interface HoldContext extends LeaseContext {
   readonly instance: string | undefined;
   readonly log: EngineLog;
   readonly timers: TimerQueue;
-  /** Shutdown waits a moment for this work. */
-  track(work: Promise<unknown>): void;
 }
 
 /** A hold as the user sees it. The outermost one uses a lease, an inner one (re-entry) the hold around it. */
