@@ -77,7 +77,7 @@ export class Shutdown {
     engine.isClosing = true;
     const runners = engine.keys.all;
     this.refuseWaits(() => true);
-    await engine.timers.within(this.timeLeft, leases.held.drained());
+    await engine.timers.within(this.timeLeft, leases.drained());
     // Replies to releases, which callers have not waited for.
     await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
     timers.clear(this.reminder);

@@ -86,8 +86,6 @@ export class Lease implements Timer, LocalLease {
   lingering: Promise<void> | undefined;
   /** The store's outcome of its release. */
   returned: Pending<ReleaseOutcome> | undefined;
-  /** Whether its deadline is watched and it is renewed: not immediately after the grant. */
-  isWatched = false;
   /** Whether the store is being asked if it still has the lease. */
   needsVerification = false;
   keptUntil: MonotonicMs | undefined;
