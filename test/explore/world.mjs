@@ -490,7 +490,6 @@ export class World {
           queue.toldAt,
           queue.failure !== undefined,
           queue.leaving,
-          machine.enoughUntil,
           machine.parksFrom,
           wakesAt,
         ].join(),

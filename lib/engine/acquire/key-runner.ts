@@ -193,10 +193,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  onLeaseChanged(): void {
-    this.machine.onLeaseChanged();
-  }
-
   /** A caller without a queue position is about to request this key. */
   returnIdle(): void {
     this.handle((machine, now) => {

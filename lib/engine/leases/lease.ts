@@ -46,8 +46,6 @@ export interface LeaseSuccessors {
   /** Keeps the lease for readers that are about to come back, if possible; resolves with its outcome. */
   linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined;
   onLeaseEnded(lease: Lease): void;
-  /** Whether it may pass on has changed. */
-  onLeaseChanged(): void;
 }
 
 /**
@@ -96,9 +94,9 @@ export class Lease implements Timer, LocalLease {
   /** Its deadline if the store keeps it for as long as the user wants; renewed until then. */
   wantedUntil: MonotonicMs;
   /** Whether `extend()` requested more than the watchdog's lease. */
-  private isExtended = false;
+  isExtended = false;
   /** How many requests to break its hold may still be carried out. */
-  private breaks = 0;
+  breaks = 0;
   private madeBudget: HandOverBudget | undefined;
   /** Until when the lease can be relied on. Only ever moves later. */
   deadline: MonotonicMs;
@@ -225,18 +223,6 @@ export class Lease implements Timer, LocalLease {
   /** Keeps the lock held until this time even if its holds end sooner. */
   keepUntil(time: MonotonicMs): void {
     if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
-    this.runner?.onLeaseChanged();
-  }
-
-  /** Counts pending requests to break its hold. */
-  changeBreaks(by: 1 | -1): void {
-    this.breaks += by;
-    this.runner?.onLeaseChanged();
-  }
-
-  extended(): void {
-    this.isExtended = true;
-    this.runner?.onLeaseChanged();
   }
 
   fire(): void {

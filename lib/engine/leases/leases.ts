@@ -240,7 +240,7 @@ export class Leases {
    */
   async extend(leases: readonly Lease[], ms: number): Promise<FailedExtension | undefined> {
     // Before any await: a lease whose hold ends meanwhile must not pass on.
-    if (ms > this.engine.watchdogTimeout) for (const lease of leases) lease.extended();
+    if (ms > this.engine.watchdogTimeout) for (const lease of leases) lease.isExtended = true;
     const sentAt = this.sendingAt();
     const wanted = deadlineOf(sentAt, ms) - sentAt;
     const due = leases.filter((lease) => {

@@ -168,10 +168,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   readonly queue: StoreQueue<C, L>;
   /** The leases of this process on the key. */
   leases: readonly L[] = NONE;
-  /** Until when the leases here serve every caller like the previous one, so that there is nothing to settle. */
-  private enoughUntil = -Infinity;
-  /** The permits of these callers. */
-  private enoughFor = 1;
   private parksFrom = -Infinity;
 
   constructor(readonly effects: KeyEffects<C, L>) {
@@ -227,7 +223,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       return;
     }
     this.waiting.join(caller);
-    if (caller.needsOwnLease || !this.isHeadServed(now)) this.settle(now);
+    this.settle(now);
   }
 
   /** The caller has timed out, or its signal was aborted. */
@@ -285,7 +281,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       return (inTurn || !budget.areOthersWaiting) && this.park(lease, budget, now);
     }
     this.startOn(head, lease, budget, now);
-    if (head.holdAtLeast > 0 || !this.isHeadServed(now)) this.settle(now);
+    this.settle(now);
     return true;
   }
 
@@ -321,16 +317,10 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     } else this.closeIfUnused();
   }
 
-  /** Whether, or until when, the lease can serve further callers has changed. */
-  onLeaseChanged(): void {
-    this.enoughUntil = -Infinity;
-  }
-
   /** The store has replied to a reservation, or failed to. */
   onReserved(lease: L, now: MonotonicMs): void {
     if (!this.leases.includes(lease)) return;
     if (lease.budget?.areOthersWaiting === true) this.queue.noteHeld(now);
-    this.enoughUntil = -Infinity;
     if (lease.isParked) {
       // Timeouts noticed now may have ended the lease.
       if (this.onHoldEnded(lease, now) || !this.leases.includes(lease)) return;
@@ -411,7 +401,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     }
     const head = this.waiting.first;
     const { queue } = this;
-    if (head === undefined || this.leases.length === 0) this.stopLooking();
+    if (head === undefined || this.leases.length === 0) this.effects.clearWake();
     if (head === undefined) {
       const freed = queue.size > 0 ? queue.provide([], 0, false, now) : undefined;
       this.closeIfUnused();
@@ -461,21 +451,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return lease.isTransferable && !this.effects.isClosing;
   }
 
-  /** Whether the head is served like the caller before it, so that there is nothing to settle. */
-  private isHeadServed(now: MonotonicMs): boolean {
-    const { first } = this.waiting;
-    if (first === undefined || this.queue.size > 0 || !this.isEnough(first, now)) return false;
-    if (first.limit !== Infinity) return true;
-    for (const lease of this.leases) this.startReaders(lease, now);
-    const next = this.waiting.first;
-    return next === undefined || this.isEnough(next, now);
-  }
-
-  private isEnough({ limit, permits, needsOwnLease }: C, now: MonotonicMs): boolean {
-    if (needsOwnLease || now >= this.enoughUntil) return false;
-    return limit === this.leases[0]?.limit && permits === this.enoughFor;
-  }
-
   /** How many leases are expected to serve the next callers in time, without an entry. */
   private countServing(head: C, now: MonotonicMs): number {
     let count = 0;
@@ -493,10 +468,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       count += 1;
       next = Math.min(next, until);
     }
-    // No further lease with this many permits can exist beside these.
-    const isEnough = (count + 1) * head.permits > head.limit || (count > 0 && head.limit === Infinity);
-    this.enoughUntil = isEnough ? next : -Infinity;
-    this.enoughFor = head.permits;
     if (count > 0) this.effects.wakeAt(next as MonotonicMs);
     return count;
   }
@@ -571,7 +542,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** Returns the leases that the store can no longer have, now that it has granted this one. */
   private keep(lease: L): readonly L[] {
     const { leases: held } = this;
-    this.enoughUntil = -Infinity;
     // The whole lock, or another limit: the store grants that only if this process holds nothing.
     if (lease.limit === 1 || lease.limit !== held[0]?.limit) {
       this.leases = [lease];
@@ -586,14 +556,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     if (!this.leases.includes(lease)) return false;
     this.queue.noteHeld(now);
     this.leases = this.leases.length === 1 ? NONE : this.leases.filter((each) => each !== lease);
-    if (this.leases.length === 0) this.stopLooking();
-    this.enoughUntil = -Infinity;
+    if (this.leases.length === 0) this.effects.clearWake();
     return true;
-  }
-
-  private stopLooking(): void {
-    this.enoughUntil = -Infinity;
-    this.effects.clearWake();
   }
 }
 
