@@ -179,9 +179,6 @@ class Process {
   }
   onNothingLeaving() {}
   onUnused() {}
-  lateAnswer() {
-    return undefined;
-  }
 
   lose(lease) {
     if (lease.state !== 'held') return;
@@ -490,7 +487,6 @@ export class World {
           queue.toldAt,
           queue.failure !== undefined,
           queue.leaving,
-          machine.parksFrom,
           wakesAt,
         ].join(),
         requests

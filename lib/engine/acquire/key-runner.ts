@@ -14,7 +14,7 @@ import { KeyMachine, type KeyEffects, type LeaseGrant, type Refusal } from '../m
 import type { QueueEntry } from '../machine/store-queue.js';
 import { checkToken, type Lease } from '../leases/lease.js';
 import type { Leases } from '../leases/leases.js';
-import { type KnownHolder, lateAnswer, type LeaseLeft } from '../report/lock-reporter.js';
+import type { KnownHolder, LeaseLeft } from '../report/lock-reporter.js';
 import type { AcquireContext } from './acquire.js';
 import type { PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER } from '../machine/time-limits.js';
@@ -447,10 +447,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   reportFailure(failure: LockStoreError): void {
     this.engine.storeReporter.waitFailed(failure);
-  }
-
-  lateAnswer(took: number): LockStoreError {
-    return lateAnswer(took);
   }
 
   afterwards(event: () => void): void {

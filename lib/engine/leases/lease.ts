@@ -119,7 +119,7 @@ export class Lease implements Timer, LocalLease {
     this.fixedLease = terms.leaseTime;
     this.inDoubt = request.inDoubt;
     this.unclaimed = grant.unclaimed;
-    this.local = grant.local;
+    this.local = grant.local === true;
     this.limit = terms.limit;
     this.permits = terms.permits;
     this.deadline = grant.deadline;

@@ -1,21 +1,14 @@
 import { LinkedQueue, type Linked } from '../../common/linked-queue.js';
-import { later } from '../../common/clock.js';
 import type {
+  Grant,
   LockStoreError,
   MonotonicMs,
   OwnerId,
   PushedGrant,
-  WallClockMs,
 } from '../../stores/port/lock-store.js';
-import { permitsOf } from '../../stores/port/limits.js';
+import { limitsAgree, permitsOf } from '../../stores/port/limits.js';
 import { maxTokens, tokensFor, type HandOverBudget } from './hand-over-budget.js';
 import { StoreQueue, type LeaseClock, type QueueEntry, type QueueEffects } from './store-queue.js';
-
-/**
- * For how long, ms, idle permits are released at once after a reservation was answered too late: over a slow network
- * that is faster, and costs other processes nothing.
- */
-const WITHOUT_PARKING = 1_000;
 
 const NONE: readonly never[] = [];
 
@@ -30,7 +23,6 @@ export interface Caller<C> extends Linked<C> {
   /** The user's option; undefined when the watchdog renews the lease. */
   readonly leaseTime: number | undefined;
   readonly fair: boolean;
-  readonly holdAtLeast: number;
   /** Whether it can't use a lease that this process already has: `fair`, or a `leaseTime`. */
   readonly needsOwnLease: boolean;
   readonly startedAt: MonotonicMs;
@@ -114,25 +106,13 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
 }
 
 /** A grant that was accepted for a caller. */
-export interface LeaseGrant {
-  readonly token: number;
-  readonly since: WallClockMs;
+export interface LeaseGrant extends Grant, Pick<PushedGrant, 'turnFrom'> {
   /** The earliest time when the lease may have begun. */
   readonly startedAt: MonotonicMs;
   /** Until when it can be relied on. */
   readonly deadline: MonotonicMs;
   /** Whether the grant was pushed and has to be claimed. */
   readonly unclaimed: boolean;
-  /** Whether the grant is valid in this process only. */
-  readonly local: boolean;
-  /** How many tokens came with it, including that of the first hold; 1 if absent. */
-  readonly tokens?: number | undefined;
-  /** Whether other processes are known to wait. */
-  readonly othersWait?: boolean | undefined;
-  /** See {@link PushedGrant.turnFrom}. */
-  readonly turnFrom?: MonotonicMs | undefined;
-  /** See {@link Grant.turn}. */
-  readonly turn?: number | undefined;
 }
 
 /**
@@ -168,7 +148,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   readonly queue: StoreQueue<C, L>;
   /** The leases of this process on the key. */
   leases: readonly L[] = NONE;
-  private parksFrom = -Infinity;
 
   constructor(readonly effects: KeyEffects<C, L>) {
     this.queue = new StoreQueue(this, effects);
@@ -333,9 +312,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
    * The time of {@link KeyEffects.wakeAt} has come: this process has used up its turn on a lease, and callers still wait.
    */
   fire(now: MonotonicMs): void {
-    if (this.leases.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
-      this.parksFrom = later(now, WITHOUT_PARKING);
-    }
     this.settle(now);
   }
 
@@ -504,7 +480,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   /** Keeps the lease without a hold while a reservation is pending: one round trip is shorter than two. */
   private park(lease: L, budget: HandOverBudget, now: MonotonicMs): boolean {
-    if (!budget.isAwaited(now) || now < this.parksFrom) return false;
+    if (!budget.isAwaited(now)) return false;
     lease.isParked = true;
     this.effects.wakeAt(budget.endsAt);
     return true;
@@ -559,11 +535,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     if (this.leases.length === 0) this.effects.clearWake();
     return true;
   }
-}
-
-/** Whether callers with these limits may use the same key: exclusive callers (1) go with readers (`Infinity`). */
-export function limitsAgree(one: number, other: number): boolean {
-  return one === other || ((one === 1 || one === Infinity) && (other === 1 || other === Infinity));
 }
 
 /**

@@ -7,14 +7,11 @@ import type {
   OwnerId,
   PushedGrant,
 } from '../../stores/port/lock-store.js';
-import { CLAIM_LEASE, isLeaseTooShort, SILENCE } from './time-limits.js';
+import { CLAIM_LEASE, isLeaseTooShort, lateAnswer, SILENCE } from './time-limits.js';
 import type { Caller, KeyMachine, LocalLease } from './key-machine.js';
 
 /** The most entries of one process for one key: enough to fill every freed permit, and few enough to poll. */
 const MAX_ENTRIES = 64;
-
-/** Without an entry in the queue, a reply older than this, ms, no longer shows who holds the lock. */
-const OUTDATED = 250;
 
 const NONE: readonly never[] = [];
 
@@ -50,8 +47,6 @@ export interface QueueEffects<C> {
   /** Routes the store's pushed messages to the entry. */
   onOpened(entry: QueueEntry<C>): void;
   onClosed(entry: QueueEntry<C>): void;
-  /** The failure that a reply this late amounts to. */
-  lateAnswer(took: number): LockStoreError;
   /** Callers of this key wait for other holders. */
   reportQueued(holderLeaseLeft: number | undefined): void;
   /** Why a request for waiting callers failed, which will be repeated. */
@@ -214,7 +209,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     const asking = entry ?? this.first;
     if (asking !== undefined && isSilent(asking, now)) return true;
     if (entry === undefined || entry.limit === 1) return false;
-    return this.isTold && now - this.toldAt > OUTDATED && !this.isAnyAnswered;
+    return this.isTold && now - this.toldAt > SILENCE && !this.isAnyAnswered;
   }
 
   // Events
@@ -428,7 +423,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     else {
       // Only now: a grant that nobody takes does not show that anyone holds the lock.
       this.heard(now);
-      this.deliver(entry, caller, grant, undefined, sentAt, caller.lease, false, now);
+      this.deliver(entry, caller, grant, sentAt, caller.lease, false, now);
     }
   }
 
@@ -439,7 +434,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
    */
   private grantedLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): void {
     caller.lateAfter = took;
-    if (!isLeaseTooShort(caller, took)) this.withdraw(entry, now, this.effects.lateAnswer(took), true);
+    if (!isLeaseTooShort(caller, took)) this.withdraw(entry, now, lateAnswer(took), true);
     else if (!this.refuseLate(entry, caller, 2, took, now)) this.withdraw(entry, now, undefined, true);
   }
 
@@ -472,15 +467,14 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       const took = now - pushed.startedAt;
       return isLeaseTooShort(caller, took) && this.refuseLate(entry, caller, 3, took, now);
     }
-    this.deliver(entry, caller, pushed, pushed.turnFrom, pushed.startedAt, lease, true, now);
+    this.deliver(entry, caller, pushed, pushed.startedAt, lease, true, now);
     return true;
   }
 
   private deliver(
     entry: QueueEntry<C>,
     caller: C,
-    { token, since, local = false, tokens, othersWait, turn }: Grant,
-    turnFrom: MonotonicMs | undefined,
+    grant: Grant | PushedGrant,
     startedAt: MonotonicMs,
     lease: number,
     unclaimed: boolean,
@@ -488,8 +482,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   ): void {
     this.remove(entry);
     const deadline = this.effects.leases.deadlineOf(startedAt, lease);
-    const grant = { token, since, startedAt, deadline, unclaimed, local, tokens, othersWait, turnFrom, turn };
-    this.machine.onGranted(entry, caller, grant, now);
+    this.machine.onGranted(entry, caller, { ...grant, startedAt, deadline, unclaimed }, now);
   }
 
   /** The store replied without a failure. */
