@@ -114,7 +114,11 @@ export class Shutdown {
   }
 
   private refuseWaits(which: (caller: PendingAcquire) => boolean): void {
-    for (const runner of this.engine.keys.all) runner.shutDown(which);
+    for (const runner of this.engine.keys.all) {
+      runner.handle((machine, now) => {
+        machine.shutDown(which, now);
+      });
+    }
     for (const unqueued of this.engine.unqueued) if (which(unqueued.caller)) unqueued.close();
   }
 

@@ -193,13 +193,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  /** A caller without a queue position is about to request this key. */
-  returnIdle(): void {
-    this.handle((machine, now) => {
-      machine.returnIdle(now);
-    });
-  }
-
   fire(): void {
     this.handle((machine, now) => {
       machine.fire(now);
@@ -209,12 +202,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   onDue(entry: QueueEntry<PendingAcquire>): void {
     this.handle(({ queue }, now) => {
       queue.onDue(entry, now);
-    });
-  }
-
-  shutDown(selects: (caller: PendingAcquire) => boolean): void {
-    this.handle((machine, now) => {
-      machine.shutDown(selects, now);
     });
   }
 

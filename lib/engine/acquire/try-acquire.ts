@@ -383,7 +383,9 @@ export class TryRequest {
     const { session, storeReporter, keys, unanswered } = this.engine;
     this.isUnderWay = true;
     unanswered.set(owner, this);
-    keys.of(key)?.returnIdle();
+    keys.of(key)?.handle((machine, now) => {
+      machine.returnIdle(now);
+    });
     try {
       const reply = await session.acquire({
         key,

@@ -224,9 +224,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   /** The lease was lost under this hold, or under work that had re-entered it and still runs. */
   loseTo(error: LockLostError): void {
     if (!this.released && this.lost === undefined) {
-      this.lost = error;
-      const { controller } = this;
-      if (controller !== undefined) detachedContext.run(() => controller.abort(error));
+      this.wasLost(error);
     }
     this.reentries?.lose(error);
   }
