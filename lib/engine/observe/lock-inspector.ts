@@ -58,7 +58,7 @@ export class LockInspector {
       if (session.listKeys === undefined) return undefined;
       const { keys, cursor: next } = await session
         .listKeys({ match, cursor, count })
-        .catch((error: unknown) => refusedToList(storeFailure(error), cursor));
+        .then(undefined, (error: unknown) => refusedToList(storeFailure(error), cursor));
       const stored = await this.inspectAll([...new Set(keys)]);
       return { locks: stored.filter((lock) => lock !== null), cursor: next };
     });

@@ -175,7 +175,8 @@ function guardedObserver<T>(
 function guarded(result: unknown, warn: Warn): unknown {
   if (!(result instanceof Observable) || result instanceof GuardedObservable) return result;
   const made: Observable<unknown> = result;
-  const guard = new GuardedObservable<unknown>(warn, (subscriber) => made.subscribe(subscriber));
+  const subscribe: (subscriber: Subscriber<unknown>) => Subscription = made.subscribe.bind(made);
+  const guard = new GuardedObservable(warn, subscribe);
   if (!('connect' in made)) return guard;
   // A connectable Observable, which must stay one. It is new for each call, so it may be modified.
   return Object.defineProperty(made, 'subscribe', { value: guard.subscribe.bind(guard) });
