@@ -119,7 +119,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   private isHandling = false;
   /** Events that came while another one was handled, and notifications of users about that one. */
   private next: (() => void)[] | undefined;
-  private whenIdle: (() => void)[] | undefined;
 
   constructor(
     readonly key: string,
@@ -207,16 +206,12 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   /** Whether the store may grant the lock to an entry of this process that no caller needs. */
   get isLeaving(): boolean {
-    return this.machine.queue.isAnyLeaving;
+    return this.machine.queue.leaving.size > 0;
   }
 
   /** Resolves when no withdrawal or release of this key is pending. */
   async idle(): Promise<void> {
-    while (this.machine.queue.isAnyLeaving) {
-      await new Promise<void>((resolve) => {
-        (this.whenIdle ??= []).push(resolve);
-      });
-    }
+    while (this.isLeaving) await this.machine.queue.leaving.ended();
   }
 
   handle(event: (machine: KeyRunner['machine'], now: MonotonicMs) => void): void {
@@ -442,12 +437,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  onNothingLeaving(): void {
-    const waiting = this.whenIdle;
-    this.whenIdle = undefined;
-    for (const resolve of waiting ?? []) resolve();
-  }
-
   onUnused(): void {
     const { runners } = this.registry;
     if (runners.get(this.key) === this) runners.delete(this.key);
@@ -479,7 +468,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   private follow(leaving: PromiseLike<unknown>): void {
     void leaving.then(() => {
-      this.machine.queue.onWithdrawn();
+      this.machine.queue.leaving.end();
     });
   }
 

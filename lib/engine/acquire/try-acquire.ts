@@ -1,5 +1,5 @@
 import { later } from '../../common/clock.js';
-import { CallbackTimer } from '../../common/timer-queue.js';
+import { Deferred } from '../../common/deferred.js';
 import type { ResolvedRetry } from '../../model/lock-retry.options.js';
 import {
   type AcquireReply,
@@ -78,7 +78,8 @@ export class UnqueuedAcquire {
   private triedAt = 0;
   /** Of the last finished attempt. */
   private refusal: Refusal | undefined;
-  private endPause: (() => void) | undefined;
+  /** The pause between two attempts; resolved to end it. */
+  private pausing: Deferred<void> | undefined;
   /** Duration of the last finished attempt, ms. */
   private took = 0;
   /** Whether there is no time for another attempt. */
@@ -231,21 +232,13 @@ export class UnqueuedAcquire {
     else this.fail();
   }
 
-  private pause(ms: number): Promise<void> {
-    const { timers, clock } = this.engine;
-    return new Promise((resolve) => {
-      const reminder = new CallbackTimer(() => this.endPause?.());
-      this.endPause = () => {
-        this.endPause = undefined;
-        timers.clear(reminder);
-        resolve();
-      };
-      const now = clock.monotonic();
-      const lastChance = this.lastChance();
-      const isCut = !this.isLastTry && lastChance < now + ms;
-      if (isCut) this.isLastTry = true;
-      timers.set(reminder, isCut ? lastChance : later(now, ms));
-    });
+  private async pause(ms: number): Promise<void> {
+    const left = this.lastChance() - this.engine.clock.monotonic();
+    const isCut = !this.isLastTry && left < ms;
+    if (isCut) this.isLastTry = true;
+    this.pausing = new Deferred<void>();
+    await this.engine.timers.within(isCut ? left : ms, this.pausing.promise);
+    this.pausing = undefined;
   }
 
   /** When the last attempt has to begin if replies take longer than an outcome may be late. */
@@ -260,11 +253,11 @@ export class UnqueuedAcquire {
     if (why === 'aborted') this.end(caller.abortReason);
     else if (isPart && request?.isUnderWay === true) void this.takeBack(request);
     // The other keys are being released, so another attempt would be useless.
-    else if (isPart || caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
+    else if (isPart || caller.prolonged || (this.isLastTry && this.pausing !== undefined)) this.fail();
     else {
       // For the reply to the attempt that is pending, or that begins now.
       caller.prolong(engine.clock.monotonic());
-      this.endPause?.();
+      this.pausing?.resolve();
     }
   };
 
@@ -326,7 +319,7 @@ export class UnqueuedAcquire {
     this.isWaiting = false;
     if (this.isOneOfSeveral) this.caller.fail(error);
     else this.engine.reporter.refuse(this.caller, error);
-    this.endPause?.();
+    this.pausing?.resolve();
   }
 }
 

@@ -90,7 +90,7 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   start(caller: C, lease: L, token: number, from: MonotonicMs, superseded: readonly L[]): void;
   /** Registers the lease of a grant. */
   open(entry: QueueEntry<C>, caller: C, grant: LeaseGrant): L;
-  /** Returns a lease without a hold to the store; later {@link StoreQueue.onWithdrawn}. */
+  /** Returns a lease without a hold to the store; later ends one of {@link StoreQueue.leaving}. */
   release(lease: L): void;
   /** Renews a lease and reserves tokens; later {@link KeyMachine.onReserved}. */
   reserve(lease: L, budget: HandOverBudget, tokens: number): void;
@@ -222,7 +222,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     const freed = this.settle(now);
     if (isTimeout && isPart && freed?.isAsking === true) queue.abandon(freed, now);
     // No entry stays in the store after the caller sees the timeout.
-    const isLeaving = (freed !== undefined || waiting.size === 0) && queue.isAnyLeaving;
+    const isLeaving = (freed !== undefined || waiting.size === 0) && queue.leaving.size > 0;
     effects.refuse(caller, error, isTimeout && isLeaving && (!isUnanswered || isPart));
   }
 
@@ -511,7 +511,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** Returns a parked lease to the store. */
   private release(lease: L, now: MonotonicMs): void {
     this.drop(lease, now);
-    this.queue.onLeaving();
+    this.queue.leaving.begin();
     this.effects.release(lease);
   }
 

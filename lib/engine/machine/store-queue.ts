@@ -1,3 +1,4 @@
+import { CallsInFlight } from '../../common/deferred.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type {
   AcquireReply,
@@ -35,7 +36,7 @@ export interface QueueEffects<C> {
    * {@link StoreQueue.onFailed}. Returns when the request was sent.
    */
   acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
-  /** Removes the entry's owner from the store, in the background, and calls {@link StoreQueue.onWithdrawn} when that is done. */
+  /** Removes the entry's owner from the store, in the background, and ends one of {@link StoreQueue.leaving} when that is done. */
   cancel(entry: QueueEntry<C>): void;
   /** The pause of an entry has ended: passes that to the queue. */
   onDue(entry: QueueEntry<C>): void;
@@ -53,8 +54,6 @@ export interface QueueEffects<C> {
   reportFailure(failure: LockStoreError): void;
   /** Handles another event after this one, and after users have been notified of it. */
   afterwards(event: () => void): void;
-  /** No withdrawal or release is pending any longer. */
-  onNothingLeaving(): void;
 }
 
 /**
@@ -142,8 +141,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private entries: readonly QueueEntry<C>[] = NONE;
   /** Entries without a caller, whose reply is pending. */
   private freed: readonly QueueEntry<C>[] = NONE;
-  /** Pending withdrawals and releases. */
-  private leaving = 0;
+  /** Pending withdrawals and releases, and entries without a caller. */
+  readonly leaving = new CallsInFlight();
   /** Whether the store has reported who comes first, and when it last did. */
   private isTold = false;
   private toldAt = -Infinity;
@@ -165,10 +164,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   get isEmpty(): boolean {
     return this.entries.length === 0 && this.freed.length === 0;
-  }
-
-  get isAnyLeaving(): boolean {
-    return this.freed.length > 0 || this.leaving > 0;
   }
 
   /** Whether the store has recently reported that other processes come before the first entry. */
@@ -300,17 +295,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   /** Callers here had to wait: for a hold of this process, or for other processes that come first. */
   noteHeld(now: MonotonicMs): void {
     this.toldAt = Math.max(this.toldAt, now);
-  }
-
-  /** A withdrawal or a release has ended. */
-  onWithdrawn(): void {
-    this.leaving -= 1;
-    this.reportIfIdle();
-  }
-
-  /** A lease is being released. */
-  onLeaving(): void {
-    this.leaving += 1;
   }
 
   // Set of entries
@@ -568,7 +552,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (entry.mayExist) {
       // Without other entries that were replied to, no known holder keeps this process waiting.
       if (!this.isAnyAnswered) this.isTold = false;
-      this.leaving += 1;
+      this.leaving.begin();
       this.effects.cancel(entry);
     }
     if (!wasNeeded) machine.closeIfUnused();
@@ -582,7 +566,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.effects.onClosed(entry);
     if (this.freed.includes(entry)) {
       this.freed = without(this.freed, entry);
-      this.reportIfIdle();
+      this.leaving.end();
       return false;
     }
     this.entries = without(this.entries, entry);
@@ -592,6 +576,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private free(entry: QueueEntry<C>, now: MonotonicMs): QueueEntry<C> {
     this.entries = without(this.entries, entry);
     this.freed = [...this.freed, entry];
+    this.leaving.begin();
     this.standFor(entry, undefined, now);
     return entry;
   }
@@ -620,7 +605,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       this.freed = without(this.freed, entry);
       this.entries = [...this.entries, entry];
       this.standFor(entry, caller, now);
-      this.reportIfIdle();
+      this.leaving.end();
       return true;
     }
     return false;
@@ -661,10 +646,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   private get isAnyAnswered(): boolean {
     return this.entries.some(({ isAnswered }) => isAnswered);
-  }
-
-  private reportIfIdle(): void {
-    if (!this.isAnyLeaving) this.effects.onNothingLeaving();
   }
 }
 
