@@ -1,4 +1,3 @@
-import { later } from '../../common/clock.js';
 import { Deferred } from '../../common/deferred.js';
 import type { ResolvedRetry } from '../../model/lock-retry.options.js';
 import {
@@ -233,18 +232,14 @@ export class UnqueuedAcquire {
   }
 
   private async pause(ms: number): Promise<void> {
-    const left = this.lastChance() - this.engine.clock.monotonic();
-    const isCut = !this.isLastTry && left < ms;
+    const { caller, engine, took } = this;
+    const left = caller.startedAt + caller.waitTime - engine.clock.monotonic();
+    // The last attempt begins in time for its reply if replies take longer than an outcome may be late.
+    const isCut = !this.isLastTry && took > ANSWER_GRACE / 2 && left - took < ms;
     if (isCut) this.isLastTry = true;
     this.pausing = new Deferred<void>();
-    await this.engine.timers.within(isCut ? left : ms, this.pausing.promise);
+    await engine.timers.within(isCut ? left - took : ms, this.pausing.promise);
     this.pausing = undefined;
-  }
-
-  /** When the last attempt has to begin if replies take longer than an outcome may be late. */
-  private lastChance(): MonotonicMs {
-    const { startedAt, waitTime } = this.caller;
-    return later(startedAt, this.took > ANSWER_GRACE / 2 ? waitTime - this.took : Infinity);
   }
 
   private readonly giveUp = (why: EndOfWait): void => {

@@ -110,8 +110,8 @@ export class GuardedObservable<T> extends Observable<T> {
 Object.defineProperty(GuardedObservable.prototype, 'pipe', {
   configurable: true,
   writable: true,
-  value(this: GuardedObservable<unknown>, ...operators: []): unknown {
-    return guarded(Observable.prototype.pipe.apply(this, operators), this.warn);
+  value(this: GuardedObservable<unknown>, ...operators: readonly unknown[]): unknown {
+    return guarded(Reflect.apply(Observable.prototype.pipe, this, operators), this.warn);
   },
 });
 
