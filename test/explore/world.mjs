@@ -486,6 +486,7 @@ export class World {
           queue.toldAt,
           queue.failure !== undefined,
           queue.leaving.size,
+          machine.enoughUntil,
           wakesAt,
         ].join(),
         requests

@@ -148,6 +148,10 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   readonly queue: StoreQueue<C, L>;
   /** The leases of this process on the key. */
   leases: readonly L[] = NONE;
+  /** Until when the leases here serve every caller like the previous one, so that there is nothing to settle. */
+  private enoughUntil = -Infinity;
+  /** The permits of these callers. */
+  private enoughFor = 1;
 
   constructor(readonly effects: KeyEffects<C, L>) {
     this.queue = new StoreQueue(this, effects);
@@ -202,7 +206,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       return;
     }
     this.waiting.join(caller);
-    this.settle(now);
+    if (caller.needsOwnLease || !this.isHeadServed(now)) this.settle(now);
   }
 
   /** The caller has timed out, or its signal was aborted. */
@@ -260,7 +264,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       return (inTurn || !budget.areOthersWaiting) && this.park(lease, budget, now);
     }
     this.startOn(head, lease, budget, now);
-    this.settle(now);
+    if (!this.isHeadServed(now)) this.settle(now);
     return true;
   }
 
@@ -300,6 +304,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   onReserved(lease: L, now: MonotonicMs): void {
     if (!this.leases.includes(lease)) return;
     if (lease.budget?.areOthersWaiting === true) this.queue.noteHeld(now);
+    this.enoughUntil = -Infinity;
     if (lease.isParked) {
       // Timeouts noticed now may have ended the lease.
       if (this.onHoldEnded(lease, now) || !this.leases.includes(lease)) return;
@@ -377,7 +382,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     }
     const head = this.waiting.first;
     const { queue } = this;
-    if (head === undefined || this.leases.length === 0) this.effects.clearWake();
+    if (head === undefined || this.leases.length === 0) this.stopLooking();
     if (head === undefined) {
       const freed = queue.size > 0 ? queue.provide([], 0, false, now) : undefined;
       this.closeIfUnused();
@@ -427,14 +432,33 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return lease.isTransferable && !this.effects.isClosing;
   }
 
+  /** After `holdAtLeast` the lock passes on through the store, where other processes may come first. */
+  private canServeNext(lease: L, caller: C, now: MonotonicMs): boolean {
+    return (lease.keptUntil ?? 0) <= now && this.canServe(lease, caller);
+  }
+
+  /** Whether the head is served like the caller before it, so that there is nothing to settle. */
+  private isHeadServed(now: MonotonicMs): boolean {
+    const { first } = this.waiting;
+    if (first === undefined || this.queue.size > 0 || !this.isEnough(first, now)) return false;
+    if (first.limit !== Infinity) return true;
+    for (const lease of this.leases) this.startReaders(lease, now);
+    const next = this.waiting.first;
+    return next === undefined || this.isEnough(next, now);
+  }
+
+  private isEnough(caller: C, now: MonotonicMs): boolean {
+    if (caller.needsOwnLease || now >= this.enoughUntil || caller.permits !== this.enoughFor) return false;
+    return this.leases.every((lease) => this.canServeNext(lease, caller, now));
+  }
+
   /** How many leases are expected to serve the next callers in time, without an entry. */
   private countServing(head: C, now: MonotonicMs): number {
     let count = 0;
     let next = Infinity;
     for (const lease of this.leases) {
-      const { budget, isForReaders, keptUntil = 0 } = lease;
-      // After `holdAtLeast` the lock passes on through the store, where other processes may come first.
-      if (budget === undefined || keptUntil > now || !this.canServe(lease, head)) continue;
+      const { budget, isForReaders } = lease;
+      if (budget === undefined || !this.canServeNext(lease, head, now)) continue;
       const inTurn = isInTurn(head, budget);
       // Only the store knows whether another process was first.
       const mustAsk = budget.mayReserve && (!inTurn || (isForReaders && now >= budget.endsAt));
@@ -444,6 +468,10 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       count += 1;
       next = Math.min(next, until);
     }
+    // No further lease with this many permits can exist beside these.
+    const isEnough = (count + 1) * head.permits > head.limit || (count > 0 && head.limit === Infinity);
+    this.enoughUntil = isEnough ? next : -Infinity;
+    this.enoughFor = head.permits;
     if (count > 0) this.effects.wakeAt(next as MonotonicMs);
     return count;
   }
@@ -518,6 +546,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** Returns the leases that the store can no longer have, now that it has granted this one. */
   private keep(lease: L): readonly L[] {
     const { leases: held } = this;
+    this.enoughUntil = -Infinity;
     // The whole lock, or another limit: the store grants that only if this process holds nothing.
     if (lease.limit === 1 || lease.limit !== held[0]?.limit) {
       this.leases = [lease];
@@ -532,8 +561,14 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     if (!this.leases.includes(lease)) return false;
     this.queue.noteHeld(now);
     this.leases = this.leases.length === 1 ? NONE : this.leases.filter((each) => each !== lease);
-    if (this.leases.length === 0) this.effects.clearWake();
+    if (this.leases.length === 0) this.stopLooking();
+    this.enoughUntil = -Infinity;
     return true;
+  }
+
+  private stopLooking(): void {
+    this.enoughUntil = -Infinity;
+    this.effects.clearWake();
   }
 }
 
