@@ -3,7 +3,7 @@ import type { MonotonicMs } from '../../stores/port/lock-store.js';
 /** The most hand-overs in a row while other processes may be waiting. */
 const MAX_LOCAL_HANDOVERS = 64;
 /** The longest time for these hand-overs, ms. */
-const MAX_LOCAL_TENURE = 50;
+export const MAX_LOCAL_TENURE = 50;
 
 /** The most tokens that one request reserves: one for the hold it is sent with, and one for each hand-over. */
 export const TOKEN_BLOCK = MAX_LOCAL_HANDOVERS + 1;
