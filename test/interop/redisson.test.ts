@@ -179,6 +179,33 @@ whereThereIs('Redisson and Java', paths)('one lock with Java', () => {
       expect(Number(await redis.hget(guarded, 'value'))).toBe(all);
     }, 30_000);
 
+    it('J8: a Node.js service joins a Java service under load, which then stops: no overlap, and no wait of a second', async () => {
+      const service = await LockProcess.java(classPath, [server.url]);
+      const names = [key(), key(), key()];
+      const use = (side: LockProcess, callers: number, ms: number): Promise<string[]> =>
+        Promise.all(names.map((name) => side.ask(name, 'contend', name, `guarded:${name}`, callers, ms)));
+      // Cold code of Java takes longer.
+      await use(service, 3, 1_000);
+      await redis.del(names.map((name) => `guarded:${name}`));
+      const byJava = use(service, 3, 3_000);
+      const node = await LockProcess.node([server.url]);
+      const byNode = use(node, 3, 4_000);
+      const served = [await byJava];
+      await service.close();
+      served.push(await byNode);
+      await node.close();
+      const counts = served.flat().map((reply) => reply.split(' ').map(Number));
+      for (const [holds = 0, written, refused, longest] of counts) {
+        expect({ written, refused }).toEqual({ written: holds, refused: 0 });
+        expect(holds).toBeGreaterThan(0);
+        expect(longest).toBeLessThan(1_000);
+      }
+      const values = await Promise.all(names.map((name) => redis.hget(`guarded:${name}`, 'value')));
+      const all = (numbers: readonly unknown[]): number =>
+        numbers.reduce((sum: number, each) => sum + Number(each), 0);
+      expect(all(values)).toBe(all(counts.map(([holds]) => holds)));
+    }, 30_000);
+
     it('J5: a read lock of RReadWriteLock keeps Node.js out, and is left as it is', async () => {
       const { locks, admin } = await app();
       const name = key();
