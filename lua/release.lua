@@ -10,13 +10,14 @@
 -- Reply: 1 if all were released; else for each lock 1 (released), 0 (not held), or the error that kept
 -- it from being released or granted to a waiter
 
+local call = redis.call
 -- The indexes of locks with waiters, and of those that are not held exclusively by their owner.
 local rest
 for i = 1, #ARGV do
   local lock, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
   -- pcall: a value of another type at the lock's name must not fail the other locks.
-  if redis.call('EXISTS', queue) == 0 and redis.pcall('HGET', lock, ARGV[i]) == '1' then
-    redis.call('DEL', lock)
+  if call('EXISTS', queue) == 0 and redis.pcall('HGET', lock, ARGV[i]) == '1' then
+    call('DEL', lock)
   else
     rest = rest or {}
     rest[#rest + 1] = i
