@@ -43,14 +43,8 @@ export class PendingAcquire
   readonly needsOwnLease = this.fair || this.leaseTime !== undefined;
   readonly holdAtLeast = this.options.holdAtLeast;
   readonly partOf = this.options.partOf;
-  readonly heldKey = this.options.heldKey;
   readonly operation = this.options.operation;
   readonly label = this.options.label;
-  readonly maxWaiting = this.options.maxWaiting;
-  readonly reentrant = this.options.reentrant;
-  readonly retry = this.options.retry;
-  readonly skips = this.options.skips;
-  readonly onWaiting = this.options.onWaiting;
 
   /**
    * @param scope the scope of the calling code
@@ -65,6 +59,30 @@ export class PendingAcquire
     readonly joinedAt: MonotonicMs,
   ) {
     super(engine, startedAt, options, undefined);
+  }
+
+  get heldKey(): string | undefined {
+    return this.options.heldKey;
+  }
+
+  get maxWaiting(): number {
+    return this.options.maxWaiting;
+  }
+
+  get reentrant(): boolean {
+    return this.options.reentrant;
+  }
+
+  get retry(): ResolvedLockOptions['retry'] {
+    return this.options.retry;
+  }
+
+  get skips(): boolean {
+    return this.options.skips;
+  }
+
+  get onWaiting(): (() => void) | undefined {
+    return this.options.onWaiting;
   }
 
   /** Keys of the locks that the calling code holds. */
