@@ -84,6 +84,8 @@ export class Lease implements Timer, LocalLease {
   lingering: Promise<void> | undefined;
   /** The store's outcome of its release. */
   returned: Pending<ReleaseOutcome> | undefined;
+  /** Whether its deadline is watched and it is renewed: from the end of the tick in which it began. */
+  isWatched = false;
   /** Whether the store is being asked if it still has the lease. */
   needsVerification = false;
   keptUntil: MonotonicMs | undefined;

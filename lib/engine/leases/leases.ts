@@ -55,8 +55,9 @@ export class Leases {
   private readonly cautious: SuspendAwareClock;
   /** Timers that don't keep the process alive. */
   private readonly timers: TimerQueue;
-  /** Pushed grants of this tick. */
-  private unclaimed: Lease[] = [];
+  /** Leases that began in this tick and have not ended. */
+  private readonly newcomers = new Set<Lease>();
+  private isWatchingSoon = false;
   private onDrained: (() => void) | undefined;
 
   constructor(
@@ -74,8 +75,7 @@ export class Leases {
   open(request: GrantedRequest, terms: LeaseTerms, grant: LeaseGrant): Lease {
     const lease = new Lease(request, terms, grant, this.cautious.at(grant.startedAt), this.atDeadline);
     this.all.add(lease);
-    if (lease.unclaimed) this.claimSoon(lease);
-    else this.watch(lease);
+    this.watchSoon(lease);
     this.engine.storeReporter.granted();
     return lease;
   }
@@ -330,24 +330,29 @@ export class Leases {
     void this.sendRelease(lease);
   }
 
+  /** At the end of the tick: a hold that ends before needs neither timers nor a claim. */
+  private watchSoon(lease: Lease): void {
+    this.newcomers.add(lease);
+    if (this.isWatchingSoon) return;
+    this.isWatchingSoon = true;
+    void MICROTASK.then(() => {
+      process.nextTick(this.watchNewcomers);
+    });
+  }
+
+  private readonly watchNewcomers = (): void => {
+    this.isWatchingSoon = false;
+    for (const lease of this.newcomers) this.watch(lease);
+    this.newcomers.clear();
+  };
+
   private watch(lease: Lease): void {
+    lease.isWatched = true;
     // The watchdog watches the deadline of a lease that it renews.
     if (lease.fixedLease !== undefined) this.watchDeadline(lease);
     this.watchdog.watch(lease);
     this.long.watch(lease);
   }
-
-  /** At the end of the tick: a hold that ends before needs no claim. */
-  private claimSoon(lease: Lease): void {
-    if (this.unclaimed.push(lease) > 1) return;
-    void MICROTASK.then(() => {
-      process.nextTick(this.watchUnclaimed);
-    });
-  }
-
-  private readonly watchUnclaimed = (): void => {
-    for (const lease of this.unclaimed.splice(0)) if (lease.state === 'held') this.watch(lease);
-  };
 
   private endReleased(lease: Lease): void {
     this.end(lease, 'released');
@@ -357,11 +362,13 @@ export class Leases {
   private end(lease: Lease, state: 'released' | 'lost'): void {
     lease.state = state;
     if (lease.heapIndex !== -1) this.timers.clear(lease);
-    this.watchdog.unwatch(lease);
     this.all.delete(lease);
-    if (this.all.size > 0) return;
-    this.long.rest();
-    this.onDrained?.();
+    this.newcomers.delete(lease);
+    if (lease.isWatched) {
+      this.watchdog.unwatch(lease);
+      if (this.all.size === 0) this.long.rest();
+    }
+    if (this.all.size === 0) this.onDrained?.();
   }
 
   /**

@@ -123,7 +123,7 @@ export class Watchdog {
   private renewed(lease: Lease, sentAt: MonotonicMs): void {
     this.forgetFailure(lease);
     lease.renewedAt = sentAt;
-    if (lease.state !== 'held') return;
+    if (!lease.isWatched || lease.state !== 'held') return;
     this.rounds.delete(lease);
     if (lease.isRenewed) this.renewLater(lease);
   }
