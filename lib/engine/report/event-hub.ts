@@ -81,6 +81,14 @@ export class EventHub {
 type Listener<T> = Partial<Observer<T>> | ((value: T) => void);
 type Warn = (message: string) => void;
 
+/** What the guard calls, whatever the operators are. */
+interface Source {
+  subscribe(subscriber: Subscriber<unknown>): Subscription;
+  pipe(...operators: readonly unknown[]): unknown;
+}
+
+const plain = Observable.prototype as unknown as Source;
+
 /**
  * An Observable whose listeners can't end the process. From a timer, rxjs rethrows errors of listeners and unhandled
  * errors; here both become a log line. So do those of the Observables that `pipe` returns.
@@ -111,7 +119,7 @@ Object.defineProperty(GuardedObservable.prototype, 'pipe', {
   configurable: true,
   writable: true,
   value(this: GuardedObservable<unknown>, ...operators: readonly unknown[]): unknown {
-    return guarded(Reflect.apply(Observable.prototype.pipe, this, operators), this.warn);
+    return guarded(plain.pipe.apply(this, [...operators]), this.warn);
   },
 });
 
@@ -175,7 +183,7 @@ function guardedObserver<T>(
 function guarded(result: unknown, warn: Warn): unknown {
   if (!(result instanceof Observable) || result instanceof GuardedObservable) return result;
   const made: Observable<unknown> = result;
-  const subscribe: (subscriber: Subscriber<unknown>) => Subscription = made.subscribe.bind(made);
+  const subscribe = (made as Source).subscribe.bind(made);
   const guard = new GuardedObservable(warn, subscribe);
   if (!('connect' in made)) return guard;
   // A connectable Observable, which must stay one. It is new for each call, so it may be modified.
