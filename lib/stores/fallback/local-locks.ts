@@ -12,7 +12,6 @@ import type {
   RenewRequest,
   ReserveReply,
   ReserveRequest,
-  StoredLock,
 } from '../port/lock-store.js';
 import { isNamed, type RenewReplies } from '../port/forwarding-session.js';
 import { MemoryLocks, raiseTokens } from '../memory/memory-locks.js';
@@ -86,16 +85,6 @@ export class LocalLocks {
     return true;
   }
 
-  /** Adds local holds that outlast the outage beside those of the recovered store; usually readers. */
-  async inspectBeside(key: string, stored: StoredLock | null): Promise<StoredLock | null> {
-    const local = await this.session.inspect(key);
-    if (stored === null || local === null) return stored ?? local;
-    const known = new Set(stored.holders.map(({ owner }) => owner));
-    const others = local.holders.filter(({ owner }) => this.has(owner as OwnerId) && !known.has(owner));
-    const holders = [...stored.holders, ...others];
-    return { ...stored, holders: holders.sort((one, other) => (one.token ?? 0) - (other.token ?? 0)) };
-  }
-
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const reply = await this.session.reserve(request);
     if (reply.outcome !== 'reserved') this.forget(request.owner);
@@ -151,18 +140,11 @@ export class LocalLocks {
     raiseTokens(token + tokens - 1);
   }
 
-  /** Returns the holds that the store no longer has. */
-  onStoreRenewed(
-    requests: readonly RenewRequest[],
-    replies: RenewReplies,
-    sentAt: MonotonicMs,
-  ): readonly RenewRequest[] {
-    return requests.filter((request, index) => {
+  onStoreRenewed(requests: readonly RenewRequest[], replies: RenewReplies, sentAt: MonotonicMs): void {
+    requests.forEach((request, index) => {
       const reply = replies[index];
       if (reply === 'renewed') this.extendStored(request, sentAt);
-      if (reply !== 'gone' && reply !== 'taken') return false;
-      this.leaveStored(request.key, request.owner);
-      return true;
+      else if (reply === 'gone' || reply === 'taken') this.leaveStored(request.key, request.owner);
     });
   }
 
