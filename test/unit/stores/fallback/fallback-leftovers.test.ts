@@ -191,36 +191,6 @@ describe('an outage', () => {
       breaker.stop();
     }
   });
-
-  it('B65: ends when the connection is back while the last probe hangs', async () => {
-    const store = new AwayStore();
-    const session = store.open(anybody);
-    let ends = 0;
-    const breaker = new CircuitBreaker(
-      session,
-      anybody.now,
-      new SessionTimers(anybody).retry,
-      () => undefined,
-      () => void (ends += 1),
-    );
-    try {
-      let fail: () => void = () => undefined;
-      store.gate = new Promise((resolve) => (fail = resolve));
-      breaker.open(unreachable);
-      breaker.onReconnect();
-      // Only the probe under way gets no reply.
-      const faults = ['no answer' as const];
-      store.fault = () => faults.shift();
-      store.gate = undefined;
-      breaker.onReconnect();
-      expect(store.asked.inspect).toBe(1);
-      fail();
-      await until('the outage is over', () => !breaker.isOpen);
-      expect([ends, store.asked.inspect]).toEqual([1, 2]);
-    } finally {
-      breaker.stop();
-    }
-  });
 });
 
 /** A client that only inspects. */
