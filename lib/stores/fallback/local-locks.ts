@@ -73,7 +73,7 @@ export class LocalLocks {
     const reply = await this.session.acquire(request);
     // The engine cancels a waiter that can't wait.
     const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
-    if (isOver) this.forget(request.owner);
+    if (isOver) this.owners.delete(request.owner);
     return reply.outcome === 'granted' ? { ...reply, local: true } : reply;
   }
 
@@ -87,7 +87,7 @@ export class LocalLocks {
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const reply = await this.session.reserve(request);
-    if (reply.outcome !== 'reserved') this.forget(request.owner);
+    if (reply.outcome !== 'reserved') this.owners.delete(request.owner);
     return reply;
   }
 
@@ -95,18 +95,18 @@ export class LocalLocks {
     const replies = await this.session.renew(requests);
     requests.forEach(({ owner }, index) => {
       // Lost, so it will not be released.
-      if (replies[index] !== 'renewed') this.forget(owner);
+      if (replies[index] !== 'renewed') this.owners.delete(owner);
     });
     return replies;
   }
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
-    this.forget(request.owner);
+    this.owners.delete(request.owner);
     return this.session.release(request);
   }
 
   cancel(request: OwnerRequest): Promise<void> {
-    this.forget(request.owner);
+    this.owners.delete(request.owner);
     return this.session.cancel(request);
   }
 
@@ -114,7 +114,7 @@ export class LocalLocks {
   cancelled({ key, owner, wait }: AcquireRequest): AcquireReply {
     this.withdraw(owner, key);
     // The engine cancels waiters.
-    if (!wait) this.forget(owner);
+    if (!wait) this.owners.delete(owner);
     return { outcome: 'cancelled' };
   }
 
@@ -165,10 +165,6 @@ export class LocalLocks {
     const hold = this.has(owner) ? undefined : this.locks.holdersOf(key).get(owner);
     const until = sentAt + lease;
     if (hold !== undefined && (exactly || until > hold.expiresAt)) this.locks.prolong(hold, until);
-  }
-
-  private forget(owner: OwnerId): void {
-    this.owners.delete(owner);
   }
 
   private withdraw(owner: OwnerId, key: string): void {
