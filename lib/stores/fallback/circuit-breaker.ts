@@ -5,8 +5,12 @@ import { storeFailure } from '../port/store-failure.js';
 
 /** ms between attempts to reach the store. */
 export const RETRY_PAUSE = 1_000;
-/** A lost connection usually recovers faster, also to a distant store, ms; only a longer outage opens the circuit. */
-const GRACE_TIME = 500;
+/** A lost connection usually recovers faster, ms; only a longer outage opens the circuit. */
+const MIN_GRACE_TIME = 100;
+/** The round trips needed to connect: TCP, TLS, authentication and setup. */
+export const CONNECT_ROUND_TRIPS = 4;
+/** The limit for distant stores, ms. */
+const MAX_GRACE_TIME = 1_000;
 
 export function isUnreachable(error: unknown): error is LockStoreError {
   return error instanceof LockStoreError && error.unreachable;
@@ -20,6 +24,8 @@ export class CircuitBreaker {
   /** When the first failure became known after the last success. */
   private failingSince: MonotonicMs | undefined;
   private key = PROBE_KEY;
+  /** The fastest reply so far, ms: the distance of the store. */
+  private roundTrip: number | undefined;
 
   /**
    * @param now the monotonic clock
@@ -34,9 +40,10 @@ export class CircuitBreaker {
     private readonly onClose: () => void,
   ) {}
 
-  /** The store has replied to a request. */
-  onReply(): void {
+  /** The store has replied to a request sent at this time, or to the last of `roundTrips` consecutive ones. */
+  onReply(sentAt: MonotonicMs, roundTrips = 1): void {
     this.failingSince = undefined;
+    this.roundTrip = Math.min(this.roundTrip ?? Infinity, (this.now() - sentAt) / roundTrips);
   }
 
   /** The store's session reports that the connection is back. Returns whether the store is in use. */
@@ -56,7 +63,7 @@ export class CircuitBreaker {
     if (this.isOpen || this.isStopped) return;
     const now = this.now();
     this.failingSince ??= now;
-    if (isLastTry || (sentAt >= this.failingSince && now >= this.failingSince + GRACE_TIME))
+    if (isLastTry || (sentAt >= this.failingSince && now >= this.failingSince + this.graceTime))
       this.open(cause, key);
   }
 
@@ -68,7 +75,7 @@ export class CircuitBreaker {
     const sentAt = this.now();
     try {
       const reply = await request();
-      this.onReply();
+      this.onReply(sentAt);
       return reply;
     } catch (error) {
       if (isUnreachable(error)) this.onFailure(error, key, sentAt, isLastTry);
@@ -90,7 +97,7 @@ export class CircuitBreaker {
   async hasRecovered(key: string): Promise<boolean> {
     if (this.isStopped) return !this.isOpen;
     await new Promise<void>((resolve) => {
-      this.retry.callAfter(GRACE_TIME, resolve);
+      this.retry.callAfter(this.graceTime, resolve);
     });
     if (!this.isOpen) await this.watched(key, () => this.store.inspect(key), true).catch(() => undefined);
     return !this.isOpen;
@@ -99,6 +106,10 @@ export class CircuitBreaker {
   /** Nothing opens it any more. The retries are to be stopped as well. */
   stop(): void {
     this.isStopped = true;
+  }
+
+  private get graceTime(): number {
+    return Math.min(MIN_GRACE_TIME + CONNECT_ROUND_TRIPS * (this.roundTrip ?? 0), MAX_GRACE_TIME);
   }
 
   /**

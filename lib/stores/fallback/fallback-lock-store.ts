@@ -32,7 +32,7 @@ import {
 } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import { SessionTimers } from '../port/times.js';
-import { CircuitBreaker, isUnreachable, RETRY_PAUSE } from './circuit-breaker.js';
+import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable, RETRY_PAUSE } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
 
 /** Locks of another store, or of this process only while that store is unreachable. */
@@ -147,8 +147,10 @@ class FallbackSession implements LockStoreSession {
   }
 
   async start(): Promise<void> {
+    const startedAt = this.client.now();
     try {
       await this.store.start();
+      this.breaker.onReply(startedAt, CONNECT_ROUND_TRIPS);
     } catch (error) {
       if (isUnreachable(error)) this.breaker.open(error);
       throw error;
@@ -195,7 +197,7 @@ class FallbackSession implements LockStoreSession {
     if (this.local.has(request.owner)) return await this.local.reserve(request);
     const sentAt = this.client.now();
     const reply = await this.store.reserve(request);
-    this.breaker.onReply();
+    this.breaker.onReply(sentAt);
     this.local.onStoreReserved(request, reply, sentAt);
     return reply;
   }
@@ -257,7 +259,7 @@ class FallbackSession implements LockStoreSession {
       if (error.inDoubt) throw error;
       return await this.askStore(request, true);
     }
-    this.breaker.onReply();
+    this.breaker.onReply(sentAt);
     if (reply.outcome === 'granted') return await this.onStoreReply(request, reply, sentAt);
     if (reply.outcome !== 'queued') this.asking.delete(owner);
     return reply;
@@ -326,7 +328,7 @@ class FallbackSession implements LockStoreSession {
   private async renewInStore(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const sentAt = this.client.now();
     const replies = await this.store.renew(requests);
-    if (!replies.every(isUnreachable)) this.breaker.onReply();
+    if (!replies.every(isUnreachable)) this.breaker.onReply(sentAt);
     this.local.onStoreRenewed(requests, replies, sentAt);
     return replies;
   }
