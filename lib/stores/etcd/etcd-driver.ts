@@ -418,12 +418,7 @@ export class EtcdDriver implements OrderedDriver {
     return { do: 'range', ...this.names.lock(key) };
   }
 
-  private queueIn(
-    key: string,
-    found: readonly KeyValue[],
-    revision: number,
-    readAt: MonotonicMs,
-  ): LockQueue {
+  private queueIn(key: string, found: readonly KeyValue[], revision: number, readAt: MonotonicMs): LockQueue {
     const entries = found.flatMap((one): QueueEntry[] => {
       const entry = this.names.read(one.key);
       return entry === undefined ? [] : [{ ...entry, content: () => this.contentOf(one, readAt) }];

@@ -135,8 +135,7 @@ export class Authentication {
   /** Obtains a new token; concurrent calls use one request. */
   renew(endpoint: Endpoint): Promise<void> {
     const pending =
-      this.pendingFor(endpoint) ??
-      this.authenticate(endpoint).finally(() => this.pending.delete(endpoint));
+      this.pendingFor(endpoint) ?? this.authenticate(endpoint).finally(() => this.pending.delete(endpoint));
     this.pending.set(endpoint, pending);
     return pending;
   }
