@@ -28,6 +28,47 @@ const held: EntryData = {
   since: 1,
 };
 
+describe('watches of waiters', () => {
+  const [first, second, mine] = ['b:1 first', 'c:1 second', 'a:1 mine'] as const;
+  const own = (queues: readonly (readonly string[])[]) => {
+    let reads = 0;
+    const data = { ...held, state: 'waits' };
+    const driver = {
+      isKept: () => false,
+      queue: () => Promise.resolve(queueOf(...(queues[reads++] ?? queues.at(-1) ?? []))),
+      watchEnd: ({ path }: { path: string }) => Promise.resolve(path === first),
+      read: () => Promise.resolve({ data, created: 1, modified: 1, writes: 0, isOfSession: false }),
+      write: () => Promise.resolve(written),
+      remove: () => Promise.resolve(true),
+    } as unknown as OrderedDriver;
+    const events = {
+      client: { id: 'a', watchdogTimeout: 30_000, now: () => 0 },
+      timers: { set: () => undefined, clear: () => undefined },
+    } as unknown as SessionContext;
+    const entries = new OwnEntries(driver, events);
+    const entry = entries.add(request, mine, true);
+    const acquirer = new Acquirer(driver, entries, new HolderLeases(driver, events), events);
+    return { entries, entry, acquirer };
+  };
+
+  it('are forgotten for a predecessor that left before it was watched', async () => {
+    const { entries, acquirer, entry } = own([
+      [first, second, mine],
+      [first, mine],
+    ]);
+    expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
+    expect([...entries.takeWatchers(second)]).toEqual([]);
+    expect([...entries.takeWatchers(first)]).toEqual([entry]);
+  });
+
+  it('are forgotten with a waiter that leaves while its predecessor stays', async () => {
+    const { entries, acquirer, entry } = own([[first, mine]]);
+    expect(await acquirer.acquire(request)).toMatchObject({ outcome: 'queued' });
+    await entries.remove(entry);
+    expect([...entries.takeWatchers(first)]).toEqual([]);
+  });
+});
+
 describe('reading the holders of a lock', () => {
   it('ends when the session is closed, even in a pause', async () => {
     const timers = new TimerQueue({ monotonic: () => performance.now() as MonotonicMs }, false, true);
