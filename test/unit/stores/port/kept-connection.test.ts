@@ -73,7 +73,10 @@ describe('a connection that is kept', () => {
     expect([connection.ready, connection.failure?.message]).toEqual([undefined, 'it is gone']);
     await until('it is connected', () => connection.ready !== undefined);
     expect(events).toEqual(['connect', 'lost', 'connect', 'back']);
-    expect(connection.ready?.server).not.toBe(first?.server);
+    const second = connection.ready;
+    expect(second?.server).not.toBe(first?.server);
+    first?.cut(new Error('it ends once more'));
+    expect(connection.ready).toBe(second);
   });
 
   it('does not use a connection that ended while it was prepared', async () => {
