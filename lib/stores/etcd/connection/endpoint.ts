@@ -88,7 +88,8 @@ export class Endpoint {
     } catch (error) {
       // Any other reply of etcd, such as an unknown user, shows that the connection works.
       const isReply = error instanceof EtcdError && (error.code !== status.unavailable || error.isOfServer);
-      if (!isReply) throw new Error(`${this.address} can't be reached (${messageOf(error)})`);
+      const message = `${this.address} can't be reached (${messageOf(error)})`;
+      if (!isReply) throw new Error(message, { cause: error });
     }
     this.opened.keep();
     // gRPC may reconnect unnoticed, but pending requests are lost. It would also reconnect a closed channel.
