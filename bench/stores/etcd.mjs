@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../../.scripts/free-port.mjs';
 import { Endpoint, channelCredentials } from '../../build/cjs/stores/etcd/connection/endpoint.js';
 import { methods } from '../../build/cjs/stores/etcd/connection/protocol.js';
@@ -33,13 +34,27 @@ export async function openServer(program) {
   const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
   const server = spawn(program, args, { cwd: folder, stdio: 'ignore' });
   guardAgainstOrphan(server, folder);
-  const endpoint = new Endpoint(`127.0.0.1:${port}`, channelCredentials(undefined), undefined, 30_000);
-  await endpoint.open(30_000);
+  const endpoint = await connectedTo(`127.0.0.1:${port}`);
   return {
     url: `127.0.0.1:${port}`,
     stats: new EtcdStats(endpoint, client, server.pid),
     stop: stopper(server, folder),
   };
+}
+
+/** Connects as soon as the member serves. */
+async function connectedTo(address) {
+  for (let left = 300; ; left--) {
+    const endpoint = new Endpoint(address, channelCredentials(undefined), undefined, 30_000);
+    try {
+      await endpoint.open(1_000);
+      return endpoint;
+    } catch (error) {
+      endpoint.cut(error);
+      if (left === 0) throw error;
+      await setTimeout(100);
+    }
+  }
 }
 
 class EtcdStats extends StoreStats {
