@@ -21,7 +21,7 @@ describe("Redisson's locks: one server", () => {
     return app;
   };
   const used = { cluster: false, sharded: false, replicas: false, database: false };
-  const rules = aclRules('order:', used, ['redisson_lock_', 'nestjs_lock:']);
+  const rules = aclRules({ prefix: 'order:', others: ['redisson_lock_', 'nestjs_lock:'] }, used);
 
   it.each([
     ['without its data', {}],

@@ -21,6 +21,7 @@ import { inMs } from '../../common/durations.js';
 import { requestTimeoutFor } from '../port/times.js';
 import type { ServerConnector } from './connection/redis-connection.js';
 import { ServerConnection } from './connection/server-connection.js';
+import type { Rights } from './doctor/acl-rules.js';
 import {
   checkedServer,
   checkRejected,
@@ -152,9 +153,9 @@ export abstract class ServerSession implements WholeSession {
 
   protected abstract onMessage(channel: string, text: string): void;
 
-  /** The rules of a user that may use the locks, if they are not those of the Redis store. */
-  protected get rightsFor(): CheckedServer['rightsFor'] | undefined {
-    return undefined;
+  /** What a user of the locks must have rights to. */
+  protected get rights(): Rights {
+    return { prefix: this.names.prefix };
   }
 
   /**
@@ -230,8 +231,8 @@ export abstract class ServerSession implements WholeSession {
 
   private checkedServer(): CheckedServer {
     const slot = this.cluster === undefined ? undefined : this.slot;
-    const { link, names, client, replicas, rightsFor } = this;
-    return checkedServer(link, names, client.id, replicas, slot, rightsFor);
+    const { link, names, client, replicas, rights } = this;
+    return checkedServer(link, names, client.id, replicas, slot, rights);
   }
 
   private get channelName(): string {

@@ -97,7 +97,9 @@ async function examineOne(
     const startedAt = performance.now();
     await link.open();
     findings.push(ok('connection', `connected in ${(performance.now() - startedAt).toFixed(0)} ms`));
-    const server = checkedServer(link, names, `doctor-${randomUUID()}`, replicas, slot);
+    const server = checkedServer(link, names, `doctor-${randomUUID()}`, replicas, slot, {
+      prefix: names.prefix,
+    });
     findings.push(...(await link.watch.during(findingsOf(server, names))));
   } catch (error) {
     // ioredis also connects to a server without the database.

@@ -6,7 +6,7 @@ import type { ServerConnection } from '../connection/server-connection.js';
 import type { PubSubMode } from '../scripts/key-names.js';
 import type { KeyNames } from '../scripts/key-names.js';
 import { scripts, type RejectedCommand, type ScriptCall } from '../scripts/scripts.js';
-import { aclRules, type UsedFeatures } from './acl-rules.js';
+import { aclRules, commandsInScripts, type Rights, type UsedFeatures } from './acl-rules.js';
 import { ok, problem, warning, type Finding } from './finding.js';
 
 /** A server, and how locks use it. */
@@ -15,8 +15,7 @@ export interface CheckedServer {
   /** For log lines. */
   readonly address: string;
   readonly user: string;
-  /** The rules of a user that may use the locks, in the syntax of `ACL SETUSER`. */
-  readonly rightsFor: (used: UsedFeatures) => readonly string[];
+  readonly rights: Rights;
   readonly used: Omit<UsedFeatures, 'sharded'>;
   /** How many replicas must confirm a grant; 0 for none. */
   readonly replicas: number;
@@ -47,14 +46,14 @@ export function checkedServer(
   client: string,
   replicas: number,
   slot: number | undefined,
-  rightsFor: CheckedServer['rightsFor'] = (used) => aclRules(names.prefix, used),
+  rights: Rights,
 ): CheckedServer {
   const { address, user, database } = link.connector;
   return {
     redis: link.redis,
     address,
     user,
-    rightsFor,
+    rights,
     used: { cluster: slot !== undefined, replicas: replicas > 0, database: database !== 0 },
     replicas,
     channel: names.channels(slot ?? 0) + client,
@@ -109,12 +108,17 @@ async function formatRefusal({
 
 /** A call that tries everything that grants depend on, without an effect. */
 export function permissionTrial(
-  { trial }: CheckedServer,
+  { trial, rights }: CheckedServer,
   mode: PubSubMode | '' = '',
   channel = '',
 ): ScriptCall<readonly RejectedCommand[]> {
-  const shared = { hash: `${trial}:hash`, sorted: `${trial}:sorted`, mode, channel };
-  return scripts.checkPermissions.with([], [], shared);
+  const { prefix, others = [] } = rights;
+  // One name of each kind.
+  const [lock = '', other = ''] = others.length > 0 ? [prefix, ...others] : [];
+  const names = { hash: `${lock}${trial}:hash`, sorted: `${other}${trial}:sorted`, own: trial };
+  const shared = { ...names, mode, channel };
+  const commands = commandsInScripts(rights).map((command) => ({ command }));
+  return scripts.checkPermissions.with([], commands, shared);
 }
 
 /** @throws LockStoreError if a server that rejected these commands can grant no lock */
@@ -230,13 +234,13 @@ function counted(replicas: number, none = '0 replicas'): string {
 }
 
 function rightsProblem(
-  { address, user, rightsFor, used }: CheckedServer,
+  { address, user, rights, used }: CheckedServer,
   mode: PubSubMode,
   rejected: readonly RejectedCommand[],
 ): string | undefined {
   const [first] = rejected;
   if (first === undefined) return undefined;
-  const rules = rightsFor({ ...used, sharded: mode === 's' });
+  const rules = aclRules(rights, { ...used, sharded: mode === 's' });
   const commands = [...new Set(rejected.map(({ command }) => command))].join(', ');
   return (
     `The user "${user}" of Redis at ${address} lacks rights that locks need: ${commands} ` +
@@ -273,16 +277,23 @@ async function inScripts(server: CheckedServer, mode: PubSubMode): Promise<reado
 }
 
 async function subscription(
-  { channel, link }: CheckedServer,
+  { channel, trial, rights, link }: CheckedServer,
   mode: PubSubMode,
 ): Promise<readonly RejectedCommand[]> {
+  const [other] = rights.others ?? [];
+  const channels = other === undefined ? [channel] : [channel, other + trial];
   const { redis, watch } = link.another();
   redis.on('error', () => undefined);
   try {
     await link.connect(redis);
-    return mode === 's'
-      ? await alone('SSUBSCRIBE', watch.request(redis.ssubscribe(channel)))
-      : await alone('SUBSCRIBE', watch.request(redis.subscribe(channel)));
+    const found = await Promise.all(
+      channels.map((each) =>
+        mode === 's'
+          ? alone('SSUBSCRIBE', watch.request(redis.ssubscribe(each)))
+          : alone('SUBSCRIBE', watch.request(redis.subscribe(each))),
+      ),
+    );
+    return found.flat();
   } finally {
     link.end(redis);
   }

@@ -183,8 +183,8 @@ export const scripts = {
   checkPermissions: new Script({
     name: 'checkPermissions',
     keys: [],
-    args: [],
-    sharedKeys: ['hash', 'sorted'],
+    args: ['command'],
+    sharedKeys: ['hash', 'sorted', 'own'],
     sharedArgs: ['mode', 'channel'],
     decode: toRejectedCommands,
   }),

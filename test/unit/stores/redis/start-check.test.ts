@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import type { ServerConnection } from '../../../../lib/stores/redis/connection/server-connection.js';
-import { aclRules } from '../../../../lib/stores/redis/doctor/acl-rules.js';
 import { descriptionOf, examineServer } from '../../../../lib/stores/redis/doctor/server-checks.js';
 
 /** A server with this reply to INFO that accepts every command. */
@@ -44,7 +43,7 @@ async function checkOf(redis: Redis, cluster: boolean): Promise<Checked> {
     redis,
     address: 'here:6379',
     user: 'default',
-    rightsFor: (used) => aclRules('lock:', used),
+    rights: { prefix: 'lock:' },
     used: { cluster, replicas: false, database: false },
     replicas: 0,
     channel: 'lock:@:grants:client',
