@@ -152,27 +152,6 @@ describe('npm run demo', () => {
   );
 
   it(
-    'continues with --keep, at the printed addresses, until Ctrl-C',
-    async () => {
-      const demo = start(['--keep', '--instances', '1', '--stock', '3', '--orders', '6']);
-      await demo.printed('curl http');
-      const url = /instance 1\s+(http:\S+)\/locks/.exec(demo.output())![1]!;
-      expect((await fetch(`${url}/inventory/unknown`)).status).toBe(404);
-      for (const page of ['/locks', '/health', '/metrics']) {
-        expect(demo.output()).toContain(`${url}${page}`);
-        expect((await fetch(url + page)).status).toBe(200);
-      }
-      demo.child.kill('SIGINT');
-      expect({ code: await demo.ended(), output: demo.output() }).toEqual({
-        code: 0,
-        output: expect.any(String),
-      });
-      expectNothingLeft();
-    },
-    RUN_MS,
-  );
-
-  it(
     'ends with npm when npm is terminated, although npm forwards no signal',
     async () => {
       const npm = spawn(

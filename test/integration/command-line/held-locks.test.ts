@@ -171,29 +171,6 @@ describe('O25: nestjs-distributed-lock list', () => {
 describe('O25: nestjs-distributed-lock show', () => {
   const scene = new RedisScene();
 
-  it('shows holders, waiters in their order, and how to break it', async () => {
-    const app = await scene.app();
-    const key = scene.key();
-    const held = await app.locks.acquire(key, { label: 'import', leaseTime: 600_000 });
-    const other = await scene.app();
-    other.locks.acquire(key, { waitTime: 60_000, label: 'next' }).catch(() => undefined);
-    await until('it waits in Redis', async () => (await app.admin.inspect(key))?.waiting === 1);
-    const { code, stdout, stderr } = await runHere(['show', key, '--redis', scene.url]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const lines = stdout.trimEnd().split('\n');
-    expect(lines).toHaveLength(4);
-    expect(lines[0]).toBe(`${key} is held (exclusive); 1 waiting`);
-    expect(lines[1]).toMatch(
-      new RegExp(
-        `^  held by  \\S+ pid ${process.pid} \\("import"\\), token ${held.token}, for .+, lease ends in 9 min \\d+ s$`,
-      ),
-    );
-    expect(lines[2]).toMatch(new RegExp(`^  waits    \\S+ pid ${process.pid} \\("next"\\), exclusive$`));
-    expect(lines[3]).toBe(
-      `to break it: npx nestjs-distributed-lock break ${key} --token ${held.token} --redis ${scene.url}`,
-    );
-  });
-
   it('exits with 1 for a key that is free', async () => {
     const free = await runHere(['show', 'nobody', '--redis', scene.url]);
     expect(free).toMatchObject({ code: 1, stdout: 'nobody is free\n', stderr: '' });
@@ -211,41 +188,8 @@ describe('O25: nestjs-distributed-lock show', () => {
 describe('O25: nestjs-distributed-lock break', () => {
   const scene = new RedisScene();
 
-  it('breaks the hold with that token, and the next waiter gets the lock', async () => {
-    const app = await scene.app();
-    const key = scene.key();
-    const held = await app.locks.acquire(key, { label: 'stuck' });
-    const other = await scene.app();
-    const waiting = other.locks.acquire(key, { waitTime: 60_000 });
-    await queuedIn(other, key);
-    const args = ['break', key, '--token', String(held.token), '--redis', scene.url];
-    const ended = await runHere([...args, '--yes']);
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(ended.stdout).toMatch(
-      new RegExp(
-        `^${key} was broken\\.\n  held by  \\S+ pid ${process.pid} \\("stuck"\\), token ${held.token}, `,
-      ),
-    );
-    const next = await waiting;
-    expect(next.token).toBeGreaterThan(held.token);
-    const late = await runHere([...args, '-y', '--json']);
-    expect(late.code).toBe(1);
-    expect(documentOf(late)).toMatchObject({
-      broken: false,
-      reason: 'token',
-      lock: { holders: [{ token: next.token }] },
-    });
-    expect(next.isHeld).toBe(true);
-    const text = await runHere([...args, '-y']);
-    expect(text.stdout).toMatch(
-      new RegExp(
-        `^${key} is not held under token ${held.token}, so nothing was broken\\.\n  held by .*token ${next.token}`,
-      ),
-    );
-  });
-
   it('reports that a lock is already free', async () => {
-    const ended = await runHere(['break', 'nobody', '--token=5', '--yes', '--redis', scene.url, '--json']);
+    const ended = await runHere(['break', 'nobody', '--token=5', '-y', '--redis', scene.url, '--json']);
     expect(ended).toMatchObject({ code: 1, stdout: '{"broken":false,"reason":"free","lock":null}\n' });
   });
 
@@ -278,16 +222,6 @@ describe('O25: nestjs-distributed-lock, with any command', () => {
   /** A command that runs until it gets a signal needs its own process. */
   const endOf = (args: readonly string[]): Promise<Ended> =>
     args.includes('watch') || args.includes('lock') ? CommandLine.run(args) : runHere(args);
-
-  it.each(looks)('exits with 69 when Redis is unreachable: %s %s %s %s %s', async (...args) => {
-    const proxy = await scene.proxy();
-    await proxy.refuse();
-    const [before, after] = parted(args);
-    const ended = await endOf([...before, '--redis', `redis://me:geheim@127.0.0.1:${proxy.port}`, ...after]);
-    expect(ended).toMatchObject({ code: 69, signal: null, stdout: '' });
-    expect(ended.stderr).toMatch(/^nestjs-distributed-lock: .*ECONNREFUSED.*\n$/);
-    expect(ended.stderr).not.toContain('geheim');
-  });
 
   it.each(looks)('exits with 69 when the password is wrong: %s %s %s %s %s', async (...args) => {
     const [before, after] = parted(args);

@@ -14,10 +14,10 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
 import { Test } from '@nestjs/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockClosedError, LockService } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { rejectionOf, stateOf, until, within } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
 import { HttpApps } from '../nest/http-app.js';
@@ -25,15 +25,10 @@ import { KEY } from './stock.js';
 
 describe('shutdown with requests, messages and jobs', () => {
   const apps = new HttpApps();
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterEach(() => apps.close());
-  afterAll(() => server.close());
+  const scene = new RedisScene();
 
   const locksOf = (shutdownTimeout = 10_000) =>
-    DistributedLockModule.forRoot({ redis: server.url, shutdownTimeout });
+    DistributedLockModule.forRoot({ redis: scene.url, shutdownTimeout });
 
   describe.each([
     ['Express', (): AbstractHttpAdapter => new ExpressAdapter()],

@@ -158,7 +158,6 @@ describe.each(Object.keys(ADAPTERS))(
       served = 0;
       events.length = 0;
     });
-    afterEach(() => apps.close());
 
     const start = async (): Promise<HttpApp> => {
       const app = await apps.start({ imports: [AppModule] }, undefined, ADAPTERS[adapter]?.());

@@ -57,7 +57,6 @@ const locks = () => DistributedLockModule.forRoot({ store: 'memory' });
 
 describe('@Locked on objects from a factory or useValue', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   const start = (...providers: Provider[]): Promise<HttpApp> => apps.start({ imports: [locks()], providers });
   const failureOf = async (...providers: Provider[]): Promise<Error> => {

@@ -12,11 +12,10 @@ import {
   type NestInterceptor,
   type PipeTransform,
 } from '@nestjs/common';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import { mergeMap, type Observable } from 'rxjs';
 import { DistributedLockModule, LockService, Locked } from '../../../lib/index.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { rejectionOf, stateOf, until, within } from '../../support/until.js';
 import { Gate } from './gate.js';
 import { GatedStore } from './gated-store.js';
@@ -24,24 +23,13 @@ import { HttpApps } from './http-app.js';
 
 describe('the lock of a handler', () => {
   const apps = new HttpApps();
-  let server: RedisServer;
-  let witness: Redis;
+  const scene = new RedisScene();
   /** States of the lock that a second connection observed, in order. */
   let seen: string[];
 
   const look = async (where: string): Promise<void> => {
-    seen.push(`${where}: ${(await witness.exists('lock:k')) === 1 ? 'held' : 'free'}`);
+    seen.push(`${where}: ${(await scene.client.exists('lock:k')) === 1 ? 'held' : 'free'}`);
   };
-
-  beforeAll(async () => {
-    server = await RedisServer.start();
-    witness = server.client();
-  });
-  afterEach(async () => {
-    await apps.close();
-    await witness.flushall();
-  });
-  afterAll(() => server.close());
 
   @Injectable()
   class Guard implements CanActivate {
@@ -89,7 +77,7 @@ describe('the lock of a handler', () => {
       }
     }
     const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      imports: [DistributedLockModule.forRoot({ redis: scene.url })],
       controllers: [Things],
     });
     const answer = await app.get('/7');
@@ -191,7 +179,7 @@ describe('the lock of a handler', () => {
       }
     }
     const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      imports: [DistributedLockModule.forRoot({ redis: scene.url })],
       controllers: [Things],
     });
     expect((await app.get('/')).status).toBe(404);
@@ -228,7 +216,7 @@ describe('the lock of a handler', () => {
       }
     }
     const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      imports: [DistributedLockModule.forRoot({ redis: scene.url })],
       controllers: [Things],
     });
     const types: string[] = [];
@@ -236,7 +224,7 @@ describe('the lock of a handler', () => {
     expect((await app.get('/guarded')).status).toBe(403);
     expect((await app.get('/piped/k')).status).toBe(404);
     expect(types).toEqual([]);
-    expect(await witness.keys('*')).toEqual([]);
+    expect(await scene.client.keys('*')).toEqual([]);
   });
 
   it('B10: is not reported as a handle whose release is missing', async () => {
@@ -251,7 +239,7 @@ describe('the lock of a handler', () => {
       }
     }
     const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url, warnHeldAfter: 1_000 })],
+      imports: [DistributedLockModule.forRoot({ redis: scene.url, warnHeldAfter: 1_000 })],
       controllers: [Slow],
     });
     const answer = app.get('/');

@@ -23,7 +23,6 @@ const inMemory = (name?: string): DynamicModule => DistributedLockModule.forRoot
 
 describe('DistributedLockModule, imported more than once', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   const failureOf = async (...imports: (DynamicModule | Type)[]): Promise<Error> => {
     const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();

@@ -51,7 +51,6 @@ class AccountsController {
 
 describe('@Locked and a decorator that commits after the method', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   const start = () =>
     apps.start({
