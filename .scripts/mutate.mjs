@@ -52,7 +52,7 @@ const AREAS = {
     tests: [
       ['test/unit/nest/', 'test/integration/nest/'],
       [
-        'test/integration/compatibility/(graphql|http|microservice|websocket|scopes|shutdown|testing).test.ts',
+        'test/integration/compatibility/(graphql|http|microservice|websocket|scopes|shutdown).test.ts',
       ],
     ],
   },

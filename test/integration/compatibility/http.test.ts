@@ -1,18 +1,17 @@
 import { Controller, Get, NotFoundException, Param, Scope, Sse, type MessageEvent } from '@nestjs/common';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { describe, expect, it } from '@jest/globals';
 import { of, type Observable } from 'rxjs';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
 import { RedisScene } from '../../faults/redis-scene.js';
-import { HttpApp } from '../nest/http-app.js';
+import { ADAPTERS, HttpApp } from '../nest/http-app.js';
 import { ordersOf, type HandlerName } from './orders.js';
 import { KEY, StockModule, type Receipt } from './stock.js';
 import { clientOf, pipelineRules, type Client } from './transport.rules.js';
 
 describe.each([
-  ['Express', Scope.DEFAULT, () => undefined],
-  ['Express, with a request-scoped controller', Scope.REQUEST, () => undefined],
-  ['Fastify', Scope.DEFAULT, () => new FastifyAdapter()],
+  ['Express', Scope.DEFAULT, ADAPTERS.Express],
+  ['Express, with a request-scoped controller', Scope.REQUEST, ADAPTERS.Express],
+  ['Fastify', Scope.DEFAULT, ADAPTERS.Fastify],
 ])('@Locked on %s', (_, scope, createAdapter) => {
   const scene = new RedisScene();
   const start = async (): Promise<Client<HandlerName>> => {

@@ -9,9 +9,9 @@ import { LockAdmin, LockService, type LockEvent } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
 
 /** The HTTP adapters of Nest. */
-export const ADAPTERS: Readonly<Record<string, () => AbstractHttpAdapter>> = {
-  Express: () => new ExpressAdapter(),
-  Fastify: () => new FastifyAdapter(),
+export const ADAPTERS = {
+  Express: (): AbstractHttpAdapter => new ExpressAdapter(),
+  Fastify: (): AbstractHttpAdapter => new FastifyAdapter(),
 };
 
 export interface Answer {
