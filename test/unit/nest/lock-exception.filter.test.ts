@@ -12,13 +12,11 @@ import {
   LockUnsupportedError,
   LockUpgradeError,
 } from '../../../lib/index.js';
-import { answerErrorsOf, originate } from '../../../lib/model/lock.errors.js';
 
 describe('B40: a lock error is an HttpException', () => {
   const details = { keys: ['k'] };
-  const timeout = () => new LockTimeoutError('The lock "k" is held', { ...details, waitedFor: 0 });
   it.each([
-    [423, timeout()],
+    [423, new LockTimeoutError('The lock "k" is held', { ...details, waitedFor: 0 })],
     [429, new LockQueueFullError('The lock "k" is busy', { ...details, waiting: 1, maxWaiting: 1 })],
     [503, new LockUnavailableError('No store for "k"', details)],
     [503, new LockClosedError('No lock "k" any more', details)],
@@ -37,14 +35,5 @@ describe('B40: a lock error is an HttpException', () => {
       error: expect.any(String),
       code: lockError.code,
     });
-  });
-
-  it('with the status of its module instance', () => {
-    const origin = {};
-    answerErrorsOf([origin], { http: { busyStatus: 409, busyReason: 'Conflict' }, rpc: { showKeys: true } });
-    expect(originate(timeout(), origin).getResponse()).toMatchObject({ statusCode: 409, error: 'Conflict' });
-    answerErrorsOf([origin], { http: false, rpc: { showKeys: true } });
-    const body = { statusCode: 500, message: 'Internal server error' };
-    expect(originate(timeout(), origin).getResponse()).toEqual(body);
   });
 });
