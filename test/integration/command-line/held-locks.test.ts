@@ -50,7 +50,7 @@ describe('O25: nestjs-distributed-lock list', () => {
         /^KEY +MODE +HELD BY +LABEL +TOKEN +HELD FOR +LEASE LEFT +WAITING$/,
         new RegExp(`^${first} +exclusive +\\S+ pid ${pid} +import +${old.token} +\\S.*\\s0$`),
         new RegExp(`^${second} +limit 3, 0 free +\\S+ pid ${pid} and 1 more +- +\\d+ +\\S.*\\s0$`),
-      ].map((line) => expect.stringMatching(line) as string),
+      ].map((line): unknown => expect.stringMatching(line)),
     );
     const { locks } = documentOf(
       await runHere(['list', '--json'], { env: { LOCK_REDIS_URL: scene.url } }),

@@ -30,7 +30,7 @@ const each = <T>(servers: readonly T[], act: (server: T) => unknown): Promise<un
 const single = (server: RedisServer | PostgresServer) => ({
   stop: async () => server.stop(),
   resume: async () => server.resume(),
-  kill: () => ('kill' in server ? server.kill() : server.destroy()),
+  kill: () => (server instanceof PostgresServer ? server.destroy() : server.kill()),
   restart: () => server.restart(),
   close: () => server.close(),
 });

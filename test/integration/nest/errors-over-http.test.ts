@@ -90,7 +90,7 @@ describe('lock errors over HTTP', () => {
     for (const part of [text, ...headers.values()]) expect(part).not.toContain('ann');
   };
   /** The body of a response, from its status line. */
-  const bodyOf = (statusCode: number, error: string, code: string, message: string) => ({
+  const bodyOf = (statusCode: number, error: string, code: string, message: unknown) => ({
     statusCode,
     message,
     error,
@@ -132,7 +132,7 @@ describe('lock errors over HTTP', () => {
       store.setUnavailable();
       const answer = await app.get(path);
       expect(answer.body).toEqual(
-        bodyOf(503, 'Service Unavailable', 'LOCK_UNAVAILABLE', expect.any(String) as string),
+        bodyOf(503, 'Service Unavailable', 'LOCK_UNAVAILABLE', expect.any(String)),
       );
       expect(answer.headers.get('retry-after')).toBe('5');
       expectNoKey(answer);

@@ -1,5 +1,5 @@
 import { Controller, Get, Injectable, Query } from '@nestjs/common';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { defer, lastValueFrom, of, type Observable } from 'rxjs';
 import {
   currentLock,
@@ -205,11 +205,13 @@ describe('options of @Locked', () => {
   it('B38, B55: mode, limit and permits are those of withLock', async () => {
     const { app, shop } = await start();
     expect(await rejectionOf(shop.read())).toBeInstanceOf(LockUpgradeError);
-    await shop.book(async () => {
-      expect(app.admin.held()).toMatchObject([{ limit: 3, permits: 2 }]);
-      expect(await rejectionOf(shop.book(() => Promise.resolve()))).toBeInstanceOf(LockTimeoutError);
-      expect(await rejectionOf(app.locks.acquire('kind', { limit: 2 }))).toBeInstanceOf(LockConflictError);
-    });
+    await shop.book(async () => expect(app.admin.held()).toMatchObject([{ limit: 3, permits: 2 }]));
+    const work = () => Promise.resolve();
+    const holder = await app.locks.acquire('kind', { limit: 3, permits: 2 });
+    expect(await rejectionOf(shop.book(work))).toBeInstanceOf(LockTimeoutError);
+    await holder.release();
+    await using _other = await app.locks.acquire('kind', { limit: 2 });
+    expect(await rejectionOf(shop.book(work))).toBeInstanceOf(LockConflictError);
   });
 
   it("B39: are functions of the method's arguments, whose this is the instance", async () => {

@@ -1,7 +1,7 @@
 import { Injectable, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { LazyModuleLoader } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, LockOptionsError, LockService } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { rejectionOf } from '../../support/until.js';

@@ -11,7 +11,9 @@ describe("the user's own client", () => {
   const scene = new RedisScene();
   let client: Redis;
   // Disconnecting an ended client sets a timer of ioredis that is never cleared.
-  afterEach(() => client.status !== 'end' && client.disconnect());
+  afterEach(() => {
+    if (client.status !== 'end') client.disconnect();
+  });
 
   const clientIds = async (): Promise<string[]> => {
     const list = (await scene.client.client('LIST')) as string;
