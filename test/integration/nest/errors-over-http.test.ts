@@ -131,9 +131,7 @@ describe('lock errors over HTTP', () => {
       const app = await start(store);
       store.setUnavailable();
       const answer = await app.get(path);
-      expect(answer.body).toEqual(
-        bodyOf(503, 'Service Unavailable', 'LOCK_UNAVAILABLE', expect.any(String)),
-      );
+      expect(answer.body).toEqual(bodyOf(503, 'Service Unavailable', 'LOCK_UNAVAILABLE', expect.any(String)));
       expect(answer.headers.get('retry-after')).toBe('5');
       expectNoKey(answer);
     },
