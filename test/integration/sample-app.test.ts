@@ -7,7 +7,6 @@ import { type Instance, prepareSampleApp, startInstance } from '../../.scripts/d
 import { RedisServer } from '../support/redis-server.js';
 import { until, within } from '../support/until.js';
 
-const SET_UP_MS = 240_000;
 /** How long an order holds its lock on the slow instance, so that a test can interfere. */
 const SLOW_ORDER_MS = 2_000;
 
@@ -36,7 +35,7 @@ describe('sample app', () => {
       start('impatient', { LOCK_WAIT_TIME: '100' }),
       start('slow', { FRAUD_CHECK_LATENCY: `${SLOW_ORDER_MS}` }),
     ]);
-  }, SET_UP_MS);
+  });
 
   afterAll(async () => {
     await leftovers.remove();
