@@ -104,10 +104,11 @@ describe('O10: metrics of OpenTelemetry', () => {
     const handle = await plain.acquire('k', { operation: 'checkout' });
     await using _ofBilling = await app.get<LockService>(getLockServiceToken('billing')).acquire('k');
     await rejectionOf(plain.acquire('k', { waitTime: 0, operation: 'checkout' }));
+    const lock = { 'distributed_lock.operation': 'checkout', 'distributed_lock.mode': 'exclusive' };
+    expect(valueOf((await telemetry.metrics())['distributed_lock.active'], lock)).toBe(1);
     await app.get(LockAdmin).forceRelease('k');
     await until('it is lost', () => !handle.isHeld);
     const all = await telemetry.metrics();
-    const lock = { 'distributed_lock.operation': 'checkout', 'distributed_lock.mode': 'exclusive' };
     const instance = { 'distributed_lock.instance': 'billing' };
     const outcome = (value: string) => ({ ...lock, 'distributed_lock.outcome': value });
     const values: [string, Record<string, string>, number][] = [
@@ -133,12 +134,18 @@ describe('O10: metrics of OpenTelemetry', () => {
     expect(valueOf(all['distributed_lock.lease.margin.min'], instance)).toBeGreaterThan(0);
   });
 
-  it('work if the SDK is set up between the creation and the start of the application, and end with it', async () => {
+  it('work if the SDK is set up between the creation and the start of the application', async () => {
     const app = await compile({});
     telemetry.begin();
     await app.init();
     await app.get(LockService).withLock('k', () => undefined);
     expect((await telemetry.metrics())['distributed_lock.hold.duration']?.dataPoints).toHaveLength(1);
+  });
+
+  it('end with the application', async () => {
+    telemetry.begin();
+    const app = await compile({});
+    await app.init();
     await app.close();
     expect((await telemetry.metrics())['distributed_lock.active']).toBeUndefined();
   });
