@@ -68,6 +68,20 @@ class Orders {
     if (this.locks.current()?.token !== token) throw new Error('re-entry has changed the token');
     return remaining;
   }
+
+  @Get('branches')
+  @Locked('branches')
+  async branches(): Promise<string[]> {
+    const order: string[] = [];
+    const branch = (name: string): Promise<void> =>
+      this.locks.withLock('branches', async () => {
+        order.push(`${name} in`);
+        await new Promise((next) => setImmediate(next));
+        order.push(`${name} out`);
+      });
+    await Promise.all([branch('a'), branch('b')]);
+    return order;
+  }
 }
 
 describe('requests', () => {
@@ -92,6 +106,11 @@ describe('requests', () => {
     for (const { body } of answers)
       expect(body).toHaveProperty('receipt', (body as { remaining: number }).remaining);
     expect(await app.locks.isLocked('stock:a')).toBe(false);
+  });
+
+  it('B52: branches of one request exclude each other', async () => {
+    const app = await start();
+    expect((await app.get('/branches')).body).toEqual(['a in', 'a out', 'b in', 'b out']);
   });
 
   it('B53: work that outlives its request no longer owns the lock', async () => {

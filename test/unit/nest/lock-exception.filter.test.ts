@@ -13,7 +13,7 @@ import {
   LockUpgradeError,
 } from '../../../lib/index.js';
 
-describe('B40: a lock error is an HttpException', () => {
+describe('B40, B41: a lock error is an HttpException', () => {
   const details = { keys: ['k'] };
   it.each([
     [423, new LockTimeoutError('The lock "k" is held', { ...details, waitedFor: 0 })],
