@@ -25,10 +25,11 @@ import {
   checkedServer,
   checkRejected,
   checkReplicas,
-  checkServer,
+  descriptionOf,
+  examineServer,
   permissionTrial,
   type CheckedServer,
-  type CheckResult,
+  type ExaminedServer,
 } from './doctor/server-checks.js';
 import { GrantChannel } from './grant-channel.js';
 import { listKeys, redisBoard } from './operator-requests.js';
@@ -53,7 +54,7 @@ export abstract class ServerSession implements WholeSession {
   protected readonly pipeline: Pipeline;
   protected readonly channel: GrantChannel;
   protected slot: number;
-  private checked: CheckResult | undefined;
+  private checked: ExaminedServer | undefined;
 
   /**
    * @param names of everything but the locks
@@ -96,7 +97,8 @@ export abstract class ServerSession implements WholeSession {
   }
 
   get description(): string | undefined {
-    return this.checked?.description;
+    const info = this.checked?.info;
+    return info && descriptionOf(info);
   }
 
   get isCutOff(): boolean {
@@ -215,14 +217,15 @@ export abstract class ServerSession implements WholeSession {
   private async check(): Promise<void> {
     if (this.checked !== undefined && this.checked.refusal === undefined) return;
     try {
-      this.checked = await this.link.watch.during(checkServer(this.checkedServer()));
+      this.checked = await this.link.watch.during(examineServer(this.checkedServer()));
     } catch {
       // The connection was lost. The check runs again after the next one.
       return;
     }
-    if (this.checked.refusal !== undefined) this.link.refusal = this.checked.refusal;
-    if (this.checked.mode === 'a') this.channel.mode = 'a';
-    for (const warning of this.checked.warnings) this.client.warn(warning);
+    const { refusal, mode, findings } = this.checked;
+    if (refusal !== undefined) this.link.refusal = refusal;
+    if (mode === 'a') this.channel.mode = 'a';
+    for (const { level, text } of findings) if (level === 'problem') this.client.warn(text);
   }
 
   private checkedServer(): CheckedServer {

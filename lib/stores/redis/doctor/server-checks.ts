@@ -28,15 +28,13 @@ export interface CheckedServer {
   readonly link: ServerConnection;
 }
 
-/** The results of the check at start. */
-export interface CheckResult {
-  /** For the log line at start; undefined if the user may not run `INFO`. */
-  readonly description: string | undefined;
+export interface ExaminedServer {
+  /** Undefined if the user may not run `INFO`. */
+  readonly info: Info | undefined;
   readonly mode: PubSubMode;
-  /** The problems, each with a remedy. */
-  readonly warnings: readonly string[];
   /** Set if the stored locks have a format that this version does not know. */
   readonly refusal: UnknownFormatError | undefined;
+  readonly findings: readonly Finding[];
 }
 
 /** The reply to `INFO`. */
@@ -66,22 +64,8 @@ export function checkedServer(
   };
 }
 
-/** The check at start. Rejects if the server does not reply. */
-export async function checkServer(server: CheckedServer): Promise<CheckResult> {
-  const { info, mode, refusal, findings } = await examineServer(server);
-  const problems = findings.filter(({ level }) => level === 'problem');
-  const warnings = problems.map(({ text }) => text);
-  return { description: info && descriptionOf(info), mode, warnings, refusal };
-}
-
 /** The checks at start, which `doctor` runs as well. Rejects if the server does not reply. */
-export async function examineServer(server: CheckedServer): Promise<{
-  /** Undefined if the user may not run `INFO`. */
-  readonly info: Info | undefined;
-  readonly mode: PubSubMode;
-  readonly refusal: UnknownFormatError | undefined;
-  readonly findings: readonly Finding[];
-}> {
+export async function examineServer(server: CheckedServer): Promise<ExaminedServer> {
   const [info, refusal] = await Promise.all([infoOf(server.redis), formatRefusal(server)]);
   const formats = refusal === undefined ? [] : [problem('format', refusal.advice)];
   const mode = modeOf(server, info);
@@ -124,8 +108,13 @@ async function formatRefusal({
 }
 
 /** A call that tries everything that grants depend on, without an effect. */
-export function permissionTrial({ trial }: CheckedServer): ScriptCall<readonly RejectedCommand[]> {
-  return permissionCall(trial, '', '');
+export function permissionTrial(
+  { trial }: CheckedServer,
+  mode: PubSubMode | '' = '',
+  channel = '',
+): ScriptCall<readonly RejectedCommand[]> {
+  const shared = { hash: `${trial}:hash`, sorted: `${trial}:sorted`, mode, channel };
+  return scripts.checkPermissions.with([], [], shared);
 }
 
 /** @throws LockStoreError if a server that rejected these commands can grant no lock */
@@ -179,8 +168,8 @@ function modeOf({ used }: CheckedServer, info: Info | undefined): PubSubMode {
   return major < 7 ? 'a' : 's';
 }
 
-/** Version, eviction policy and replicas in a few words. */
-function descriptionOf(info: Info): string {
+/** Version, eviction policy and replicas in a few words, for the log line at start. */
+export function descriptionOf(info: Info): string {
   const policy = info.get('maxmemory_policy') ?? 'unknown eviction policy';
   const replicas = info.get('role') === 'slave' ? 0 : replicasOf(info);
   return [nameOf(info), policy, ...(replicas === 0 ? [] : [counted(replicas)])].join(', ');
@@ -268,11 +257,9 @@ async function rejectedCommands(server: CheckedServer, mode: PubSubMode): Promis
   return found.flat();
 }
 
-async function inScripts(
-  { redis, trial, channel }: CheckedServer,
-  mode: PubSubMode,
-): Promise<readonly RejectedCommand[]> {
-  const { text, keyCount, args, decode } = permissionCall(trial, mode, channel);
+async function inScripts(server: CheckedServer, mode: PubSubMode): Promise<readonly RejectedCommand[]> {
+  const { redis, channel } = server;
+  const { text, keyCount, args, decode } = permissionTrial(server, mode, channel);
   const byDigest = await alone('EVALSHA', redis.evalsha(text.sha, keyCount, ...args));
   let reply: unknown;
   const byText = await alone(
@@ -316,13 +303,4 @@ async function alone(command: string, reply: Promise<unknown>): Promise<Rejected
 /** Whether the user lacks a right, to a command or to one in a script, in the wording of Redis or of Valkey. */
 function isPermission(error: string): boolean {
   return /NOPERM|user executing the script|ACL failure in script/.test(error);
-}
-
-function permissionCall(
-  trial: string,
-  mode: PubSubMode | '',
-  channel: string,
-): ScriptCall<readonly RejectedCommand[]> {
-  const shared = { hash: `${trial}:hash`, sorted: `${trial}:sorted`, mode, channel };
-  return scripts.checkPermissions.with([], [], shared);
 }
