@@ -44,7 +44,6 @@ const LONGEST = [
   'faults/blocked-loop',
   'contract/redis',
   'faults/quorum',
-  'integration/topologies',
   'integration/every-store/cluster',
   'faults/out-of-memory',
   'faults/unavailable-local',

@@ -51,9 +51,7 @@ const AREAS = {
     code: /^lib\/nest\/.*\.ts$/,
     tests: [
       ['test/unit/nest/', 'test/integration/nest/'],
-      [
-        'test/integration/compatibility/(graphql|http|microservice|websocket|scopes|shutdown|testing).test.ts',
-      ],
+      ['test/integration/compatibility/(graphql|http|microservice|websocket|scopes|shutdown).test.ts'],
     ],
   },
 };

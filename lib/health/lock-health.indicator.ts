@@ -156,9 +156,7 @@ export class LockHealthIndicator {
   private async probe(timeout: number): Promise<LockStatus> {
     const sentAt = Date.now();
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(resolve, timeout, undefined);
-    });
+    const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, timeout, undefined)));
     // A reply that is too late for this check still counts for later ones.
     const probed = this.admin.probe().then((status) => {
       if (status.store.reachable === true) this.silentSince = undefined;

@@ -1,6 +1,6 @@
 import type { LockAdmin } from '../api/lock-admin.js';
 import type { HeldLock, WaitingCall } from '../model/lock-status.js';
-import { instanceOf, type LockKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
+import { instanceOf, type MetricKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
 
 /** The value of one series of a gauge. */
 export interface GaugeValue {
@@ -12,7 +12,7 @@ export interface GaugeValue {
 /** Reads the current state of this process's locks. */
 export class LockGauges {
   /** Kinds counted before: their series drop to 0 instead of vanishing. A process has at most 200 names. */
-  private readonly seen = new Map<string, Map<string, LockKind>>();
+  private readonly seen = new Map<string, Map<string, MetricKind>>();
   /** By instance and operation, including those used before. */
   private readonly semaphores = new Map<string, Map<string, { held: number; limits: Map<string, number> }>>();
   private values: readonly GaugeValue[] | undefined;
@@ -75,14 +75,14 @@ export class LockGauges {
 
   private counted(
     metric: 'active' | 'waiting',
-    uses: readonly LockKind[],
+    uses: readonly MetricKind[],
     attributes: MetricAttributes,
   ): readonly GaugeValue[] {
     const gauge = `${metric} ${attributes.instance ?? ''}`;
     // One series exists from the start: a missing series can't be distinguished from a missing exporter.
     const kinds =
       this.seen.get(gauge) ??
-      new Map<string, LockKind>([['exclusive default', { operation: 'default', mode: 'exclusive' }]]);
+      new Map<string, MetricKind>([['exclusive default', { operation: 'default', mode: 'exclusive' }]]);
     this.seen.set(gauge, kinds);
     const counts = new Map<string, number>();
     for (const { operation, mode } of uses) {

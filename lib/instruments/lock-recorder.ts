@@ -9,7 +9,7 @@ import {
 import type { LockLostReason } from '../model/lock.errors.js';
 import {
   instanceOf,
-  type LockKind,
+  type MetricKind,
   type MetricAttributes,
   type MetricRegistry,
   type RecordedMetric,
@@ -85,7 +85,7 @@ export class LockRecorder {
   private lockSeries(
     metric: RecordedMetric,
     instance: string | undefined,
-    { operation, mode }: LockKind,
+    { operation, mode }: MetricKind,
     attributes: MetricAttributes,
   ): Series {
     const what = `${metric} ${attributes.outcome ?? attributes.reason ?? ''}`;
@@ -97,7 +97,7 @@ export class LockRecorder {
   private seriesOf(
     what: string,
     instance: string | undefined,
-    kind: LockKind | undefined,
+    kind: MetricKind | undefined,
     create: () => Series,
   ): Series {
     // Operations and instances may contain any printable character, but no line break.

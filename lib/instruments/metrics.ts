@@ -1,3 +1,5 @@
+import type { LockKind } from '../model/lock-kind.js';
+
 /** A metric as OpenTelemetry defines it. Prometheus writes `_` for `.` and appends the unit to the name. */
 export interface Metric {
   readonly name: string;
@@ -18,10 +20,7 @@ export type MetricAttribute =
 export type MetricAttributes = Partial<Readonly<Record<MetricAttribute, string>>>;
 
 /** What distinguishes the locks of one module instance in metrics. */
-export interface LockKind {
-  readonly operation: string;
-  readonly mode: 'exclusive' | 'shared';
-}
+export type MetricKind = Pick<LockKind, 'operation' | 'mode'>;
 
 /** Upper bounds of the buckets of histograms, seconds. */
 export const BUCKETS: readonly number[] = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];

@@ -100,21 +100,9 @@ export class LeaderElection {
     log: ElectionLog,
     private readonly label?: string,
   ) {
-    const errors = harmless({
-      log: () => undefined,
-      warn: (message) => {
-        log.error(message);
-      },
-    });
-    this.log = {
-      ...harmless(log),
-      error: (message) => {
-        errors.warn(message);
-      },
-    };
-    const warn = (message: string): void => {
-      this.log.warn(message);
-    };
+    const errors = harmless({ log: () => undefined, warn: (message) => log.error(message) });
+    this.log = { ...harmless(log), error: (message) => errors.warn(message) };
+    const warn = (message: string): void => this.log.warn(message);
     this.leadership$ = new GuardedObservable<LeadershipEvent>(warn, (subscriber) => {
       const listener = (event: LeadershipEvent | undefined): void => {
         if (event === undefined) subscriber.complete();
@@ -279,9 +267,9 @@ class Term implements Leadership {
     private readonly handle: LockHandle,
     log: ElectionLog,
   ) {
-    this.controller = guardedController((error) => {
-      log.warn(`A listener of a leadership's signal threw: ${textOf(error)}`);
-    });
+    this.controller = guardedController((error) =>
+      log.warn(`A listener of a leadership's signal threw: ${textOf(error)}`),
+    );
     this.ended = new Promise((resolve) => (this.finish = resolve));
     this.whenReleased = new Promise((resolve) => (this.finishRelease = resolve));
     this.elected = { type: 'elected', election, token: handle.token, at: Date.now() };

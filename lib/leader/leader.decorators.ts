@@ -54,24 +54,16 @@ export function OnRevoked(election: string): MethodOf<RevokedEvent> {
 function record<Argument>(election: string, event: ElectionMethod['event']): MethodOf<Argument> {
   getLeaderElectionToken(election);
   return (target, method) => {
-    const own = (Reflect.getOwnMetadata(METHODS, target) ?? []) as readonly ElectionMethod[];
-    Reflect.defineMetadata(METHODS, [...own, { election, event, method }], target);
+    // An overridden method is called once.
+    const others = electionMethodsOf(target).filter(
+      (each) => each.method !== method || each.event !== event || each.election !== election,
+    );
+    Reflect.defineMetadata(METHODS, [...others, { election, event, method }], target);
     Inject(ELECTIONS)(target, elections);
   };
 }
 
-/** The methods of an object that elections call, including inherited ones; an overridden one once. */
+/** The methods of an object that elections call, including inherited ones. */
 export function electionMethodsOf(object: object): readonly ElectionMethod[] {
-  const found = new Map<string, ElectionMethod>();
-  for (
-    let link: unknown = object;
-    typeof link === 'object' && link !== null;
-    link = Object.getPrototypeOf(link)
-  ) {
-    for (const each of (Reflect.getOwnMetadata(METHODS, link) ?? []) as readonly ElectionMethod[]) {
-      const id = `${each.event} ${each.election} ${String(each.method)}`;
-      if (!found.has(id)) found.set(id, each);
-    }
-  }
-  return [...found.values()];
+  return (Reflect.getMetadata(METHODS, object) ?? []) as readonly ElectionMethod[];
 }

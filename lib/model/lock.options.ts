@@ -241,29 +241,11 @@ export interface CallDefaults {
 /** Checks the options of a call and applies the defaults. The only place that does. */
 export function resolveLockOptions(
   where: string,
-  options: (LockOptions & { readonly [DECORATED]?: DecoratedCall }) | undefined,
+  options: (LockOptions & { readonly [DECORATED]?: DecoratedCall }) | undefined = {},
   defaultWaitTime: number,
   { maxWaiting: defaultMaxWaiting = Infinity, reentrant: defaultReentrant = true }: CallDefaults = {},
   skips = false,
 ): ResolvedLockOptions {
-  if (options === undefined) {
-    return {
-      waitTime: defaultWaitTime,
-      maxWaiting: defaultMaxWaiting,
-      leaseTime: undefined,
-      signal: undefined,
-      onLost: 'report',
-      fair: false,
-      reentrant: defaultReentrant,
-      retry: undefined,
-      limit: 1,
-      permits: 1,
-      holdAtLeast: 0,
-      label: undefined,
-      operation: DEFAULT_OPERATION,
-      skips,
-    };
-  }
   checkNames(where, checkObject(where, options), known);
   // Not ??, which would accept null.
   const { waitTime = defaultWaitTime, maxWaiting = defaultMaxWaiting, holdAtLeast = 0 } = options;

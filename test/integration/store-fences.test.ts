@@ -11,7 +11,6 @@ import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
 
-const SET_UP_MS = 240_000;
 /** How long an order holds its lock, so that a test can interfere. */
 const SLOW_ORDER_MS = 2_000;
 
@@ -40,7 +39,7 @@ function rejectsStaleWrites(scene: StoreScene, env: (port: number) => Record<str
         start('plain'),
         start('slow', { FRAUD_CHECK_LATENCY: String(SLOW_ORDER_MS) }),
       ]);
-    }, SET_UP_MS);
+    });
     afterAll(() => leftovers.remove());
 
     const send = async ({ url }: Instance, method: string, path: string, body?: object): Promise<Answer> => {

@@ -8,7 +8,7 @@ import type { StoreConnection } from '../../model/lock-status.js';
 import type { DistributedLockOptions } from '../../nest/module/distributed-lock.options.js';
 import { examineRedis, type ServerReport } from '../../stores/redis/doctor/examine-redis.js';
 import { ok, problem, warning, type Finding } from '../../stores/redis/doctor/finding.js';
-import { openLocks, type Command, type OpenLocks } from '../common/command.js';
+import { heldLocks, openLocks, type Command, type OpenLocks } from '../common/command.js';
 import { EXIT } from '../common/exit-codes.js';
 import { printable, tableOf, type Output } from '../common/output.js';
 
@@ -175,12 +175,7 @@ async function storeFindings(
 /** Whether this is another place than that of the applications, as with a wrong schema, prefix or path. */
 async function emptyFinding(admin: LockAdmin, trial: string): Promise<readonly Finding[]> {
   try {
-    let cursor: string | undefined;
-    do {
-      const page = await admin.list({ cursor });
-      if (page.locks.some(({ key }) => key !== trial)) return [];
-      ({ cursor } = page);
-    } while (cursor !== undefined);
+    for await (const { key } of heldLocks(admin, '*')) if (key !== trial) return [];
   } catch (error) {
     if (error instanceof LockUnsupportedError) return [];
     throw error;

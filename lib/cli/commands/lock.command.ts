@@ -199,9 +199,9 @@ class ForwardedSignals {
   constructor({ isAtTerminal }: { readonly isAtTerminal: boolean }) {
     const controller = new AbortController();
     this.ended = controller.signal;
-    this.interrupted = new Promise((resolve) => {
-      this.ended.addEventListener('abort', () => resolve(), { once: true });
-    });
+    this.interrupted = new Promise((resolve) =>
+      this.ended.addEventListener('abort', () => resolve(), { once: true }),
+    );
     for (const signal of FORWARDED) {
       process.on(signal, () => {
         if (ENDING.has(signal)) {
@@ -255,9 +255,9 @@ async function runCommand(
         // A running command also emits an error when it can't be signalled.
         if (child.pid === undefined) resolve(notStarted(error));
       });
-      child.once('exit', (code, signal) => {
-        resolve(signal === null ? (code ?? EXIT.internal) : signalExitCode(signal));
-      });
+      child.once('exit', (code, signal) =>
+        resolve(signal === null ? (code ?? EXIT.internal) : signalExitCode(signal)),
+      );
     });
   } finally {
     handle.signal.removeEventListener('abort', terminate);

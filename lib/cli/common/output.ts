@@ -72,9 +72,7 @@ export class Output {
 }
 
 function written(stream: OutputStream): Promise<void> {
-  return new Promise((resolve) => {
-    stream.write('', () => resolve());
-  });
+  return new Promise((resolve) => void stream.write('', () => resolve()));
 }
 
 /** Aligns the columns of rows; the first row is the head. */

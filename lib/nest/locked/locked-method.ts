@@ -62,11 +62,7 @@ export class LockedMethod {
         new Promise((resolve, reject) => {
           // Also stops a source that emits before its `subscribe()` returns.
           source.pipe(takeUntil(stop)).subscribe({
-            next: (value) => {
-              outside.runInAsyncScope(() => {
-                subscriber.next(value);
-              });
-            },
+            next: (value) => outside.runInAsyncScope(() => subscriber.next(value)),
             error: reject,
             complete: resolve,
           });
@@ -96,12 +92,8 @@ export class LockedMethod {
         }
       };
       play().then(
-        () => {
-          subscriber.complete();
-        },
-        (error: unknown) => {
-          subscriber.error(error);
-        },
+        () => subscriber.complete(),
+        (error: unknown) => subscriber.error(error),
       );
       return () => {
         stopped.abort();

@@ -43,20 +43,13 @@ function underLock(
     };
     const subscription = call.run(() =>
       next.handle().subscribe({
-        next: (value) => {
-          subscriber.next(value);
-        },
-        error: (error: unknown) => {
-          ending(() => {
-            subscriber.error(error);
-          });
-        },
-        complete: () => {
+        next: (value) => subscriber.next(value),
+        error: (error: unknown) => ending(() => subscriber.error(error)),
+        complete: () =>
           ending((lost) => {
             if (lost === undefined) subscriber.complete();
             else subscriber.error(lost);
-          });
-        },
+          }),
       }),
     );
     const ignoreClient = connection?.onGone(() => {

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -110,17 +110,6 @@ describe('O26: nestjs-distributed-lock lock', () => {
       });
   });
 
-  it('waits for the lock and then runs the command', async () => {
-    const app = await scene.app();
-    const key = scene.key();
-    const held = await app.locks.acquire(key);
-    const waiting = lock([key, '--wait', 'forever', ...node("console.log('ran')")]);
-    await until('it waits', async () => (await app.admin.inspect(key))?.waiting === 1);
-    await held.release();
-    expect(await waiting.ended()).toEqual({ code: 0, signal: null, stdout: 'ran\n', stderr: '' });
-    await scene.nothingLeft();
-  });
-
   it('passes TERM, HUP, INT, USR1 and USR2 on to the command, and waits for its end', async () => {
     const app = await scene.app();
     const key = scene.key();
@@ -201,26 +190,5 @@ describe('O26: nestjs-distributed-lock lock', () => {
     expect(await lock([key, '--hold-at-least', '10m', ...node('')]).ended()).toMatchObject({ code: 0 });
     expect((await app.admin.inspect(key))?.remaining).toBeGreaterThan(300_000);
     expect(await lock([key, '--wait=0', ...node('')]).ended()).toMatchObject({ code: 75 });
-  });
-
-  it('never runs two commands at once', async () => {
-    const key = scene.key();
-    const folder = await mkdtemp(join(tmpdir(), 'lock-witness-'));
-    scene.until({ kill: () => rm(folder, { recursive: true }) });
-    const [witness, log] = [join(folder, 'inside'), join(folder, 'log')];
-    // A command that finds another one running exits with 9.
-    const script = `
-      const fs = require('node:fs');
-      try { fs.closeSync(fs.openSync(process.argv[1], 'wx')); } catch { process.exit(9); }
-      fs.appendFileSync(process.argv[2], process.env.LOCK_TOKEN + '\\n');
-      setTimeout(() => fs.unlinkSync(process.argv[1]), 30);`;
-    const processes = Array.from({ length: 6 }, () =>
-      lock([key, '--wait=2m', ...node(script, witness, log)]),
-    );
-    for (const one of processes) expect(await one.ended(120_000)).toMatchObject({ code: 0, stderr: '' });
-    const tokens = (await readFile(log, 'utf8')).trim().split('\n').map(Number);
-    expect(tokens).toHaveLength(6);
-    expect(tokens).toEqual([...tokens].sort((one, other) => one - other));
-    expect(new Set(tokens).size).toBe(6);
   });
 });

@@ -2,10 +2,10 @@ import { BullModule, Processor, WorkerHost } from '@nestjs/bullmq';
 import { Global, Module, type DynamicModule, type ModuleMetadata } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { Queue, type Job } from 'bullmq';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { elapse, until, within } from '../../support/until.js';
 
 const JOBS = 40;
@@ -26,23 +26,19 @@ class Orders extends WorkerHost {
 }
 
 describe('shutdown with workers of queues', () => {
-  let server: RedisServer;
   let queue: Queue<number>;
   const running: TestingModule[] = [];
   const log = new LogRecorder();
 
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
   beforeEach(async () => {
-    queue = new Queue('orders', { connection: { host: server.host, port: server.port } });
+    queue = new Queue('orders', { connection: { host: scene.server.host, port: scene.server.port } });
     await queue.obliterate({ force: true });
   });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((module) => module.close()));
     await queue.close();
   });
-  afterAll(() => server.close());
+  const scene = new RedisScene();
 
   const start = async (parts: ModuleMetadata): Promise<TestingModule> => {
     const module = await Test.createTestingModule(parts).setLogger(log).compile();
@@ -51,16 +47,16 @@ describe('shutdown with workers of queues', () => {
     return module;
   };
   const bull = (): DynamicModule[] => [
-    BullModule.forRoot({ connection: { host: server.host, port: server.port } }),
+    BullModule.forRoot({ connection: { host: scene.server.host, port: scene.server.port } }),
     BullModule.registerQueue({ name: 'orders' }),
   ];
-  const locks = (): DynamicModule => DistributedLockModule.forRoot({ redis: server.url });
+  const locks = (): DynamicModule => DistributedLockModule.forRoot({ redis: scene.url });
 
   const places: Record<string, () => ModuleMetadata> = {
     'imported first': () => ({ imports: [locks(), ...bull()], providers: [Orders] }),
     'imported last': () => ({ imports: [...bull(), locks()], providers: [Orders] }),
     'that is not global': () => {
-      const scoped = DistributedLockModule.forRoot({ redis: server.url, isGlobal: false });
+      const scoped = DistributedLockModule.forRoot({ redis: scene.url, isGlobal: false });
       @Module({ imports: [scoped], exports: [scoped] })
       class Infrastructure {}
       @Module({ imports: [Infrastructure], providers: [Orders] })
@@ -72,7 +68,7 @@ describe('shutdown with workers of queues', () => {
       @Module({ imports: [...bull()], providers: [Orders] })
       class Work {}
       return {
-        imports: [DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: server.url }) }), Work],
+        imports: [DistributedLockModule.forRootAsync({ useFactory: () => ({ redis: scene.url }) }), Work],
       };
     },
   };

@@ -1,12 +1,12 @@
 import { BullModule, getQueueToken, Processor, WorkerHost } from '@nestjs/bullmq';
 import { NotFoundException } from '@nestjs/common';
 import { QueueEvents, type Job, type Queue } from 'bullmq';
-import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { describe, expect } from '@jest/globals';
 import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { HttpApp } from '../nest/http-app.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { transportRules, type Client } from './transport.rules.js';
+import { clientOf, transportRules, type Client } from './transport.rules.js';
 
 const soldOut = new NotFoundException('sold out');
 
@@ -46,18 +46,13 @@ const QUEUES = { take: Take, hurry: Hurry, fail: Fail } as const;
 type QueueName = keyof typeof QUEUES;
 
 describe('@Locked on queue processors', () => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.close());
-
+  const scene = new RedisScene();
   const start = async (): Promise<Client> => {
-    const connection = { host: server.host, port: server.port };
+    const connection = { host: scene.server.host, port: scene.server.port };
     const names = Object.keys(QUEUES) as QueueName[];
     const app = await HttpApp.start({
       imports: [
-        DistributedLockModule.forRoot({ redis: server.url }),
+        DistributedLockModule.forRoot({ redis: scene.url }),
         StockModule,
         BullModule.forRoot({ connection }),
         BullModule.registerQueue(...names.map((name) => ({ name }))),
@@ -80,12 +75,9 @@ describe('@Locked on queue processors', () => {
       }
     };
     return {
-      locks: app.locks,
-      admin: app.admin,
-      stock: app.nest.get(Stock, { strict: false }),
+      ...clientOf(app),
       take: async (buyer) => (await run('take', buyer)) as Receipt,
-      hurry: (buyer) => run('hurry', buyer),
-      fail: () => run('fail', 'ann'),
+      call: run,
       close: async () => {
         await app.close();
         await Promise.all([...finished.values()].map((events) => events.close()));

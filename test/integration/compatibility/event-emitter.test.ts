@@ -1,12 +1,12 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
-import { RedisServer } from '../../support/redis-server.js';
-import { rejectionOf, until, within } from '../../support/until.js';
+import { RedisScene } from '../../faults/redis-scene.js';
+import { until, within } from '../../support/until.js';
 import { HttpApp, HttpApps } from '../nest/http-app.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { transportRules, type Client } from './transport.rules.js';
+import { clientOf, transportRules, type Client } from './transport.rules.js';
 
 const soldOut = new NotFoundException('sold out');
 
@@ -35,18 +35,10 @@ class Orders {
 }
 
 describe('@Locked on event listeners', () => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.close());
-
+  const apps = new HttpApps();
+  const scene = new RedisScene();
   const parts = () => ({
-    imports: [
-      DistributedLockModule.forRoot({ redis: server.url }),
-      StockModule,
-      EventEmitterModule.forRoot(),
-    ],
+    imports: [DistributedLockModule.forRoot({ redis: scene.url }), StockModule, EventEmitterModule.forRoot()],
     providers: [Orders],
   });
 
@@ -58,13 +50,9 @@ describe('@Locked on event listeners', () => {
       return result;
     };
     return {
-      locks: app.locks,
-      admin: app.admin,
-      stock: app.nest.get(Stock, { strict: false }),
+      ...clientOf(app),
       take: async (buyer) => (await emit('take', buyer)) as Receipt,
-      hurry: (buyer) => emit('hurry', buyer).catch((error: unknown) => error),
-      fail: () => rejectionOf(emit('fail', 'ann')),
-      close: () => app.close(),
+      call: (event, buyer) => emit(event, buyer).catch((error: unknown) => error),
     };
   };
 
@@ -74,24 +62,19 @@ describe('@Locked on event listeners', () => {
     failed: soldOut,
   });
 
-  describe('in one application', () => {
-    const apps = new HttpApps();
-    afterEach(() => apps.close());
+  it('B50: a listener runs in the scope of the work that emits its event, and re-enters its locks', async () => {
+    const app = await apps.start(parts());
+    const emitter = app.nest.get(EventEmitter2);
+    const sold = await app.locks.withLock(KEY, () => emitter.emitAsync('hurry', 'ann'));
+    expect(sold).toEqual([{ buyer: 'ann', left: 9, locked: true }]);
+  });
 
-    it('B50: a listener runs in the scope of the work that emits its event, and re-enters its locks', async () => {
-      const app = await apps.start(parts());
-      const emitter = app.nest.get(EventEmitter2);
-      const sold = await app.locks.withLock(KEY, () => emitter.emitAsync('hurry', 'ann'));
-      expect(sold).toEqual([{ buyer: 'ann', left: 9, locked: true }]);
-    });
-
-    it('B35: an error of a listener that is not awaited is logged by Nest, and the lock is free', async () => {
-      const app = await apps.start(parts());
-      const released = app.next('released', KEY);
-      app.nest.get(EventEmitter2).emit('fail.silently', 'ann');
-      await within(5_000, 'the release', released);
-      await until('it is logged', () => app.log.matching('sold out').length > 0);
-      expect(await app.locks.isLocked(KEY)).toBe(false);
-    });
+  it('B35: an error of a listener that is not awaited is logged by Nest, and the lock is free', async () => {
+    const app = await apps.start(parts());
+    const released = app.next('released', KEY);
+    app.nest.get(EventEmitter2).emit('fail.silently', 'ann');
+    await within(5_000, 'the release', released);
+    await until('it is logged', () => app.log.matching('sold out').length > 0);
+    expect(await app.locks.isLocked(KEY)).toBe(false);
   });
 });

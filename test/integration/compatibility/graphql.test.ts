@@ -2,13 +2,13 @@ import { unwrapResolverError } from '@apollo/server/errors';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { NotFoundException } from '@nestjs/common';
 import { Args, Field, GraphQLModule, Int, Mutation, ObjectType, Query, Resolver } from '@nestjs/graphql';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { HttpApp } from '../nest/http-app.js';
-import { Around, Impatient } from './around.js';
+import { ordersOf, type HandlerName } from './orders.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { BUYERS, expectOrderlySale, pipelineRules, type PipelineClient } from './transport.rules.js';
+import { BUYERS, clientOf, expectOrderlySale, pipelineRules, type Client } from './transport.rules.js';
 
 @ObjectType('Receipt')
 class ReceiptType implements Receipt {
@@ -25,69 +25,24 @@ class ReceiptType implements Receipt {
   stamped?: boolean;
 }
 
+/** Fields of queries run at the same time, those of mutations one after the other. */
 @Resolver()
-class Orders {
+class Offers {
   constructor(private readonly stock: Stock) {}
-
-  @Mutation(() => ReceiptType)
-  @Locked({ key: KEY, waitTime: 15_000 })
-  async take(@Args('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
 
   @Query(() => ReceiptType)
   @Locked({ key: KEY, waitTime: 15_000 })
   async offer(@Args('buyer') buyer: string): Promise<Receipt> {
     return this.stock.take(buyer);
   }
-
-  @Mutation(() => ReceiptType)
-  @Locked({ key: KEY, waitTime: 0 })
-  async hurry(@Args('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Query(() => ReceiptType)
-  @Locked(KEY)
-  async fail(): Promise<never> {
-    return Promise.reject(new NotFoundException('sold out'));
-  }
-
-  @Impatient()
-  @Mutation(() => ReceiptType)
-  @Locked({ key: KEY, waitTime: 15_000 })
-  async impatient(@Args('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Around('clerk')
-  @Mutation(() => ReceiptType)
-  @Locked(KEY)
-  async above(@Args('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Locked(KEY)
-  @Mutation(() => ReceiptType)
-  @Around('clerk')
-  async below(@Args('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Around('guest')
-  @Mutation(() => ReceiptType)
-  @Locked(KEY)
-  async deniedabove(@Args('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Locked(KEY)
-  @Mutation(() => ReceiptType)
-  @Around('guest')
-  async deniedbelow(@Args('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
 }
+
+const Orders = ordersOf({
+  Handlers: Resolver(),
+  Handler: (name) => Mutation(() => ReceiptType, { name }),
+  Buyer: Args('buyer'),
+  soldOut: new NotFoundException('sold out'),
+});
 
 interface Reply {
   readonly data: Readonly<Record<string, Receipt>> | null;
@@ -97,20 +52,15 @@ interface Reply {
 const FIELDS = '{ buyer left locked stamped }';
 
 describe('@Locked on GraphQL resolvers', () => {
-  let server: RedisServer;
+  const scene = new RedisScene();
   /** Errors thrown by the resolvers, the newest last. */
   let thrown: unknown[];
-
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.close());
 
   const startApp = async (): Promise<HttpApp> => {
     thrown = [];
     const app = await HttpApp.start({
       imports: [
-        DistributedLockModule.forRoot({ redis: server.url }),
+        DistributedLockModule.forRoot({ redis: scene.url }),
         StockModule,
         GraphQLModule.forRoot<ApolloDriverConfig>({
           driver: ApolloDriver,
@@ -123,7 +73,7 @@ describe('@Locked on GraphQL resolvers', () => {
           },
         }),
       ],
-      providers: [Orders],
+      providers: [Orders, Offers],
     });
     // The first query loads and compiles so much code that a busy machine may miss the claim lease of a pushed grant.
     await ask(app, '{ __typename }');
@@ -132,26 +82,15 @@ describe('@Locked on GraphQL resolvers', () => {
   const ask = async (app: HttpApp, query: string): Promise<Reply> =>
     (await app.post('/graphql', { query })).body as Reply;
 
-  const start = async (): Promise<PipelineClient> => {
+  const start = async (): Promise<Client<HandlerName>> => {
     const app = await startApp();
-    /** The one field of a query or mutation, or its error. */
-    const call = async (query: string): Promise<unknown> => {
-      const { data, errors } = await ask(app, query);
+    /** The one field of a mutation, or its error. */
+    const call = async (handler: HandlerName, buyer: string): Promise<unknown> => {
+      const { data, errors } = await ask(app, `mutation { ${handler}(buyer: "${buyer}") ${FIELDS} }`);
       if (errors === undefined) return Object.values(data ?? {})[0];
       return errors.map(({ message, extensions }) => ({ message, code: extensions.code }));
     };
-    return {
-      locks: app.locks,
-      admin: app.admin,
-      stock: app.nest.get(Stock, { strict: false }),
-      take: async (buyer) => (await call(`mutation { take(buyer: "${buyer}") ${FIELDS} }`)) as Receipt,
-      hurry: (buyer) => call(`mutation { hurry(buyer: "${buyer}") ${FIELDS} }`),
-      fail: () => call(`{ fail ${FIELDS} }`),
-      decorated: (where, buyer) => call(`mutation { ${where}(buyer: "${buyer}") ${FIELDS} }`),
-      denied: (where) => call(`mutation { denied${where}(buyer: "ann") ${FIELDS} }`),
-      impatient: (buyer) => call(`mutation { impatient(buyer: "${buyer}") ${FIELDS} }`),
-      close: () => app.close(),
-    };
+    return { ...clientOf(app), take: async (buyer) => (await call('take', buyer)) as Receipt, call };
   };
 
   pipelineRules(start, {
@@ -161,6 +100,12 @@ describe('@Locked on GraphQL resolvers', () => {
       {
         message: 'The resource is in use by another request. Try again later.',
         code: 'LOCK_TIMEOUT',
+      },
+    ],
+    crowded: [
+      {
+        message: 'Too many requests wait for the resource. Try again later.',
+        code: 'LOCK_QUEUE_FULL',
       },
     ],
     failed: [{ message: 'sold out', code: 'INTERNAL_SERVER_ERROR' }],
@@ -179,12 +124,8 @@ describe('@Locked on GraphQL resolvers', () => {
       const fields = BUYERS.map((buyer, index) => `f${index}: offer(buyer: "${buyer}") ${FIELDS}`);
       const reply = ask(app, `{ ${fields.join(' ')} }`);
       await expectOrderlySale(
-        { locks: app.locks, stock: app.nest.get(Stock, { strict: false }) },
-        async (buyer) => {
-          const receipt = (await reply).data?.[`f${BUYERS.indexOf(buyer)}`];
-          if (receipt === undefined) throw new Error(`nothing for ${buyer}`);
-          return receipt;
-        },
+        clientOf(app),
+        async (buyer) => (await reply).data![`f${BUYERS.indexOf(buyer)}`]!,
       );
     });
 

@@ -1,103 +1,38 @@
-import { Controller, Get, NotFoundException, Param, Sse, type MessageEvent } from '@nestjs/common';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Controller, Get, NotFoundException, Param, Scope, Sse, type MessageEvent } from '@nestjs/common';
+import { describe, expect, it } from '@jest/globals';
 import { of, type Observable } from 'rxjs';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
-import { RedisServer } from '../../support/redis-server.js';
-import { HttpApp } from '../nest/http-app.js';
-import { Around, Impatient } from './around.js';
-import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { pipelineRules, type PipelineClient } from './transport.rules.js';
-
-@Controller()
-class Orders {
-  constructor(private readonly stock: Stock) {}
-
-  @Get('take/:buyer')
-  @Locked({ key: KEY, waitTime: 15_000 })
-  async take(@Param('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Get('hurry/:buyer')
-  @Locked({ key: KEY, waitTime: 0 })
-  async hurry(@Param('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Get('fail')
-  @Locked(KEY)
-  async fail(): Promise<never> {
-    return Promise.reject(new NotFoundException('sold out'));
-  }
-
-  @Impatient()
-  @Get('impatient/:buyer')
-  @Locked({ key: KEY, waitTime: 15_000 })
-  async impatient(@Param('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Around('clerk')
-  @Get('above/:buyer')
-  @Locked(KEY)
-  async above(@Param('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Locked(KEY)
-  @Get('below/:buyer')
-  @Around('clerk')
-  async below(@Param('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Around('guest')
-  @Get('denied-above/:buyer')
-  @Locked(KEY)
-  async deniedAbove(@Param('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Locked(KEY)
-  @Get('denied-below/:buyer')
-  @Around('guest')
-  async deniedBelow(@Param('buyer') buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-}
+import { RedisScene } from '../../faults/redis-scene.js';
+import { ADAPTERS, HttpApp } from '../nest/http-app.js';
+import { ordersOf, type HandlerName } from './orders.js';
+import { KEY, StockModule, type Receipt } from './stock.js';
+import { clientOf, pipelineRules, type Client } from './transport.rules.js';
 
 describe.each([
-  ['Express', () => undefined],
-  ['Fastify', () => new FastifyAdapter()],
-])('@Locked on %s', (_, createAdapter) => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.close());
-
-  const start = async (): Promise<PipelineClient> => {
+  ['Express', Scope.DEFAULT, ADAPTERS.Express],
+  ['Express, with a request-scoped controller', Scope.REQUEST, ADAPTERS.Express],
+  ['Fastify', Scope.DEFAULT, ADAPTERS.Fastify],
+])('@Locked on %s', (_, scope, createAdapter) => {
+  const scene = new RedisScene();
+  const start = async (): Promise<Client<HandlerName>> => {
+    const Orders = ordersOf({
+      Handlers: Controller({ scope }),
+      Handler: (name) => Get(`${name}/:buyer`),
+      Buyer: Param('buyer'),
+      soldOut: new NotFoundException('sold out'),
+    });
     const app = await HttpApp.start(
-      { imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule], controllers: [Orders] },
+      { imports: [DistributedLockModule.forRoot({ redis: scene.url }), StockModule], controllers: [Orders] },
       undefined,
       createAdapter(),
     );
-    const get = async (path: string) => {
-      const { status, headers, body } = await app.get(path);
-      return { status, retryAfter: headers.get('retry-after'), body };
-    };
     return {
-      locks: app.locks,
-      admin: app.admin,
-      stock: app.nest.get(Stock, { strict: false }),
-      take: async (buyer) => (await get(`/take/${buyer}`)).body as Receipt,
-      hurry: (buyer) => get(`/hurry/${buyer}`),
-      fail: () => get('/fail'),
-      decorated: (where, buyer) => get(`/${where}/${buyer}`),
-      denied: (where) => get(`/denied-${where}/ann`),
-      impatient: (buyer) => get(`/impatient/${buyer}`),
-      close: () => app.close(),
+      ...clientOf(app),
+      take: async (buyer) => (await app.get(`/take/${buyer}`)).body as Receipt,
+      call: async (handler, buyer) => {
+        const { status, headers, body } = await app.get(`/${handler}/${buyer}`);
+        return { status, retryAfter: headers.get('retry-after'), body };
+      },
     };
   };
 
@@ -107,6 +42,11 @@ describe.each([
       status: 423,
       retryAfter: '1',
       body: { statusCode: 423, message: expect.any(String), error: 'Locked', code: 'LOCK_TIMEOUT' },
+    },
+    crowded: {
+      status: 429,
+      retryAfter: '1',
+      body: expect.objectContaining({ statusCode: 429, code: 'LOCK_QUEUE_FULL' }),
     },
     failed: {
       status: 404,
@@ -135,7 +75,7 @@ describe.each([
       }
     }
     const app = await HttpApp.start(
-      { imports: [DistributedLockModule.forRoot({ redis: server.url })], controllers: [Feed] },
+      { imports: [DistributedLockModule.forRoot({ redis: scene.url })], controllers: [Feed] },
       undefined,
       createAdapter(),
     );

@@ -10,7 +10,7 @@ import {
   type MicroserviceOptions,
 } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { defer, lastValueFrom, Subject, toArray, type Observable } from 'rxjs';
 import {
   DistributedLockModule,
@@ -19,78 +19,21 @@ import {
   LockService,
   type RedisModuleOptions,
 } from '../../../lib/index.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { LogRecorder } from '../../support/lock-app.js';
-import { RedisServer } from '../../support/redis-server.js';
 import { within } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
 import { HttpApps, type HttpApp } from '../nest/http-app.js';
-import { Around, Impatient } from './around.js';
+import { ordersOf, type HandlerName } from './orders.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { BUYERS, expectOrderlySale, pipelineRules, type PipelineClient } from './transport.rules.js';
+import { BUYERS, clientOf, expectOrderlySale, pipelineRules, type Client } from './transport.rules.js';
 
-@Controller()
-class Orders {
-  constructor(private readonly stock: Stock) {}
-
-  @MessagePattern('take')
-  @Locked({ key: KEY, waitTime: 15_000 })
-  async take(@Payload() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @MessagePattern('hurry')
-  @Locked({ key: KEY, waitTime: 0 })
-  async hurry(@Payload() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @MessagePattern('crowd')
-  @Locked({ key: KEY, maxWaiting: 0 })
-  async crowd(@Payload() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @MessagePattern('fail')
-  @Locked(KEY)
-  async fail(): Promise<never> {
-    return Promise.reject(new RpcException('sold out'));
-  }
-
-  @Impatient()
-  @MessagePattern('impatient')
-  @Locked({ key: KEY, waitTime: 15_000 })
-  async impatient(@Payload() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Around('clerk')
-  @MessagePattern('above')
-  @Locked(KEY)
-  async above(@Payload() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Locked(KEY)
-  @MessagePattern('below')
-  @Around('clerk')
-  async below(@Payload() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Around('guest')
-  @MessagePattern('denied-above')
-  @Locked(KEY)
-  async deniedAbove(@Payload() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Locked(KEY)
-  @MessagePattern('denied-below')
-  @Around('guest')
-  async deniedBelow(@Payload() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-}
+const Orders = ordersOf({
+  Handlers: Controller(),
+  Handler: (name) => MessagePattern(name),
+  Buyer: Payload(),
+  soldOut: new RpcException('sold out'),
+});
 
 @Controller()
 class Web {
@@ -107,20 +50,8 @@ class Web {
 const replyTo = (client: ClientProxy, pattern: string, buyer: string): Promise<unknown> =>
   lastValueFrom(client.send<unknown>(pattern, buyer)).catch((error: unknown) => ({ error }));
 
-const busy = {
-  error: {
-    status: 'error',
-    message: 'The resource is in use by another request. Try again later.',
-    code: 'LOCK_TIMEOUT',
-  },
-};
-
 describe('@Locked on message handlers over TCP', () => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.close());
+  const scene = new RedisScene();
 
   const callerOf = (service: INestMicroservice): ClientProxy => {
     const { port } = service.unwrap<Server>().address() as AddressInfo;
@@ -130,7 +61,7 @@ describe('@Locked on message handlers over TCP', () => {
 
   const startService = async (controller: Type, options: Pick<RedisModuleOptions, 'rpc'> = {}) => {
     const module = await Test.createTestingModule({
-      imports: [DistributedLockModule.forRoot({ redis: server.url, ...options }), StockModule],
+      imports: [DistributedLockModule.forRoot({ redis: scene.url, ...options }), StockModule],
       controllers: [controller],
     })
       .setLogger(new LogRecorder())
@@ -150,43 +81,35 @@ describe('@Locked on message handlers over TCP', () => {
     };
   };
 
-  const start = async (): Promise<PipelineClient> => {
-    const { service, client, locks, admin, close } = await startService(Orders, { rpc: { showKeys: false } });
+  const start = async (): Promise<Client<HandlerName>> => {
+    const { service, client, ...others } = await startService(Orders, { rpc: { showKeys: false } });
     return {
-      locks,
-      admin,
+      ...others,
       stock: service.get(Stock, { strict: false }),
       take: (buyer) => lastValueFrom(client.send<Receipt>('take', buyer)),
-      hurry: (buyer) => replyTo(client, 'hurry', buyer),
-      fail: () => replyTo(client, 'fail', 'ann'),
-      decorated: (where, buyer) => replyTo(client, where, buyer),
-      denied: (where) => replyTo(client, `denied-${where}`, 'ann'),
-      impatient: (buyer) => replyTo(client, 'impatient', buyer),
-      close,
+      call: (handler, buyer) => replyTo(client, handler, buyer),
     };
   };
 
   pipelineRules(start, {
     sold: { buyer: 'bob', left: 9, locked: true },
-    busy,
+    busy: {
+      error: {
+        status: 'error',
+        message: 'The resource is in use by another request. Try again later.',
+        code: 'LOCK_TIMEOUT',
+      },
+    },
+    crowded: {
+      error: {
+        status: 'error',
+        message: 'Too many requests wait for the resource. Try again later.',
+        code: 'LOCK_QUEUE_FULL',
+      },
+    },
     failed: { error: { status: 'error', message: 'sold out' } },
     decorated: { buyer: 'BOB', left: 9, locked: true, stamped: true },
     denied: { error: { status: 'error', message: 'Forbidden resource' } },
-  });
-
-  it('B41: callers receive an error when the queue is full', async () => {
-    const { client, locks, close } = await startService(Orders, { rpc: { showKeys: false } });
-    try {
-      expect(await locks.withLock(KEY, () => replyTo(client, 'crowd', 'ann'))).toEqual({
-        error: {
-          status: 'error',
-          message: 'Too many requests wait for the resource. Try again later.',
-          code: 'LOCK_QUEUE_FULL',
-        },
-      });
-    } finally {
-      await close();
-    }
   });
 
   it('B41: callers receive the key and the whole message, unless rpc.showKeys is false', async () => {
@@ -235,17 +158,16 @@ describe('@Locked on message handlers over TCP', () => {
   });
 
   describe('of an application with HTTP', () => {
-    const apps = new HttpApps();
     const clients: ClientProxy[] = [];
-    afterEach(async () => {
+    afterEach(() => {
       for (const client of clients.splice(0)) client.close();
-      await apps.close();
     });
+    const apps = new HttpApps();
 
     const startHybrid = async (inheritAppConfig: boolean): Promise<{ app: HttpApp; client: ClientProxy }> => {
       let service: INestMicroservice | undefined;
       const parts = {
-        imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
+        imports: [DistributedLockModule.forRoot({ redis: scene.url }), StockModule],
         controllers: [Orders, Web],
       };
       const app = await apps.start(parts, (nest) => {
@@ -261,12 +183,10 @@ describe('@Locked on message handlers over TCP', () => {
       'B30: requests and messages exclude each other, with inheritAppConfig %s',
       async (inheritAppConfig) => {
         const { app, client } = await startHybrid(inheritAppConfig);
-        await expectOrderlySale(
-          { locks: app.locks, stock: app.nest.get(Stock, { strict: false }) },
-          async (buyer) =>
-            BUYERS.indexOf(buyer) % 2 === 0
-              ? ((await app.get(`/take/${buyer}`)).body as Receipt)
-              : await lastValueFrom(client.send<Receipt>('take', buyer)),
+        await expectOrderlySale(clientOf(app), async (buyer) =>
+          BUYERS.indexOf(buyer) % 2 === 0
+            ? ((await app.get(`/take/${buyer}`)).body as Receipt)
+            : await lastValueFrom(client.send<Receipt>('take', buyer)),
         );
       },
     );

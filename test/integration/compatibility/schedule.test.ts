@@ -1,9 +1,9 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { Cron, Interval, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
 import { ExclusionWitness } from '../../support/exclusion-witness.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { until, within } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
 import { HttpApps, type HttpApp } from '../nest/http-app.js';
@@ -12,27 +12,19 @@ import { KEY } from './stock.js';
 const EVERY_SECOND = '* * * * * *';
 
 describe('@Locked on scheduled jobs', () => {
-  const apps = new HttpApps();
-  let server: RedisServer;
   /** Long jobs wait at this gate. */
   let work: Gate;
-
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
   beforeEach(() => {
     work = new Gate();
   });
-  afterEach(async () => {
-    work.open();
-    await apps.close();
-  });
-  afterAll(() => server.close());
+  afterEach(() => work.open());
+  const apps = new HttpApps();
+  const scene = new RedisScene();
 
   /** An application with these jobs, which shares only Redis with others. */
   const start = (jobs: Type): Promise<HttpApp> =>
     apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url }), ScheduleModule.forRoot()],
+      imports: [DistributedLockModule.forRoot({ redis: scene.url }), ScheduleModule.forRoot()],
       providers: [jobs],
     });
   const startTen = (jobs: Type): Promise<HttpApp[]> =>

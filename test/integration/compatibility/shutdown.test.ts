@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { Controller, Get, Injectable, Param } from '@nestjs/common';
-import type { AbstractHttpAdapter } from '@nestjs/core';
 import {
   ClientProxyFactory,
   MessagePattern,
@@ -10,35 +9,25 @@ import {
   Transport,
   type MicroserviceOptions,
 } from '@nestjs/microservices';
-import { ExpressAdapter } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
 import { Test } from '@nestjs/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockClosedError, LockService } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { rejectionOf, stateOf, until, within } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
-import { HttpApps } from '../nest/http-app.js';
+import { ADAPTERS, HttpApps } from '../nest/http-app.js';
 import { KEY } from './stock.js';
 
 describe('shutdown with requests, messages and jobs', () => {
   const apps = new HttpApps();
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterEach(() => apps.close());
-  afterAll(() => server.close());
+  const scene = new RedisScene();
 
   const locksOf = (shutdownTimeout = 10_000) =>
-    DistributedLockModule.forRoot({ redis: server.url, shutdownTimeout });
+    DistributedLockModule.forRoot({ redis: scene.url, shutdownTimeout });
 
-  describe.each([
-    ['Express', (): AbstractHttpAdapter => new ExpressAdapter()],
-    ['Fastify', (): AbstractHttpAdapter => new FastifyAdapter()],
-  ])('requests to %s', (_, adapterOf) => {
+  describe.each(Object.entries(ADAPTERS))('requests to %s', (_, adapterOf) => {
     let work = new Gate();
 
     @Controller()

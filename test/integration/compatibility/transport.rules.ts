@@ -2,31 +2,35 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { LockAdmin, LockService } from '../../../lib/index.js';
 import { until } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
-import { KEY, type Receipt, type Stock } from './stock.js';
+import type { HttpApp } from '../nest/http-app.js';
+import type { HandlerName } from './orders.js';
+import { KEY, Stock, type Receipt } from './stock.js';
 
 /** A client of an application with locked handlers. */
-export interface Client {
+export interface Client<Name = 'hurry' | 'fail'> {
   readonly locks: LockService;
   readonly admin: LockAdmin;
   readonly stock: Stock;
   /** Waits for the lock and buys. */
   take(buyer: string): Promise<Receipt>;
-  /** Buys if the lock is free; resolves to the client's reply or error. */
-  hurry(buyer: string): Promise<unknown>;
-  /** Calls a locked handler that fails; resolves to the client's error. */
-  fail(): Promise<unknown>;
+  /**
+   * Calls a handler; resolves to the client's reply or error. `hurry` buys if the lock is free, and `fail` throws.
+   *
+   * With a pipeline of guards, interceptors and pipes: `above` and `below` are handlers with a guard, an interceptor, a
+   * pipe and metadata above or below `@Locked`; the guard denies those of `denied…`; an interceptor ends the call of
+   * `impatient` after 50 ms.
+   */
+  call(handler: Name, buyer: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** A client of handlers that Nest calls through its pipeline of guards, interceptors and pipes. */
-export interface PipelineClient extends Client {
-  /** A locked handler with a guard, an interceptor, a pipe and metadata, above or below `@Locked`. */
-  decorated(where: 'above' | 'below', buyer: string): Promise<unknown>;
-  /** The same with a guard that denies the call. */
-  denied(where: 'above' | 'below'): Promise<unknown>;
-  /** A locked handler behind an interceptor that ends the call after 50 ms; resolves to the client's error. */
-  impatient(buyer: string): Promise<unknown>;
-}
+/** What every client of an application has. */
+export const clientOf = (app: HttpApp): Pick<Client, 'locks' | 'admin' | 'stock' | 'close'> => ({
+  locks: app.locks,
+  admin: app.admin,
+  stock: app.nest.get(Stock, { strict: false }),
+  close: () => app.close(),
+});
 
 /** The expected replies and errors of one transport. */
 export interface Answers {
@@ -36,6 +40,8 @@ export interface Answers {
 }
 
 export interface PipelineAnswers extends Answers {
+  /** For a full queue. */
+  readonly crowded: unknown;
   readonly decorated: unknown;
   readonly denied: unknown;
 }
@@ -70,26 +76,26 @@ export function transportRules(start: () => Promise<Client>, answers: Answers): 
 
   it('B36, B41: a busy lock is reported in the form of the transport, and the handler is not called', async () => {
     await using holder = await client.locks.acquire(KEY);
-    expect(await client.hurry('ann')).toEqual(answers.busy);
+    expect(await client.call('hurry', 'ann')).toEqual(answers.busy);
     expect(client.stock.left).toBe(10);
     expect(await client.admin.inspect(KEY)).toMatchObject({ waiting: 0 });
     await holder.release();
-    expect(await client.hurry('bob')).toEqual(answers.sold);
+    expect(await client.call('hurry', 'bob')).toEqual(answers.sold);
     expect(client.stock.left).toBe(9);
   });
 
   it('B35: an error of the handler passes unchanged, and the lock is free', async () => {
-    expect(await client.fail()).toEqual(answers.failed);
+    expect(await client.call('fail', 'ann')).toEqual(answers.failed);
     expect(await client.locks.isLocked(KEY)).toBe(false);
   });
 }
 
 /** Additional promises on transports with a pipeline. */
-export function pipelineRules(start: () => Promise<PipelineClient>, answers: PipelineAnswers): void {
+export function pipelineRules(start: () => Promise<Client<HandlerName>>, answers: PipelineAnswers): void {
   transportRules(start, answers);
 
   describe('among other decorators', () => {
-    let client: PipelineClient;
+    let client: Client<HandlerName>;
     beforeEach(async () => {
       client = await start();
     });
@@ -98,19 +104,27 @@ export function pipelineRules(start: () => Promise<PipelineClient>, answers: Pip
     it.each(['above', 'below'] as const)(
       'B32: guard, interceptor, pipe and metadata %s @Locked work',
       async (where) => {
-        expect(await client.decorated(where, 'bob')).toEqual(answers.decorated);
+        expect(await client.call(where, 'bob')).toEqual(answers.decorated);
         const types: string[] = [];
         client.locks.events.subscribe(({ type }) => types.push(type));
-        expect(await client.denied(where)).toEqual(answers.denied);
+        expect(await client.call(`denied${where}`, 'ann')).toEqual(answers.denied);
         expect(types).toEqual([]);
       },
     );
+
+    it('B41: a full queue is reported in the form of the transport, and the handler is not called', async () => {
+      await using _holder = await client.locks.acquire(KEY);
+      expect(await client.call('crowd', 'ann')).toEqual(answers.crowded);
+      expect(client.stock.left).toBe(10);
+    });
 
     const isFree = () => until('the lock is free', async () => !(await client.locks.isLocked(KEY)));
 
     it('F60: a call that its time limit ends leaves the queue at once, and its handler never runs', async () => {
       const holder = await client.locks.acquire(KEY);
-      expect(JSON.stringify(await client.impatient('ann'))).toMatch(/Request Timeout|Internal server error/);
+      expect(JSON.stringify(await client.call('impatient', 'ann'))).toMatch(
+        /Request Timeout|Internal server error/,
+      );
       await until('no call waits', () => client.admin.waiting().length === 0);
       await holder.release();
       await isFree();
@@ -120,7 +134,9 @@ export function pipelineRules(start: () => Promise<PipelineClient>, answers: Pip
     it('F60: work outlives the time limit of its call under its lock, and does not delay the reply', async () => {
       const gate = new Gate();
       client.stock.slowly = gate;
-      expect(JSON.stringify(await client.impatient('ann'))).toMatch(/Request Timeout|Internal server error/);
+      expect(JSON.stringify(await client.call('impatient', 'ann'))).toMatch(
+        /Request Timeout|Internal server error/,
+      );
       expect(await client.locks.isLocked(KEY)).toBe(true);
       expect(client.stock.left).toBe(10);
       gate.open();

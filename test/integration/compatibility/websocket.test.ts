@@ -16,82 +16,27 @@ import {
   WsException,
   type WsResponse,
 } from '@nestjs/websockets';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Observable } from 'rxjs';
 import { io, type Socket } from 'socket.io-client';
 import { WebSocket, WebSocketServer } from 'ws';
 import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { until, within } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
 import { HttpApp, HttpApps } from '../nest/http-app.js';
-import { Around, Impatient } from './around.js';
+import { ordersOf, type HandlerName } from './orders.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { pipelineRules, type PipelineClient } from './transport.rules.js';
+import { clientOf, pipelineRules, type Client } from './transport.rules.js';
 
-@WebSocketGateway()
-class Orders {
-  constructor(private readonly stock: Stock) {}
-
-  @SubscribeMessage('take')
-  @Locked({ key: KEY, waitTime: 15_000 })
-  async take(@MessageBody() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @SubscribeMessage('hurry')
-  @Locked({ key: KEY, waitTime: 0 })
-  async hurry(@MessageBody() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @SubscribeMessage('crowd')
-  @Locked({ key: KEY, maxWaiting: 0 })
-  async crowd(@MessageBody() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @SubscribeMessage('fail')
-  @Locked(KEY)
-  async fail(): Promise<never> {
-    return Promise.reject(new WsException('sold out'));
-  }
-
-  @Impatient()
-  @SubscribeMessage('impatient')
-  @Locked({ key: KEY, waitTime: 15_000 })
-  async impatient(@MessageBody() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Around('clerk')
-  @SubscribeMessage('above')
-  @Locked(KEY)
-  async above(@MessageBody() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Locked(KEY)
-  @SubscribeMessage('below')
-  @Around('clerk')
-  async below(@MessageBody() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Around('guest')
-  @SubscribeMessage('denied-above')
-  @Locked(KEY)
-  async deniedAbove(@MessageBody() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-
-  @Locked(KEY)
-  @SubscribeMessage('denied-below')
-  @Around('guest')
-  async deniedBelow(@MessageBody() buyer: string): Promise<Receipt> {
-    return this.stock.take(buyer);
-  }
-}
+const gateway = (): Type =>
+  ordersOf({
+    Handlers: WebSocketGateway(),
+    Handler: (name) => SubscribeMessage(name),
+    Buyer: MessageBody(),
+    soldOut: new WsException('sold out'),
+  });
+const Orders = gateway();
 
 /** A minimal `WsAdapter` of `@nestjs/platform-ws`. */
 class PlainAdapter extends AbstractWsAdapter {
@@ -130,28 +75,16 @@ async function send(app: HttpApp, event: string, buyer: string): Promise<unknown
 }
 
 describe('@Locked on a gateway', () => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.close());
-
-  const start = async (): Promise<PipelineClient> => {
+  const scene = new RedisScene();
+  const start = async (): Promise<Client<HandlerName>> => {
     const app = await HttpApp.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
+      imports: [DistributedLockModule.forRoot({ redis: scene.url }), StockModule],
       providers: [Orders],
     });
     return {
-      locks: app.locks,
-      admin: app.admin,
-      stock: app.nest.get(Stock, { strict: false }),
+      ...clientOf(app),
       take: async (buyer) => (await send(app, 'take', buyer)) as Receipt,
-      hurry: (buyer) => send(app, 'hurry', buyer),
-      fail: () => send(app, 'fail', 'ann'),
-      decorated: (where, buyer) => send(app, where, buyer),
-      denied: (where) => send(app, `denied-${where}`, 'ann'),
-      impatient: (buyer) => send(app, 'impatient', buyer),
-      close: () => app.close(),
+      call: (handler, buyer) => send(app, handler, buyer),
     };
   };
 
@@ -164,6 +97,13 @@ describe('@Locked on a gateway', () => {
         code: 'LOCK_TIMEOUT',
       },
     },
+    crowded: {
+      exception: {
+        status: 'error',
+        message: 'Too many requests wait for the resource. Try again later.',
+        code: 'LOCK_QUEUE_FULL',
+      },
+    },
     failed: {
       exception: { status: 'error', message: 'sold out', cause: { pattern: 'fail', data: 'ann' } },
     },
@@ -172,34 +112,21 @@ describe('@Locked on a gateway', () => {
   });
 
   describe('in one application', () => {
-    const apps = new HttpApps();
     const sockets: Socket[] = [];
-    afterEach(async () => {
+    afterEach(() => {
       for (const socket of sockets.splice(0)) socket.disconnect();
-      await apps.close();
     });
+    const apps = new HttpApps();
 
     const open = async (gateway: Type): Promise<{ app: HttpApp; socket: Socket }> => {
       const app = await apps.start({
-        imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
+        imports: [DistributedLockModule.forRoot({ redis: scene.url }), StockModule],
         providers: [gateway],
       });
       const socket = connect(app);
       sockets.push(socket);
       return { app, socket };
     };
-
-    it('B41: a client receives an error when the queue is full', async () => {
-      const { app } = await open(Orders);
-      await using _holder = await app.locks.acquire(KEY);
-      expect(await send(app, 'crowd', 'ann')).toEqual({
-        exception: {
-          status: 'error',
-          message: 'Too many requests wait for the resource. Try again later.',
-          code: 'LOCK_QUEUE_FULL',
-        },
-      });
-    });
 
     it('B33: a client that disconnects while it waits leaves the queue, and the handler never runs', async () => {
       const { app, socket } = await open(Orders);
@@ -300,15 +227,8 @@ describe('@Locked on a gateway', () => {
       class Other implements ExceptionFilter {
         catch(): void {}
       }
-      @WebSocketGateway()
-      @UseFilters(Other)
-      class Filtered {
-        @SubscribeMessage('hurry')
-        @Locked({ key: KEY, waitTime: 0 })
-        async hurry(): Promise<string> {
-          return Promise.resolve('never');
-        }
-      }
+      const Filtered = gateway();
+      UseFilters(Other)(Filtered);
       for (const { app } of [await open(Filtered), await open(Filtered)]) {
         const reply = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
         expect(reply).toMatchObject({ exception: { status: 'error', code: 'LOCK_TIMEOUT' } });
@@ -316,9 +236,9 @@ describe('@Locked on a gateway', () => {
     });
 
     it('B41: a client of plain WebSocket receives the same error, as a message', async () => {
-      const app = await HttpApp.start(
+      const app = await apps.start(
         {
-          imports: [DistributedLockModule.forRoot({ redis: server.url }), StockModule],
+          imports: [DistributedLockModule.forRoot({ redis: scene.url }), StockModule],
           providers: [Orders],
         },
         (nest) => nest.useWebSocketAdapter(new PlainAdapter(nest)),
@@ -340,22 +260,13 @@ describe('@Locked on a gateway', () => {
         });
       } finally {
         client.terminate();
-        await app.close();
       }
     });
 
     it('B41: with http: false the error is left to Nest', async () => {
-      @WebSocketGateway()
-      class Plain {
-        @SubscribeMessage('hurry')
-        @Locked({ key: KEY, waitTime: 0 })
-        async hurry(): Promise<string> {
-          return Promise.resolve('never');
-        }
-      }
       const app = await apps.start({
-        imports: [DistributedLockModule.forRoot({ redis: server.url, http: false })],
-        providers: [Plain],
+        imports: [DistributedLockModule.forRoot({ redis: scene.url, http: false }), StockModule],
+        providers: [gateway()],
       });
       const reply = await app.locks.withLock(KEY, () => send(app, 'hurry', 'ann'));
       expect(reply).toMatchObject({ exception: { message: 'Internal server error' } });

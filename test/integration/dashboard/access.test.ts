@@ -7,11 +7,11 @@ import {
   type ExecutionContext,
   type INestApplication,
 } from '@nestjs/common';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockDashboardModule, type LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { DistributedLockModule, LockOptionsError } from '../../../lib/index.js';
+import { ADAPTERS } from '../nest/http-app.js';
 import { OpsPage, OpsPages } from './ops-page.js';
 
 @Injectable()
@@ -96,74 +96,74 @@ describe('O20: access to the lock dashboard', () => {
     expect(await page.app.locks.isLocked(key)).toBe(false);
   });
 
-  it.each([
-    ['Express', undefined],
-    ['Fastify', new FastifyAdapter()],
-  ])('guards protect all files and data of the page, and get their dependencies (%s)', async (_, adapter) => {
-    const page = await pages.start({ dashboard: guarded, ...(adapter && { adapter }) });
-    const password = { 'x-password': 'open sesame' };
-    for (const query of [
-      '',
-      '?file=page.js',
-      '?file=page.css',
-      '?data=overview',
-      '?data=list',
-      '?data=lock&key=a',
-    ]) {
-      expect((await page.get(query)).status).toBe(403);
-      expect((await page.get(query, password)).status).toBe(200);
-    }
-    const hold = await page.app.locks.acquire('a');
-    const wanted = { key: 'a', instance: null, token: hold.token };
-    expect((await page.break(wanted)).status).toBe(403);
-    expect(hold.isHeld).toBe(true);
-    const own = { ...password, 'sec-fetch-site': 'same-origin' };
-    expect((await page.break(wanted, own)).status).toBe(200);
-  });
+  it.each(Object.entries(ADAPTERS))(
+    'guards protect all files and data of the page, and get their dependencies (%s)',
+    async (_, adapter) => {
+      const page = await pages.start({ dashboard: guarded, adapter: adapter() });
+      const password = { 'x-password': 'open sesame' };
+      for (const query of [
+        '',
+        '?file=page.js',
+        '?file=page.css',
+        '?data=overview',
+        '?data=list',
+        '?data=lock&key=a',
+      ]) {
+        expect((await page.get(query)).status).toBe(403);
+        expect((await page.get(query, password)).status).toBe(200);
+      }
+      const hold = await page.app.locks.acquire('a');
+      const wanted = { key: 'a', instance: null, token: hold.token };
+      expect((await page.break(wanted)).status).toBe(403);
+      expect(hold.isHeld).toBe(true);
+      const own = { ...password, 'sec-fetch-site': 'same-origin' };
+      expect((await page.break(wanted, own)).status).toBe(200);
+    },
+  );
 
-  it.each([
-    ['Express', undefined],
-    ['Fastify', new FastifyAdapter()],
-  ])('is denied to a site whose name resolves to the application (%s)', async (_, adapter) => {
-    const page = await pages.start({
-      dashboard: { access: 'open', allowBreak: true, hosts: ['127.0.0.1', 'Ops.example.com:8080'] },
-      ...(adapter && { adapter }),
-    });
-    const hold = await page.app.locks.acquire('a');
-    /** The headers that a browser sends from a page of that host. */
-    const ask = async (host: string, body?: object): Promise<number> => {
-      const sent = request(page.app.url('/locks'), {
-        method: body ? 'POST' : 'GET',
-        headers: {
-          host,
-          origin: `http://${host}`,
-          'sec-fetch-site': 'same-origin',
-          'content-type': 'application/json',
-          connection: 'close',
-        },
+  it.each(Object.entries(ADAPTERS))(
+    'is denied to a site whose name resolves to the application (%s)',
+    async (_, adapter) => {
+      const page = await pages.start({
+        dashboard: { access: 'open', allowBreak: true, hosts: ['127.0.0.1', 'Ops.example.com:8080'] },
+        adapter: adapter(),
       });
-      sent.end(body && JSON.stringify(body));
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-      answer.resume();
-      return answer.statusCode ?? 0;
-    };
-    const wish = { key: 'a', instance: null, token: hold.token };
-    const { port } = page.app.url('/');
-    for (const host of [
-      `rebound.example:${port}`,
-      'rebound.example',
-      'ops.example.com',
-      '127.0.0.1.rebound.example',
-    ]) {
-      expect(await ask(host)).toBe(403);
-      expect(await ask(host, wish)).toBe(403);
-    }
-    expect(hold.isHeld).toBe(true);
-    for (const host of [`127.0.0.1:${port}`, '127.0.0.1', 'ops.example.com:8080'])
-      expect(await ask(host)).toBe(200);
-    expect(await ask(`127.0.0.1:${port}`, wish)).toBe(200);
-    expect(hold.isHeld).toBe(false);
-  });
+      const hold = await page.app.locks.acquire('a');
+      /** The headers that a browser sends from a page of that host. */
+      const ask = async (host: string, body?: object): Promise<number> => {
+        const sent = request(page.app.url('/locks'), {
+          method: body ? 'POST' : 'GET',
+          headers: {
+            host,
+            origin: `http://${host}`,
+            'sec-fetch-site': 'same-origin',
+            'content-type': 'application/json',
+            connection: 'close',
+          },
+        });
+        sent.end(body && JSON.stringify(body));
+        const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+        answer.resume();
+        return answer.statusCode ?? 0;
+      };
+      const wish = { key: 'a', instance: null, token: hold.token };
+      const { port } = page.app.url('/');
+      for (const host of [
+        `rebound.example:${port}`,
+        'rebound.example',
+        'ops.example.com',
+        '127.0.0.1.rebound.example',
+      ]) {
+        expect(await ask(host)).toBe(403);
+        expect(await ask(host, wish)).toBe(403);
+      }
+      expect(hold.isHeld).toBe(true);
+      for (const host of [`127.0.0.1:${port}`, '127.0.0.1', 'ops.example.com:8080'])
+        expect(await ask(host)).toBe(200);
+      expect(await ask(`127.0.0.1:${port}`, wish)).toBe(200);
+      expect(hold.isHeld).toBe(false);
+    },
+  );
 
   it('serves no page in workers, whose locks other pages show', async () => {
     const module = await Test.createTestingModule({

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { MemoryLockStore, type LockEvent, type LockHandle, type LockOptions } from '../../../lib/index.js';
 import type { LockStore } from '../../../lib/stores/port/index.js';
 import { until } from '../../support/until.js';
 import type { LockDashboardOptions } from '../../../lib/dashboard/index.js';
+import { ADAPTERS } from '../nest/http-app.js';
 import { OpsPages } from './ops-page.js';
 
 /** Lets all requests pass, with a user. */
@@ -31,32 +31,32 @@ describe('O21: breaking locks on the page', () => {
     expect((await page.overview()).allowBreak).toBe(false);
   });
 
-  it.each([
-    ['Express', undefined],
-    ['Fastify', new FastifyAdapter()],
-  ])('passes the lock to the next waiter; log and event name the user (%s)', async (_, adapter) => {
-    const page = await pages.start({
-      dashboard: { guards: [SignedIn], allowBreak: true },
-      ...(adapter && { adapter }),
-    });
-    const { locks, log } = page.app;
-    const events: LockEvent[] = [];
-    locks.events.subscribe((event) => events.push(event));
-    const hold = await locks.acquire('stuck\r\n', { label: 'nightly' });
-    const next = locks.acquire('stuck\r\n', { waitTime: 60_000 });
-    const { status, body } = await page.break({ key: 'stuck\r\n', instance: null, token: hold.token });
-    expect([status, body]).toEqual([200, { broken: true }]);
-    const following = await next;
-    expect(following.token).toBeGreaterThan(hold.token);
-    expect(hold.isHeld).toBe(false);
-    expect(events.filter(({ type }) => type === 'broken')).toMatchObject([
-      { key: 'stuck\r\n', by: expect.stringMatching(/^alice \(.*127\.0\.0\.1\)$/) },
-    ]);
-    expect(log.matching('was broken by force, by "alice')).toEqual([
-      expect.stringContaining('"stuck\\r\\n"'),
-    ]);
-    await following.release();
-  });
+  it.each(Object.entries(ADAPTERS))(
+    'passes the lock to the next waiter; log and event name the user (%s)',
+    async (_, adapter) => {
+      const page = await pages.start({
+        dashboard: { guards: [SignedIn], allowBreak: true },
+        adapter: adapter(),
+      });
+      const { locks, log } = page.app;
+      const events: LockEvent[] = [];
+      locks.events.subscribe((event) => events.push(event));
+      const hold = await locks.acquire('stuck\r\n', { label: 'nightly' });
+      const next = locks.acquire('stuck\r\n', { waitTime: 60_000 });
+      const { status, body } = await page.break({ key: 'stuck\r\n', instance: null, token: hold.token });
+      expect([status, body]).toEqual([200, { broken: true }]);
+      const following = await next;
+      expect(following.token).toBeGreaterThan(hold.token);
+      expect(hold.isHeld).toBe(false);
+      expect(events.filter(({ type }) => type === 'broken')).toMatchObject([
+        { key: 'stuck\r\n', by: expect.stringMatching(/^alice \(.*127\.0\.0\.1\)$/) },
+      ]);
+      expect(log.matching('was broken by force, by "alice')).toEqual([
+        expect.stringContaining('"stuck\\r\\n"'),
+      ]);
+      await following.release();
+    },
+  );
 
   it('names the user by the function of the application', async () => {
     const user = (request: unknown): string =>

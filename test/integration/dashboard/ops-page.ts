@@ -3,7 +3,7 @@ import type { AbstractHttpAdapter } from '@nestjs/core';
 import { LockDashboardModule, type LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import type { Overview, ShownList, ShownLock } from '../../../lib/dashboard/wire.js';
 import { DistributedLockModule, type DistributedLockOptions } from '../../../lib/index.js';
-import { HttpApps, type Answer, type HttpApp } from '../nest/http-app.js';
+import { HttpApp, type Answer } from '../nest/http-app.js';
 
 /** An application with the dashboard, seen by a visitor. */
 export class OpsPage {
@@ -52,9 +52,9 @@ export interface OpsSetting {
   readonly at?: string;
 }
 
-/** The applications of one test file. */
+/** The applications of one test file. They outlive the pages of a browser. */
 export class OpsPages {
-  private readonly apps = new HttpApps();
+  private readonly started: HttpApp[] = [];
 
   async start({
     locks,
@@ -69,10 +69,12 @@ export class OpsPages {
       LockDashboardModule.forRoot(dashboard ?? { access: 'open' }),
     ];
     const imports = [...modules, ...(parts.imports ?? [])];
-    return new OpsPage(await this.apps.start({ ...parts, imports }, prepare, adapter), at);
+    const app = await HttpApp.start({ ...parts, imports }, prepare, adapter);
+    this.started.push(app);
+    return new OpsPage(app, at);
   }
 
-  close(): Promise<void> {
-    return this.apps.close();
+  async close(): Promise<void> {
+    await Promise.all(this.started.splice(0).map((app) => app.close()));
   }
 }

@@ -7,10 +7,10 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { map, type Observable } from 'rxjs';
 import { pageScript, pageStyle } from '../../../lib/dashboard/page.generated.js';
+import { ADAPTERS } from '../nest/http-app.js';
 import { OpsPages, type OpsPage } from './ops-page.js';
 
 /** Wraps all responses, as some applications do. */
@@ -25,16 +25,11 @@ const versioned = (nest: INestApplication): void => {
   nest.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
 };
 
-describe.each([
-  ['Express', () => undefined],
-  ['Fastify', () => new FastifyAdapter()],
-])('the lock dashboard on %s', (_, makeAdapter) => {
+describe.each(Object.entries(ADAPTERS))('the lock dashboard on %s', (_, adapter) => {
   const pages = new OpsPages();
   afterEach(() => pages.close());
-  const start = (setting: Parameters<OpsPages['start']>[0] = {}): Promise<OpsPage> => {
-    const adapter = makeAdapter();
-    return pages.start({ ...setting, ...(adapter && { adapter }) });
-  };
+  const start = (setting: Parameters<OpsPages['start']>[0] = {}): Promise<OpsPage> =>
+    pages.start({ ...setting, adapter: adapter() });
 
   it('is HTML that loads only its own script and style', async () => {
     const page = await start();

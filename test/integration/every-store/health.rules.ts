@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LockHealthIndicator } from '../../../lib/health/index.js';
 import type { HttpApp } from '../nest/http-app.js';
 import { PROBE, ReadyApps } from '../nest/readiness.js';
@@ -8,7 +8,6 @@ import { optionsOf, type OperatedStore } from './operated-store.js';
 export function healthRules(store: () => OperatedStore): void {
   describe('O15: readiness', () => {
     const ready = new ReadyApps();
-    afterEach(() => ready.close());
 
     const start = (): Promise<HttpApp> => ready.start(optionsOf(store().reach));
     /** Without terminus. */

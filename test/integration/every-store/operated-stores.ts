@@ -26,17 +26,22 @@ const password = 'geheim';
 const each = <T>(servers: readonly T[], act: (server: T) => unknown): Promise<unknown> =>
   Promise.all(servers.map(act));
 
+/** The part of a single server. */
+const single = (server: RedisServer | PostgresServer) => ({
+  stop: async () => server.stop(),
+  resume: async () => server.resume(),
+  kill: () => (server instanceof PostgresServer ? server.destroy() : server.kill()),
+  restart: () => server.restart(),
+  close: () => server.close(),
+});
+
 async function redis(): Promise<OperatedStore> {
   const server = await RedisServer.start();
   return {
     reach: { module: { redis: server.url } },
     nowhere: { module: { redis: `redis://me:${password}@127.0.0.1:${await freePort()}` } },
     isExamined: true,
-    stop: async () => server.stop(),
-    resume: async () => server.resume(),
-    kill: () => server.kill(),
-    restart: () => server.restart(),
-    close: () => server.close(),
+    ...single(server),
   };
 }
 
@@ -126,64 +131,14 @@ async function postgres(): Promise<OperatedStore> {
     reach: { factory: 'postgresStore', given: { connection: server.url } },
     nowhere: { factory: 'postgresStore', given: { connection: nowhere } },
     isExamined: false,
-    stop: () => server.stop(),
-    resume: () => server.resume(),
-    kill: () => server.destroy(),
-    restart: () => server.restart(),
-    close: () => server.close(),
+    ...single(server),
   };
 }
 
-async function etcd(): Promise<OperatedStore> {
-  const servers = await EtcdCluster.start();
-  const { members } = servers;
-  const nowhere = { hosts: `127.0.0.1:${await freePort()}`, username: 'me', password };
+/** The part of three servers that need a majority. */
+const replicated = (servers: EtcdCluster | ZooKeeperCluster) => {
+  const members: readonly (EtcdCluster | ZooKeeperCluster)['members'][number][] = servers.members;
   return {
-    reach: { factory: 'etcdStore', given: { hosts: servers.hosts } },
-    nowhere: { factory: 'etcdStore', given: nowhere },
-    isExamined: false,
-    stop: () => each(members, (member) => member.stop()),
-    resume: () => each(members, (member) => member.resume()),
-    kill: () => each(members, (member) => member.kill()),
-    restart: async () => {
-      await each(members, (member) => member.restart());
-      await servers.ready();
-    },
-    members: {
-      loseSome: () => each(members.slice(0, 1), (member) => member.stop()),
-      loseMost: () => each(members.slice(1, 2), (member) => member.stop()),
-      regain: async () => {
-        await each(members.slice(0, 2), (member) => member.resume());
-        await servers.ready();
-      },
-    },
-    close: () => servers.close(),
-  };
-}
-
-async function redisson(): Promise<OperatedStore> {
-  const server = await RedisServer.start();
-  const nowhere = `redis://me:${password}@127.0.0.1:${await freePort()}`;
-  return {
-    reach: { factory: 'redissonStore', given: { redis: server.url } },
-    nowhere: { factory: 'redissonStore', given: { redis: nowhere } },
-    isExamined: false,
-    stop: async () => server.stop(),
-    resume: async () => server.resume(),
-    kill: () => server.kill(),
-    restart: () => server.restart(),
-    close: () => server.close(),
-  };
-}
-
-async function zookeeper(): Promise<OperatedStore> {
-  const servers = await ZooKeeperCluster.start();
-  const { members } = servers;
-  const nowhere = { hosts: `127.0.0.1:${await freePort()}`, auth: { user: 'me', password } };
-  return {
-    reach: { factory: 'zookeeperStore', given: { hosts: servers.hosts } },
-    nowhere: { factory: 'zookeeperStore', given: nowhere },
-    isExamined: false,
     stop: () => each(members, (member) => member.stop()),
     resume: async () => {
       await each(members, (member) => member.resume());
@@ -203,5 +158,38 @@ async function zookeeper(): Promise<OperatedStore> {
       },
     },
     close: () => servers.close(),
+  };
+};
+
+async function etcd(): Promise<OperatedStore> {
+  const servers = await EtcdCluster.start();
+  const nowhere = { hosts: `127.0.0.1:${await freePort()}`, username: 'me', password };
+  return {
+    reach: { factory: 'etcdStore', given: { hosts: servers.hosts } },
+    nowhere: { factory: 'etcdStore', given: nowhere },
+    isExamined: false,
+    ...replicated(servers),
+  };
+}
+
+async function redisson(): Promise<OperatedStore> {
+  const server = await RedisServer.start();
+  const nowhere = `redis://me:${password}@127.0.0.1:${await freePort()}`;
+  return {
+    reach: { factory: 'redissonStore', given: { redis: server.url } },
+    nowhere: { factory: 'redissonStore', given: { redis: nowhere } },
+    isExamined: false,
+    ...single(server),
+  };
+}
+
+async function zookeeper(): Promise<OperatedStore> {
+  const servers = await ZooKeeperCluster.start();
+  const nowhere = { hosts: `127.0.0.1:${await freePort()}`, auth: { user: 'me', password } };
+  return {
+    reach: { factory: 'zookeeperStore', given: { hosts: servers.hosts } },
+    nowhere: { factory: 'zookeeperStore', given: nowhere },
+    isExamined: false,
+    ...replicated(servers),
   };
 }

@@ -1,209 +1,191 @@
 import { EventEmitter } from 'node:events';
-import { Controller, Get, type ExecutionContext } from '@nestjs/common';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
+import { Controller, Get, type ExecutionContext, type Type } from '@nestjs/common';
+import { describe, expect, it } from '@jest/globals';
 import { defer, isObservable, mergeMap, Observable, of } from 'rxjs';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
 import { LockInterceptor } from '../../../lib/nest/requests/lock.interceptor.js';
-import { RedisServer } from '../../support/redis-server.js';
 import { until, within } from '../../support/until.js';
 import { Gate } from './gate.js';
 import { GatedStore } from './gated-store.js';
-import { HttpApps } from './http-app.js';
+import { ADAPTERS, HttpApps, type HttpApp } from './http-app.js';
 import { Visitor } from './visitor.js';
 
-describe('the lock of a handler whose client has disconnected', () => {
+describe.each(Object.entries(ADAPTERS))(
+  'the lock of a handler whose client has disconnected, on %s',
+  (_, adapter) => {
+    const apps = new HttpApps();
+    const start = (controller: Type, store = new GatedStore()): Promise<HttpApp> =>
+      apps.start(
+        { imports: [DistributedLockModule.forRoot({ store })], controllers: [controller] },
+        undefined,
+        adapter(),
+      );
+
+    it('B33: is kept until the work of the handler ends', async () => {
+      const work = new Gate();
+      @Controller()
+      class Things {
+        @Get()
+        @Locked('k')
+        async show(): Promise<string> {
+          await work.pass();
+          return 'value';
+        }
+      }
+      const app = await start(Things);
+      const client = new Visitor(app.url('/'));
+      await within(5_000, 'the work', work.reached);
+      await client.leave();
+      // The server has noticed the closed connection when it has answered another request.
+      await app.get('/none');
+      expect(await app.locks.isLocked('k')).toBe(true);
+      const released = app.next('released', 'k');
+      work.open();
+      await within(5_000, 'the release', released);
+    });
+
+    it('B33: a client that disconnects while it waits leaves the queue, and its handler never runs', async () => {
+      let runs = 0;
+      @Controller()
+      class Things {
+        @Get()
+        @Locked({ key: 'k', waitTime: 30_000 })
+        async show(): Promise<string> {
+          runs += 1;
+          return Promise.resolve('value');
+        }
+      }
+      const app = await start(Things);
+      const holder = await app.locks.acquire('k');
+      const queued = app.next('queued', 'k');
+      const client = new Visitor(app.url('/'));
+      await within(5_000, 'the wait', queued);
+      await client.leave();
+      await until('no request waits', async () => (await app.admin.inspect('k'))?.waiting === 0);
+      await holder.release();
+      await app.locks.withLock('k', { waitTime: 2_000 }, () => undefined);
+      expect(runs).toBe(0);
+      expect(app.problems).toEqual([]);
+    });
+
+    it('B33: a grant that arrives after the client has disconnected is released', async () => {
+      let runs = 0;
+      @Controller()
+      class Things {
+        @Get()
+        @Locked({ key: 'k', waitTime: 0 })
+        async show(): Promise<string> {
+          runs += 1;
+          return Promise.resolve('value');
+        }
+      }
+      const store = new GatedStore();
+      const app = await start(Things, store);
+      const answer = new Gate();
+      store.afterAsk = answer;
+      const client = new Visitor(app.url('/'));
+      await within(5_000, 'the request for the lock', answer.reached);
+      await client.leave();
+      await app.get('/none');
+      expect(await app.locks.isLocked('k')).toBe(true);
+      answer.open();
+      await until('it is free', async () => !(await app.locks.isLocked('k')));
+      expect(runs).toBe(0);
+    });
+  },
+);
+
+describe('the lock of a handler whose client has disconnected, even if Nest stops nothing itself', () => {
   const apps = new HttpApps();
-  let server: RedisServer;
-  let witness: Redis;
+  const work = { gate: new Gate() };
+  @Controller()
+  class Things {
+    subscribed = 0;
+    stopped = 0;
 
-  beforeAll(async () => {
-    server = await RedisServer.start();
-    witness = server.client();
-  });
-  afterEach(async () => {
-    await apps.close();
-    await witness.flushall();
-  });
-  afterAll(() => server.close());
-
-  it('B33: is kept until the work of the handler ends', async () => {
-    const work = new Gate();
-    @Controller()
-    class Things {
-      @Get()
-      @Locked('k')
-      async show(): Promise<string> {
-        await work.pass();
-        return 'value';
-      }
+    @Get('stream')
+    @Locked('k')
+    stream(): Observable<string> {
+      return new Observable((subscriber) => {
+        this.subscribed += 1;
+        subscriber.next('first');
+        return () => (this.stopped += 1);
+      });
     }
+
+    @Get('later')
+    @Locked('k')
+    async later(): Promise<Observable<string>> {
+      await work.gate.pass();
+      return this.stream();
+    }
+  }
+
+  /** Calls a handler through the interceptor, with a response whose connection the test closes. */
+  const call = (things: Things, name: 'stream' | 'later') => {
+    const response = Object.assign(new EventEmitter(), {
+      writableFinished: false,
+      setHeader: () => undefined,
+    });
+    // Only the methods that the interceptor uses.
+    const context = {
+      getType: () => 'http',
+      getHandler: () => Things.prototype[name],
+      getArgByIndex: (index: number) => (index === 1 ? response : undefined),
+    } as unknown as ExecutionContext;
+    const handler = {
+      handle: () =>
+        defer(() => things[name]()).pipe(mergeMap((result) => (isObservable(result) ? result : of(result)))),
+    };
+    const values: unknown[] = [];
+    const ended = new Promise<void>((resolve) => {
+      new LockInterceptor(() => things)
+        .intercept(context, handler)
+        .subscribe({ next: (value) => values.push(value), complete: resolve });
+    });
+    return { response, values, ended };
+  };
+
+  const start = async () => {
     const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url })],
+      imports: [DistributedLockModule.forRoot({ store: 'memory' })],
       controllers: [Things],
     });
-    const client = new Visitor(app.url('/'));
-    await work.reached;
-    await client.leave();
-    // The server has noticed the closed connection when it has answered another request.
-    await app.get('/none');
-    expect(await witness.exists('lock:k')).toBe(1);
-    const released = app.next('released', 'k');
-    work.open();
-    await within(5_000, 'the release', released);
-    await (await app.locks.acquire('k', { waitTime: 2_000 })).release();
-  });
+    return { app, things: app.nest.get(Things) };
+  };
 
-  it('B33: a client that disconnects while it waits leaves the queue, and its handler never runs', async () => {
-    let runs = 0;
-    @Controller()
-    class Things {
-      @Get()
-      @Locked({ key: 'k', waitTime: 30_000 })
-      async show(): Promise<string> {
-        runs += 1;
-        return Promise.resolve('value');
-      }
-    }
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url })],
-      controllers: [Things],
-    });
-    const holder = await app.locks.acquire('k');
-    const queued = app.next('queued', 'k');
-    const client = new Visitor(app.url('/'));
-    await queued;
-    const waiting = async (): Promise<number | undefined> => (await app.admin.inspect('k'))?.waiting;
-    expect(await waiting()).toBe(1);
-    await client.leave();
-    await until('no request waits', async () => (await waiting()) === 0);
-    await holder.release();
-    await (await app.locks.acquire('k', { waitTime: 2_000 })).release();
-    expect(runs).toBe(0);
-    expect(app.log.lines.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
-  });
-
-  it('B33: a grant that arrives after the client has disconnected is released', async () => {
-    let runs = 0;
-    @Controller()
-    class Things {
-      @Get()
-      @Locked({ key: 'k', waitTime: 0 })
-      async show(): Promise<string> {
-        runs += 1;
-        return Promise.resolve('value');
-      }
-    }
-    const store = new GatedStore();
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ store })],
-      controllers: [Things],
-    });
-    const answer = new Gate();
-    store.afterAsk = answer;
-    const client = new Visitor(app.url('/'));
-    await within(5_000, 'the request for the lock', answer.reached);
-    await client.leave();
-    await app.get('/none');
+  it('B33: a stream is unsubscribed and its lock released', async () => {
+    const { app, things } = await start();
+    const { response, values, ended } = call(things, 'stream');
+    await until('it has begun', () => values.length > 0);
     expect(await app.locks.isLocked('k')).toBe(true);
-    answer.open();
-    await until('it is free', async () => !(await app.locks.isLocked('k')));
-    expect(runs).toBe(0);
+    response.emit('close');
+    await within(5_000, 'the end', ended);
+    expect(things.stopped).toBe(1);
+    expect(await app.locks.isLocked('k')).toBe(false);
+    expect(response.listenerCount('close')).toBe(0);
   });
 
-  describe('even if Nest stops nothing itself', () => {
-    const work = { gate: new Gate() };
-    @Controller()
-    class Things {
-      subscribed = 0;
-      stopped = 0;
+  it('B33: a stream that is created after the client has disconnected is not subscribed', async () => {
+    const { app, things } = await start();
+    work.gate = new Gate();
+    const { response, ended } = call(things, 'later');
+    await work.gate.reached;
+    response.emit('close');
+    expect(await app.locks.isLocked('k')).toBe(true);
+    work.gate.open();
+    await within(5_000, 'the end', ended);
+    expect(things.subscribed).toBe(0);
+    expect(await app.locks.isLocked('k')).toBe(false);
+  });
 
-      @Get('stream')
-      @Locked('k')
-      stream(): Observable<string> {
-        return new Observable((subscriber) => {
-          this.subscribed += 1;
-          subscriber.next('first');
-          return () => (this.stopped += 1);
-        });
-      }
-
-      @Get('later')
-      @Locked('k')
-      async later(): Promise<Observable<string>> {
-        await work.gate.pass();
-        return this.stream();
-      }
-    }
-
-    /** Calls a handler through the interceptor, with a response whose connection the test closes. */
-    const call = (things: Things, name: 'stream' | 'later') => {
-      const response = Object.assign(new EventEmitter(), {
-        writableFinished: false,
-        setHeader: () => undefined,
-      });
-      // Only the methods that the interceptor uses.
-      const context = {
-        getType: () => 'http',
-        getHandler: () => Things.prototype[name],
-        getArgByIndex: (index: number) => (index === 1 ? response : undefined),
-      } as unknown as ExecutionContext;
-      const handler = {
-        handle: () =>
-          defer(() => things[name]()).pipe(
-            mergeMap((result) => (isObservable(result) ? result : of(result))),
-          ),
-      };
-      const values: unknown[] = [];
-      const ended = new Promise<void>((resolve) => {
-        new LockInterceptor(() => things)
-          .intercept(context, handler)
-          .subscribe({ next: (value) => values.push(value), complete: resolve });
-      });
-      return { response, values, ended };
-    };
-
-    const start = async () => {
-      const app = await apps.start({
-        imports: [DistributedLockModule.forRoot({ store: 'memory' })],
-        controllers: [Things],
-      });
-      return { app, things: app.nest.get(Things) };
-    };
-
-    it('B33: a stream is unsubscribed and its lock released', async () => {
-      const { app, things } = await start();
-      const { response, values, ended } = call(things, 'stream');
-      await until('it has begun', () => values.length > 0);
-      expect(await app.locks.isLocked('k')).toBe(true);
-      response.emit('close');
-      await within(5_000, 'the end', ended);
-      expect(things.stopped).toBe(1);
-      expect(await app.locks.isLocked('k')).toBe(false);
-      expect(response.listenerCount('close')).toBe(0);
-    });
-
-    it('B33: a stream that is created after the client has disconnected is not subscribed', async () => {
-      const { app, things } = await start();
-      work.gate = new Gate();
-      const { response, ended } = call(things, 'later');
-      await work.gate.reached;
-      response.emit('close');
-      expect(await app.locks.isLocked('k')).toBe(true);
-      work.gate.open();
-      await within(5_000, 'the end', ended);
-      expect(things.subscribed).toBe(0);
-      expect(await app.locks.isLocked('k')).toBe(false);
-    });
-
-    it('B33: the connection of a complete response closes without effect', async () => {
-      const { app, things } = await start();
-      const { response, values } = call(things, 'stream');
-      await until('it has begun', () => values.length > 0);
-      response.writableFinished = true;
-      response.emit('close');
-      expect(things.stopped).toBe(0);
-      await app.admin.forceRelease('k');
-    });
+  it('B33: the connection of a complete response closes without effect', async () => {
+    const { app, things } = await start();
+    const { response, values } = call(things, 'stream');
+    await until('it has begun', () => values.length > 0);
+    response.writableFinished = true;
+    response.emit('close');
+    expect(things.stopped).toBe(0);
+    await app.admin.forceRelease('k');
   });
 });

@@ -66,7 +66,6 @@ function interceptorOf(end: (handled: Observable<unknown>) => Observable<unknown
 }
 
 describe('a locked handler whose pipeline ends first', () => {
-  const apps = new HttpApps();
   let work: Gate | undefined;
   let runs: number;
   let inside: ExclusionWitness;
@@ -76,10 +75,8 @@ describe('a locked handler whose pipeline ends first', () => {
     runs = 0;
     inside = new ExclusionWitness();
   });
-  afterEach(async () => {
-    work?.open();
-    await apps.close();
-  });
+  afterEach(() => work?.open());
+  const apps = new HttpApps();
 
   function handlers(...decorators: MethodDecorator[]): Type {
     class Things {
@@ -105,8 +102,12 @@ describe('a locked handler whose pipeline ends first', () => {
     return Things;
   }
 
-  const start = (controller: Type, store = new GatedStore()): Promise<HttpApp> =>
-    apps.start({ imports: [DistributedLockModule.forRoot({ store })], controllers: [controller] });
+  const parts = (controller: Type, store = new GatedStore()) => ({
+    imports: [DistributedLockModule.forRoot({ store })],
+    controllers: [controller],
+  });
+  const start = (controller: Type, store?: GatedStore): Promise<HttpApp> =>
+    apps.start(parts(controller, store));
 
   const isFree = (app: HttpApp): Promise<true> =>
     until('the lock is free', async () => !(await app.locks.isLocked('k')));
@@ -139,11 +140,7 @@ describe('a locked handler whose pipeline ends first', () => {
   it.each<[string, (controller: Type) => Promise<HttpApp>]>([
     [
       'useGlobalInterceptors',
-      (controller) =>
-        apps.start(
-          { imports: [DistributedLockModule.forRoot({ store: 'memory' })], controllers: [controller] },
-          (nest) => nest.useGlobalInterceptors(new limit()),
-        ),
+      (controller) => apps.start(parts(controller), (nest) => nest.useGlobalInterceptors(new limit())),
     ],
     [
       'a class',
@@ -156,8 +153,7 @@ describe('a locked handler whose pipeline ends first', () => {
       'APP_INTERCEPTOR',
       (controller) =>
         apps.start({
-          imports: [DistributedLockModule.forRoot({ store: 'memory' })],
-          controllers: [controller],
+          ...parts(controller),
           providers: [{ provide: APP_INTERCEPTOR, useClass: limit }],
         }),
     ],
@@ -165,8 +161,7 @@ describe('a locked handler whose pipeline ends first', () => {
       'a request-scoped APP_INTERCEPTOR',
       (controller) =>
         apps.start({
-          imports: [DistributedLockModule.forRoot({ store: 'memory' })],
-          controllers: [controller],
+          ...parts(controller),
           providers: [{ provide: APP_INTERCEPTOR, scope: Scope.REQUEST, useClass: limit }],
         }),
     ],

@@ -7,7 +7,7 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { APP_FILTER, HttpAdapterHost } from '@nestjs/core';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   DistributedLockModule,
   getLockServiceToken,
@@ -80,7 +80,6 @@ class Things {
 
 describe('lock errors of several module instances over HTTP', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   type Http = LockHttpOptions | false;
   const start = (

@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { of, type Observable } from 'rxjs';
 import {
   DistributedLockModule,
@@ -57,7 +57,6 @@ const locks = () => DistributedLockModule.forRoot({ store: 'memory' });
 
 describe('@Locked on objects from a factory or useValue', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   const start = (...providers: Provider[]): Promise<HttpApp> => apps.start({ imports: [locks()], providers });
   const failureOf = async (...providers: Provider[]): Promise<Error> => {

@@ -11,37 +11,36 @@ import {
   type ExecutionContext,
   type NestInterceptor,
   type PipeTransform,
+  type Type,
 } from '@nestjs/common';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import { mergeMap, type Observable } from 'rxjs';
-import { DistributedLockModule, LockService, Locked } from '../../../lib/index.js';
-import { RedisServer } from '../../support/redis-server.js';
+import {
+  DistributedLockModule,
+  LockService,
+  Locked,
+  type DistributedLockOptions,
+} from '../../../lib/index.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { rejectionOf, stateOf, until, within } from '../../support/until.js';
 import { Gate } from './gate.js';
 import { GatedStore } from './gated-store.js';
-import { HttpApps } from './http-app.js';
+import { HttpApps, type HttpApp } from './http-app.js';
 
 describe('the lock of a handler', () => {
   const apps = new HttpApps();
-  let server: RedisServer;
-  let witness: Redis;
+  const scene = new RedisScene();
+  const start = (
+    controller: Type,
+    options: DistributedLockOptions = { redis: scene.url },
+  ): Promise<HttpApp> =>
+    apps.start({ imports: [DistributedLockModule.forRoot(options)], controllers: [controller] });
   /** States of the lock that a second connection observed, in order. */
   let seen: string[];
 
   const look = async (where: string): Promise<void> => {
-    seen.push(`${where}: ${(await witness.exists('lock:k')) === 1 ? 'held' : 'free'}`);
+    seen.push(`${where}: ${(await scene.client.exists('lock:k')) === 1 ? 'held' : 'free'}`);
   };
-
-  beforeAll(async () => {
-    server = await RedisServer.start();
-    witness = server.client();
-  });
-  afterEach(async () => {
-    await apps.close();
-    await witness.flushall();
-  });
-  afterAll(() => server.close());
 
   @Injectable()
   class Guard implements CanActivate {
@@ -88,10 +87,7 @@ describe('the lock of a handler', () => {
         return id;
       }
     }
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url })],
-      controllers: [Things],
-    });
+    const app = await start(Things);
     const answer = await app.get('/7');
     await look('answer');
     expect(answer.body).toEqual({ value: 'piped-7', knownInside: true });
@@ -133,10 +129,7 @@ describe('the lock of a handler', () => {
     'B33, P22: the response of %s follows the sending of its release, and does not wait for the reply',
     async (_, path, status) => {
       const store = new GatedStore();
-      const app = await apps.start({
-        imports: [DistributedLockModule.forRoot({ store })],
-        controllers: [Things],
-      });
+      const app = await start(Things, { store });
       const release = new Gate();
       store.beforeRelease = release;
       let isSent = false;
@@ -149,10 +142,7 @@ describe('the lock of a handler', () => {
 
   it("B27, P22: with onLost 'throw' the response waits for the reply, and reports a loss that only the store has recorded", async () => {
     const store = new GatedStore();
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ store })],
-      controllers: [Things],
-    });
+    const app = await start(Things, { store });
     const gates = [new Gate(), new Gate()];
     for (const release of gates) {
       const isLast = release === gates.at(-1);
@@ -190,10 +180,7 @@ describe('the lock of a handler', () => {
         return Promise.resolve('value');
       }
     }
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url })],
-      controllers: [Things],
-    });
+    const app = await start(Things);
     expect((await app.get('/')).status).toBe(404);
     await look('answer');
     expect(seen).toEqual(['interceptor: held', 'answer: free']);
@@ -227,16 +214,13 @@ describe('the lock of a handler', () => {
         return Promise.resolve(id);
       }
     }
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url })],
-      controllers: [Things],
-    });
+    const app = await start(Things);
     const types: string[] = [];
     app.locks.events.subscribe(({ type }) => types.push(type));
     expect((await app.get('/guarded')).status).toBe(403);
     expect((await app.get('/piped/k')).status).toBe(404);
     expect(types).toEqual([]);
-    expect(await witness.keys('*')).toEqual([]);
+    expect(await scene.client.keys('*')).toEqual([]);
   });
 
   it('B10: is not reported as a handle whose release is missing', async () => {
@@ -250,10 +234,7 @@ describe('the lock of a handler', () => {
         return 'done';
       }
     }
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: server.url, warnHeldAfter: 1_000 })],
-      controllers: [Slow],
-    });
+    const app = await start(Slow, { redis: scene.url, warnHeldAfter: 1_000 });
     const answer = app.get('/');
     await work.reached;
     const refused = await rejectionOf(app.locks.acquire('k', { waitTime: 20 }));

@@ -1,9 +1,18 @@
+import { afterEach } from '@jest/globals';
 import type { AddressInfo, Server } from 'node:net';
 import type { INestApplication, ModuleMetadata } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { LockAdmin, LockService, type LockEvent } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
+
+/** The HTTP adapters of Nest. */
+export const ADAPTERS = {
+  Express: (): AbstractHttpAdapter => new ExpressAdapter(),
+  Fastify: (): AbstractHttpAdapter => new FastifyAdapter(),
+};
 
 export interface Answer {
   readonly status: number;
@@ -37,6 +46,11 @@ export class HttpApp {
     await nest.listen(0, '127.0.0.1');
     const { port } = (nest.getHttpServer() as Server).address() as AddressInfo;
     return new HttpApp(nest, log, `http://127.0.0.1:${port}`);
+  }
+
+  /** The messages of errors and warnings in its log. */
+  get problems(): readonly string[] {
+    return this.log.lines.flatMap(({ level, message }) => (/error|warn/.test(level) ? [message] : []));
   }
 
   get admin(): LockAdmin {
@@ -86,9 +100,13 @@ export class HttpApp {
   }
 }
 
-/** The applications of one test. */
+/** The applications of the tests of a group, closed after each test. */
 export class HttpApps {
   private readonly started: HttpApp[] = [];
+
+  constructor() {
+    afterEach(() => Promise.all(this.started.splice(0).map((app) => app.close())));
+  }
 
   async start(
     parts: ModuleMetadata,
@@ -98,9 +116,5 @@ export class HttpApps {
     const app = await HttpApp.start(parts, prepare, adapter);
     this.started.push(app);
     return app;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.started.splice(0).map((app) => app.close()));
   }
 }

@@ -1,9 +1,10 @@
 import { Controller, Get, Injectable, Param, Scope } from '@nestjs/common';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockService, MemoryLockStore } from '../../../lib/index.js';
 import { HttpApps } from './http-app.js';
 
 /** A library of repositories, whose concrete classes inherit the locked methods. */
+@Injectable()
 abstract class Repository {
   constructor(protected readonly locks: LockService) {}
 
@@ -22,10 +23,6 @@ abstract class Repository {
 @Injectable()
 class Orders extends Repository {
   protected readonly table = 'orders';
-
-  constructor(locks: LockService) {
-    super(locks);
-  }
 }
 
 @Injectable()
@@ -50,6 +47,7 @@ class UnlockedOrders extends Orders {
   }
 }
 
+@Controller()
 class ThingsController {
   constructor(protected readonly locks: LockService) {}
 
@@ -61,18 +59,10 @@ class ThingsController {
 }
 
 @Controller('inherited')
-class Inherited extends ThingsController {
-  constructor(locks: LockService) {
-    super(locks);
-  }
-}
+class Inherited extends ThingsController {}
 
 @Controller('overridden')
 class Overridden extends ThingsController {
-  constructor(locks: LockService) {
-    super(locks);
-  }
-
   @Get(':id')
   @Locked({ key: (id: string) => `things:${id}`, waitTime: 0 })
   override async show(@Param('id') id: string): Promise<string> {
@@ -82,10 +72,6 @@ class Overridden extends ThingsController {
 
 @Controller('sibling')
 class Sibling extends ThingsController {
-  constructor(locks: LockService) {
-    super(locks);
-  }
-
   @Get('of/:id')
   @Locked({ key: (id: string) => `sibling:${id}`, waitTime: 0 })
   async calls(@Param('id') id: string): Promise<string> {
@@ -94,15 +80,10 @@ class Sibling extends ThingsController {
 }
 
 @Controller({ path: 'scoped', scope: Scope.REQUEST })
-class Scoped extends ThingsController {
-  constructor(locks: LockService) {
-    super(locks);
-  }
-}
+class Scoped extends ThingsController {}
 
 describe('inheritance and several applications', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   const imports = () => [DistributedLockModule.forRoot({ store: 'memory' })];
 

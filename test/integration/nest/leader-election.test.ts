@@ -104,6 +104,21 @@ describe('LeaderElectionModule', () => {
     ]);
   });
 
+  it('calls inherited methods, and overridden ones once', async () => {
+    @Injectable()
+    class OwnPoller extends Poller {
+      @OnElected('poller')
+      override lead(leadership: Leadership): void {
+        super.lead(leadership);
+      }
+    }
+    const module = await start(testing([memory, LeaderElectionModule.forFeature('poller')], [OwnPoller]));
+    const { election, calls } = module.get(OwnPoller);
+    await until('it is the leader', () => calls.length > 0);
+    await election.resign();
+    expect(calls.slice(0, 2)).toEqual([expect.stringMatching(/^elected/), 'revoked resigned']);
+  });
+
   it('elects nobody by locks that hold in one process only', async () => {
     const module = await start(
       testing([

@@ -1,14 +1,16 @@
 import { Controller, Get, Injectable, Query } from '@nestjs/common';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { defer, lastValueFrom, of, type Observable } from 'rxjs';
 import {
   currentLock,
   DistributedLockModule,
   getLockServiceToken,
   Locked,
+  LockConflictError,
   LockNotHeldError,
   LockOptionsError,
   LockTimeoutError,
+  LockUpgradeError,
   type LockEvent,
   type LockHandle,
   type LockService,
@@ -24,6 +26,48 @@ const given = (value: unknown): unknown => value;
 @Injectable()
 class Shop {
   readonly patience = 50_000;
+  readonly calls: unknown[] = [];
+
+  @Locked({
+    key(this: Shop, sku: string, amount?: number) {
+      return `${String(this.patience)}:${sku}:${amount ?? 'all'}`;
+    },
+  })
+  async byKey(sku: string, amount?: number): Promise<string> {
+    this.calls.push([sku, amount]);
+    return Promise.resolve(currentLock().key);
+  }
+
+  @Locked({ key: given as Text })
+  async key(value: unknown): Promise<void> {
+    this.calls.push(value);
+    return Promise.resolve();
+  }
+
+  @Locked({
+    key: () => {
+      throw new TypeError('no sku');
+    },
+  })
+  async throwing(): Promise<void> {
+    this.calls.push('throwing');
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'kind', mode: 'shared' })
+  async read(): Promise<void> {
+    await this.update();
+  }
+
+  @Locked('kind')
+  async update(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  @Locked({ key: 'kind', limit: 3, permits: 2, waitTime: 0 })
+  async book(work: () => Promise<unknown>): Promise<void> {
+    await work();
+  }
 
   @Locked({
     key: 'stock',
@@ -103,7 +147,6 @@ class Pages {
 
 describe('options of @Locked', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   const start = async (): Promise<{ app: HttpApp; shop: Shop; seen: LockEvent[] }> => {
     const app = await apps.start({
@@ -118,6 +161,58 @@ describe('options of @Locked', () => {
     app.locks.events.subscribe((event) => seen.push(event));
     return { app, shop: app.nest.get(Shop), seen };
   };
+
+  it("B31: the key function receives the method's arguments, and its instance as this", async () => {
+    const { shop } = await start();
+    expect(await shop.byKey('a', 3)).toBe('50000:a:3');
+    expect(await shop.byKey('a')).toBe('50000:a:all');
+    expect(shop.calls).toEqual([
+      ['a', 3],
+      ['a', undefined],
+    ]);
+  });
+
+  it.each([
+    ['an empty key', '', ''],
+    ['no key', undefined, ''],
+    ['null', null, ''],
+    ['a number', 7, ''],
+    ['an object', { 0: 'a' }, 'the key must be a string; got an object'],
+    ['a promise', Promise.resolve('k'), ''],
+    ['a lone surrogate', 'k\ud83d', ''],
+    ['a long key', 'k'.repeat(1025), ''],
+    ['no keys', [], 'the array of keys must not be empty'],
+    ['keys with undefined', ['a', undefined], 'the key must be a string; got undefined'],
+    ['keys with an empty one', ['', 'a'], 'the key must not be empty'],
+  ])(
+    'B31: %s is rejected with the names of class and method, nothing is locked or run',
+    async (_, key, why) => {
+      const { shop, seen } = await start();
+      const error = (await rejectionOf(shop.key(key))) as Error;
+      expect(error).toBeInstanceOf(LockOptionsError);
+      expect(error.message).toMatch(/^@Locked on Shop\.key(, key \d of the array)?: /);
+      expect(error.message).toContain(why);
+      expect([shop.calls, seen]).toEqual([[], []]);
+    },
+  );
+
+  it('B31: an error of the key function passes through, nothing is locked or run', async () => {
+    const { shop, seen } = await start();
+    expect(await rejectionOf(shop.throwing())).toEqual(new TypeError('no sku'));
+    expect([shop.calls, seen]).toEqual([[], []]);
+  });
+
+  it('B38, B55: mode, limit and permits are those of withLock', async () => {
+    const { app, shop } = await start();
+    expect(await rejectionOf(shop.read())).toBeInstanceOf(LockUpgradeError);
+    await shop.book(async () => expect(app.admin.held()).toMatchObject([{ limit: 3, permits: 2 }]));
+    const work = () => Promise.resolve();
+    const holder = await app.locks.acquire('kind', { limit: 3, permits: 2 });
+    expect(await rejectionOf(shop.book(work))).toBeInstanceOf(LockTimeoutError);
+    await holder.release();
+    await using _other = await app.locks.acquire('kind', { limit: 2 });
+    expect(await rejectionOf(shop.book(work))).toBeInstanceOf(LockConflictError);
+  });
 
   it("B39: are functions of the method's arguments, whose this is the instance", async () => {
     const { app, shop, seen } = await start();
@@ -183,19 +278,6 @@ describe('options of @Locked', () => {
       expect(seen).toEqual([]);
     },
   );
-
-  it('B39: there is no signal, which all calls would share', () => {
-    const define = (): unknown => {
-      class Bad {
-        @Locked({ key: 'k', ...{ signal: new AbortController().signal } })
-        async act(): Promise<void> {
-          return Promise.resolve();
-        }
-      }
-      return Bad;
-    };
-    expect(define).toThrow(/^@Locked on Bad\.act: signal would be the same for all calls/);
-  });
 
   it('B38: without a key, the key is that of class and method, whatever the arguments', async () => {
     const { app, shop } = await start();

@@ -1,7 +1,6 @@
 import { Controller, Get, Inject, Injectable, Module, type DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import {
   DistributedLockModule,
   getLockAdminToken,
@@ -14,7 +13,7 @@ import {
   type DistributedLockOptions,
 } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { rejectionOf } from '../../support/until.js';
 import { HttpApps } from './http-app.js';
 
@@ -34,22 +33,11 @@ class FeatureModule {}
 
 describe('instances of DistributedLockModule', () => {
   const apps = new HttpApps();
-  let server: RedisServer;
-  let witness: Redis;
-
-  beforeAll(async () => {
-    server = await RedisServer.start();
-    witness = server.client();
-  });
-  afterEach(async () => {
-    await apps.close();
-    await witness.flushall();
-  });
-  afterAll(() => server.close());
+  const scene = new RedisScene();
 
   it('log at the start where their locks are, with name and prefix', async () => {
     const log = new LogRecorder();
-    const redis = server.url;
+    const redis = scene.url;
     const imports = [
       DistributedLockModule.forRoot({ redis }),
       DistributedLockModule.forRoot({ redis, name: 'billing', keyPrefix: 'billing:' }),
@@ -118,8 +106,8 @@ describe('instances of DistributedLockModule', () => {
     }
     const app = await apps.start({
       imports: [
-        DistributedLockModule.forRoot({ redis: server.url }),
-        DistributedLockModule.forRoot({ name: 'billing', redis: server.url, keyPrefix: 'billing:' }),
+        DistributedLockModule.forRoot({ redis: scene.url }),
+        DistributedLockModule.forRoot({ name: 'billing', redis: scene.url, keyPrefix: 'billing:' }),
       ],
       providers: [Both],
       controllers: [Pages],
@@ -138,7 +126,7 @@ describe('instances of DistributedLockModule', () => {
     expect((await app.get('/')).text).toBe('shown');
     await holder.release();
     const biller = await both.billing.acquire('k');
-    expect(await witness.exists('billing:k')).toBe(1);
+    expect(await scene.client.exists('billing:k')).toBe(1);
     expect([both.plainAdmin.held(), both.billingAdmin.held()]).toMatchObject([[], [{ key: 'k' }]]);
     expect([await both.plainAdmin.inspect('k'), await both.billingAdmin.inspect('k')]).toMatchObject([
       null,
@@ -174,7 +162,7 @@ describe('instances of DistributedLockModule', () => {
       constructor(@Inject(SETTINGS) private readonly settings: { prefix: string }) {}
 
       create(): DistributedLockOptions {
-        return { redis: server.url, keyPrefix: this.settings.prefix };
+        return { redis: scene.url, keyPrefix: this.settings.prefix };
       }
     }
     @Module({ imports: [SettingsModule], providers: [OptionsFactory], exports: [OptionsFactory] })
@@ -184,7 +172,7 @@ describe('instances of DistributedLockModule', () => {
         imports: [SettingsModule],
         inject: [SETTINGS],
         useFactory: async ({ prefix }: { prefix: string }) =>
-          Promise.resolve({ redis: server.url, keyPrefix: prefix }),
+          Promise.resolve({ redis: scene.url, keyPrefix: prefix }),
       }),
       useClass: DistributedLockModule.forRootAsync({ imports: [SettingsModule], useClass: OptionsFactory }),
       useExisting: DistributedLockModule.forRootAsync({
@@ -195,7 +183,7 @@ describe('instances of DistributedLockModule', () => {
     for (const imported of Object.values(ways)) {
       const app = await apps.start({ imports: [imported, FeatureModule] });
       const handle = await app.locks.acquire('k');
-      expect(await witness.exists('from-settings:k')).toBe(1);
+      expect(await scene.client.exists('from-settings:k')).toBe(1);
       await handle.release();
       expect(await app.nest.get(Counter, { strict: false }).count()).toBe('counted');
     }

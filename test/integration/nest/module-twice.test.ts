@@ -1,7 +1,7 @@
 import { Injectable, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { LazyModuleLoader } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, LockOptionsError, LockService } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { rejectionOf } from '../../support/until.js';
@@ -23,7 +23,6 @@ const inMemory = (name?: string): DynamicModule => DistributedLockModule.forRoot
 
 describe('DistributedLockModule, imported more than once', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   const failureOf = async (...imports: (DynamicModule | Type)[]): Promise<Error> => {
     const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();

@@ -100,53 +100,38 @@ describe('O10: metrics of OpenTelemetry', () => {
     telemetry.begin();
     const app = await compile({});
     await app.init();
-    const [plain, billing] = [app.get(LockService), app.get<LockService>(getLockServiceToken('billing'))];
-    const admin = app.get(LockAdmin);
+    const plain = app.get(LockService);
     const handle = await plain.acquire('k', { operation: 'checkout' });
-    const inBilling = await billing.acquire('k', { mode: 'shared' });
-    const waiting = plain.acquire('k', { operation: 'checkout' });
-    await until('it waits', () => admin.waiting().length === 1);
-    const meanwhile = (await telemetry.metrics())['distributed_lock.waiting'];
+    await using _ofBilling = await app.get<LockService>(getLockServiceToken('billing')).acquire('k');
     await rejectionOf(plain.acquire('k', { waitTime: 0, operation: 'checkout' }));
-    expect(await plain.tryAcquire('k', { operation: 'checkout' })).toBeNull();
-    await admin.forceRelease('k');
-    await until('it is lost', () => !handle.isHeld);
-    const next = await waiting;
-    const all = await telemetry.metrics();
     const lock = { 'distributed_lock.operation': 'checkout', 'distributed_lock.mode': 'exclusive' };
-    const acquire = all['distributed_lock.acquire.duration'];
-    const outcome = (value: string, error?: string) => ({
-      ...lock,
-      'distributed_lock.outcome': value,
-      ...(error !== undefined && { 'error.type': error }),
-    });
-    expect(valueOf(acquire, outcome('granted'))).toBe(2);
-    expect(valueOf(acquire, outcome('timeout', 'LockTimeoutError'))).toBe(1);
-    expect(valueOf(acquire, outcome('skipped'))).toBe(1);
-    expect(valueOf(all['distributed_lock.hold.duration'], outcome('lost'))).toBe(1);
-    expect(valueOf(all['distributed_lock.losses'], { ...lock, 'distributed_lock.reason': 'taken' })).toBe(1);
-    expect(valueOf(all['distributed_lock.losses'], { ...lock, 'distributed_lock.reason': 'expired' })).toBe(
-      0,
-    );
-    expect(valueOf(all['distributed_lock.renewal.failures'], lock)).toBe(0);
-    expect(valueOf(all['distributed_lock.active'], lock)).toBe(1);
-    expect(valueOf(meanwhile, lock)).toBe(1);
-    expect(valueOf(all['distributed_lock.waiting'], lock)).toBe(0);
-    const module = { 'distributed_lock.instance': 'billing' };
-    expect(
-      valueOf(all['distributed_lock.active'], {
-        ...module,
-        'distributed_lock.operation': 'default',
-        'distributed_lock.mode': 'shared',
-      }),
-    ).toBe(1);
-    expect(valueOf(all['distributed_lock.local'], {})).toBe(0);
-    expect(valueOf(all['distributed_lock.local'], module)).toBe(0);
-    expect(valueOf(all['distributed_lock.lease.margin.min'], module)).toBeGreaterThan(0);
-    const asked = { 'distributed_lock.request': 'acquire' };
-    expect(valueOf(all['distributed_lock.store.request.duration'], asked)).toBeGreaterThan(0);
-    await next.release();
-    await inBilling.release();
+    expect(valueOf((await telemetry.metrics())['distributed_lock.active'], lock)).toBe(1);
+    await app.get(LockAdmin).forceRelease('k');
+    await until('it is lost', () => !handle.isHeld);
+    const all = await telemetry.metrics();
+    const instance = { 'distributed_lock.instance': 'billing' };
+    const outcome = (value: string) => ({ ...lock, 'distributed_lock.outcome': value });
+    const values: [string, Record<string, string>, number][] = [
+      ['acquire.duration', outcome('granted'), 1],
+      ['acquire.duration', { ...outcome('timeout'), 'error.type': 'LockTimeoutError' }, 1],
+      ['hold.duration', outcome('lost'), 1],
+      ['losses', { ...lock, 'distributed_lock.reason': 'taken' }, 1],
+      ['losses', { ...lock, 'distributed_lock.reason': 'expired' }, 0],
+      ['renewal.failures', lock, 0],
+      ['active', lock, 0],
+      ['active', { ...instance, ...lock, 'distributed_lock.operation': 'default' }, 1],
+      ['local', {}, 0],
+      ['local', instance, 0],
+      ['store.request.duration', { 'distributed_lock.request': 'force-release' }, 1],
+    ];
+    for (const [name, attributes, value] of values) {
+      expect([name, attributes, valueOf(all[`distributed_lock.${name}`], attributes)]).toEqual([
+        name,
+        attributes,
+        value,
+      ]);
+    }
+    expect(valueOf(all['distributed_lock.lease.margin.min'], instance)).toBeGreaterThan(0);
   });
 
   it('work if the SDK is set up between the creation and the start of the application', async () => {
@@ -157,6 +142,14 @@ describe('O10: metrics of OpenTelemetry', () => {
     expect((await telemetry.metrics())['distributed_lock.hold.duration']?.dataPoints).toHaveLength(1);
   });
 
+  it('end with the application', async () => {
+    telemetry.begin();
+    const app = await compile({});
+    await app.init();
+    await app.close();
+    expect((await telemetry.metrics())['distributed_lock.active']).toBeUndefined();
+  });
+
   it('go only to the given provider', async () => {
     const other = new Telemetry();
     telemetry.begin();
@@ -165,14 +158,6 @@ describe('O10: metrics of OpenTelemetry', () => {
     await app.get(LockService).withLock('k', () => undefined);
     expect(Object.keys(await other.metrics())).toContain('distributed_lock.hold.duration');
     expect(await telemetry.metrics()).toEqual({});
-  });
-
-  it('end with the application', async () => {
-    telemetry.begin();
-    const app = await compile({});
-    await app.init();
-    await app.close();
-    expect((await telemetry.metrics())['distributed_lock.active']).toBeUndefined();
   });
 
   it('do not exist with metrics: false', async () => {

@@ -3,10 +3,10 @@ import { Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { register as defaultRegister, Registry, type OpenMetricsContentType } from 'prom-client';
-import { DistributedLockModule, LockAdmin, LockOptionsError, LockService } from '../../../lib/index.js';
+import { DistributedLockModule, LockOptionsError, LockService } from '../../../lib/index.js';
 import { LockPrometheusModule, type LockPrometheusOptions } from '../../../lib/prometheus/index.js';
 import { Scrape } from '../../support/scrape.js';
-import { rejectionOf, until } from '../../support/until.js';
+import { rejectionOf } from '../../support/until.js';
 import { MeasuredShop } from './measured-shop.js';
 
 const OF_KINDS = ['lock_instance', 'mode', 'operation'];
@@ -27,6 +27,7 @@ const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   distributed_lock_local: ['gauge', ['lock_instance']],
 };
 
+/** Counts of calls, holds, losses and requests are tested with every store, see test/contract/instruments.rules.ts. */
 describe('O10, O12: metrics for Prometheus', () => {
   describe('of an application with every event', () => {
     let shop: MeasuredShop;
@@ -71,53 +72,24 @@ describe('O10, O12: metrics for Prometheus', () => {
     });
 
     it('have buckets from 1 ms to a minute', () => {
-      const of = { operation: 'checkout', outcome: 'granted' };
-      const bounds = scrape.samples
-        .filter(
-          ({ name, labels }) =>
-            name === 'distributed_lock_acquire_duration_seconds_bucket' &&
-            labels['outcome'] === of.outcome &&
-            labels['operation'] === of.operation,
-        )
-        .map(({ labels }) => labels['le']);
-      expect(bounds).toEqual([
-        '0.001',
-        '0.005',
-        '0.01',
-        '0.05',
-        '0.1',
-        '0.5',
-        '1',
-        '5',
-        '10',
-        '30',
-        '60',
-        '+Inf',
-      ]);
+      const name = 'distributed_lock_acquire_duration_seconds_bucket';
+      const bounds = scrape.samples.flatMap(({ name: each, labels }) =>
+        each === name ? [labels['le']] : [],
+      );
+      expect([...new Set(bounds)].join(' ')).toBe('0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 30 60 +Inf');
     });
 
-    it('count holds, losses with their reason, and renewals that failed', () => {
-      const holds = 'distributed_lock_hold_duration_seconds_count';
-      expect(scrape.value(holds, { operation: 'checkout', outcome: 'released' })).toBe(2);
-      expect(scrape.value(holds, { operation: 'checkout', outcome: 'lost' })).toBeGreaterThanOrEqual(1);
-      expect(scrape.value(holds, { operation: 'catalog', mode: 'shared', outcome: 'released' })).toBe(1);
+    it('count renewals that failed, and begin losses and failures with 0', () => {
       const losses = 'distributed_lock_losses_total';
       expect(scrape.value(losses, { operation: 'invoice', reason: 'taken' })).toBe(1);
       // The counter exists from the first hold on, so that an increase is visible.
       expect(scrape.value(losses, { operation: 'invoice', reason: 'expired' })).toBe(0);
-      expect(
-        scrape.value('distributed_lock_renewal_failures_total', { operation: 'checkout' }),
-      ).toBeGreaterThan(0);
-      expect(scrape.value('distributed_lock_renewal_failures_total', { operation: 'catalog' })).toBe(0);
+      const failures = 'distributed_lock_renewal_failures_total';
+      expect(scrape.value(failures, { operation: 'checkout' })).toBeGreaterThan(0);
+      expect(scrape.value(failures, { operation: 'catalog' })).toBe(0);
     });
 
-    it('report holds and waiters', () => {
-      expect(
-        scrape.value('distributed_lock_active', { operation: 'invoice', lock_instance: 'billing' }),
-      ).toBe(1);
-      expect(
-        scrape.value('distributed_lock_waiting', { operation: 'default', lock_instance: 'billing' }),
-      ).toBe(0);
+    it('report permits', () => {
       const licences = { operation: 'licence', lock_instance: 'billing' };
       expect(scrape.value('distributed_lock_permits_held', licences)).toBe(2);
       expect(scrape.value('distributed_lock_permits_limit', licences)).toBe(3);
@@ -134,22 +106,14 @@ describe('O10, O12: metrics for Prometheus', () => {
       expect(margin).toBeLessThanOrEqual(30);
     });
 
-    it('measure the requests to the store, including those without a reply', () => {
-      const requests = 'distributed_lock_store_request_duration_seconds_count';
-      const ofRedis = (request: string, error?: string): number =>
-        scrape.samples
-          .filter(
-            ({ name, labels }) =>
-              name === requests &&
-              labels['request'] === request &&
-              labels['error_type'] === error &&
-              !('lock_instance' in labels),
-          )
-          .reduce((sum, { value }) => sum + value, 0);
-      for (const request of ['acquire', 'release', 'force-release']) {
-        expect([request, ofRedis(request) > 0]).toEqual([request, true]);
-      }
-      expect(ofRedis('renew', 'LockStoreError') + ofRedis('acquire', 'LockStoreError')).toBeGreaterThan(0);
+    it('measure requests to the store without a reply', () => {
+      const failed = scrape.samples.filter(
+        ({ name, labels, value }) =>
+          name === 'distributed_lock_store_request_duration_seconds_count' &&
+          labels['error_type'] === 'LockStoreError' &&
+          value > 0,
+      );
+      expect(failed.length).toBeGreaterThan(0);
     });
 
     it('contain no key, no label of a hold and no abort reason', () => {
@@ -167,34 +131,17 @@ describe('O10, O12: metrics for Prometheus', () => {
     class App {}
     const app = await Test.createTestingModule({ imports: [App] }).compile();
     await app.init();
-    return { app, locks: app.get(LockService), admin: app.get(LockAdmin) };
+    return { app, locks: app.get(LockService) };
   };
   const scrapeOf = async (register: Registry): Promise<Scrape> => new Scrape(await register.metrics());
-
-  it('keep ended series with the value 0', async () => {
-    const register = new Registry();
-    const { app, locks, admin } = await start({ register });
-    const holder = await locks.acquire('k', { operation: 'import' });
-    const waiting = locks.acquire('k', { operation: 'import' });
-    await until('it waits', () => admin.waiting().length === 1);
-    const during = await scrapeOf(register);
-    expect(during.value('distributed_lock_active', { operation: 'import' })).toBe(1);
-    expect(during.value('distributed_lock_waiting', { operation: 'import' })).toBe(1);
-    await holder.release();
-    await (await waiting).release();
-    const after = await scrapeOf(register);
-    expect(after.value('distributed_lock_active', { operation: 'import' })).toBe(0);
-    expect(after.value('distributed_lock_waiting', { operation: 'import' })).toBe(0);
-    expect(after.value('distributed_lock_wait_oldest_seconds')).toBe(0);
-    expect(after.value('distributed_lock_lease_margin_min_seconds')).toBeUndefined();
-    await app.close();
-  });
 
   it('are in the default registry unless another one is given', async () => {
     const { app, locks } = await start({});
     await locks.withLock('k', () => undefined);
     const scrape = await scrapeOf(defaultRegister);
     expect(scrape.value('distributed_lock_hold_duration_seconds_count')).toBe(1);
+    expect(scrape.value('distributed_lock_wait_oldest_seconds')).toBe(0);
+    expect(scrape.value('distributed_lock_lease_margin_min_seconds')).toBeUndefined();
     await app.close();
     expect((await scrapeOf(defaultRegister)).samples).toEqual([]);
   });
@@ -251,15 +198,6 @@ describe('O10, O12: metrics for Prometheus', () => {
   ])('reject the options %#', (options, message) => {
     expect(() => LockPrometheusModule.forRoot(options as LockPrometheusOptions)).toThrow(
       new RegExp(`^LockPrometheusModule\\.forRoot\\(\\): ${message}`),
-    );
-  });
-
-  it('fail with a remedy if the class itself is imported', async () => {
-    const compiling = Test.createTestingModule({
-      imports: [DistributedLockModule.forRoot({ store: 'memory' }), LockPrometheusModule],
-    }).compile();
-    expect(String(await rejectionOf(compiling))).toContain(
-      'import LockPrometheusModule.forRoot(), not the class itself',
     );
   });
 });

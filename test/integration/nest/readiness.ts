@@ -80,8 +80,4 @@ export class ReadyApps {
       { deadline: 60_000 },
     );
   }
-
-  close(): Promise<void> {
-    return this.apps.close();
-  }
 }

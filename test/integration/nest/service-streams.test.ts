@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Redis } from 'ioredis';
+import { describe, expect, it } from '@jest/globals';
 import {
   defer,
   firstValueFrom,
@@ -21,28 +20,11 @@ import {
   LockService,
   LockTimeoutError,
 } from '../../../lib/index.js';
-import { RedisServer } from '../../support/redis-server.js';
 import { rejectionOf, until, within } from '../../support/until.js';
 import { HttpApps, type HttpApp } from './http-app.js';
 
 describe('a locked stream of a service', () => {
   const apps = new HttpApps();
-  let server: RedisServer;
-  let witness: Redis;
-
-  const isHeld = async (key: string): Promise<boolean> => (await witness.exists(`lock:${key}`)) === 1;
-  const start = (parts: Parameters<HttpApps['start']>[0]): Promise<HttpApp> =>
-    apps.start({ ...parts, imports: [DistributedLockModule.forRoot({ redis: server.url })] });
-
-  beforeAll(async () => {
-    server = await RedisServer.start();
-    witness = server.client();
-  });
-  afterEach(async () => {
-    await apps.close();
-    await witness.flushall();
-  });
-  afterAll(() => server.close());
 
   const sources: Subject<string>[] = [];
   @Injectable()
@@ -111,9 +93,13 @@ describe('a locked stream of a service', () => {
 
   let app: HttpApp;
   let feeds: Feeds;
+  const isHeld = (key: string): Promise<boolean> => app.locks.isLocked(key);
   const begin = async (): Promise<void> => {
     sources.splice(0);
-    app = await start({ providers: [Feeds] });
+    app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ store: 'memory' })],
+      providers: [Feeds],
+    });
     feeds = app.nest.get(Feeds);
   };
 

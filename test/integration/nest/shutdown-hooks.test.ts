@@ -30,6 +30,16 @@ const memory = (
   extras: { isGlobal?: boolean; name?: string; shutdownTimeout?: number } = {},
 ): DynamicModule => DistributedLockModule.forRoot({ store: 'memory', ...extras });
 
+const standalone = (root: Type | DynamicModule): Promise<INestApplicationContext> =>
+  NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
+
+/** A module that imports these. */
+function moduleOf(...imports: (DynamicModule | Type)[]): Type {
+  @Module({ imports })
+  class Imports {}
+  return Imports;
+}
+
 describe('shutdown hooks', () => {
   describe('B60: those of every provider can acquire locks', () => {
     /** A module whose provider acquires a lock in each hook. Modules of one test share the list. */
@@ -66,61 +76,36 @@ describe('shutdown hooks', () => {
       names.flatMap((name) => HOOKS.map((hook) => `${name} ${hook}`)).sort();
 
     const trees: Record<string, (done: string[]) => { root: Type; users: string[] }> = {
-      'among global modules, imported first': (done) => {
-        @Module({
-          imports: [memory(), userOf('global', done, [], true), userOf('local', done)],
-        })
-        class Root {}
-        return { root: Root, users: ['global', 'local'] };
-      },
-      'among global modules, imported last': (done) => {
-        @Module({
-          imports: [userOf('global', done, [], true), userOf('local', done), memory()],
-        })
-        class Root {}
-        return { root: Root, users: ['global', 'local'] };
-      },
+      'among global modules, imported first': (done) => ({
+        root: moduleOf(memory(), userOf('global', done, [], true), userOf('local', done)),
+        users: ['global', 'local'],
+      }),
+      'among global modules, imported last': (done) => ({
+        root: moduleOf(userOf('global', done, [], true), userOf('local', done), memory()),
+        users: ['global', 'local'],
+      }),
       'by forRootAsync': (done) => {
-        @Module({
-          imports: [
-            userOf('global', done, [], true),
-            DistributedLockModule.forRootAsync({
-              useFactory: () => Promise.resolve({ store: 'memory' as const }),
-            }),
-          ],
-        })
-        class Root {}
-        return { root: Root, users: ['global'] };
+        const useFactory = () => Promise.resolve({ store: 'memory' as const });
+        const locks = DistributedLockModule.forRootAsync({ useFactory });
+        return { root: moduleOf(userOf('global', done, [], true), locks), users: ['global'] };
       },
       'with isGlobal: false, deep in the tree': (done) => {
-        const locks = memory({ isGlobal: false });
-        @Module({ imports: [userOf('deep', done, [locks])] })
-        class Inner {}
-        @Module({ imports: [Inner] })
-        class Middle {}
-        @Module({ imports: [Middle, userOf('global', done, [locks], true), userOf('top', done, [locks])] })
-        class Root {}
-        return { root: Root, users: ['deep', 'global', 'top'] };
+        const locks = [memory({ isGlobal: false })];
+        const middle = moduleOf(moduleOf(userOf('deep', done, locks)));
+        const root = moduleOf(middle, userOf('global', done, locks, true), userOf('top', done, locks));
+        return { root, users: ['deep', 'global', 'top'] };
       },
-      'beside another instance': (done) => {
-        @Module({
-          imports: [memory({ name: 'billing' }), userOf('global', done, [], true), memory()],
-        })
-        class Root {}
-        return { root: Root, users: ['global'] };
-      },
+      'beside another instance': (done) => ({
+        root: moduleOf(memory({ name: 'billing' }), userOf('global', done, [], true), memory()),
+        users: ['global'],
+      }),
     };
 
     const hosts: Record<string, (root: Type) => Promise<INestApplicationContext>> = {
       'a testing module': async (root) => {
-        const log = new LogRecorder();
-        const module = await Test.createTestingModule({ imports: [root] })
-          .setLogger(log)
-          .compile();
-        return module.init();
+        const builder = Test.createTestingModule({ imports: [root] }).setLogger(new LogRecorder());
+        return (await builder.compile()).init();
       },
-      'a standalone application': (root) =>
-        NestFactory.createApplicationContext(root, { logger: false, abortOnError: false }),
       'an HTTP application': async (root) => {
         const app = await NestFactory.create(root, { logger: false, abortOnError: false });
         await app.listen(0, '127.0.0.1');
@@ -152,7 +137,7 @@ describe('shutdown hooks', () => {
   });
 
   it('B60: work that is not awaited may end, and calls after everything has stopped are rejected', async () => {
-    const app = await NestFactory.createApplicationContext(memory(), { logger: false, abortOnError: false });
+    const app = await standalone(memory());
     const locks = app.get(LockService);
     const work = new Gate();
     const working = locks.withLock('k', () => work.pass());
@@ -187,7 +172,7 @@ describe('shutdown hooks', () => {
         await this.locks.withLock('another', { waitTime: Infinity }, () => seen.push('granted'));
       }
     }
-    const app = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    const app = await standalone(Root);
     await within(5_000, 'the end', app.close());
     expect(seen).toEqual(['lost', 'granted']);
   });
@@ -215,7 +200,7 @@ describe('shutdown hooks', () => {
         await shared;
       }
     }
-    const app = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    const app = await standalone(Root);
     await within(5_000, 'the end', app.close());
     expect(seen).toHaveLength(3);
     for (const error of seen) expect(error).toBeInstanceOf(LockClosedError);
@@ -237,7 +222,7 @@ describe('shutdown hooks', () => {
     }
     @Module({ imports: [memory(), memory({ name: 'billing' })], providers: [Jobs] })
     class Root {}
-    const app = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    const app = await standalone(Root);
     const billing = app.get<LockService>(getLockServiceToken('billing'));
     const queued = new Promise<void>((resolve) =>
       billing.events.subscribe(({ type }) => {
@@ -263,7 +248,7 @@ describe('shutdown hooks', () => {
     }
     @Module({ imports: [memory({ shutdownTimeout: 60_000 })], providers: [Leader] })
     class Root {}
-    const app = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    const app = await standalone(Root);
     const other = await app.get(LockService).acquire('leader');
     const standby = rejectionOf(app.get(Leader).lead());
     const closed = app.close();
@@ -294,7 +279,7 @@ describe('shutdown hooks', () => {
   });
 
   it('B60: closing three times is one shutdown', async () => {
-    const app = await NestFactory.createApplicationContext(memory(), { logger: false, abortOnError: false });
+    const app = await standalone(memory());
     const lock = await app.get(LockService).acquire('k');
     const closed = Promise.all([app.close(), app.close()]);
     expect(await stateOf(closed)).toBe('pending');
@@ -327,10 +312,7 @@ describe('shutdown hooks', () => {
           const before = await connections();
           expect(before).toBeDefined();
           const locks = DistributedLockModule.forRoot({ redis: server.url });
-          const starting = NestFactory.createApplicationContext(failing(hook, [locks]), {
-            logger: false,
-            abortOnError: false,
-          });
+          const starting = standalone(failing(hook, [locks]));
           expect(String(await rejectionOf(starting))).toContain('no start');
           expect(await connections()).toBe(before);
         } finally {

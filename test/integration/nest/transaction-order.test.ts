@@ -1,5 +1,5 @@
 import { Controller, Get, Injectable } from '@nestjs/common';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
 import { HttpApps } from './http-app.js';
 
@@ -51,7 +51,6 @@ class AccountsController {
 
 describe('@Locked and a decorator that commits after the method', () => {
   const apps = new HttpApps();
-  afterEach(() => apps.close());
 
   const start = () =>
     apps.start({
@@ -60,23 +59,18 @@ describe('@Locked and a decorator that commits after the method', () => {
       controllers: [AccountsController],
     });
 
-  it('above it, the lock is held until the commit', async () => {
-    const app = await start();
-    const accounts = app.nest.get(Accounts);
-    expect(await accounts.above()).toBe('booked');
-    expect(accounts.commits).toEqual([true]);
-  });
+  it.each(['above', 'below'] as const)(
+    'the commit of a method is under its lock if @Locked is %s it',
+    async (where) => {
+      const accounts = (await start()).nest.get(Accounts);
+      expect(await accounts[where]()).toBe('booked');
+      expect(accounts.commits).toEqual([where === 'above']);
+    },
+  );
 
-  it('above it on a handler, the lock is held until the commit', async () => {
+  it('the commit of a handler is under the lock above it', async () => {
     const app = await start();
     expect((await app.get('/')).text).toBe('booked');
     expect(app.nest.get(AccountsController).commits).toEqual([true]);
-  });
-
-  it('below it, the lock is released before the commit', async () => {
-    const app = await start();
-    const accounts = app.nest.get(Accounts);
-    expect(await accounts.below()).toBe('booked');
-    expect(accounts.commits).toEqual([false]);
   });
 });

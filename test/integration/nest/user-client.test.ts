@@ -1,38 +1,29 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { DistributedLockModule } from '../../../lib/index.js';
 import { CommandMonitor, type MonitoredCommand } from '../../support/command-monitor.js';
-import { RedisServer } from '../../support/redis-server.js';
+import { RedisScene } from '../../faults/redis-scene.js';
 import { until } from '../../support/until.js';
 import { HttpApps } from './http-app.js';
 
 describe("the user's own client", () => {
   const apps = new HttpApps();
-  let server: RedisServer;
-  let witness: Redis;
+  const scene = new RedisScene();
   let client: Redis;
-
-  beforeAll(async () => {
-    server = await RedisServer.start();
-    witness = server.client();
-  });
-  afterEach(async () => {
-    // Disconnecting an ended client sets a timer of ioredis that is never cleared.
+  // Disconnecting an ended client sets a timer of ioredis that is never cleared.
+  afterEach(() => {
     if (client.status !== 'end') client.disconnect();
-    await apps.close();
-    await witness.flushall();
   });
-  afterAll(() => server.close());
 
   const clientIds = async (): Promise<string[]> => {
-    const list = (await witness.client('LIST')) as string;
+    const list = (await scene.client.client('LIST')) as string;
     return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? '');
   };
   const start = (redis: Redis, keyPrefix?: string) =>
     apps.start({ imports: [DistributedLockModule.forRoot({ redis, keyPrefix })] });
 
   it('B4: is not reconfigured, gets no listeners, no commands and no traffic, and outlives the application', async () => {
-    client = new Redis(server.port, server.host, { connectionName: 'mine', db: 1 });
+    client = new Redis(scene.server.port, scene.server.host, { connectionName: 'mine', db: 1 });
     await client.set('mine', 'before');
     const ownId = String(await client.client('ID'));
     const address = `${client.stream.localAddress}:${client.stream.localPort}`;
@@ -45,7 +36,7 @@ describe("the user's own client", () => {
     });
     const before = look();
     const monitored: MonitoredCommand[] = [];
-    const monitor = await CommandMonitor.of(server, (command) => monitored.push(command));
+    const monitor = await CommandMonitor.of(scene.server, (command) => monitored.push(command));
 
     const others = await clientIds();
 
@@ -60,7 +51,7 @@ describe("the user's own client", () => {
     expect(look()).toEqual(before);
     await app.close();
 
-    await witness.echo('the end of it');
+    await scene.client.echo('the end of it');
     await until('the monitor has seen all commands', () =>
       monitored.some(({ args }) => args[1] === 'the end of it'),
     );
@@ -77,21 +68,21 @@ describe("the user's own client", () => {
   });
 
   it('B4: the duplicates keep its database and its own keyPrefix', async () => {
-    client = new Redis(server.port, server.host, { keyPrefix: 'app:', db: 2 });
+    client = new Redis(scene.server.port, scene.server.host, { keyPrefix: 'app:', db: 2 });
     const app = await start(client, 'locks:');
     const handle = await app.locks.acquire('k');
-    const inDatabase = server.client();
+    const inDatabase = scene.server.client();
     await inDatabase.select(2);
     expect(await inDatabase.type('app:locks:k')).toBe('hash');
     expect(await client.exists('locks:k')).toBe(1);
     expect((await inDatabase.keys('*')).filter((name) => !name.startsWith('app:locks:'))).toEqual([]);
-    expect(await witness.keys('*')).toEqual([]);
+    expect(await scene.client.keys('*')).toEqual([]);
     await handle.release();
     expect(await inDatabase.exists('app:locks:k')).toBe(0);
   });
 
   it('B4: may be lazy, and is then left unconnected', async () => {
-    client = new Redis(server.port, server.host, { lazyConnect: true });
+    client = new Redis(scene.server.port, scene.server.host, { lazyConnect: true });
     const app = await start(client);
     expect(await app.locks.withLock('k', () => 'done')).toBe('done');
     expect(client.status).toBe('wait');
@@ -100,19 +91,9 @@ describe("the user's own client", () => {
   });
 
   it('B4: may be closed by the user without harm to the locks', async () => {
-    client = new Redis(server.port, server.host);
+    client = new Redis(scene.server.port, scene.server.host);
     const app = await start(client);
     await client.quit();
     expect(await app.locks.withLock('k', () => 'done')).toBe('done');
-  });
-
-  it('B4: serves two modules at once', async () => {
-    client = new Redis(server.port, server.host);
-    const [first, second] = [await start(client), await start(client)];
-    const handle = await first.locks.acquire('k');
-    expect(await second.locks.tryAcquire('k')).toBeNull();
-    await handle.release();
-    await first.close();
-    expect(await second.locks.withLock('k', () => 'done')).toBe('done');
   });
 });

@@ -28,10 +28,7 @@ describe("the user's own client of several servers", () => {
   beforeAll(async () => {
     [cluster, group] = await Promise.all([RedisCluster.start({ replicasEach: 0 }), SentinelGroup.start()]);
   });
-  afterEach(async () => {
-    client.disconnect();
-    await apps.close();
-  });
+  afterEach(() => client.disconnect());
   afterAll(async () => {
     await Promise.all([cluster.close(), group.close()]);
   });

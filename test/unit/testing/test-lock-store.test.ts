@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { Controller, Injectable, Param, Post, type INestApplication } from '@nestjs/common';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Controller, Injectable, Param, Post } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import request from 'supertest';
 import {
@@ -10,6 +10,7 @@ import {
   LockService,
   LockTimeoutError,
   LockUnavailableError,
+  type DistributedLockOptions,
   type LockEvent,
 } from '../../../lib/index.js';
 import { TestLockStore } from '../../../lib/testing/index.js';
@@ -61,11 +62,14 @@ function watch(promise: Promise<unknown>): { outcome: unknown } {
 
 describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (frozen) => {
   let modules: TestingModule[] = [];
-  let app: INestApplication | undefined;
+  let store: TestLockStore;
+  let locks: LockService;
+  let admin: LockAdmin;
+  let payments: Payments;
 
-  async function start(store: TestLockStore): Promise<TestingModule> {
+  async function start(options: Pick<DistributedLockOptions, 'onUnavailable'> = {}): Promise<TestingModule> {
     const module = await Test.createTestingModule({
-      imports: [DistributedLockModule.forRoot({ store, shutdownTimeout: 0 })],
+      imports: [DistributedLockModule.forRoot({ store, shutdownTimeout: 0, ...options })],
       providers: [Payments],
       controllers: [PaymentsController],
     }).compile();
@@ -74,16 +78,17 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     return module;
   }
 
+  beforeEach(async () => {
+    store = new TestLockStore({ frozen });
+    const module = await start();
+    [locks, admin, payments] = [module.get(LockService), module.get(LockAdmin), module.get(Payments)];
+  });
   afterEach(async () => {
-    await app?.close();
     await Promise.all(modules.map((module) => module.close()));
     modules = [];
-    app = undefined;
   });
 
   it('ends a leaseTime when the time advances', async () => {
-    const store = new TestLockStore({ frozen });
-    const locks = (await start(store)).get(LockService);
     const lock = await locks.acquire('k', { leaseTime: 3_600_000 });
     await store.advance(1_800_000);
     expect(lock.isHeld).toBe(true);
@@ -95,8 +100,6 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
   });
 
   it('ends a wait when the time advances', async () => {
-    const store = new TestLockStore({ frozen });
-    const payments = (await start(store)).get(Payments);
     const other = await store.hold('payment:7');
     const paid = watch(payments.pay('7'));
     await store.untilQueued('payment:7');
@@ -108,9 +111,6 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
   });
 
   it('renews as often as the skipped time requires', async () => {
-    const store = new TestLockStore({ frozen });
-    const module = await start(store);
-    const locks = module.get(LockService);
     const events: LockEvent[] = [];
     locks.events.subscribe((event) => events.push(event));
     const lock = await locks.acquire('k');
@@ -118,7 +118,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await store.advance(600_000);
     expect(lock.isHeld).toBe(true);
     expect(events.filter(({ type }) => type === 'renewed').length).toBeGreaterThanOrEqual(55);
-    const info = await module.get(LockAdmin).inspect('k');
+    const info = await admin.inspect('k');
     expect(info?.acquiredAt).toBe(since);
     expect(info?.remaining).toBeGreaterThan(0);
     expect((info?.expiresAt ?? 0) - since).toBeGreaterThan(600_000);
@@ -126,28 +126,22 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
   });
 
   it('keeps the lock of another process until the test releases it', async () => {
-    const store = new TestLockStore({ frozen });
-    const module = await start(store);
-    const locks = module.get(LockService);
     const other = await store.hold(['a', 'b'], { label: 'a test' });
     await store.advance(600_000);
     expect(await locks.tryAcquire('b')).toBeNull();
-    expect((await module.get(LockAdmin).inspect('a'))?.label).toBe('a test');
+    expect((await admin.inspect('a'))?.label).toBe('a test');
     await other.release();
     expect(await locks.isLocked('a')).toBe(false);
   });
 
   it('can not hold for another process a lock that the code under test holds', async () => {
-    const store = new TestLockStore({ frozen });
-    const lock = await (await start(store)).get(LockService).acquire('k');
+    const lock = await locks.acquire('k');
     await expect(store.hold('k')).rejects.toBeInstanceOf(LockTimeoutError);
     await lock.release();
     await (await store.hold('k')).release();
   });
 
   it('can lose a lock during the work', async () => {
-    const store = new TestLockStore({ frozen });
-    const payments = (await start(store)).get(Payments);
     payments.confirm = async () => {
       await store.lose('payment:7');
       return 'confirmed too late';
@@ -158,12 +152,10 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
   });
 
   it('throws if there is no lock to lose', async () => {
-    await expect(new TestLockStore({ frozen }).lose('k')).rejects.toThrow(/the lock "k" is not held/);
+    await expect(store.lose('k')).rejects.toThrow(/the lock "k" is not held/);
   });
 
   it('is unavailable at once, for any waitTime, and available again', async () => {
-    const store = new TestLockStore({ frozen });
-    const payments = (await start(store)).get(Payments);
     store.setUnavailable();
     await expect(payments.pay('7')).rejects.toBeInstanceOf(LockUnavailableError);
     await expect(payments.refund('8')).rejects.toBeInstanceOf(LockUnavailableError);
@@ -172,20 +164,15 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
   });
 
   it('is unavailable for one key only', async () => {
-    const store = new TestLockStore({ frozen });
-    const module = await start(store);
-    const locks = module.get(LockService);
     store.setUnavailable('a');
     await expect(locks.acquire(['a', 'b'])).rejects.toBeInstanceOf(LockUnavailableError);
-    await expect(module.get(LockAdmin).inspect('a')).rejects.toBeInstanceOf(LockUnavailableError);
+    await expect(admin.inspect('a')).rejects.toBeInstanceOf(LockUnavailableError);
     await (await locks.acquire('b')).release();
     store.setAvailable('a');
     await (await locks.acquire('a')).release();
   });
 
   it('loses a lock that is not renewed', async () => {
-    const store = new TestLockStore({ frozen });
-    const locks = (await start(store)).get(LockService);
     const lock = await locks.acquire('k');
     store.setUnavailable();
     await store.advance(30_000);
@@ -194,17 +181,14 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
   });
 
   it('starts an application although it is unavailable', async () => {
-    const store = new TestLockStore({ frozen });
     store.setUnavailable();
-    const payments = (await start(store)).get(Payments);
-    await expect(payments.pay('7')).rejects.toBeInstanceOf(LockUnavailableError);
+    const started = (await start()).get(Payments);
+    await expect(started.pay('7')).rejects.toBeInstanceOf(LockUnavailableError);
     store.setAvailable();
-    await expect(payments.pay('7')).resolves.toBe('confirmed 7');
+    await expect(started.pay('7')).resolves.toBe('confirmed 7');
   });
 
   it('wakes waiters when it is available again', async () => {
-    const store = new TestLockStore({ frozen });
-    const locks = (await start(store)).get(LockService);
     const other = await store.hold('k');
     const waiting = locks.acquire('k', { waitTime: Infinity });
     await store.untilQueued('k');
@@ -215,8 +199,7 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
   });
 
   it('answers requests over HTTP with 201, 423 and 503', async () => {
-    const store = new TestLockStore({ frozen });
-    app = (await start(store)).createNestApplication();
+    const app = (await start()).createNestApplication();
     await app.init();
     const server = app.getHttpServer() as Parameters<typeof request>[0];
     await request(server).post('/payments/7').expect(201, 'confirmed 7');
@@ -234,28 +217,22 @@ describe.each([true, false])('TestLockStore in a testing module, frozen: %s', (f
     await request(server).post('/payments/7').expect(503);
     store.setAvailable();
     await request(server).post('/payments/7').expect(201);
+    await app.close();
   });
 
   it('is shared by several modules', async () => {
-    const store = new TestLockStore({ frozen });
-    const [one, two] = await Promise.all([start(store), start(store)]);
-    const lock = await one.get(LockService).acquire('k');
-    const next = two.get(LockService).acquire('k');
+    const other = (await start()).get(LockService);
+    const lock = await locks.acquire('k');
+    const next = other.acquire('k');
     await store.untilQueued('k');
     await lock.release();
     await (await next).release();
   });
 
   it("falls back to local locks with onUnavailable: 'local'", async () => {
-    const store = new TestLockStore({ frozen });
-    const module = await Test.createTestingModule({
-      imports: [DistributedLockModule.forRoot({ store, onUnavailable: 'local', shutdownTimeout: 0 })],
-    }).compile();
-    modules.push(module);
-    await module.init();
-    const locks = module.get(LockService);
+    const local = (await start({ onUnavailable: 'local' })).get(LockService);
     store.setUnavailable();
-    const lock = await locks.acquire('k', { leaseTime: 10_000 });
+    const lock = await local.acquire('k', { leaseTime: 10_000 });
     expect(lock.local).toBe(true);
     await store.advance(10_000);
     expect(lock.isHeld).toBe(false);
