@@ -146,22 +146,6 @@ const commands = {
     return ended.map(({ report }) => report);
   },
 
-  /** A caller that shares the lock with compatible ones; reports when it waited and held, by the machine's clock. */
-  async share({ key, options, work }) {
-    const call = { askedAt: monotonic() };
-    try {
-      await locks.withLock(key, options, async () => {
-        call.enteredAt = monotonic();
-        await elapse(work);
-        call.leftAt = monotonic();
-      });
-    } catch (error) {
-      call.failure = error.code ?? String(error);
-      call.message = String(error.message);
-    }
-    return { ...call, endedAt: monotonic() };
-  },
-
   stopLoop({ name }) {
     loops.get(name).going = false;
   },

@@ -179,12 +179,10 @@ export class PostgresServer {
 
   /** Stops all processes: connections stay open, and nothing is answered. */
   async stop(): Promise<void> {
-    await Promise.resolve();
     signalPostgres(this.mainProcess(), 'SIGSTOP');
   }
 
   async resume(): Promise<void> {
-    await Promise.resolve();
     signalPostgres(this.mainProcess(), 'SIGCONT');
   }
 

@@ -30,17 +30,6 @@ export interface LoopReport {
   readonly errors: readonly string[];
 }
 
-/** When a caller waited and held, ms by a clock that all processes of the machine share. */
-export interface ShareReport {
-  readonly askedAt: number;
-  readonly enteredAt?: number;
-  readonly leftAt?: number;
-  readonly endedAt: number;
-  /** The code and message of its error, if it did not get the lock. */
-  readonly failure?: string;
-  readonly message?: string;
-}
-
 /** One hold as its holder observed it; times in ms on the monotonic clock of the machine. */
 export interface Hold {
   readonly key: string;
@@ -92,7 +81,6 @@ interface Commands {
   pairs: [{ prefix: string; count?: number; ms?: number }, readonly number[]];
   startLoad: [{ keys: readonly string[]; section: readonly [least: number, most: number] }, null];
   endLoad: [object, readonly LoadReport[]];
-  share: [{ key: string; options: LockSettings; work: number }, ShareReport];
   stopLoop: [{ name: string }, null];
   workAndExit: [{ keys: readonly string[] }, null];
   askAndExit: [{ key: string }, null];
