@@ -24,6 +24,7 @@
 --      | {'cancelled'} | {'conflict', limit of the others}
 
 -- @include hand-over
+-- @include renew
 -- @include tombstones
 
 local lock, queue, waiters, tombstones, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -36,25 +37,18 @@ if has_tombstone(tombstones, owner) then
   return { 'cancelled' }
 end
 
-local fields = redis.call('HMGET', lock, owner, 'limit', 'due', 'token', 'since', 'extra')
-local mine = fields[1]
+local mine, token, since = unpack(redis.call('HMGET', lock, owner, 'token', 'since'))
 
--- Returns one token only: the others reserved with the grant may be in use.
-if mine == '1' then
-  -- The first claim of a pushed grant sets the lease exactly; otherwise a lease is never shortened.
-  if redis.call('HDEL', lock, 'unclaimed') == 1 or redis.call('PTTL', lock) < lease then
-    redis.call('PEXPIRE', lock, lease)
+if mine and renew(lock, owner, lease, now) == 1 then
+  if mine ~= '1' then
+    local hold = decode_hold(mine)
+    token, since = hold.token, hold.since
   end
-  return { 'granted', fields[4], since_of(fields[5], fields[4]), 1, others_wait(queue, owner) }
-end
-if mine then
-  local hold = decode_hold(mine)
-  if renew_hold(lock, owner, hold, lease, now) then
-    return { 'granted', hold.token, hold.since, 1, others_wait(queue, owner) }
-  end
+  -- One token only: the others reserved with the grant may be in use.
+  return { 'granted', token, since_of(since, token), 1, others_wait(queue, owner) }
 end
 
-local held, others_limit = permits_held(lock, fields[2], fields[3], fields[6], now, true)
+local held, others_limit = permits_held(lock, now, true)
 local is_whole = held == 0 and redis.call('EXISTS', lock) == 1
 if is_whole then
   others_limit = 1
@@ -106,8 +100,8 @@ if not is_whole then
   local first, holding, is_last = hand_over(lock, queue, waiters, fence, now, owner, held)
   if first == owner or (is_last and fits(holding, limit, permits)) then
     leave_queue(queue, waiters, owner)
-    local token = grant(lock, fence, owner, limit, lease, now, tokens, label)
-    if limit ~= 1 and redis.call('EXISTS', queue) == 1 then
+    token = grant(lock, fence, owner, limit, lease, now, tokens, label)
+    if limit ~= 1 then
       hand_over(lock, queue, waiters, fence, now, nil, holding + permits)
     end
     return { 'granted', token, digits(now.ms), tokens, others_wait(queue, owner) }

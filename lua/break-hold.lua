@@ -17,16 +17,15 @@
 local lock, queue, waiters, fence = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local now = clock()
 
-local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra', 'token')
-local is_shared = permits_held(lock, fields[1], fields[2], fields[3], now) > 0
-local all = redis.call('HGETALL', lock)
+local is_shared = permits_held(lock, now) > 0
+local all, exclusive_token = redis.call('HGETALL', lock), redis.call('HGET', lock, 'token')
 local is_any = ARGV[3] == '' and ARGV[4] == ''
 
 local broken = {}
 for i = 1, #all, 2 do
   local owner = all[i]
   if is_owner(owner) and (ARGV[3] == '' or ARGV[3] == owner) then
-    local token = is_shared and decode_hold(all[i + 1]).token or fields[4]
+    local token = is_shared and decode_hold(all[i + 1]).token or exclusive_token
     if ARGV[4] == '' or ARGV[4] == token then
       broken[#broken + 1] = owner
     end
@@ -37,17 +36,12 @@ if #all > 0 and #broken == 0 and not is_any then
   return -1
 end
 
-local is_free = is_any or not is_shared
-if is_free then
+if is_any then
   redis.call('DEL', lock)
-else
-  local _, is_last = remove_holder(lock, broken[1], now)
-  is_free = is_last
 end
 for _, owner in ipairs(broken) do
+  remove_holder(lock, owner, now)
   redis.pcall(ARGV[1] == 's' and 'SPUBLISH' or 'PUBLISH', ARGV[2] .. client_of(owner), 'broken ' .. owner)
 end
-if redis.call('EXISTS', queue) == 1 then
-  serve(lock, queue, waiters, fence, now, is_free)
-end
+serve(lock, queue, waiters, fence, now)
 return #all > 0 and 1 or 0

@@ -19,14 +19,12 @@ local owner, tombstone = ARGV[1], tonumber(ARGV[2])
 local now = clock()
 
 leave_queue(queue, waiters, owner)
-local held, is_free = remove_holder(lock, owner, now)
+local held = remove_holder(lock, owner, now)
 
 -- Last: a server that is out of memory rejects a script if its first write needs memory.
 if tombstone > 0 then
   leave_tombstone(tombstones, owner, tombstone, now)
 end
 
-if redis.call('EXISTS', queue) == 1 then
-  serve(lock, queue, waiters, fence, now, is_free)
-end
+serve(lock, queue, waiters, fence, now)
 return held and 1 or 0

@@ -13,14 +13,14 @@
 
 local lock, queue, waiters = KEYS[1], KEYS[2], KEYS[3]
 local now = clock()
-local limit, holders, waiting = 1, {}, {}
+local holders, waiting = {}, {}
 
-local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra')
-local held, shared_limit = permits_held(lock, fields[1], fields[2], fields[3], now)
+local held, limit = permits_held(lock, now)
 local all = redis.call('HGETALL', lock)
 if #all == 0 then
   return {}
 end
+local token, since, label = unpack(redis.call('HMGET', lock, 'token', 'since', 'label'))
 
 local function add(list, ...)
   for _, field in ipairs({ ... }) do
@@ -28,26 +28,19 @@ local function add(list, ...)
   end
 end
 
-if held > 0 then
-  limit = shared_limit
-  for i = 1, #all, 2 do
-    if is_owner(all[i]) then
-      local hold = decode_hold(all[i + 1])
-      add(holders, all[i], hold.token, hold.since, hold.ends - now.ms, hold.label)
-    end
+-- Every other field is an owner, also of a lock of other software.
+local FACTS = {
+  token = true, since = true, label = true, unclaimed = true, -- of an exclusive lock
+  limit = true, held = true, due = true, -- of a shared one
+}
+for i = 1, #all, 2 do
+  local owner = all[i]
+  if not FACTS[owner] and held > 0 then
+    local hold = decode_hold(all[i + 1])
+    add(holders, owner, hold.token, hold.since, hold.ends - now.ms, hold.label)
+  elseif not FACTS[owner] then
+    add(holders, owner, token or '', since_of(since, token) or '', redis.call('PTTL', lock), label or '')
   end
-else
-  local FIELDS = { token = true, since = true, label = true, unclaimed = true }
-  local owner, hold = '', {}
-  for i = 1, #all, 2 do
-    if FIELDS[all[i]] then
-      hold[all[i]] = all[i + 1]
-    else
-      owner = all[i]
-    end
-  end
-  local since = since_of(hold.since, hold.token)
-  add(holders, owner, hold.token or '', since or '', redis.call('PTTL', lock), hold.label or '')
 end
 
 for _, owner in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
@@ -57,4 +50,4 @@ for _, owner in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
   end
 end
 
-return { limit, holders, waiting }
+return { limit or 1, holders, waiting }

@@ -10,7 +10,7 @@
 -- ARGV[4] floor  the last token that the hold may use
 -- ARGV[5] granted  the token with which this member granted the hold: one that was granted later stays as it is
 --
--- Reply: 1 if the owner has this hold, else 0
+-- Reply: none
 
 -- @include shared-holds
 
@@ -23,20 +23,17 @@ if last and tonumber(last) > tonumber(ARGV[4]) then
 end
 -- pcall: a value of another type at the lock's name is not a hold.
 local mine = redis.pcall('HGET', lock, ARGV[1])
-if mine == '1' then
-  if tonumber(redis.call('HGET', lock, 'token')) ~= tonumber(ARGV[5]) then
-    return 0
-  end
-  redis.call('HSET', lock, 'token', ARGV[2], 'since', ARGV[3])
-  return 1
-end
 if type(mine) ~= 'string' then
-  return 0
+  return
 end
-local hold = decode_hold(mine)
-if tonumber(hold.token) ~= tonumber(ARGV[5]) then
-  return 0
+local hold = mine ~= '1' and decode_hold(mine)
+local token = hold and hold.token or redis.call('HGET', lock, 'token')
+if tonumber(token) ~= tonumber(ARGV[5]) then
+  return
 end
-hold.token, hold.since = ARGV[2], ARGV[3]
-redis.call('HSET', lock, ARGV[1], encode_hold(hold))
-return 1
+if hold then
+  hold.token, hold.since = ARGV[2], ARGV[3]
+  redis.call('HSET', lock, ARGV[1], encode_hold(hold))
+else
+  redis.call('HSET', lock, 'token', ARGV[2], 'since', ARGV[3])
+end

@@ -9,8 +9,9 @@
 
 -- @include renew
 
+local now = clock()
 local replies = {}
 for i, lock in ipairs(KEYS) do
-  replies[i] = renew(lock, ARGV[2 * i - 1], ARGV[2 * i])
+  replies[i] = renew(lock, ARGV[2 * i - 1], ARGV[2 * i], now)
 end
 return replies

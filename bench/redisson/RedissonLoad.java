@@ -8,15 +8,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.redisson.Redisson;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * Generates load on one kind of lock: RedissonLoad ADDRESS KIND default|tuned. Each line of the input is LABEL CALLERS
- * FIRST_CALLER KEYS SECTION_MS DURATION_MS, where 0 keys stand for one that all callers share; each line of the output is
- * HOLDS LONGEST_WAIT_MS.
+ * Generates load on one kind of lock: RedissonLoad ADDRESS lock|lockAsync|fair|read|semaphore default|tuned. A line of
+ * the input is "run LABEL CALLERS FIRST_CALLER KEYS SECTION_MS DURATION_MS", where 0 keys stand for one that all callers
+ * share; its reply is HOLDS LONGEST_WAIT_MS. "hold NAME" replies once this process holds the lock, until "release".
  */
 public final class RedissonLoad {
+  /** Permits of a semaphore. */
+  private static final int LIMIT = 10;
+
   private final RedissonClient redisson;
   private final String kind;
   private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
@@ -36,15 +40,28 @@ public final class RedissonLoad {
     RedissonLoad load = new RedissonLoad(Redisson.create(config), args[1]);
     System.out.println("ready");
     Scanner input = new Scanner(System.in);
-    while (input.hasNextLine()) System.out.println(load.run(input.nextLine().split(" ")));
+    Runnable release = null;
+    while (input.hasNextLine()) {
+      String[] words = input.nextLine().split(" ");
+      if (words[0].equals("run")) {
+        System.out.println(load.run(words));
+      } else if (words[0].equals("hold")) {
+        release = load.acquire(words[1]);
+        System.out.println("held");
+      } else {
+        release.run();
+        System.out.println("released");
+      }
+    }
     Runtime.getRuntime().halt(0);
   }
 
   private String run(String[] words) throws InterruptedException {
-    int callers = Integer.parseInt(words[1]), first = Integer.parseInt(words[2]);
-    int keys = Integer.parseInt(words[3]), sectionMs = Integer.parseInt(words[4]);
-    long end = System.nanoTime() + Long.parseLong(words[5]) * 1_000_000;
-    Round round = new Round(words[0], keys, sectionMs, end, new CountDownLatch(callers));
+    int callers = Integer.parseInt(words[2]), first = Integer.parseInt(words[3]);
+    int keys = Integer.parseInt(words[4]), sectionMs = Integer.parseInt(words[5]);
+    if (kind.equals("semaphore")) redisson.getPermitExpirableSemaphore(words[1]).trySetPermits(LIMIT);
+    long end = System.nanoTime() + Long.parseLong(words[6]) * 1_000_000;
+    Round round = new Round(words[1], keys, sectionMs, end, new CountDownLatch(callers));
     for (int i = first; i < first + callers; i++) {
       Caller caller = new Caller(round, i);
       if (kind.endsWith("Async")) caller.next();
@@ -52,6 +69,29 @@ public final class RedissonLoad {
     }
     round.done.await();
     return round.holds + " " + round.longest.get() / 1_000_000;
+  }
+
+  /** Waits for the lock, and returns what releases it. */
+  private Runnable acquire(String name) throws InterruptedException {
+    if (kind.equals("semaphore")) {
+      RPermitExpirableSemaphore semaphore = redisson.getPermitExpirableSemaphore(name);
+      String permit = semaphore.acquire();
+      return () -> semaphore.release(permit);
+    }
+    RLock lock = lock(name);
+    lock.lock();
+    return lock::unlock;
+  }
+
+  private RLock lock(String name) {
+    switch (kind) {
+      case "fair":
+        return redisson.getFairLock(name);
+      case "read":
+        return redisson.getReadWriteLock(name).readLock();
+      default:
+        return redisson.getLock(name);
+    }
   }
 
   private final class Round {
@@ -81,19 +121,18 @@ public final class RedissonLoad {
     }
 
     void takeTurns() {
-      while (System.nanoTime() < round.end) {
-        RLock lock = lock();
-        long asked = System.nanoTime();
-        lock.lock();
-        granted(asked);
-        try {
+      try {
+        while (System.nanoTime() < round.end) {
+          String name = nextName();
+          long asked = System.nanoTime();
+          Runnable release = acquire(name);
+          granted(asked);
           if (round.sectionMs > 0) Thread.sleep(round.sectionMs);
-        } catch (InterruptedException stopped) {
-          return;
-        } finally {
-          lock.unlock();
+          release.run();
+          count();
         }
-        count();
+      } catch (InterruptedException stopped) {
+        // The round ends without this caller.
       }
       round.done.countDown();
     }
@@ -104,7 +143,7 @@ public final class RedissonLoad {
         round.done.countDown();
         return;
       }
-      RLock lock = lock();
+      RLock lock = lock(nextName());
       long asked = System.nanoTime();
       CompletionStage<Void> work = lock.lockAsync(index + 1).thenRun(() -> granted(asked));
       if (round.sectionMs > 0) work = work.thenCompose(none -> pause());
@@ -117,9 +156,8 @@ public final class RedissonLoad {
       return over;
     }
 
-    private RLock lock() {
-      String name = round.keys == 0 ? round.label : round.label + ":" + index + ":" + turn++ % round.keys;
-      return kind.equals("fair") ? redisson.getFairLock(name) : redisson.getLock(name);
+    private String nextName() {
+      return round.keys == 0 ? round.label : round.label + ":" + index + ":" + turn++ % round.keys;
     }
 
     private void granted(long asked) {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { elapse } from '../harness/clock.mjs';
 import { sum } from '../harness/statistics.mjs';
 
 const running = new Set();
@@ -8,60 +9,122 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** The Java processes of one kind of lock: RedissonLoad.java. Like `Fleet`, but it counts holds only. */
+/** The Java processes of one kind of lock: RedissonLoad.java. Like `Fleet`, but without its processor time and sections. */
 export class JavaFleet {
   #processes = [];
   #rounds = 0;
 
-  /** @param {{ label: string, lock: string, settings: 'default' | 'tuned' }} candidate */
+  /** @param {{ lock: string, settings: 'default' | 'tuned' }} candidate */
   constructor(candidate, processes, url, classPath) {
     Object.assign(this, { candidate, processes, url, classPath });
   }
 
   async open() {
-    const { lock, settings } = this.candidate;
-    const args = ['-cp', this.classPath, 'RedissonLoad', this.url, lock, settings];
-    this.#processes = await Promise.all(Array.from({ length: this.processes }, () => start(args)));
+    const { candidate, url, classPath } = this;
+    const starting = Array.from({ length: this.processes }, () =>
+      JavaProcess.start(candidate, url, classPath),
+    );
+    this.#processes = await Promise.all(starting);
   }
 
-  /** @returns {Promise<{ perSecond: number, maxWait: number }>} */
-  async run({ callers, keysPerCaller, sectionMs, durationMs }) {
+  /**
+   * @param {import('../harness/server.mjs').ServerStats} stats
+   * @returns {Promise<{ perSecond: number, maxWait: number, commands: import('../harness/server.mjs').CommandCounts }>}
+   */
+  async run({ callers, keysPerCaller, sectionMs, durationMs }, stats) {
+    await stats.empty();
+    await stats.reset();
     const label = `${this.candidate.lock}:round-${++this.#rounds}`;
     const each = callers / this.processes;
     const replies = await Promise.all(
-      this.#processes.map(({ child, lines }, index) => {
-        const replied = once(lines, 'line');
-        const order = [label, each, index * each, keysPerCaller ?? 0, sectionMs, durationMs];
-        child.stdin.write(`${order.join(' ')}\n`);
-        return replied.then(([line]) => line.split(' ').map(Number));
+      this.#processes.map(async (java, index) => {
+        const order = ['run', label, each, index * each, keysPerCaller ?? 0, sectionMs, durationMs];
+        return (await java.ask(order)).split(' ').map(Number);
       }),
     );
+    const holds = sum(replies.map(([served]) => served));
+    const counts = Object.entries(await stats.counts());
     return {
-      perSecond: sum(replies.map(([holds]) => holds)) / (durationMs / 1_000),
+      perSecond: holds / (durationMs / 1_000),
       maxWait: Math.max(...replies.map(([, wait]) => wait)),
+      commands: Object.fromEntries(counts.map(([name, count]) => [name, count / holds])),
     };
   }
 
   async close() {
-    await Promise.all(this.#processes.map(({ child }) => end(child)));
+    await Promise.all(this.#processes.map((java) => java.kill()));
   }
 }
 
-async function start(args) {
-  const child = spawn('java', args, { stdio: ['pipe', 'pipe', 'ignore'] });
-  running.add(child);
-  child.once('exit', () => running.delete(child));
-  const lines = createInterface(child.stdout);
-  await Promise.race([
-    once(lines, 'line'),
-    once(child, 'exit').then(() => Promise.reject(new Error('Java ended'))),
-  ]);
-  return { child, lines };
+/**
+ * Kills the first of two waiters of an RFairLock, then releases the lock.
+ *
+ * @param {import('ioredis').Redis} redis
+ * @returns {Promise<number>} ms from the release until the second one holds it
+ */
+export async function deathOfFirstFair(url, classPath, redis) {
+  const fair = { lock: 'fair', settings: 'default' };
+  const processes = await Promise.all([1, 2, 3].map(() => JavaProcess.start(fair, url, classPath)));
+  const [holder, first, second] = processes;
+  const name = 'first-in-line';
+  const waiters = async (count) => {
+    while ((await redis.llen(`redisson_lock_queue:{${name}}`)) < count) await elapse(5);
+  };
+  try {
+    await holder.ask(['hold', name]);
+    first.ask(['hold', name]).catch(() => undefined);
+    await waiters(1);
+    const granted = second.ask(['hold', name]);
+    await waiters(2);
+    await first.kill();
+    const releasedAt = performance.now();
+    await holder.ask(['release']);
+    await granted;
+    return performance.now() - releasedAt;
+  } finally {
+    await Promise.all(processes.map((java) => java.kill()));
+  }
 }
 
-async function end(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
+class JavaProcess {
+  #child;
+  #lines;
+  /** Rejects at the end of the process. */
+  #ended;
+
+  constructor(child) {
+    this.#child = child;
+    this.#lines = createInterface(child.stdout);
+    this.#ended = once(child, 'exit').then(() => Promise.reject(new Error('Java ended')));
+    this.#ended.catch(() => undefined);
+  }
+
+  static async start({ lock, settings }, url, classPath) {
+    const args = ['-cp', classPath, 'RedissonLoad', url, lock, settings];
+    const child = spawn('java', args, { stdio: ['pipe', 'pipe', 'ignore'] });
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    const java = new JavaProcess(child);
+    await java.#line();
+    return java;
+  }
+
+  /** Writes one line, and resolves with the line that the process replies. */
+  ask(words) {
+    const replied = this.#line();
+    this.#child.stdin.write(`${words.join(' ')}\n`);
+    return replied;
+  }
+
+  async kill() {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exited;
+  }
+
+  async #line() {
+    const [line] = await Promise.race([once(this.#lines, 'line'), this.#ended]);
+    return line;
+  }
 }

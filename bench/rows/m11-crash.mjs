@@ -64,7 +64,8 @@ async function holderCrash(context, place, places) {
   });
 }
 
-async function headCrash(context, signal) {
+/** @returns ms from the release until the second in the queue runs, if a signal ended or stopped the first one */
+export async function headCrash(context, signal) {
   return await withActors(context, 3, async ([holder, head, next], key) => {
     await holder.call('acquire', key);
     await head.call('queueFor', key);

@@ -7,10 +7,9 @@ local function grant(lock, fence, owner, limit, lease, now, tokens, label, is_pu
   local token = digits(reserve_tokens(fence, tokens, now))
   local since = digits(now.ms)
   if limit ~= 1 then
-    local due = redis.call('HGET', lock, 'due')
     local hold = { token = token, since = since, unclaimed = is_pushed and '1' or '0', label = label }
-    write_hold(lock, owner, limit, due, lease, now, hold)
-    count_extra(lock, label, 1)
+    write_hold(lock, owner, hold, lease, now, 'limit', limit)
+    redis.call('HINCRBY', lock, 'held', permits_of(label))
     return token
   end
   if is_pushed then

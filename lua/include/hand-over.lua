@@ -10,17 +10,16 @@ local function push(waiter, owner, token, others, now)
 end
 
 -- Grants the lock, of which shared holders have `held` permits, to the first reachable waiter, and to the
--- next ones while there is room: one that does not fit keeps those behind it waiting. A waiter without heartbeats leaves the queue. A waiter whose channel has
--- no subscriber at the moment is skipped but keeps its position. Grants are pushed with the short
--- claim lease. The owner `asking` made this request and needs no message: when its turn comes, this
--- returns without granting, and the caller grants.
+-- next ones while there is room: one that does not fit keeps those behind it waiting. A waiter without
+-- heartbeats leaves the queue. A waiter whose channel has no subscriber at the moment is skipped but keeps
+-- its position. Grants are pushed with the short claim lease. The owner `asking` made this request and
+-- needs no message: when its turn comes, this returns without granting, and the caller grants.
 -- Returns `asking`, or the first owner granted, or nil; the permits of all shared holders now; and whether
 -- the end of the queue was reached, so that no waiter comes before a request outside the queue.
 local function hand_over(lock, queue, waiters, fence, now, asking, held)
   local index, first = 0, nil
   while true do
-    local owners = redis.call('ZRANGE', queue, index, index + 2)
-    local owner = owners[1]
+    local owner = redis.call('ZRANGE', queue, index, index)[1]
     if not owner then
       return first, held, true
     end
@@ -38,9 +37,7 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
       local is_back = waiter.heard == HEARD_AGAIN
       local lease = is_back and math.max(waiter.claim, 2000) or waiter.claim
       local token = grant(lock, fence, owner, waiter.limit, lease, now, waiter.tokens, waiter.label, true)
-      -- Those that were skipped wait as well.
-      local others = index == 0 and others_beside(queue, owners, owner) or others_wait(queue, owner)
-      local is_heard = push(waiter, owner, token, others, now)
+      local is_heard = push(waiter, owner, token, others_wait(queue, owner), now)
       if is_heard or is_back then
         leave_queue(queue, waiters, owner)
         if waiter.limit == 1 then
@@ -58,15 +55,13 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
   end
 end
 
--- Grants the lock to waiters if it has room. `is_free` says that it is known to be free.
-local function serve(lock, queue, waiters, fence, now, is_free)
-  local held = 0
-  if not is_free and redis.call('EXISTS', lock) == 1 then
-    local fields = redis.call('HMGET', lock, 'limit', 'due', 'extra')
-    if not fields[1] then
-      return
-    end
-    held = permits_held(lock, fields[1], fields[2], fields[3], now)
+-- Grants the lock to its waiters, if there are any and it has room.
+local function serve(lock, queue, waiters, fence, now)
+  if redis.call('EXISTS', queue) == 0 then
+    return
   end
-  hand_over(lock, queue, waiters, fence, now, nil, held)
+  local held = permits_held(lock, now)
+  if held > 0 or redis.call('EXISTS', lock) == 0 then
+    hand_over(lock, queue, waiters, fence, now, nil, held)
+  end
 end

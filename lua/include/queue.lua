@@ -45,32 +45,21 @@ local function client_of(owner)
   return string.match(owner, '^[^:]+')
 end
 
--- 1 if one of these owners is another client's, else 0.
-local function others_among(owners, client)
-  for _, owner in ipairs(owners) do
-    if client_of(owner) ~= client then
-      return 1
-    end
-  end
-  return 0
-end
-
--- 1 if the queue has another client's owner, else 0, given the first three owners from this one on.
--- A client that waits for an exclusive lock has one position, or for a moment two while it withdraws
--- one; a client that waits for a shared lock has one for each caller.
-local function others_beside(queue, owners, owner)
-  local client = client_of(owner)
-  local others, first = others_among(owners, client), 0
-  local are_more = #owners == 3
-  while others == 0 and are_more do
-    owners = redis.call('ZRANGE', queue, first, first + 63)
-    others, are_more = others_among(owners, client), #owners == 64
-    first = first + 64
-  end
-  return others
-end
-
--- The same for an owner that need not be in the queue.
+-- 1 if another client's owner is in the queue, else 0. Looks at a few first: a client that waits for an
+-- exclusive lock has one position, or for a moment two while it withdraws one; a client that waits for a
+-- shared lock has one for each caller.
 local function others_wait(queue, owner)
-  return others_beside(queue, redis.call('ZRANGE', queue, 0, 2), owner)
+  local client, first, last = client_of(owner), 0, 2
+  while true do
+    local owners = redis.call('ZRANGE', queue, first, last)
+    for _, other in ipairs(owners) do
+      if client_of(other) ~= client then
+        return 1
+      end
+    end
+    if #owners <= last - first then
+      return 0
+    end
+    first, last = last + 1, last + 64
+  end
 end

@@ -3,7 +3,7 @@
 -- Renews a hold, exclusive or shared, for at least `lease` ms. A negative lease is set exactly, as is
 -- the lease of a pushed grant at its first claim; otherwise a renewal never shortens a lease and
 -- never creates a hold, so that a late copy of the request does no harm. With 0 the lease stays as it
--- is. `now` may be nil.
+-- is.
 -- Returns 1 (renewed), 0 (gone) or -1 (held by another owner).
 local function renew(lock, owner, lease, now)
   local mine = redis.pcall('HGET', lock, owner)
@@ -19,8 +19,8 @@ local function renew(lock, owner, lease, now)
     end
     return 1
   end
-  if type(mine) == 'string' and string.find(mine, ' ', 1, true) then
-    return renew_hold(lock, owner, decode_hold(mine), lease, now or clock(), exactly) and 1 or 0
+  if type(mine) == 'string' then
+    return renew_hold(lock, owner, decode_hold(mine), lease, now, exactly) and 1 or 0
   end
   -- pcall above: a value of another type at the lock's name must not fail the other locks.
   if redis.call('EXISTS', lock) == 0 or redis.pcall('HEXISTS', lock, 'limit') == 1 then

@@ -2,10 +2,10 @@
 -- @include memory
 
 -- A shared lock is a hash of 'limit', the number of permits (0 for readers: any number of them, but no
--- exclusive hold beside them), 'due', a time in ms before which no lease expires, and for each holder
+-- exclusive hold beside them), 'held', the permits of all holders, 'due', a time in ms before which no lease
+-- expires, and for each holder
 -- owner -> '<end of its lease, ms> <token> <since, ms> <1 until a pushed grant is claimed, else 0> =<label>'.
--- The label of a holder with several permits ends with '/<permits>'; then the hash also has 'extra', by how
--- much the permits of all holders exceed their number.
+-- The label of a holder with several permits ends with '/<permits>'.
 local function decode_hold(text)
   local ends, token, since, unclaimed, label = string.match(text, '^(%d+) (%d+) (%d+) (%d) =(.*)$')
   return { ends = tonumber(ends), token = token, since = since, unclaimed = unclaimed, label = label }
@@ -35,16 +35,9 @@ local function fits(held, limit, permits)
   return held == 0 or limit == 0 or (limit > 1 and held + permits <= limit)
 end
 
--- A holder with that label was added, or with -1 removed.
-local function count_extra(lock, label, sign)
-  local extra = permits_of(label) - 1
-  if extra > 0 and redis.call('HINCRBY', lock, 'extra', sign * extra) == 0 then
-    redis.call('HDEL', lock, 'extra')
-  end
-end
-
--- Removes the holders whose lease has expired. Returns how many permits are left, and the new 'due'. A
--- request for a shared hold (`is_asking`) needs memory, so it is rejected here if the server has none.
+-- Removes the holders whose lease has expired, and sets 'held', 'due' and the expiry of the lock by the
+-- others. Returns 'held' and 'due'. A request for a shared hold (`is_asking`) needs memory, so it is
+-- rejected here if the server has none.
 local function prune(lock, now, is_asking)
   if is_asking then
     redis.call('HSET', lock, 'due', '0')
@@ -52,49 +45,40 @@ local function prune(lock, now, is_asking)
     begin_without_memory(lock)
   end
   local fields = redis.call('HGETALL', lock)
-  local due, left, extra, had_extra = nil, 0, 0, false
+  local held, first, last = 0, math.huge, 0
   for i = 1, #fields, 2 do
     if is_owner(fields[i]) then
       local hold = decode_hold(fields[i + 1])
       if hold.ends <= now.ms then
         redis.call('HDEL', lock, fields[i])
       else
-        local permits = permits_of(hold.label)
-        left, extra = left + permits, extra + permits - 1
-        due = math.min(due or hold.ends, hold.ends)
+        held = held + permits_of(hold.label)
+        first, last = math.min(first, hold.ends), math.max(last, hold.ends)
       end
-    elseif fields[i] == 'extra' then
-      had_extra = true
     end
   end
-  if left == 0 then
+  if held == 0 then
     redis.call('DEL', lock)
   else
-    redis.call('HSET', lock, 'due', digits(due))
-    if extra > 0 then
-      redis.call('HSET', lock, 'extra', extra)
-    elseif had_extra then
-      redis.call('HDEL', lock, 'extra')
-    end
+    redis.call('HSET', lock, 'held', held, 'due', digits(first))
+    redis.call('PEXPIRE', lock, last - now.ms)
   end
-  return left, due
+  return held, first
 end
 
--- The permits of all shared holders, their limit, and 'due', from the fields `limit`, `due` and `extra`.
--- 0 if the lock is free or exclusive.
-local function permits_held(lock, limit, due, extra, now, is_asking)
+-- The permits of all shared holders, their limit, and 'due'. 0 if the lock is free or exclusive.
+local function permits_held(lock, now, is_asking)
+  local limit, held, due = unpack(redis.call('HMGET', lock, 'limit', 'held', 'due'))
   if not limit then
     return 0
   end
-  if tonumber(due) > now.ms then
-    local held = redis.call('HLEN', lock) - 2
-    return extra and held - 1 + tonumber(extra) or held, tonumber(limit), tonumber(due)
+  if tonumber(due) <= now.ms then
+    held, due = prune(lock, now, is_asking)
   end
-  local held, next_due = prune(lock, now, is_asking)
   if held == 0 then
     return 0
   end
-  return held, tonumber(limit), next_due
+  return tonumber(held), tonumber(limit), tonumber(due)
 end
 
 -- ms until there may be room for a request: when the first lease ends or, for several permits, enough of
@@ -124,46 +108,14 @@ local function left_for(lock, limit, permits, due, now)
   return 0
 end
 
--- Writes a holder whose lease begins now, and extends the expiry of the lock if necessary. `limit` and
--- `due` are the fields of the hash; `due` is nil for the first holder.
-local function write_hold(lock, owner, limit, due, lease, now, hold)
+-- Writes a holder whose lease begins now, and further fields; extends the expiry of the lock if necessary.
+local function write_hold(lock, owner, hold, lease, now, ...)
   hold.ends = now.ms + tonumber(lease)
-  if due and tonumber(due) <= hold.ends then
-    redis.call('HSET', lock, owner, encode_hold(hold))
-  else
-    redis.call('HSET', lock, owner, encode_hold(hold), 'limit', limit, 'due', digits(hold.ends))
-  end
+  local due = tonumber(redis.call('HGET', lock, 'due')) or hold.ends
+  redis.call('HSET', lock, owner, encode_hold(hold), 'due', digits(math.min(due, hold.ends)), ...)
   if redis.call('PTTL', lock) < tonumber(lease) then
     redis.call('PEXPIRE', lock, lease)
   end
-end
-
--- Sets the expiry of the lock to the last lease, which may end sooner than before.
-local function fit_expiry(lock, now)
-  local fields = redis.call('HGETALL', lock)
-  local first, last = nil, now.ms + 1
-  for i = 1, #fields, 2 do
-    if is_owner(fields[i]) then
-      local ends = decode_hold(fields[i + 1]).ends
-      first, last = math.min(first or ends, ends), math.max(last, ends)
-    end
-  end
-  redis.call('HSET', lock, 'due', digits(first))
-  redis.call('PEXPIRE', lock, last - now.ms)
-end
-
--- After a holder whose lease ended at `ends` was removed: deletes a lock without holders, and returns
--- whether it did. If another lease may end far sooner, the expiry of the lock may be too late.
-local function delete_if_empty(lock, ends, now)
-  if redis.call('HLEN', lock) == 2 then
-    redis.call('DEL', lock)
-    return true
-  end
-  local due = tonumber(redis.call('HGET', lock, 'due'))
-  if due - now.ms < (ends - now.ms) / 2 then
-    fit_expiry(lock, now)
-  end
-  return false
 end
 
 -- Renews a shared holder for at least `lease` ms; exactly so if `exactly`, or at the first claim of a
@@ -180,29 +132,32 @@ local function renew_hold(lock, owner, hold, lease, now, exactly)
     left = lease
   end
   begin_without_memory(lock)
-  local fields = redis.call('HMGET', lock, 'limit', 'due')
   hold.unclaimed = '0'
-  write_hold(lock, owner, fields[1], fields[2], left, now, hold)
+  write_hold(lock, owner, hold, left, now)
   if exactly then
-    fit_expiry(lock, now)
+    prune(lock, now)
   end
   return true
 end
 
--- Removes an owner from the lock. Returns whether it held it, and whether the lock is known to be free
--- now.
+-- Removes an owner from the lock. Returns whether it held it.
 local function remove_holder(lock, owner, now)
   local mine = redis.pcall('HGET', lock, owner)
   -- pcall: a value of another type at the lock's name is not a hold, and must not fail the other locks.
   if type(mine) ~= 'string' then
-    return false, false
+    return false
   end
   if mine == '1' then
     redis.call('DEL', lock)
-    return true, true
+    return true
   end
   redis.call('HDEL', lock, owner)
   local hold = decode_hold(mine)
-  count_extra(lock, hold.label, -1)
-  return hold.ends > now.ms, delete_if_empty(lock, hold.ends, now)
+  if redis.call('HINCRBY', lock, 'held', -permits_of(hold.label)) == 0 then
+    redis.call('DEL', lock)
+  elseif redis.call('HGET', lock, 'due') - now.ms < (hold.ends - now.ms) / 2 then
+    -- Another lease may end far sooner than the lock expires.
+    prune(lock, now)
+  end
+  return hold.ends > now.ms
 end

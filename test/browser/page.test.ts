@@ -283,7 +283,7 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
 
     it('reports which rights the Redis user lacks', async () => {
       const used = { cluster: false, sharded: false, replicas: false, database: false };
-      const url = await redis.addUser('few', 'secret', aclRules('lock:', used));
+      const url = await redis.addUser('few', 'secret', aclRules({ prefix: 'lock:' }, used));
       const ops = await pages.start({
         locks: { redis: url, shutdownTimeout: 0 },
         dashboard: { access: 'open' },

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { DistributedLockOptions } from '../../lib/index.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
@@ -30,7 +30,7 @@ export class ContractContext {
 
   /**
    * @param isExclusive whether the store keeps exclusive locks only, in no order over processes: rules for anything else
-   *   return at once
+   *   are skipped
    */
   constructor(
     factory: StoreFactory,
@@ -46,6 +46,11 @@ export class ContractContext {
     afterAll(async () => {
       await this.underTest?.close();
     });
+  }
+
+  /** For rules on readers, permits, or an order over processes. */
+  get itOfAllKinds(): typeof it {
+    return this.isExclusive ? (it.skip as typeof it) : it;
   }
 
   /** Leaves out the cases whose options the store refuses. */

@@ -144,11 +144,10 @@ export function forceReleaseRules(context: ContractContext): void {
       },
     );
 
-    it.each([
+    context.itOfAllKinds.each([
       ['readers', { mode: 'shared' }],
       ['a semaphore', { limit: 3 }],
     ] as [string, LockOptions][])('of %s ends one hold and leaves the others intact', async (_, options) => {
-      if (context.isExclusive) return;
       const [one, two, three, operator] = await context.fleet(4);
       const key = context.key();
       const holds = [];

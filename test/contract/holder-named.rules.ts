@@ -108,8 +108,7 @@ export function holderNamedRules(context: ContractContext): void {
       },
     );
 
-    it('names the oldest of several holders and the number of the others', async () => {
-      if (context.isExclusive) return;
+    context.itOfAllKinds('names the oldest of several holders and the number of the others', async () => {
       if (isFar()) return;
       const [app, one, two] = await context.fleet(3);
       const key = context.key();

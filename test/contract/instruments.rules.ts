@@ -66,7 +66,6 @@ export function instrumentRules(context: ContractContext): void {
     });
 
     it('count calls, holds, losses and requests, and report what is held and waited for', async () => {
-      if (context.isExclusive) return;
       const [key, operation] = [context.key(), 'checkout'];
       await locks.withLock(key, { operation }, () => undefined);
       const holder = await locks.acquire(key, { operation });
@@ -76,11 +75,12 @@ export function instrumentRules(context: ContractContext): void {
       expect(await rejectionOf(locks.acquire(key, { operation, waitTime: 0 }))).toBeInstanceOf(
         LockTimeoutError,
       );
-      const reader = await locks.acquire(context.key(), { operation: 'catalog', mode: 'shared' });
+      const mode = context.isExclusive ? 'exclusive' : 'shared';
+      const reader = await locks.acquire(context.key(), { operation: 'catalog', mode });
 
       const during = await scrape();
       expect(during.value('distributed_lock_active', { operation, mode: 'exclusive' })).toBe(1);
-      expect(during.value('distributed_lock_active', { operation: 'catalog', mode: 'shared' })).toBe(1);
+      expect(during.value('distributed_lock_active', { operation: 'catalog', mode })).toBe(1);
       expect(during.value('distributed_lock_waiting', { operation })).toBe(1);
       expect(during.value('distributed_lock_lease_margin_min_seconds')).toBeGreaterThan(0);
       expect(during.value('distributed_lock_local')).toBe(0);

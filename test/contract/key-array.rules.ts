@@ -532,8 +532,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('fair, retry, label and the other options apply to each key', async () => {
-      if (context.isExclusive) return;
+    context.itOfAllKinds('fair, retry, label and the other options apply to each key', async () => {
       const [app, holder] = await context.fleet(2);
       const [a, b] = three(context.keysTogether());
       const fair = await app.locks.acquire([a, b], { fair: true });
@@ -550,8 +549,7 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('mode and limit apply to each key', async () => {
-      if (context.isExclusive) return;
+    context.itOfAllKinds('mode and limit apply to each key', async () => {
       const [app, other] = await context.fleet(2);
       const [a, b, c] = three(context.keysTogether());
       const readers = await Promise.all([
@@ -579,20 +577,22 @@ export function keyArrayRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B55: a shared hold of one of the keys can’t become exclusive, and the other keys are not held then', async () => {
-      if (context.isExclusive) return;
-      const [app, other] = await context.fleet(2);
-      const [a, b, c] = three(context.keysTogether());
-      await app.locks.withLock(b, { mode: 'shared' }, async () => {
-        expect(await rejectionOf(app.locks.acquire([a, b, c]))).toBeInstanceOf(LockUpgradeError);
-        await freeFor(other, [a, c]);
-        await app.locks.withLock([a, b, c], { mode: 'shared' }, ({ isHeld }) => {
-          expect(isHeld).toBe(true);
+    context.itOfAllKinds(
+      'B55: a shared hold of one of the keys can’t become exclusive, and the other keys are not held then',
+      async () => {
+        const [app, other] = await context.fleet(2);
+        const [a, b, c] = three(context.keysTogether());
+        await app.locks.withLock(b, { mode: 'shared' }, async () => {
+          expect(await rejectionOf(app.locks.acquire([a, b, c]))).toBeInstanceOf(LockUpgradeError);
+          await freeFor(other, [a, c]);
+          await app.locks.withLock([a, b, c], { mode: 'shared' }, ({ isHeld }) => {
+            expect(isHeld).toBe(true);
+          });
         });
-      });
-      await freeFor(other, [a, b, c], app);
-      await context.nothingLeft();
-    });
+        await freeFor(other, [a, b, c], app);
+        await context.nothingLeft();
+      },
+    );
 
     it('P20: callers of one process hand the keys over locally', async () => {
       const app = await context.app();

@@ -99,24 +99,26 @@ export function listenerRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B15, F26: a listener that ends the other reader of the process does not turn good work into a loss', async () => {
-      if (context.isExclusive) return;
-      const app = await context.app();
-      const key = context.key();
-      let other: LockHandle | undefined;
-      let otherReleased: Promise<unknown> | undefined;
-      app.locks.events.subscribe(({ type }) => {
-        if (type === 'released') otherReleased ??= other?.release();
-      });
-      const work = app.locks.withLock(key, { mode: 'shared', onLost: 'throw' }, async () => {
-        other = await app.locks.acquire(key, { mode: 'shared', reentrant: false });
-        return 'value';
-      });
-      expect(await work).toBe('value');
-      expect(await otherReleased).toBe('released');
-      expect(app.events('lost', key)).toEqual([]);
-      await context.nothingLeft();
-    });
+    context.itOfAllKinds(
+      'B15, F26: a listener that ends the other reader of the process does not turn good work into a loss',
+      async () => {
+        const app = await context.app();
+        const key = context.key();
+        let other: LockHandle | undefined;
+        let otherReleased: Promise<unknown> | undefined;
+        app.locks.events.subscribe(({ type }) => {
+          if (type === 'released') otherReleased ??= other?.release();
+        });
+        const work = app.locks.withLock(key, { mode: 'shared', onLost: 'throw' }, async () => {
+          other = await app.locks.acquire(key, { mode: 'shared', reentrant: false });
+          return 'value';
+        });
+        expect(await work).toBe('value');
+        expect(await otherReleased).toBe('released');
+        expect(app.events('lost', key)).toEqual([]);
+        await context.nothingLeft();
+      },
+    );
 
     it('F26: an async listener that rejects leaves no unhandled rejection, and a line in the log', async () => {
       const app = await context.app();

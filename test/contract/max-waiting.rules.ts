@@ -64,10 +64,10 @@ export function maxWaitingRules(context: ContractContext): void {
     });
 
     it('0 allows no waiting, but a caller that finds the lock free acquires it', async () => {
-      if (context.isExclusive) return;
       const [app, other] = await context.fleet(2);
       const key = context.key();
-      for (const options of [{}, { limit: 2 }, { mode: 'shared' }] as const) {
+      const all = context.supported([[{}], [{ limit: 2 }], [{ mode: 'shared' }]] as const);
+      for (const [options] of all) {
         const lock = await app.locks.acquire(key, { ...patient, ...options, maxWaiting: 0 });
         expect(lock.isHeld).toBe(true);
         await lock.release();
@@ -112,8 +112,7 @@ export function maxWaitingRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('readers that can be granted at once are never rejected', async () => {
-      if (context.isExclusive) return;
+    context.itOfAllKinds('readers that can be granted at once are never rejected', async () => {
       const app = await context.app();
       const burst = burstOf(app, context.key(), { ...patient, mode: 'shared', maxWaiting: MAX });
       await burst.all;

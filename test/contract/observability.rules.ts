@@ -23,19 +23,19 @@ export function observabilityRules(context: ContractContext): void {
 
   describe('O1: what this process holds and waits for', () => {
     it('held() lists every hold with the operation and label of its call, the oldest first', async () => {
-      if (context.isExclusive) return;
       const app = await context.app();
       const [one, two] = [context.key(), context.key()];
       const first = await app.locks.acquire(one, { operation: 'import', label: 'nightly' });
-      const shared = await app.locks.acquire(two, { mode: 'shared', leaseTime: 60_000 });
+      const [mode, limit] = context.isExclusive ? ['exclusive' as const, 1] : ['shared' as const, Infinity];
+      const shared = await app.locks.acquire(two, { mode, leaseTime: 60_000 });
       const held = app.admin.held();
       expect(held).toMatchObject([
         { key: one, operation: 'import', mode: 'exclusive', limit: 1, label: 'nightly', token: first.token },
         {
           key: two,
           operation: 'default',
-          mode: 'shared',
-          limit: Infinity,
+          mode,
+          limit,
           label: undefined,
           token: shared.token,
         },
@@ -52,8 +52,7 @@ export function observabilityRules(context: ContractContext): void {
       expect(app.admin.held()).toEqual([]);
     });
 
-    it('held() lists each of several readers of a process, and a hold that was handed over under the operation of its own call', async () => {
-      if (context.isExclusive) return;
+    context.itOfAllKinds('held() lists each of several readers of a process', async () => {
       const app = await context.app();
       const key = context.key();
       const readers = await Promise.all(
@@ -66,6 +65,11 @@ export function observabilityRules(context: ContractContext): void {
           .sort(),
       ).toEqual(['a', 'b', 'c']);
       for (const reader of readers) await reader.release();
+    });
+
+    it('held() lists a hold that was handed over under the operation of its own call', async () => {
+      const app = await context.app();
+      const key = context.key();
       const holder = await app.locks.acquire(key, { operation: 'first' });
       const following = app.locks.acquire(key, { operation: 'second', label: 'next' });
       await until('the other waits', () => app.admin.waiting().length === 1);
@@ -222,8 +226,7 @@ export function observabilityRules(context: ContractContext): void {
   });
 
   describe('O2, O3: events', () => {
-    it('name the kind of their lock', async () => {
-      if (context.isExclusive) return;
+    context.itOfAllKinds('name the kind of their lock', async () => {
       const app = await context.app();
       const events = eventsOf(app);
       const key = context.key();

@@ -47,48 +47,54 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P32, P33: a release in doubt removes the queue entry that a late request of its owner created', async () => {
-      if (context.isExclusive) return;
-      const [a, b, c] = [await client(), await client(), await client()];
-      const key = context.key();
-      const [holder, late, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
-      await a.take(key, holder);
-      await b.acquire(key, late, waiting);
-      await c.acquire(key, next, waiting);
-      expect(await b.release(key, late, true)).toBe('not-held');
-      expect((await a.inspect(key))?.waiting).toBe(1);
-      await a.release(key, holder);
-      expect((await a.inspect(key))?.owner).toBe(next);
-      await c.release(key, next);
-      await context.nothingLeft();
-    });
+    context.itOfAllKinds(
+      'P32, P33: a release in doubt removes the queue entry that a late request of its owner created',
+      async () => {
+        const [a, b, c] = [await client(), await client(), await client()];
+        const key = context.key();
+        const [holder, late, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
+        await a.take(key, holder);
+        await b.acquire(key, late, waiting);
+        await c.acquire(key, next, waiting);
+        expect(await b.release(key, late, true)).toBe('not-held');
+        expect((await a.inspect(key))?.waiting).toBe(1);
+        await a.release(key, holder);
+        expect((await a.inspect(key))?.owner).toBe(next);
+        await c.release(key, next);
+        await context.nothingLeft();
+      },
+    );
 
-    it('P30, P10: asking again keeps the queue position, and a grant is pushed once to the first', async () => {
-      if (context.isExclusive) return;
-      const [a, b, c] = [await client(), await client(), await client()];
-      const key = context.key();
-      const [holder, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
-      const token = await a.take(key, holder);
-      expect(await b.acquire(key, first, waiting)).toMatchObject({ outcome: 'queued' });
-      expect(await c.acquire(key, second, waiting)).toMatchObject({ outcome: 'queued' });
-      await b.acquire(key, first, waiting);
-      await b.acquire(key, first, waiting);
-      expect((await a.inspect(key))?.waiting).toBe(2);
-      await a.release(key, holder);
-      const grant = await b.granted(first);
-      expect(grant.token).toBeGreaterThan(token);
-      expect(grant.startedAt).toBeLessThanOrEqual(performance.now());
-      expect(grant.lease).toBe(2_000);
-      expect(await b.acquire(key, first, waiting)).toMatchObject({ outcome: 'granted', token: grant.token });
-      await b.release(key, first);
-      await c.granted(second);
-      expect(b.grants).toHaveLength(1);
-      await c.release(key, second);
-      await context.nothingLeft();
-    });
+    context.itOfAllKinds(
+      'P30, P10: asking again keeps the queue position, and a grant is pushed once to the first',
+      async () => {
+        const [a, b, c] = [await client(), await client(), await client()];
+        const key = context.key();
+        const [holder, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
+        const token = await a.take(key, holder);
+        expect(await b.acquire(key, first, waiting)).toMatchObject({ outcome: 'queued' });
+        expect(await c.acquire(key, second, waiting)).toMatchObject({ outcome: 'queued' });
+        await b.acquire(key, first, waiting);
+        await b.acquire(key, first, waiting);
+        expect((await a.inspect(key))?.waiting).toBe(2);
+        await a.release(key, holder);
+        const grant = await b.granted(first);
+        expect(grant.token).toBeGreaterThan(token);
+        expect(grant.startedAt).toBeLessThanOrEqual(performance.now());
+        expect(grant.lease).toBe(2_000);
+        expect(await b.acquire(key, first, waiting)).toMatchObject({
+          outcome: 'granted',
+          token: grant.token,
+        });
+        await b.release(key, first);
+        await c.granted(second);
+        expect(b.grants).toHaveLength(1);
+        await c.release(key, second);
+        await context.nothingLeft();
+      },
+    );
 
-    it('P11: the first waiter is served before a newcomer', async () => {
-      if (context.isExclusive) return;
+    context.itOfAllKinds('P11: the first waiter is served before a newcomer', async () => {
       const [a, b, c] = [await client(), await client(), await client()];
       const key = context.key();
       await a.take(key, a.newOwner(), 300);
@@ -125,24 +131,26 @@ export function portRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('P15: a waiter that misses three polls is skipped; one that keeps polling is not', async () => {
-      if (context.isExclusive) return;
-      const [a, b, c] = [await client(), await client(), await client()];
-      const key = context.key();
-      const [holder, silent, living] = [a.newOwner(), b.newOwner(), c.newOwner()];
-      await a.take(key, holder);
-      await b.acquire(key, silent, waiting);
-      for (const silentSince = performance.now(); performance.now() - silentSince < 3_010;) {
+    context.itOfAllKinds(
+      'P15: a waiter that misses three polls is skipped; one that keeps polling is not',
+      async () => {
+        const [a, b, c] = [await client(), await client(), await client()];
+        const key = context.key();
+        const [holder, silent, living] = [a.newOwner(), b.newOwner(), c.newOwner()];
+        await a.take(key, holder);
+        await b.acquire(key, silent, waiting);
+        for (const silentSince = performance.now(); performance.now() - silentSince < 3_010;) {
+          await c.acquire(key, living, waiting);
+          await elapse(500);
+        }
         await c.acquire(key, living, waiting);
-        await elapse(500);
-      }
-      await c.acquire(key, living, waiting);
-      await a.release(key, holder);
-      await c.granted(living);
-      expect(b.grants).toEqual([]);
-      await c.release(key, living);
-      await context.nothingLeft();
-    });
+        await a.release(key, holder);
+        await c.granted(living);
+        expect(b.grants).toEqual([]);
+        await c.release(key, living);
+        await context.nothingLeft();
+      },
+    );
 
     it('P32: a cancel in doubt blocks a late request, where requests can be late', async () => {
       if (!context.store.canBeLate) return;

@@ -263,35 +263,37 @@ export function reEntrancyRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B53: the last of several holds releases the lock, at any depth and in any order', async () => {
-      if (context.isExclusive) return;
-      const [app, other] = await context.fleet(2);
-      const key = context.key();
-      const outer = await app.locks.acquire(key);
-      const [one, two] = await outer.run(() =>
-        Promise.all([reenter(app, key, { mode: 'shared' }), reenter(app, key, { mode: 'shared' })]),
-      );
-      expect(await outer.release()).toBe('kept');
-      one.leave();
-      await one.ended;
-      expect(await other.locks.tryAcquire(key)).toBeNull();
-      expect(two.lock.isHeld).toBe(true);
-      two.leave();
-      await two.ended;
-      const second = await other.locks.acquire(key);
-      await second.release();
+    context.itOfAllKinds(
+      'B53: the last of several holds releases the lock, at any depth and in any order',
+      async () => {
+        const [app, other] = await context.fleet(2);
+        const key = context.key();
+        const outer = await app.locks.acquire(key);
+        const [one, two] = await outer.run(() =>
+          Promise.all([reenter(app, key, { mode: 'shared' }), reenter(app, key, { mode: 'shared' })]),
+        );
+        expect(await outer.release()).toBe('kept');
+        one.leave();
+        await one.ended;
+        expect(await other.locks.tryAcquire(key)).toBeNull();
+        expect(two.lock.isHeld).toBe(true);
+        two.leave();
+        await two.ended;
+        const second = await other.locks.acquire(key);
+        await second.release();
 
-      const first = await app.locks.acquire(key);
-      const middle = await first.run(() => app.locks.acquire(key));
-      const innermost = await middle.run(() => app.locks.acquire(key));
-      expect([await first.release(), await middle.release()]).toEqual(['kept', 'kept']);
-      expect([first.isHeld, middle.isHeld, innermost.isHeld]).toEqual([false, false, true]);
-      expect(await other.locks.tryAcquire(key)).toBeNull();
-      expect(app.admin.held()).toHaveLength(1);
-      expect(await innermost.release()).toBe('released');
-      await (await other.locks.acquire(key)).release();
-      await context.nothingLeft();
-    });
+        const first = await app.locks.acquire(key);
+        const middle = await first.run(() => app.locks.acquire(key));
+        const innermost = await middle.run(() => app.locks.acquire(key));
+        expect([await first.release(), await middle.release()]).toEqual(['kept', 'kept']);
+        expect([first.isHeld, middle.isHeld, innermost.isHeld]).toEqual([false, false, true]);
+        expect(await other.locks.tryAcquire(key)).toBeNull();
+        expect(app.admin.held()).toHaveLength(1);
+        expect(await innermost.release()).toBe('released');
+        await (await other.locks.acquire(key)).release();
+        await context.nothingLeft();
+      },
+    );
 
     it('B53: of several keys, those that no work has re-entered are free at once', async () => {
       const [app, other] = await context.fleet(2);

@@ -97,29 +97,31 @@ export function retryRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it('B13: has no queue position: queued callers go first, in other processes and in its own', async () => {
-      if (context.isExclusive) return;
-      const [{ app, store }, holder, other] = [await spied(), ...(await context.fleet(2))];
-      const key = context.key();
-      const handle = await holder.locks.acquire(key);
-      const polling = app.locks.acquire(key, { ...patient, retry: often });
-      await tries(store, 2);
-      expect((await holder.admin.inspect(key))?.waiting).toBe(0);
-      expect((await app.admin.inspect(key))?.waiting).toBe(0);
-      const queued = [];
-      for (const each of [other, app]) {
-        queued.push(each.locks.acquire(key, patient));
-        await queuedIn(each, key);
-      }
-      await handle.release();
-      for (const waiting of queued) {
-        const got = await within(5_000, 'the queue', waiting);
-        expect(await stateOf(polling)).toBe('pending');
-        await got.release();
-      }
-      await (await polling).release();
-      await context.nothingLeft();
-    });
+    context.itOfAllKinds(
+      'B13: has no queue position: queued callers go first, in other processes and in its own',
+      async () => {
+        const [{ app, store }, holder, other] = [await spied(), ...(await context.fleet(2))];
+        const key = context.key();
+        const handle = await holder.locks.acquire(key);
+        const polling = app.locks.acquire(key, { ...patient, retry: often });
+        await tries(store, 2);
+        expect((await holder.admin.inspect(key))?.waiting).toBe(0);
+        expect((await app.admin.inspect(key))?.waiting).toBe(0);
+        const queued = [];
+        for (const each of [other, app]) {
+          queued.push(each.locks.acquire(key, patient));
+          await queuedIn(each, key);
+        }
+        await handle.release();
+        for (const waiting of queued) {
+          const got = await within(5_000, 'the queue', waiting);
+          expect(await stateOf(polling)).toBe('pending');
+          await got.release();
+        }
+        await (await polling).release();
+        await context.nothingLeft();
+      },
+    );
 
     it('is served even when many callers poll and wait', async () => {
       const fleet = await context.fleet(3);

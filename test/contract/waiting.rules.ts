@@ -163,8 +163,7 @@ export function waitingRules(context: ContractContext): void {
       await handle.release();
     });
 
-    it('B13: processes are served in the order of their requests', async () => {
-      if (context.isExclusive) return;
+    context.itOfAllKinds('B13: processes are served in the order of their requests', async () => {
       const apps = await context.fleet(6);
       const key = context.key();
       const handle = await apps[0].locks.acquire(key);

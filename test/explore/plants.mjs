@@ -248,8 +248,8 @@ export const SCRIPT_PLANTS = {
   'permits kept': {
     about: 'a hold of several permits gives back one',
     scenario: 'several permits, waiting',
-    from: 'count_extra(lock, hold.label, -1)',
-    to: '',
+    from: '-permits_of(hold.label)',
+    to: '-1',
   },
   'large request overtaken': {
     about: 'free permits go to the next waiter that needs fewer',
@@ -272,7 +272,7 @@ export const SCRIPT_PLANTS = {
   'skipped waiter': {
     about: 'a waiter that could not be reached is not reported to the next holder',
     scenario: 'exclusive, lost subscriptions',
-    from: 'index == 0 and others_beside(queue, owners, owner) or others_wait(queue, owner)',
-    to: 'others_beside(queue, owners, owner)',
+    from: 'push(waiter, owner, token, others_wait(queue, owner), now)',
+    to: "push(waiter, owner, token, redis.call('ZCARD', queue) > index + 1 and 1 or 0, now)",
   },
 };

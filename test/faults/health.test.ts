@@ -97,7 +97,10 @@ describe('F57: health is down while Redis grants no lock', () => {
 
   it.each(['evalsha', 'hset', 'time'])('after its user lost the right to use %s', async (command) => {
     const client = server.client();
-    const rules = aclRules('lock:', { cluster: false, sharded: false, replicas: false, database: false });
+    const rules = aclRules(
+      { prefix: 'lock:' },
+      { cluster: false, sharded: false, replicas: false, database: false },
+    );
     const url = await server.addUser('shop', 'secret', rules);
     const app = await start({ redis: url });
     await isUp(app);

@@ -51,7 +51,7 @@ describe('TLS and users of Redis', () => {
     const url = await server.addUser(
       'app',
       SECRET,
-      aclRules('lock:', { cluster: false, sharded: false, replicas: false, database: false }),
+      aclRules({ prefix: 'lock:' }, { cluster: false, sharded: false, replicas: false, database: false }),
     );
     expect(url).toMatch(/^rediss:/);
     const { host, port, tls } = server;

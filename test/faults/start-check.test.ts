@@ -122,7 +122,7 @@ describe('the check at start', () => {
   });
 
   it('F9: a user with the recommended rules can do everything and gets no warning', async () => {
-    const redis = await scene.server.addUser('exact', 'secret', aclRules('lock:', oneServer));
+    const redis = await scene.server.addUser('exact', 'secret', aclRules({ prefix: 'lock:' }, oneServer));
     const [one, two] = [await scene.app({ redis }), await scene.app({ redis })];
     expect([...warningsOf(one), ...warningsOf(two)]).toEqual([]);
     await exercise(one, two, scene.key());
@@ -133,31 +133,35 @@ describe('the check at start', () => {
   it('F9: the recommended rules are those of the documentation', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/stores/redis.md'), 'utf8');
     const [one, cluster] = [oneServer, { ...oneServer, cluster: true, sharded: true }].map(
-      (used) => `ACL SETUSER locks on >secret resetchannels ${aclRules('lock:', used).join(' ')}\n`,
+      (used) =>
+        `ACL SETUSER locks on >secret resetchannels ${aclRules({ prefix: 'lock:' }, used).join(' ')}\n`,
     );
     expect(page).toContain(one);
     expect(page).toContain(cluster);
   });
 
-  it.each(aclRules('lock:', oneServer))('F9: finds at start that %s is missing', async (missing) => {
-    const rules = aclRules('lock:', oneServer);
-    const redis = await scene.server.addUser(
-      'lacking',
-      'secret',
-      rules.filter((rule) => rule !== missing),
-    );
-    const app = await scene.app({ redis });
-    const warnings = warningsOf(app);
-    expect(warnings).toHaveLength(1);
-    const [warning = ''] = warnings;
-    expect(warning).toContain('The user "lacking" of Redis at 127.0.0.1');
-    if (missing.startsWith('+')) expect(warning).toContain(missing.slice(1).toUpperCase());
-    expect(warning).toContain(`ACL SETUSER lacking ${rules.join(' ')}`);
-    expect(warning).not.toContain('secret');
-  });
+  it.each(aclRules({ prefix: 'lock:' }, oneServer))(
+    'F9: finds at start that %s is missing',
+    async (missing) => {
+      const rules = aclRules({ prefix: 'lock:' }, oneServer);
+      const redis = await scene.server.addUser(
+        'lacking',
+        'secret',
+        rules.filter((rule) => rule !== missing),
+      );
+      const app = await scene.app({ redis });
+      const warnings = warningsOf(app);
+      expect(warnings).toHaveLength(1);
+      const [warning = ''] = warnings;
+      expect(warning).toContain('The user "lacking" of Redis at 127.0.0.1');
+      if (missing.startsWith('+')) expect(warning).toContain(missing.slice(1).toUpperCase());
+      expect(warning).toContain(`ACL SETUSER lacking ${rules.join(' ')}`);
+      expect(warning).not.toContain('secret');
+    },
+  );
 
   it('F9: the rules of a prefix allow nothing else', async () => {
-    const rules = aclRules('my*app:', oneServer);
+    const rules = aclRules({ prefix: 'my*app:' }, oneServer);
     const redis = await scene.server.addUser('starred', 'secret', rules);
     const app = await scene.app({ redis, keyPrefix: 'my*app:' });
     expect(warningsOf(app)).toEqual([]);
@@ -223,7 +227,7 @@ describe('the check at start of a quorum', () => {
   );
 
   it('F9: a user with the recommended rules can do everything, and gets no warning', async () => {
-    const rules = aclRules('lock:', oneServer);
+    const rules = aclRules({ prefix: 'lock:' }, oneServer);
     const quorum = await Promise.all(
       scene.servers.servers.map((server) => server.addUser('exact', 'secret', rules)),
     );
@@ -262,7 +266,7 @@ describe('the check at start in a Redis Cluster', () => {
   });
 
   it('F9: a user with the recommended rules can do everything, and gets no warning', async () => {
-    const rules = aclRules('lock:', { ...oneServer, cluster: true, sharded: redisMajor() >= 7 });
+    const rules = aclRules({ prefix: 'lock:' }, { ...oneServer, cluster: true, sharded: redisMajor() >= 7 });
     for (const server of await scene.servers.primaries()) await server.addUser('exact', 'secret', rules);
     const options = { redisOptions: { username: 'exact', password: 'secret' } };
     const redis = { nodes: scene.servers.nodes, options };
@@ -276,7 +280,7 @@ describe('the check at start in a Redis Cluster', () => {
   });
 
   it('F9: finds missing rules at the start, on each server', async () => {
-    const rules = aclRules('lock:', { ...oneServer, cluster: true, sharded: redisMajor() >= 7 });
+    const rules = aclRules({ prefix: 'lock:' }, { ...oneServer, cluster: true, sharded: redisMajor() >= 7 });
     const lacking = rules.filter((rule) => !rule.endsWith('publish') && rule !== '+zadd');
     for (const server of await scene.servers.primaries()) await server.addUser('lacking', 'secret', lacking);
     const options = { redisOptions: { username: 'lacking', password: 'secret' } };

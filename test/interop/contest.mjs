@@ -94,6 +94,36 @@ export async function contest({ url, classPath, seconds, hasFaults }) {
   return { ...totals, value };
 }
 
+/**
+ * Passes a lock from Java to Node.js and back.
+ *
+ * @returns the times from the call of `unlock` on one side until the waiter of the other side has the lock, in microseconds,
+ *   the shortest first
+ */
+export async function wakeUps({ url, java, node, rounds }) {
+  const redis = new Redis(url);
+  const name = `passed-${randomUUID()}`;
+  const isAwaited = async () => {
+    while ((await redis.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`))[1] !== 1) await elapse(1);
+  };
+  const pass = async (from, to) => {
+    const waiting = to.ask('waiter', 'lock', name);
+    await isAwaited();
+    const unlockedAt = await from.ask('waiter', 'unlock', name);
+    return Number(await waiting) - Number(unlockedAt);
+  };
+  const times = { toNode: [], toJava: [] };
+  await java.ask('waiter', 'lock', name);
+  for (let round = 0; round < rounds; round += 1) {
+    times.toNode.push(await pass(java, node));
+    times.toJava.push(await pass(node, java));
+  }
+  await java.ask('waiter', 'unlock', name);
+  redis.disconnect();
+  for (const all of Object.values(times)) all.sort((one, other) => one - other);
+  return times;
+}
+
 /** What is wrong with the outcome, in words. */
 export function findingsOf({ written, refused, value, faults, holds }) {
   const { kill, stop, force } = faults;

@@ -11,6 +11,7 @@ export class LockProcess {
   #child;
   #replies = new Map();
   #lastRequest = 0;
+  #hasEnded = false;
 
   constructor(child) {
     this.#child = child;
@@ -43,13 +44,14 @@ export class LockProcess {
   }
 
   /** Runs a command in a thread of the process; resolves with its result. */
-  ask(thread, command, name, ...args) {
+  async ask(thread, command, name, ...args) {
+    if (this.#hasEnded) throw new Error(`${command}: the process ended`);
     const request = ++this.#lastRequest;
     const replied = new Promise((resolve, reject) => {
       this.#replies.set(`${request}`, { resolve, reject, command });
     });
     this.#child.stdin.write(`${[request, thread, command, name, ...args].join(' ')}\n`);
-    return replied;
+    return await replied;
   }
 
   kill(signal) {
@@ -69,6 +71,7 @@ export class LockProcess {
   }
 
   #onExit() {
+    this.#hasEnded = true;
     for (const { reject, command } of this.#replies.values())
       reject(new Error(`${command}: the process ended`));
     this.#replies.clear();

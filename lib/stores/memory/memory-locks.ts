@@ -1,5 +1,5 @@
 import { IndexedHeap, type HeapItem } from '../../common/timer-queue.js';
-import { limitsAgree } from '../port/limits.js';
+import { limitsAgree, permitsOf } from '../port/limits.js';
 import type { LockBoard, LockStoreClient, MonotonicMs, OwnerId, WallClockMs } from '../port/lock-store.js';
 import { WAITER_TTL } from '../port/times.js';
 
@@ -60,10 +60,6 @@ export class MemoryLocks {
   private readonly texts = new Map<string, { readonly text: string; readonly until: number }>();
   private watchedUntil = -Infinity;
   private readonly holds = new Map<string, Map<OwnerId, MemoryHold>>();
-  /**
-   * By how much the permits of a key's holders exceed the number of holders; only for keys with a hold of several permits.
-   */
-  private readonly extra = new Map<string, number>();
   private readonly queues = new Map<string, Map<OwnerId, MemoryWaiter>>();
   private readonly expiries = new IndexedHeap<MemoryHold>((hold) => hold.expiresAt);
 
@@ -118,9 +114,8 @@ export class MemoryLocks {
 
   /** Whether one more owner with this limit and these permits fits beside the holders. */
   hasRoom(key: string, { limit, permits }: Pick<MemoryWaiter, 'limit' | 'permits'>): boolean {
-    const { size } = this.holdersOf(key);
-    if (size === 0) return true;
-    return size + (this.extra.get(key) ?? 0) + permits <= limit && this.limitOf(key) === limit;
+    const held = permitsOf(this.holdersOf(key).values());
+    return held === 0 || (held + permits <= limit && this.limitOf(key) === limit);
   }
 
   waitersOf(key: string): Iterable<MemoryWaiter> {
@@ -171,7 +166,6 @@ export class MemoryLocks {
     const holders = this.holds.get(key);
     if (holders === undefined) this.holds.set(key, new Map([[owner, hold]]));
     else holders.set(owner, hold);
-    this.addExtra(key, permits - 1);
     this.expiries.push(hold);
     return hold;
   }
@@ -183,18 +177,11 @@ export class MemoryLocks {
   }
 
   drop(hold: MemoryHold): void {
-    const { key, owner, permits } = hold;
+    const { key, owner } = hold;
     const holders = this.holds.get(key);
-    if (holders?.delete(owner) === true) this.addExtra(key, 1 - permits);
+    holders?.delete(owner);
     if (holders?.size === 0) this.holds.delete(key);
     this.expiries.remove(hold);
-  }
-
-  private addExtra(key: string, permits: number): void {
-    if (permits === 0) return;
-    const sum = (this.extra.get(key) ?? 0) + permits;
-    if (sum === 0) this.extra.delete(key);
-    else this.extra.set(key, sum);
   }
 
   enqueue(key: string, waiter: Omit<MemoryWaiter, 'aliveUntil'>): void {

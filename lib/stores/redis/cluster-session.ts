@@ -94,11 +94,7 @@ export class ClusterSession extends ForwardingSession {
 
   /** Rejects if no server is fit for locks. If one is, some locks can be acquired. */
   async verify(): Promise<void> {
-    const servers = [...this.servers.values()];
-    if (servers.length === 0) throw this.unreachable(undefined);
-    const results = await Promise.allSettled(servers.map((server) => server.verify()));
-    const failed = results.filter((result) => result.status === 'rejected');
-    if (failed.length === results.length) throw failed[0]?.reason;
+    await this.anyOf([...this.servers.values()].map((server) => server.verify()));
   }
 
   async start(): Promise<void> {
@@ -109,7 +105,12 @@ export class ClusterSession extends ForwardingSession {
     } finally {
       this.connected = true;
     }
-    const results = await Promise.allSettled(this.syncServers());
+    await this.anyOf(this.syncServers());
+  }
+
+  /** Waits for all servers. Rejects if each has failed, or there is none. */
+  private async anyOf(servers: readonly Promise<void>[]): Promise<void> {
+    const results = await Promise.allSettled(servers);
     const failed = results.filter((result) => result.status === 'rejected');
     if (failed.length === results.length) throw failed[0]?.reason ?? this.unreachable(undefined);
   }

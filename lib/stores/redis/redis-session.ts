@@ -82,7 +82,7 @@ export class RedisSession extends ServerSession {
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
-    return request.inDoubt ? this.pipeline.sendFirst(this.calls.cancel(request)) : this.releases.add(request);
+    return request.inDoubt ? this.pipeline.sendNow(this.calls.cancel(request)) : this.releases.add(request);
   }
 
   whenSent(): Promise<void> | undefined {

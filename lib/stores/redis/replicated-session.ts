@@ -105,9 +105,9 @@ export class ReplicatedSession extends RedisSession {
     if (key === undefined) return;
     const connection = this.link.count;
     try {
-      // The grant was written by another connection. `WAIT` covers it once it is rewritten on this one.
-      const isHeld = await this.pipeline.send(this.calls.touch(key, owner));
-      if (!isHeld) return;
+      // The grant was written by another connection. `WAIT` covers it after a write on this one: a token is reserved.
+      const { outcome } = await super.reserve({ key, owner, lease: 0, tokens: 1 });
+      if (outcome !== 'reserved') return;
       await this.confirmGrant(key, owner, connection);
     } catch {
       // The engine polls, and then learns why it does not have the lock.

@@ -21,14 +21,16 @@ import { inMs } from '../../common/durations.js';
 import { requestTimeoutFor } from '../port/times.js';
 import type { ServerConnector } from './connection/redis-connection.js';
 import { ServerConnection } from './connection/server-connection.js';
+import type { Rights } from './doctor/acl-rules.js';
 import {
   checkedServer,
   checkRejected,
   checkReplicas,
-  checkServer,
+  descriptionOf,
+  examineServer,
   permissionTrial,
   type CheckedServer,
-  type CheckResult,
+  type ExaminedServer,
 } from './doctor/server-checks.js';
 import { GrantChannel } from './grant-channel.js';
 import { listKeys, redisBoard } from './operator-requests.js';
@@ -53,7 +55,7 @@ export abstract class ServerSession implements WholeSession {
   protected readonly pipeline: Pipeline;
   protected readonly channel: GrantChannel;
   protected slot: number;
-  private checked: CheckResult | undefined;
+  private checked: ExaminedServer | undefined;
 
   /**
    * @param names of everything but the locks
@@ -96,7 +98,8 @@ export abstract class ServerSession implements WholeSession {
   }
 
   get description(): string | undefined {
-    return this.checked?.description;
+    const info = this.checked?.info;
+    return info && descriptionOf(info);
   }
 
   get isCutOff(): boolean {
@@ -150,9 +153,9 @@ export abstract class ServerSession implements WholeSession {
 
   protected abstract onMessage(channel: string, text: string): void;
 
-  /** The rules of a user that may use the locks, if they are not those of the Redis store. */
-  protected get rightsFor(): CheckedServer['rightsFor'] | undefined {
-    return undefined;
+  /** What a user of the locks must have rights to. */
+  protected get rights(): Rights {
+    return { prefix: this.names.prefix };
   }
 
   /**
@@ -215,20 +218,21 @@ export abstract class ServerSession implements WholeSession {
   private async check(): Promise<void> {
     if (this.checked !== undefined && this.checked.refusal === undefined) return;
     try {
-      this.checked = await this.link.watch.during(checkServer(this.checkedServer()));
+      this.checked = await this.link.watch.during(examineServer(this.checkedServer()));
     } catch {
       // The connection was lost. The check runs again after the next one.
       return;
     }
-    if (this.checked.refusal !== undefined) this.link.refusal = this.checked.refusal;
-    if (this.checked.mode === 'a') this.channel.mode = 'a';
-    for (const warning of this.checked.warnings) this.client.warn(warning);
+    const { refusal, mode, findings } = this.checked;
+    if (refusal !== undefined) this.link.refusal = refusal;
+    if (mode === 'a') this.channel.mode = 'a';
+    for (const { level, text } of findings) if (level === 'problem') this.client.warn(text);
   }
 
   private checkedServer(): CheckedServer {
     const slot = this.cluster === undefined ? undefined : this.slot;
-    const { link, names, client, replicas, rightsFor } = this;
-    return checkedServer(link, names, client.id, replicas, slot, rightsFor);
+    const { link, names, client, replicas, rights } = this;
+    return checkedServer(link, names, client.id, replicas, slot, rights);
   }
 
   private get channelName(): string {

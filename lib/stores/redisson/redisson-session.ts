@@ -20,8 +20,7 @@ import {
 } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import type { ServerConnector } from '../redis/connection/redis-connection.js';
-import { aclRules } from '../redis/doctor/acl-rules.js';
-import type { CheckedServer } from '../redis/doctor/server-checks.js';
+import type { Rights } from '../redis/doctor/acl-rules.js';
 import type { Replicas } from '../redis/replicas.js';
 import { RedirectedError } from '../redis/connection/redis-failure.js';
 import { ScriptBatch } from '../redis/scripts/pipeline.js';
@@ -189,9 +188,8 @@ export class RedissonSession extends ServerSession {
     else if (text.startsWith('broken ')) this.client.broken(text.slice('broken '.length) as OwnerId);
   }
 
-  protected override get rightsFor(): CheckedServer['rightsFor'] {
-    const { prefix } = this.lockNames;
-    return (used) => aclRules(prefix, used, ['redisson_lock_', 'nestjs_lock:']);
+  protected override get rights(): Rights {
+    return { prefix: this.lockNames.prefix, others: ['redisson_lock_', 'nestjs_lock:'] };
   }
 
   private async wait(request: AcquireRequest, isFirst: boolean): Promise<AcquireReply> {

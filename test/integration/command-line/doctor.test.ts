@@ -204,7 +204,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     'finds that the user lacks %s, with the required rules',
     async (missing) => {
       const used = { cluster: false, sharded: false, replicas: false, database: false };
-      const rules = aclRules('lock:', used).filter((rule) => rule !== missing);
+      const rules = aclRules({ prefix: 'lock:' }, used).filter((rule) => rule !== missing);
       const redis = await scene.server.addUser('lacking', 'geheim', [...rules, '+scan']);
       const report = await doctor('--redis', redis);
       expect(report).toMatchObject({ ok: false, code: 1 });
@@ -217,7 +217,7 @@ describe('O25: nestjs-distributed-lock doctor', () => {
 
   it('finds no problem with the rights of locks, except that list needs one more', async () => {
     const used = { cluster: false, sharded: false, replicas: false, database: false };
-    const redis = await scene.server.addUser('exact', 'geheim', aclRules('lock:', used));
+    const redis = await scene.server.addUser('exact', 'geheim', aclRules({ prefix: 'lock:' }, used));
     const report = await doctor('--redis', redis);
     expect(Object.keys(findingsByCheck(report)).sort()).toEqual(['listing', ...USUAL]);
     expect(findingsByCheck(report)['listing']).toMatch(/^warning: .*ACL SETUSER exact \+scan$/);

@@ -36,7 +36,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
   };
 
   it('works completely with the documented rules', async () => {
-    const [page, other] = await start(aclRules('lock:', { ...used, operations: true }));
+    const [page, other] = await start(aclRules({ prefix: 'lock:' }, { ...used, operations: true }));
     const hold = await other.app.locks.acquire('a');
     await page.overview();
     await until(
@@ -57,7 +57,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
   });
 
   it('reports the missing right with the rules of locks alone, and no lock is affected', async () => {
-    const [page, other] = await start(aclRules('lock:', used));
+    const [page, other] = await start(aclRules({ prefix: 'lock:' }, used));
     await other.overview();
     await page.app.locks.acquire('mine');
     // Snapshots are read only if there are any.
@@ -95,7 +95,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
   });
 
   it('rejects a listing with an error about the right, without an unavailable event', async () => {
-    const [page] = await start(aclRules('lock:', used));
+    const [page] = await start(aclRules({ prefix: 'lock:' }, used));
     const { locks, admin } = page.app;
     const events: string[] = [];
     locks.events.subscribe(({ type }) => events.push(type));

@@ -26,7 +26,6 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     // The server has become a replica: reconnect to find the new primary. The command is not sent again.
     reconnectOnError: ({ message }) => isReadOnly(message),
     retryStrategy: (times) => pauseBeforeConnecting(times),
-    enableReadyCheck: options.enableReadyCheck ?? true,
     enableAutoPipelining: false,
     connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
     disconnectTimeout: DISCONNECT_TIMEOUT,

@@ -77,23 +77,8 @@ export function redisConnector(connection: RedisConnection): RedisConnector {
       'DistributedLockModule: redis is a promise. Await it, as in forRootAsync({ useFactory: async () => ({ redis: await … }) }).',
     );
   }
-  if (typeof connection !== 'string' && 'duplicate' in connection) checkClient(connection);
-  if (isCluster(connection)) {
-    const { options } = connection;
-    const credentials = (): CredentialSource => connection.options.redisOptions ?? {};
-    return clusterConnector(options, credentials, addressesOf(connection), (overrides) =>
-      connection.duplicate([], overrides),
-    );
-  }
-  if (isClient(connection)) {
-    const { options } = connection;
-    return serverConnector(
-      options,
-      () => connection.options,
-      (overrides) => connection.duplicate(overrides),
-    );
-  }
-  if (typeof connection !== 'string' && 'nodes' in connection) return connectorOfNodes(connection);
+  if (typeof connection === 'object' && 'duplicate' in connection) return connectorOfClient(connection);
+  if (typeof connection === 'object' && 'nodes' in connection) return connectorOfNodes(connection);
   const parsed = typeof connection === 'string' ? optionsOf(connection) : connection;
   checkServerOptions(parsed);
   const options = withoutFunctions(parsed);
@@ -173,6 +158,21 @@ function clusterConnector(
     open: (requestTimeout, pause) =>
       withGuardedNodes(open(discoverySettings(options, requestTimeout, pause))),
   };
+}
+
+function connectorOfClient(client: Redis | Cluster): RedisConnector {
+  checkClient(client);
+  if (isCluster(client)) {
+    const credentials = (): CredentialSource => client.options.redisOptions ?? {};
+    return clusterConnector(client.options, credentials, addressesOf(client), (overrides) =>
+      client.duplicate([], overrides),
+    );
+  }
+  return serverConnector(
+    client.options,
+    () => client.options,
+    (overrides) => client.duplicate(overrides),
+  );
 }
 
 function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
@@ -285,9 +285,8 @@ function checkServerOptions(options: RedisServerOptions): void {
   const number = Number(port);
   const isPort = Number.isInteger(number) && number >= 0 && number <= 65_535;
   check(isPort, WHERE, 'the port of redis must be a number from 0 to 65535', port);
-  // ioredis defaults to null.
-  const sentinels: unknown = options.sentinels ?? undefined;
-  if (sentinels !== undefined) checkSentinels(options);
+  const sentinels: unknown = options.sentinels; // ioredis defaults to null
+  if (sentinels !== undefined && sentinels !== null) checkSentinels(options);
 }
 
 function checkSentinels({ sentinels, name, role }: RedisServerOptions): void {
@@ -339,10 +338,6 @@ function checkClient(client: object): void {
 }
 
 /** By shape: the user's ioredis may be another copy. */
-function isClient(value: RedisConnection): value is Redis {
-  return typeof value !== 'string' && 'duplicate' in value && !isCluster(value);
-}
-
-function isCluster(value: RedisConnection): value is Cluster {
-  return typeof value !== 'string' && 'duplicate' in value && 'isCluster' in value && value.isCluster;
+function isCluster(client: Redis | Cluster): client is Cluster {
+  return client.isCluster;
 }

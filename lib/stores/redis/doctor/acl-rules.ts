@@ -29,26 +29,32 @@ export interface UsedFeatures {
   readonly operations?: boolean;
 }
 
+/** What a user must have rights to. */
+export interface Rights {
+  /** The start of the names of locks. */
+  readonly prefix: string;
+  /** Starts of names that the Redisson store uses besides; undefined for the Redis store. */
+  readonly others?: readonly string[];
+}
+
 /** The commands that the scripts of a store call, except those of pub/sub. */
-function commandsInScripts(isRedisson: boolean): readonly string[] {
+export function commandsInScripts({ others }: Rights): readonly string[] {
   const calls = Object.entries(luaSource)
-    .filter(([name]) => name === 'checkPermissions' || name.startsWith('redisson') === isRedisson)
+    .filter(([name]) => name !== 'checkPermissions' && name.startsWith('redisson') === (others !== undefined))
     .map(([, source]) => source)
     .join('\n')
     .matchAll(/\bp?call\('([A-Z]+)'/g);
-  return [...new Set(Array.from(calls, ([, command = '']) => command.toLowerCase()))].sort();
+  return [...new Set(Array.from(calls, ([, command = '']) => command))].sort();
 }
 
-/**
- * The rules of a Redis user for locks, in the syntax of `ACL SETUSER`.
- *
- * @param others starts of names that the Redisson store uses besides; undefined for the Redis store
- */
-export function aclRules(prefix: string, used: UsedFeatures, others?: readonly string[]): readonly string[] {
-  const names = [prefix, ...(others ?? [])].map((start) => `${start.replace(/[\\*?[\]]/g, '\\$&')}*`);
+/** The rules of a Redis user for locks, in the syntax of `ACL SETUSER`. */
+export function aclRules(rights: Rights, used: UsedFeatures): readonly string[] {
+  const names = [rights.prefix, ...(rights.others ?? [])].map(
+    (start) => `${start.replace(/[\\*?[\]]/g, '\\$&')}*`,
+  );
   const commands = [
     ...ALWAYS,
-    ...commandsInScripts(others !== undefined),
+    ...commandsInScripts(rights).map((command) => command.toLowerCase()),
     ...(used.sharded ? SHARDED_MESSAGES : MESSAGES),
     ...(used.cluster ? IN_CLUSTER : []),
     ...(used.replicas ? ['wait'] : []),
@@ -57,7 +63,7 @@ export function aclRules(prefix: string, used: UsedFeatures, others?: readonly s
   ];
   return [
     ...names.map((name) => `~${name}`),
-    ...names.map((name) => `&${name}`),
+    ...(rights.others === undefined ? names : names.slice(1)).map((name) => `&${name}`),
     ...commands.map((command) => `+${command}`),
   ];
 }

@@ -97,7 +97,9 @@ async function examineOne(
     const startedAt = performance.now();
     await link.open();
     findings.push(ok('connection', `connected in ${(performance.now() - startedAt).toFixed(0)} ms`));
-    const server = checkedServer(link, names, `doctor-${randomUUID()}`, replicas, slot);
+    const server = checkedServer(link, names, `doctor-${randomUUID()}`, replicas, slot, {
+      prefix: names.prefix,
+    });
     findings.push(...(await link.watch.during(findingsOf(server, names))));
   } catch (error) {
     // ioredis also connects to a server without the database.
@@ -119,8 +121,7 @@ async function findingsOf(server: CheckedServer, names: KeyNames): Promise<reado
   return [
     ...findings,
     ...(info === undefined ? [] : [...memoryFinding(info), await persistenceFinding(redis, info)]),
-    ...(await scanFinding(redis, names, user)),
-    ...(await unlessRejected(prefixFindings(redis, names.prefix))),
+    ...(await listingFindings(redis, names.prefix, user)),
     ...(await unlessRejected(clockFinding(redis))),
     ...(await unlessRejected(latencyFinding(redis))),
   ];
@@ -187,10 +188,9 @@ async function setting(redis: Redis, name: string): Promise<string | undefined> 
 }
 
 /** Only the command line and `list()` of an application need SCAN. */
-async function scanFinding(redis: Redis, names: KeyNames, user: string): Promise<readonly Finding[]> {
+async function listingFindings(redis: Redis, prefix: string, user: string): Promise<readonly Finding[]> {
   try {
-    await redis.scan('0', 'MATCH', names.patternOf(''), 'COUNT', 1);
-    return [];
+    return await prefixFindings(redis, prefix);
   } catch (error) {
     const { name, message } = error as Error;
     if (name !== 'ReplyError') throw error;

@@ -6,7 +6,7 @@ import type { ServerConnection } from '../connection/server-connection.js';
 import type { PubSubMode } from '../scripts/key-names.js';
 import type { KeyNames } from '../scripts/key-names.js';
 import { scripts, type RejectedCommand, type ScriptCall } from '../scripts/scripts.js';
-import { aclRules, type UsedFeatures } from './acl-rules.js';
+import { aclRules, commandsInScripts, type Rights, type UsedFeatures } from './acl-rules.js';
 import { ok, problem, warning, type Finding } from './finding.js';
 
 /** A server, and how locks use it. */
@@ -15,8 +15,7 @@ export interface CheckedServer {
   /** For log lines. */
   readonly address: string;
   readonly user: string;
-  /** The rules of a user that may use the locks, in the syntax of `ACL SETUSER`. */
-  readonly rightsFor: (used: UsedFeatures) => readonly string[];
+  readonly rights: Rights;
   readonly used: Omit<UsedFeatures, 'sharded'>;
   /** How many replicas must confirm a grant; 0 for none. */
   readonly replicas: number;
@@ -28,15 +27,13 @@ export interface CheckedServer {
   readonly link: ServerConnection;
 }
 
-/** The results of the check at start. */
-export interface CheckResult {
-  /** For the log line at start; undefined if the user may not run `INFO`. */
-  readonly description: string | undefined;
+export interface ExaminedServer {
+  /** Undefined if the user may not run `INFO`. */
+  readonly info: Info | undefined;
   readonly mode: PubSubMode;
-  /** The problems, each with a remedy. */
-  readonly warnings: readonly string[];
   /** Set if the stored locks have a format that this version does not know. */
   readonly refusal: UnknownFormatError | undefined;
+  readonly findings: readonly Finding[];
 }
 
 /** The reply to `INFO`. */
@@ -49,14 +46,14 @@ export function checkedServer(
   client: string,
   replicas: number,
   slot: number | undefined,
-  rightsFor: CheckedServer['rightsFor'] = (used) => aclRules(names.prefix, used),
+  rights: Rights,
 ): CheckedServer {
   const { address, user, database } = link.connector;
   return {
     redis: link.redis,
     address,
     user,
-    rightsFor,
+    rights,
     used: { cluster: slot !== undefined, replicas: replicas > 0, database: database !== 0 },
     replicas,
     channel: names.channels(slot ?? 0) + client,
@@ -66,22 +63,8 @@ export function checkedServer(
   };
 }
 
-/** The check at start. Rejects if the server does not reply. */
-export async function checkServer(server: CheckedServer): Promise<CheckResult> {
-  const { info, mode, refusal, findings } = await examineServer(server);
-  const problems = findings.filter(({ level }) => level === 'problem');
-  const warnings = problems.map(({ text }) => text);
-  return { description: info && descriptionOf(info), mode, warnings, refusal };
-}
-
 /** The checks at start, which `doctor` runs as well. Rejects if the server does not reply. */
-export async function examineServer(server: CheckedServer): Promise<{
-  /** Undefined if the user may not run `INFO`. */
-  readonly info: Info | undefined;
-  readonly mode: PubSubMode;
-  readonly refusal: UnknownFormatError | undefined;
-  readonly findings: readonly Finding[];
-}> {
+export async function examineServer(server: CheckedServer): Promise<ExaminedServer> {
   const [info, refusal] = await Promise.all([infoOf(server.redis), formatRefusal(server)]);
   const formats = refusal === undefined ? [] : [problem('format', refusal.advice)];
   const mode = modeOf(server, info);
@@ -124,8 +107,18 @@ async function formatRefusal({
 }
 
 /** A call that tries everything that grants depend on, without an effect. */
-export function permissionTrial({ trial }: CheckedServer): ScriptCall<readonly RejectedCommand[]> {
-  return permissionCall(trial, '', '');
+export function permissionTrial(
+  { trial, rights }: CheckedServer,
+  mode: PubSubMode | '' = '',
+  channel = '',
+): ScriptCall<readonly RejectedCommand[]> {
+  const { prefix, others = [] } = rights;
+  // One name of each kind.
+  const [lock = '', other = ''] = others.length > 0 ? [prefix, ...others] : [];
+  const names = { hash: `${lock}${trial}:hash`, sorted: `${other}${trial}:sorted`, own: trial };
+  const shared = { ...names, mode, channel };
+  const commands = commandsInScripts(rights).map((command) => ({ command }));
+  return scripts.checkPermissions.with([], commands, shared);
 }
 
 /** @throws LockStoreError if a server that rejected these commands can grant no lock */
@@ -179,8 +172,8 @@ function modeOf({ used }: CheckedServer, info: Info | undefined): PubSubMode {
   return major < 7 ? 'a' : 's';
 }
 
-/** Version, eviction policy and replicas in a few words. */
-function descriptionOf(info: Info): string {
+/** Version, eviction policy and replicas in a few words, for the log line at start. */
+export function descriptionOf(info: Info): string {
   const policy = info.get('maxmemory_policy') ?? 'unknown eviction policy';
   const replicas = info.get('role') === 'slave' ? 0 : replicasOf(info);
   return [nameOf(info), policy, ...(replicas === 0 ? [] : [counted(replicas)])].join(', ');
@@ -241,13 +234,13 @@ function counted(replicas: number, none = '0 replicas'): string {
 }
 
 function rightsProblem(
-  { address, user, rightsFor, used }: CheckedServer,
+  { address, user, rights, used }: CheckedServer,
   mode: PubSubMode,
   rejected: readonly RejectedCommand[],
 ): string | undefined {
   const [first] = rejected;
   if (first === undefined) return undefined;
-  const rules = rightsFor({ ...used, sharded: mode === 's' });
+  const rules = aclRules(rights, { ...used, sharded: mode === 's' });
   const commands = [...new Set(rejected.map(({ command }) => command))].join(', ');
   return (
     `The user "${user}" of Redis at ${address} lacks rights that locks need: ${commands} ` +
@@ -268,11 +261,9 @@ async function rejectedCommands(server: CheckedServer, mode: PubSubMode): Promis
   return found.flat();
 }
 
-async function inScripts(
-  { redis, trial, channel }: CheckedServer,
-  mode: PubSubMode,
-): Promise<readonly RejectedCommand[]> {
-  const { text, keyCount, args, decode } = permissionCall(trial, mode, channel);
+async function inScripts(server: CheckedServer, mode: PubSubMode): Promise<readonly RejectedCommand[]> {
+  const { redis, channel } = server;
+  const { text, keyCount, args, decode } = permissionTrial(server, mode, channel);
   const byDigest = await alone('EVALSHA', redis.evalsha(text.sha, keyCount, ...args));
   let reply: unknown;
   const byText = await alone(
@@ -286,16 +277,23 @@ async function inScripts(
 }
 
 async function subscription(
-  { channel, link }: CheckedServer,
+  { channel, trial, rights, link }: CheckedServer,
   mode: PubSubMode,
 ): Promise<readonly RejectedCommand[]> {
+  const [other] = rights.others ?? [];
+  const channels = other === undefined ? [channel] : [channel, other + trial];
   const { redis, watch } = link.another();
   redis.on('error', () => undefined);
   try {
     await link.connect(redis);
-    return mode === 's'
-      ? await alone('SSUBSCRIBE', watch.request(redis.ssubscribe(channel)))
-      : await alone('SUBSCRIBE', watch.request(redis.subscribe(channel)));
+    const found = await Promise.all(
+      channels.map((each) =>
+        mode === 's'
+          ? alone('SSUBSCRIBE', watch.request(redis.ssubscribe(each)))
+          : alone('SUBSCRIBE', watch.request(redis.subscribe(each))),
+      ),
+    );
+    return found.flat();
   } finally {
     link.end(redis);
   }
@@ -316,13 +314,4 @@ async function alone(command: string, reply: Promise<unknown>): Promise<Rejected
 /** Whether the user lacks a right, to a command or to one in a script, in the wording of Redis or of Valkey. */
 function isPermission(error: string): boolean {
   return /NOPERM|user executing the script|ACL failure in script/.test(error);
-}
-
-function permissionCall(
-  trial: string,
-  mode: PubSubMode | '',
-  channel: string,
-): ScriptCall<readonly RejectedCommand[]> {
-  const shared = { hash: `${trial}:hash`, sorted: `${trial}:sorted`, mode, channel };
-  return scripts.checkPermissions.with([], [], shared);
 }

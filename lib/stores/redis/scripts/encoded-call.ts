@@ -42,14 +42,15 @@ function encoderOf({ Command, Redis }: ReturnType<typeof ioredis>) {
     constructor(
       private readonly call: ScriptCall<unknown>,
       private readonly listener: CallListener,
+      private readonly isLoaded: boolean,
     ) {
-      super('evalsha');
+      super(isLoaded ? 'evalsha' : 'eval');
     }
 
     /** Made when something asks for it. */
     get args(): readonly (string | number)[] {
       const { text, keyCount, args } = this.call;
-      return [text.sha, keyCount, ...args];
+      return [this.isLoaded ? text.sha : text.source, keyCount, ...args];
     }
 
     /** Called by the constructor of ioredis. */
@@ -80,7 +81,7 @@ function encoderOf({ Command, Redis }: ReturnType<typeof ioredis>) {
 
     /** The socket encodes a string without a `Buffer` for it. */
     toWritable(): string {
-      return encode(this.call);
+      return encode(this.call, this.isLoaded);
     }
 
     /** False if the call was settled before. */
@@ -101,19 +102,30 @@ let encoder: ReturnType<typeof encoderOf> | undefined;
 /**
  * Sends a call. ioredis handles everything but the bytes and the outcome as for its own commands: the order of replies,
  * the failure when the connection closes. A client from another copy of ioredis gets plain arguments instead.
+ *
+ * @param isLoaded whether the server has the script; else its text is sent
  */
-export function sendCall(redis: Redis, call: ScriptCall<unknown>, listener: CallListener): void {
+export function sendCall(
+  redis: Redis,
+  call: ScriptCall<unknown>,
+  listener: CallListener,
+  isLoaded: boolean,
+): void {
   encoder ??= encoderOf(ioredis());
   if (encoder.canEncode && redis instanceof encoder.Redis) {
-    const encoded = new encoder.EncodedCall(call, listener);
+    const encoded = new encoder.EncodedCall(call, listener, isLoaded);
     const outcome = redis.sendCommand(encoded as unknown as Command) as PromiseLike<unknown> | undefined;
     // A wrapper of `sendCommand` may have sent a command of its own.
     if (outcome !== encoded.promise) outcome?.then(encoded.resolve, encoded.reject);
     return;
   }
-  redis.evalsha(call.text.sha, call.keyCount, ...call.args).then(
-    (reply) => {
-      listener.replied(reply);
+  const { text, keyCount, args } = call;
+  const reply = isLoaded
+    ? redis.evalsha(text.sha, keyCount, ...args)
+    : redis.eval(text.source, keyCount, ...args);
+  reply.then(
+    (received) => {
+      listener.replied(received);
     },
     (error: unknown) => {
       listener.failed(error);
@@ -126,10 +138,13 @@ function textOf(reply: unknown): unknown {
   return Array.isArray(reply) ? reply.map(textOf) : reply;
 }
 
-/** `EVALSHA` in the protocol of Redis (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
-function encode({ text, keyCount, args }: ScriptCall<unknown>): string {
+/** `EVALSHA` or `EVAL` in the protocol of Redis (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
+function encode({ text, keyCount, args }: ScriptCall<unknown>, isLoaded: boolean): string {
   const count = String(keyCount);
-  const start = `*${String(args.length + 3)}\r\n$7\r\nEVALSHA\r\n$40\r\n${text.sha}\r\n$${String(count.length)}\r\n${count}`;
+  const [command, script] = isLoaded ? ['EVALSHA', text.sha] : ['EVAL', text.source];
+  const start =
+    `*${String(args.length + 3)}${headOf(command.length)}${command}` +
+    `${headOf(Buffer.byteLength(script))}${script}${headOf(count.length)}${count}`;
   let line = start;
   for (const arg of args) {
     const value = typeof arg === 'string' ? arg : String(arg);

@@ -26,7 +26,7 @@ export class KeyNames implements ListedNames {
   /** Cached, since every request needs one. */
   private readonly sharedNames = new Map<string, string>();
   /** Whether all locks use one fencing counter etc., rather than one for each slot. */
-  readonly isOne: boolean;
+  private readonly isOne: boolean;
 
   /** @param isSpread whether the names are spread over the slots of a cluster */
   constructor(

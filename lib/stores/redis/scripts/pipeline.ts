@@ -12,17 +12,18 @@ const LARGEST_CALL = 16;
 const SOON = Promise.resolve();
 
 /** A call, and what happens with its reply. */
-abstract class PendingCall<Reply = unknown> implements CallListener {
-  /** @param isLoneRelease whether it releases a single lock: callers rarely wait for that reply */
+class PendingCall implements CallListener {
+  /**
+   * @param deliver takes the raw reply; throws if it is malformed
+   * @param isLoneRelease whether it releases a single lock: callers rarely wait for that reply
+   */
   constructor(
     private readonly pipeline: Pipeline,
-    readonly call: ScriptCall<Reply>,
-    readonly isLoneRelease: boolean,
+    readonly call: ScriptCall<unknown>,
+    readonly deliver: (reply: unknown) => void,
+    readonly reject: (error: LockStoreError) => void,
+    readonly isLoneRelease = false,
   ) {}
-
-  /** Takes the raw reply; throws if it is malformed. */
-  abstract deliver(reply: unknown): void;
-  abstract reject(error: LockStoreError): void;
 
   /** The reply, if the call was sent alone. */
   replied(reply: unknown): void {
@@ -36,31 +37,11 @@ abstract class PendingCall<Reply = unknown> implements CallListener {
   }
 }
 
-/** A call that belongs to no batch. */
-class SingleCall<Reply> extends PendingCall<Reply> {
-  constructor(
-    pipeline: Pipeline,
-    call: ScriptCall<Reply>,
-    private readonly resolve: (reply: Reply) => void,
-    override readonly reject: (error: LockStoreError) => void,
-  ) {
-    super(pipeline, call, false);
-  }
-
-  deliver(reply: unknown): void {
-    this.resolve(this.call.decode(reply));
-  }
-}
-
 /** Calls that are drained at the end of the tick. */
 interface CallSource {
   /** Whether its calls precede all others: a release may free locks that other calls request, even if those came earlier. */
   readonly goesFirst: boolean;
   drain(): readonly PendingCall[];
-}
-
-function sourceOf(calls: PendingCall[]): CallSource {
-  return { goesFirst: true, drain: () => calls.splice(0) };
 }
 
 /** Sends all requests of one tick together: requests of one kind as one script, several scripts as one pipeline. */
@@ -104,21 +85,24 @@ export class Pipeline {
 
   /** Sends a call at the end of this tick, after those of the batches. */
   send<T>(call: ScriptCall<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.enqueue(new SingleCall(this, call, resolve, reject));
+    return this.outcome(call, (pending) => {
+      this.enqueue(pending);
     });
   }
 
-  /** Sends a call at the end of this tick, before all others, which may request the locks that it releases. */
-  sendFirst<T>(call: ScriptCall<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.enqueueSource(sourceOf([new SingleCall(this, call, resolve, reject)]));
-    });
-  }
-
+  /** Sends a call before those that wait for the end of this tick. */
   sendNow<T>(call: ScriptCall<T>): Promise<T> {
+    return this.outcome(call, (pending) => {
+      this.write([pending]);
+    });
+  }
+
+  private outcome<T>(call: ScriptCall<T>, send: (pending: PendingCall) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.write([new SingleCall(this, call, resolve, reject)]);
+      const deliver = (reply: unknown): void => {
+        resolve(call.decode(reply));
+      };
+      send(new PendingCall(this, call, deliver, reject));
     });
   }
 
@@ -143,7 +127,8 @@ export class Pipeline {
     if (source.goesFirst) {
       this.sources.unshift(source);
       // An earlier request for a queue position must arrive before the release: strict order depends on it.
-      if (this.calls.length > 0) this.sources.unshift(sourceOf(this.calls));
+      const { calls } = this;
+      if (calls.length > 0) this.sources.unshift({ goesFirst: true, drain: () => calls.splice(0) });
       this.calls = [];
     } else this.sources.push(source);
     this.schedule();
@@ -197,22 +182,19 @@ export class Pipeline {
   };
 
   private writeOne(pending: PendingCall): void {
-    const { call } = pending;
-    const { sha } = call.text;
+    const { call, isLoneRelease } = pending;
     this.underWay += 1;
-    if (pending.isLoneRelease) this.loneReleases += 1;
+    if (isLoneRelease) this.loneReleases += 1;
     this.connection.watch.sent();
-    if (this.loaded.has(sha)) {
-      sendCall(this.connection.redis, call, pending);
-      return;
-    }
-    this.sendText(call).then(
-      (reply) => {
-        this.loaded.add(sha);
-        pending.replied(reply);
-      },
-      (error: unknown) => pending.failed(error),
-    );
+    sendCall(this.connection.redis, call, pending, this.isLoaded(call));
+  }
+
+  /**
+   * The first call of a script on a connection includes its text. A call that had to be sent again would run after
+   * those behind it, for example a release after the next request for the same lock.
+   */
+  private isLoaded({ text }: ScriptCall<unknown>): boolean {
+    return this.loaded.has(text.sha);
   }
 
   /** A call that was sent alone has its outcome, which is handled next. */
@@ -226,7 +208,7 @@ export class Pipeline {
     let pipeline: ChainableCommander = this.connection.redis.pipeline();
     for (const { call } of calls) {
       const { text, keyCount, args } = call;
-      pipeline = this.loaded.has(text.sha)
+      pipeline = this.isLoaded(call)
         ? pipeline.evalsha(text.sha, keyCount, ...args)
         : pipeline.eval(text.source, keyCount, ...args);
     }
@@ -237,10 +219,7 @@ export class Pipeline {
         calls.forEach((pending, index) => {
           const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
           if (error) this.failed(pending, error);
-          else {
-            this.loaded.add(pending.call.text.sha);
-            this.deliver(pending, reply);
-          }
+          else this.deliver(pending, reply);
         });
       },
       (error: unknown) => {
@@ -251,6 +230,7 @@ export class Pipeline {
   }
 
   deliver(pending: PendingCall, reply: unknown): void {
+    this.loaded.add(pending.call.text.sha);
     try {
       pending.deliver(reply);
     } catch (error) {
@@ -258,56 +238,18 @@ export class Pipeline {
     }
   }
 
-  /**
-   * The first call of a script on a connection includes its text. A call that had to be sent again would run after
-   * those behind it, for example a release after the next request for the same lock.
-   */
-  private sendText({ text, keyCount, args }: ScriptCall<unknown>): Promise<unknown> {
-    return this.connection.redis.eval(text.source, keyCount, ...args);
-  }
-
   /** Sends the text if the server has lost the script. */
   failed(pending: PendingCall, error: unknown): void {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
-      pending.reject(this.connection.failureOf(error));
-      return;
-    }
-    this.loaded.clear();
-    this.connection.watch.request(this.sendText(pending.call)).then(
-      (reply) => this.deliver(pending, reply),
-      (cause: unknown) => pending.reject(this.connection.failureOf(cause)),
-    );
+    if (error instanceof Error && error.message.startsWith('NOSCRIPT')) {
+      this.loaded.clear();
+      this.write([pending]);
+    } else pending.reject(this.connection.failureOf(error));
   }
 }
 
 class Item<Request, Result> extends Deferred<Result> {
   constructor(readonly request: Request) {
     super();
-  }
-}
-
-/** A call for some requests of a batch. */
-class BatchCall<Request extends { readonly key: string }, Reply, Result> extends PendingCall<Reply[]> {
-  constructor(
-    pipeline: Pipeline,
-    call: ScriptCall<Reply[]>,
-    private readonly items: readonly Item<Request, Result>[],
-    private readonly batch: ScriptBatch<Request, Reply, Result>,
-    isLoneRelease: boolean,
-  ) {
-    super(pipeline, call, isLoneRelease);
-  }
-
-  deliver(raw: unknown): void {
-    const replies = this.call.decode(raw);
-    // A script replies for each lock.
-    this.items.forEach((item, index) => {
-      this.batch.settle(item, replies[index] as Reply);
-    });
-  }
-
-  reject(error: LockStoreError): void {
-    this.batch.failed(this.items, error);
   }
 }
 
@@ -371,10 +313,20 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
 
   private callOf(items: readonly Item<Request, Result>[]): PendingCall {
     const call = this.callFor(items.map(({ request }) => request));
-    return new BatchCall(this.pipeline, call, items, this, this.goesFirst && items.length === 1);
+    const deliver = (raw: unknown): void => {
+      const replies = call.decode(raw);
+      // A script replies for each lock.
+      items.forEach((item, index) => {
+        this.settle(item, replies[index] as Reply);
+      });
+    };
+    const reject = (error: LockStoreError): void => {
+      this.failed(items, error);
+    };
+    return new PendingCall(this.pipeline, call, deliver, reject, this.goesFirst && items.length === 1);
   }
 
-  settle(item: Item<Request, Result>, reply: Reply): void {
+  private settle(item: Item<Request, Result>, reply: Reply): void {
     let result: Result | Promise<Result>;
     try {
       result = this.resultOf(item.request, reply);
@@ -391,7 +343,7 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     }
   }
 
-  failed(items: readonly Item<Request, Result>[], error: LockStoreError): void {
+  private failed(items: readonly Item<Request, Result>[], error: LockStoreError): void {
     // A problem of one lock, such as another type of value at its name, must not affect the others.
     if (items.length > 1 && !error.retryable) {
       for (const item of items) this.pipeline.enqueue(this.callOf([item]));

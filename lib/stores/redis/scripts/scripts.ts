@@ -101,7 +101,6 @@ export function each<T>(decode: (reply: unknown) => T): (replies: unknown, locks
   };
 }
 
-const isOne = (reply: unknown): boolean => reply === 1;
 const takeReplies = each(toTakeReply);
 
 /** All scripts, by the names of their files in `lua/`, whose headers describe them. */
@@ -166,13 +165,7 @@ export const scripts = {
     keys: ['lock'],
     args: ['owner', 'token', 'since', 'floor', 'granted'],
     sharedKeys: ['fence'],
-    decode: isOne,
-  }),
-  touch: new Script({
-    name: 'touch',
-    keys: ['lock'],
-    args: ['owner'],
-    decode: isOne,
+    decode: () => undefined,
   }),
   inspect: new Script({
     name: 'inspect',
@@ -190,20 +183,15 @@ export const scripts = {
   checkPermissions: new Script({
     name: 'checkPermissions',
     keys: [],
-    args: [],
-    sharedKeys: ['hash', 'sorted'],
+    args: ['command'],
+    sharedKeys: ['hash', 'sorted', 'own'],
     sharedArgs: ['mode', 'channel'],
     decode: toRejectedCommands,
   }),
 };
 
-type Shared = Record<'tombstones' | 'fence', string>;
-
 /** Translates requests of the port into script calls. All locks of one call are in one slot. */
 export class LockCalls {
-  /** Set where all locks use the same names. */
-  private sharedByAll: Shared | undefined;
-
   constructor(
     private readonly names: KeyNames,
     private readonly client: string,
@@ -217,18 +205,14 @@ export class LockCalls {
 
   /** Requests a lock, with a position in the queue if `wait` is set. */
   acquire(request: AcquireRequest, mode: PubSubMode, channel: string): ScriptCall<TimedAcquireReply> {
-    const { owner, lease, wait, claimLease: claim, callers, tokens, limit } = request;
     const params = {
-      owner,
-      lease,
-      wait: wait ? 1 : 0,
-      claim,
+      ...request,
+      wait: request.wait ? 1 : 0,
+      claim: request.claimLease,
       waiterTtl: WAITER_TTL,
-      callers,
-      tokens,
       mode,
       channel,
-      limit: writtenLimit(limit),
+      limit: writtenLimit(request.limit),
       label: labelOf(request),
     };
     return scripts.acquire.with(this.locksOf([request]), [params], this.sharedFor([request]));
@@ -251,15 +235,11 @@ export class LockCalls {
     return scripts.renew.with(this.locksOf(requests), params, {});
   }
 
-  touch(key: string, owner: string): ScriptCall<boolean> {
-    return scripts.touch.with([this.names.of(key)], [{ owner }], {});
-  }
-
   reserve(requests: readonly ReserveRequest[]): ScriptCall<ReserveReply[]> {
     return scripts.reserve.with(this.locksOf(requests), requests, this.sharedFor(requests));
   }
 
-  raise(request: RaiseRequest): ScriptCall<unknown> {
+  raise(request: RaiseRequest): ScriptCall<void> {
     return scripts.raiseTokens.with(this.locksOf([request]), [request], this.sharedFor([request]));
   }
 
@@ -284,12 +264,9 @@ export class LockCalls {
   }
 
   /** The names that all locks of a slot use; all these requests belong to one slot. */
-  private sharedFor(requests: readonly { readonly key: string }[]): Shared {
-    if (this.sharedByAll !== undefined) return this.sharedByAll;
+  private sharedFor(requests: readonly { readonly key: string }[]): Record<'tombstones' | 'fence', string> {
     const slot = this.names.slotOf(requests[0]?.key ?? '');
-    const shared = { tombstones: this.names.tombstones(slot, this.client), fence: this.names.fence(slot) };
-    if (this.names.isOne) this.sharedByAll = shared;
-    return shared;
+    return { tombstones: this.names.tombstones(slot, this.client), fence: this.names.fence(slot) };
   }
 }
 

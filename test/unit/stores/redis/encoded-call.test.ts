@@ -5,7 +5,7 @@ import { KeyNames } from '../../../../lib/stores/redis/scripts/key-names.js';
 import { scripts } from '../../../../lib/stores/redis/scripts/scripts.js';
 
 describe('a call of a script as a command of ioredis', () => {
-  const call = scripts.touch.with([new KeyNames('lock:').of('key')], [{ owner: 'client:1' }], {});
+  const call = scripts.renew.with([new KeyNames('lock:').of('key')], [{ owner: 'client:1', lease: 1 }], {});
   let seen: unknown[];
   let command: Command;
   beforeEach(() => {
@@ -15,10 +15,11 @@ describe('a call of a script as a command of ioredis', () => {
     redis.sendCommand = (sent: Command) => {
       command = sent;
     };
-    sendCall(redis, call, {
-      replied: (reply) => seen.push(reply),
-      failed: (error) => seen.push(error),
-    });
+    const listener = {
+      replied: (reply: unknown) => seen.push(reply),
+      failed: (error: unknown) => seen.push(error),
+    };
+    sendCall(redis, call, listener, true);
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -48,7 +49,8 @@ describe('a call of a script as a command of ioredis', () => {
       own.resolve(Buffer.from('granted'));
       return own.promise;
     };
-    sendCall(redis, call, { replied: (reply) => seen.push(reply), failed: (error) => seen.push(error) });
+    const listener = { replied: (reply: unknown) => seen.push(reply), failed: () => undefined };
+    sendCall(redis, call, listener, true);
     await jest.advanceTimersByTimeAsync(0);
     expect(seen).toEqual(['granted']);
   });
