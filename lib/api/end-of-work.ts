@@ -4,7 +4,7 @@ import { LockLostError, originate, originOf } from '../model/lock.errors.js';
 import type { LockHandle } from '../model/lock-handle.js';
 
 // The parts of the engine that request handling uses.
-export type { CallsInFlight } from '../engine/holds/scope.js';
+export type { CallsInFlight } from '../common/deferred.js';
 export { HandlerScope } from '../engine/holds/scope.js';
 
 /** Releases a lock whose work has ended; resolves when the release has been sent. Never rejects. */

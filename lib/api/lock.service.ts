@@ -1,11 +1,10 @@
 import type { Observable } from 'rxjs';
-import { isPromiseLike } from '../common/deferred.js';
+import { type CallsInFlight, isPromiseLike } from '../common/deferred.js';
 import type { CallSite } from '../engine/report/call-site.js';
 import { isAbortReason, outcomeOf, traceAcquire, traceHold } from '../engine/report/traces.js';
 import type { Hold } from '../engine/holds/hold.js';
 import type { MultiHold } from '../engine/holds/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
-import type { CallsInFlight } from '../engine/holds/scope.js';
 import { callInScope, openScope } from '../engine/holds/scope.js';
 import { acquireChannel, holdChannel, isTraced } from '../model/lock-channels.js';
 import {

@@ -1,7 +1,7 @@
-import { later, type Clock, type MonotonicMs } from './clock.js';
+import type { Clock, MonotonicMs } from './clock.js';
 import { detachedContext } from './detached-context.js';
-import { Deferred, whenReplied } from './deferred.js';
-import { CallbackTimer, type TimerQueue } from './timer-queue.js';
+import { CallsInFlight, Deferred, whenReplied } from './deferred.js';
+import type { TimerQueue } from './timer-queue.js';
 
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 1_000;
@@ -38,12 +38,9 @@ export class BackgroundRetry {
   private readonly running = new Set<Promise<unknown>>();
   /** They end the pauses between attempts. */
   private readonly pauses = new Set<() => void>();
-  /** They end the waits of callers. A store that is back does not end them, since a reply is about to arrive. */
-  private readonly waits = new Set<() => void>();
   private stopped = false;
   /** Pending first attempts; counted, since nearly all of them succeed. */
-  private first = 0;
-  private onFirstsDone: (() => void) | undefined;
+  private readonly firsts = new CallsInFlight();
   /** How often `retryNow` was called. */
   private resumptions = 0;
 
@@ -60,21 +57,23 @@ export class BackgroundRetry {
    */
   run<T, R>(request: RetriedRequest<T, R>): Deferred<R> {
     const result = new Deferred<R>();
-    this.first += 1;
+    this.firsts.begin();
     whenReplied(
-      this.attempt(request, false),
+      request.attempt(false),
       (reply) => {
-        this.firstDone();
+        this.firsts.end();
         result.resolve(request.resultOf(reply));
       },
       (error) => {
         // The attempts may continue after the caller's request has ended, so they must not run in its context.
         const repeated = detachedContext.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
-        this.firstDone();
+        this.firsts.end();
         // Also called for a reply that comes too late for the caller, since that may show a loss.
-        const late = repeated.then((reply) => request.resultOf(reply));
-        void this.withinCallerWait(late).then((outcome) => {
-          result.resolve(outcome ?? request.resultOf(undefined));
+        const late = repeated.then((reply) => {
+          result.resolve(request.resultOf(reply));
+        });
+        void this.timers.within(MAX_CALLER_WAIT, late).then(() => {
+          result.resolve(request.resultOf(undefined));
         });
       },
     );
@@ -85,7 +84,7 @@ export class BackgroundRetry {
   complete<T>(request: RepeatedRequest<T>): Promise<T | undefined> {
     return this.track(
       new Promise<T | undefined>((resolve) => {
-        whenReplied(this.attempt(request, false), resolve, (error) => {
+        whenReplied(request.attempt(false), resolve, (error) => {
           resolve(this.repeat(request, this.isInDoubt(error)));
         });
       }),
@@ -98,17 +97,13 @@ export class BackgroundRetry {
   }
 
   /** Resolves when no first attempt is pending. */
-  async firstsDone(): Promise<void> {
-    while (this.first > 0) {
-      await new Promise<void>((resolve) => {
-        this.onFirstsDone = resolve;
-      });
-    }
+  firstsDone(): Promise<void> {
+    return this.firsts.ended();
   }
 
   /** Resolves when nothing is pending. */
   async idle(): Promise<void> {
-    while (this.first > 0 || this.running.size > 0) {
+    while (this.firsts.size > 0 || this.running.size > 0) {
       await Promise.allSettled(this.running);
       await this.firstsDone();
     }
@@ -128,7 +123,6 @@ export class BackgroundRetry {
     const isAnyLeft = this.pauses.size > 0;
     this.retryNow();
     this.stopped = true;
-    for (const wake of [...this.waits]) wake();
     return isAnyLeft;
   }
 
@@ -142,33 +136,15 @@ export class BackgroundRetry {
     return work;
   }
 
-  /** Calls back after a pause between attempts, or when the store is back. Returns a function that ends the pause. */
-  callAfter(ms: number, done: () => void, among = this.pauses): () => void {
+  /** Calls back after a pause between attempts, or when the store is back. */
+  private callAfter(ms: number, done: () => void): void {
     const wake = (): void => {
       this.timers.clear(timer);
-      among.delete(wake);
+      this.pauses.delete(wake);
       done();
     };
-    const timer = new CallbackTimer(wake);
-    among.add(wake);
-    this.timers.set(timer, later(this.clock.monotonic(), ms));
-    return wake;
-  }
-
-  /** A custom store may throw instead of reject. */
-  private attempt<T>(request: RepeatedRequest<T>, inDoubt: boolean): PromiseLike<T> {
-    try {
-      return request.attempt(inDoubt);
-    } catch (error) {
-      const failed = new Deferred<T>();
-      failed.reject(error);
-      return failed;
-    }
-  }
-
-  private firstDone(): void {
-    this.first -= 1;
-    if (this.first === 0) this.onFirstsDone?.();
+    const timer = this.timers.after(ms, wake);
+    this.pauses.add(wake);
   }
 
   private repeat<T>(request: RepeatedRequest<T>, inDoubtBefore: boolean): Promise<T | undefined> {
@@ -182,7 +158,7 @@ export class BackgroundRetry {
           return;
         }
         const { resumptions } = this;
-        whenReplied(this.attempt(request, inDoubt), resolve, (error) => {
+        whenReplied(request.attempt(inDoubt), resolve, (error) => {
           inDoubt ||= this.isInDoubt(error);
           failures += 1;
           // It was sent before the store was reachable again.
@@ -200,19 +176,5 @@ export class BackgroundRetry {
 
   private isUseless(until: MonotonicMs): boolean {
     return this.stopped || this.clock.monotonic() >= until;
-  }
-
-  /** The result of `work` within the time that a caller waits. */
-  private async withinCallerWait<T>(work: Promise<T>): Promise<T | undefined> {
-    const timeout = new Promise<undefined>((resolve) => {
-      this.callAfter(
-        MAX_CALLER_WAIT,
-        () => {
-          resolve(undefined);
-        },
-        this.waits,
-      );
-    });
-    return await Promise.race([work, timeout]);
   }
 }

@@ -69,3 +69,27 @@ export function whenReplied<T>(reply: PromiseLike<T>, onReply: OnReply<T>, onErr
   if (reply instanceof Deferred) (reply as Deferred<T>).listen(onReply, onError);
   else Promise.resolve(reply).then(onReply, onError);
 }
+
+/** Counts calls in flight. */
+export class CallsInFlight {
+  size = 0;
+  private whenNone: (() => void)[] = [];
+
+  begin(): void {
+    this.size += 1;
+  }
+
+  end(): void {
+    this.size -= 1;
+    if (this.size > 0) return;
+    for (const resolve of this.whenNone.splice(0)) resolve();
+  }
+
+  /** Resolves when there is none. */
+  ended(): Promise<void> {
+    if (this.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.whenNone.push(resolve);
+    });
+  }
+}

@@ -193,10 +193,6 @@ export class IndexedHeap<T extends HeapItem> {
     this.rise(item, this.items.length - 1);
   }
 
-  has(item: T): boolean {
-    return this.items[item.heapIndex] === item;
-  }
-
   remove(item: T): void {
     const index = item.heapIndex;
     if (this.items[index] !== item) return;
@@ -275,11 +271,6 @@ export class MostlyOrderedQueue<T extends HeapItem> {
     return inHeap !== undefined && this.rank(inHeap) < this.rank(inLine) ? inHeap : inLine;
   }
 
-  has(item: T): boolean {
-    if (item.heapIndex > NOWHERE) return this.heap?.has(item) === true;
-    return item.heapIndex < NOWHERE && this.line[FIRST_PLACE - item.heapIndex] === item;
-  }
-
   push(item: T): void {
     const rank = this.rank(item);
     if (rank < this.lastRank) {
@@ -295,7 +286,7 @@ export class MostlyOrderedQueue<T extends HeapItem> {
 
   remove(item: T): void {
     if (item.heapIndex > NOWHERE) this.heap?.remove(item);
-    else if (this.has(item)) this.leave(item);
+    else if (item.heapIndex < NOWHERE && this.line[FIRST_PLACE - item.heapIndex] === item) this.leave(item);
   }
 
   private leave(item: T): void {

@@ -32,7 +32,6 @@ import { innermostOwner } from './holds/scope.js';
 import { openInContext } from './session-in-context.js';
 import { Shutdown } from './shutdown.js';
 import { StoreReporter } from './report/store-reporter.js';
-import type { PendingAcquire } from './acquire/pending-acquire.js';
 import type { TryRequest, UnqueuedAcquire } from './acquire/try-acquire.js';
 
 export type { EngineLog } from './report/event-hub.js';
@@ -67,7 +66,6 @@ export class LockEngine implements AcquireContext {
   readonly callSites: CallSites;
   readonly keys: KeyRunners = new KeyRunners(this);
   readonly unqueued = new Set<UnqueuedAcquire>();
-  readonly tries = new Set<{ readonly caller: PendingAcquire; readonly over: Promise<unknown> }>();
   readonly unanswered = new Map<OwnerId, TryRequest>();
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   readonly inspector = new LockInspector(this);
@@ -190,10 +188,6 @@ export class LockEngine implements AcquireContext {
     };
     const until = (): MonotonicMs => Infinity as MonotonicMs;
     return this.backgroundRetry.run({ attempt, until, resultOf: (done) => done === true }).promise;
-  }
-
-  track(work: Promise<unknown>): void {
-    void this.backgroundRetry.track(work);
   }
 
   private async connect(): Promise<void> {

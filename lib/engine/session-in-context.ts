@@ -80,19 +80,17 @@ function measured<R>(
     const duration = performance.now() - startedAt;
     requestChannel.publish({ instance, request, duration, error } satisfies StoreRequestMessage);
   };
-  const reply = send();
-  // A pending reply has one listener, the engine's.
-  const relay = reply instanceof Deferred ? new Deferred<R>() : undefined;
+  const relay = new Deferred<R>();
   whenReplied(
-    reply,
+    send(),
     (value) => {
       publish();
-      relay?.resolve(value);
+      relay.resolve(value);
     },
     (error) => {
       publish(error);
-      relay?.reject(error);
+      relay.reject(error);
     },
   );
-  return relay ?? reply;
+  return relay;
 }

@@ -4,7 +4,7 @@ import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
 import type { LockEngine } from './lock-engine.js';
 import type { LeaseHolder } from './leases/lease.js';
 import type { PendingAcquire } from './acquire/pending-acquire.js';
-import { CallsInFlight } from './holds/scope.js';
+import { CallsInFlight } from '../common/deferred.js';
 
 /** After this, ms, shutdown logs what it waits for. */
 const QUIET = 1_000;
@@ -77,7 +77,7 @@ export class Shutdown {
     engine.isClosing = true;
     const runners = engine.keys.all;
     this.refuseWaits(() => true);
-    await engine.timers.within(this.timeLeft, leases.held.drained());
+    await engine.timers.within(this.timeLeft, leases.drained());
     // Replies to releases, which callers have not waited for.
     await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
     timers.clear(this.reminder);
@@ -114,7 +114,11 @@ export class Shutdown {
   }
 
   private refuseWaits(which: (caller: PendingAcquire) => boolean): void {
-    for (const runner of this.engine.keys.all) runner.shutDown(which);
+    for (const runner of this.engine.keys.all) {
+      runner.handle((machine, now) => {
+        machine.shutDown(which, now);
+      });
+    }
     for (const unqueued of this.engine.unqueued) if (which(unqueued.caller)) unqueued.close();
   }
 

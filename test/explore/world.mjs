@@ -177,11 +177,7 @@ class Process {
   afterwards(event) {
     event();
   }
-  onNothingLeaving() {}
   onUnused() {}
-  lateAnswer() {
-    return undefined;
-  }
 
   lose(lease) {
     if (lease.state !== 'held') return;
@@ -197,7 +193,7 @@ class Process {
     if (lease.users > 0 || this.machine.onHoldEnded(lease, now)) return;
     if (lease.state !== 'held') return;
     this.release(lease);
-    this.machine.queue.onLeaving();
+    this.machine.queue.leaving.begin();
     this.machine.onLeaseEnded(lease, now);
   }
 }
@@ -406,7 +402,7 @@ export class World {
         if (reply.outcome === 'reserved' && !reply.othersWait) lease.passed = 0;
         machine.onReserved(lease, this.now);
       });
-    } else this.answer(process, request, 'done', () => machine.queue.onWithdrawn());
+    } else this.answer(process, request, 'done', () => machine.queue.leaving.end());
   }
 
   answer(process, { kind, owner, caller, sentAt }, text, run) {
@@ -489,9 +485,8 @@ export class World {
           queue.isTold,
           queue.toldAt,
           queue.failure !== undefined,
-          queue.leaving,
+          queue.leaving.size,
           machine.enoughUntil,
-          machine.parksFrom,
           wakesAt,
         ].join(),
         requests

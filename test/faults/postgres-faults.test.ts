@@ -31,8 +31,8 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
     it('no request reads a whole table, whatever the statistics: a hold costs the same beside many others', async () => {
       const calls = new LockCalls('distributed_lock', '');
       const client = await scene.client();
-      const run = async ({ keys, request }: Call<unknown>): Promise<void> => {
-        const { text, values } = calls.run(keys, JSON.stringify([request]));
+      const run = async (call: Call<unknown>): Promise<void> => {
+        const { text, values } = calls.run([call.key], JSON.stringify([call.request]));
         await client.query(text, values);
       };
       const [key, limited] = [scene.key(), scene.key()];
@@ -53,7 +53,7 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
           }),
         );
       const release = (name: string, owner: string): Promise<void> =>
-        run(calls.release({ key: name, owner: owner as OwnerId, inDoubt: false }));
+        run(calls.giveBack({ key: name, owner: owner as OwnerId, inDoubt: false }));
       await client.query('BEGIN');
       for (let round = 0; round < 8; round++) {
         for (const [name, limit] of [

@@ -80,7 +80,7 @@ export const PLANTS = {
     about: 'an unused queue entry is not withdrawn',
     kind: 'memory',
     file: QUEUE,
-    from: 'this.leaving += 1;\n            this.effects.cancel(entry);',
+    from: 'this.leaving.begin();\n            this.effects.cancel(entry);',
     to: '',
   },
   'late lease': {

@@ -16,10 +16,8 @@ import { isFull, type TryRequest, UnqueuedAcquire } from './try-acquire.js';
 export interface AcquireContext extends HoldContext {
   readonly clientId: string;
   readonly keys: KeyRunners;
-  /** Callers that don't wait in a queue. */
+  /** Callers that don't wait in a queue, until no request of theirs is pending. */
   readonly unqueued: Set<UnqueuedAcquire>;
-  /** Pending requests of callers that don't wait in a queue; `over` resolves when no request is pending. */
-  readonly tries: Set<{ readonly caller: PendingAcquire; readonly over: Promise<unknown> }>;
   /** Attempts that the store has not replied to yet. */
   readonly unanswered: Map<OwnerId, TryRequest>;
   /** Pending lookups of a key's holder: one for all callers of a key that time out together. */
@@ -90,7 +88,7 @@ function acquireAnew(engine: AcquireContext, caller: PendingAcquire): Promise<Ho
   const isOverdue = engine.isOverdue && waitTime === Infinity;
   const mayNotWait = isOverdue || waitTime === 0 || (maxWaiting !== Infinity && isFull(engine, caller));
   if (retry === undefined && !mayNotWait) engine.keys.join(caller);
-  else engine.track(new UnqueuedAcquire(engine, caller, isOverdue ? undefined : retry).run());
+  else new UnqueuedAcquire(engine, caller, isOverdue ? undefined : retry).start();
   return caller.promise;
 }
 

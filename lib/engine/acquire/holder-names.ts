@@ -22,17 +22,9 @@ export function withHolder(
   if (skips || waitTime === 0 || partOf !== undefined) return undefined;
   const left = startedAt + waitTime + LATEST_OUTCOME - context.clock.monotonic();
   if (left <= 0) return undefined;
-  return nameHolder(context, caller.key, error, Math.min(left, ANSWER_GRACE));
-}
-
-async function nameHolder(
-  context: AcquireContext,
-  key: string,
-  error: LockTimeoutError,
-  patience: number,
-): Promise<LockTimeoutError> {
-  const holder = await lookUp(context, key, patience);
-  return holder === undefined ? error : context.reporter.withHolder(error, holder);
+  return lookUp(context, caller.key, Math.min(left, ANSWER_GRACE)).then((holder) =>
+    holder === undefined ? error : context.reporter.withHolder(error, holder),
+  );
 }
 
 /**

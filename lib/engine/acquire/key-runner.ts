@@ -14,7 +14,7 @@ import { KeyMachine, type KeyEffects, type LeaseGrant, type Refusal } from '../m
 import type { QueueEntry } from '../machine/store-queue.js';
 import { checkToken, type Lease } from '../leases/lease.js';
 import type { Leases } from '../leases/leases.js';
-import { type KnownHolder, lateAnswer, type LeaseLeft } from '../report/lock-reporter.js';
+import type { KnownHolder, LeaseLeft } from '../report/lock-reporter.js';
 import type { AcquireContext } from './acquire.js';
 import type { PendingAcquire } from './pending-acquire.js';
 import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER } from '../machine/time-limits.js';
@@ -119,7 +119,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   private isHandling = false;
   /** Events that came while another one was handled, and notifications of users about that one. */
   private next: (() => void)[] | undefined;
-  private whenIdle: (() => void)[] | undefined;
 
   constructor(
     readonly key: string,
@@ -193,17 +192,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  onLeaseChanged(): void {
-    this.machine.onLeaseChanged();
-  }
-
-  /** A caller without a queue position is about to request this key. */
-  returnIdle(): void {
-    this.handle((machine, now) => {
-      machine.returnIdle(now);
-    });
-  }
-
   fire(): void {
     this.handle((machine, now) => {
       machine.fire(now);
@@ -216,24 +204,14 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     });
   }
 
-  shutDown(selects: (caller: PendingAcquire) => boolean): void {
-    this.handle((machine, now) => {
-      machine.shutDown(selects, now);
-    });
-  }
-
   /** Whether the store may grant the lock to an entry of this process that no caller needs. */
   get isLeaving(): boolean {
-    return this.machine.queue.isAnyLeaving;
+    return this.machine.queue.leaving.size > 0;
   }
 
   /** Resolves when no withdrawal or release of this key is pending. */
   async idle(): Promise<void> {
-    while (this.machine.queue.isAnyLeaving) {
-      await new Promise<void>((resolve) => {
-        (this.whenIdle ??= []).push(resolve);
-      });
-    }
+    while (this.isLeaving) await this.machine.queue.leaving.ended();
   }
 
   handle(event: (machine: KeyRunner['machine'], now: MonotonicMs) => void): void {
@@ -453,20 +431,10 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
     this.engine.storeReporter.waitFailed(failure);
   }
 
-  lateAnswer(took: number): LockStoreError {
-    return lateAnswer(took);
-  }
-
   afterwards(event: () => void): void {
     this.later(() => {
       this.handle(event);
     });
-  }
-
-  onNothingLeaving(): void {
-    const waiting = this.whenIdle;
-    this.whenIdle = undefined;
-    for (const resolve of waiting ?? []) resolve();
   }
 
   onUnused(): void {
@@ -500,7 +468,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   private follow(leaving: PromiseLike<unknown>): void {
     void leaving.then(() => {
-      this.machine.queue.onWithdrawn();
+      this.machine.queue.leaving.end();
     });
   }
 

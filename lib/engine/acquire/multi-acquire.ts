@@ -135,7 +135,7 @@ export class MultiAcquire implements Timer {
     const scope = scopeOfCaller();
     const attempts = keys.slice(from, to).map((key) => {
       const caller = new PendingAcquire(engine, key, options, startedAt, scope, startedAt);
-      engine.track(new UnqueuedAcquire(engine, caller, undefined, true).run());
+      new UnqueuedAcquire(engine, caller, undefined, true).start();
       return caller.promise;
     });
     const outcomes = await Promise.allSettled(attempts);
@@ -236,11 +236,10 @@ export class MultiAcquire implements Timer {
   }
 }
 
-/** What part of a lease is left when it has to be renewed, and when it is renewed along with another one. */
-const DUE = 2 / 3;
-const NEARLY_DUE = 5 / 6;
-
-/** Extends holds with a `leaseTime` while the call waits for further keys: it counts from when all are acquired. */
+/**
+ * Extends holds with a `leaseTime` while the call waits for further keys: it counts from when all are acquired. All of
+ * them, whenever a third of the `leaseTime` has passed.
+ */
 class KeepAlive implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
@@ -254,7 +253,7 @@ class KeepAlive implements Timer {
   /** Keeps exactly these holds, until the end. */
   track(holds: readonly Hold[]): void {
     this.holds = holds;
-    if (this.leaseTime !== undefined && this.heapIndex === -1) this.wait(this.leaseTime, 0);
+    if (this.heapIndex === -1) this.wait();
   }
 
   end(): void {
@@ -262,29 +261,15 @@ class KeepAlive implements Timer {
     if (this.heapIndex !== -1) this.engine.timers.clear(this);
   }
 
-  fire(now: MonotonicMs): void {
-    const { engine, holds, leaseTime = 0 } = this;
-    const due = holds
-      .filter(({ isOver }) => !isOver)
-      .map(({ lease }) => lease)
-      .filter((lease) => engine.leases.sureFor(lease, now) < leaseTime * NEARLY_DUE);
+  fire(): void {
+    const leases = this.holds.filter(({ isOver }) => !isOver).map(({ lease }) => lease);
     // A failure is retried, or noticed when all keys are acquired.
-    void engine.leases.extend(due, leaseTime);
-    this.wait(leaseTime, leaseTime * NEARLY_DUE);
+    void this.engine.leases.extend(leases, this.leaseTime ?? 0);
+    this.wait();
   }
 
-  /**
-   * Sets the timer to when the next hold has to be extended. Holds with less than `renewed` ms left don't count: they are
-   * being extended now.
-   */
-  private wait(leaseTime: number, renewed: number): void {
-    const { engine, holds } = this;
-    const now = engine.clock.monotonic();
-    let pause = leaseTime * (1 - DUE);
-    for (const { lease, isOver } of holds) {
-      const left = isOver ? 0 : engine.leases.sureFor(lease, now);
-      if (left > 0 && left >= renewed) pause = Math.min(pause, left - leaseTime * DUE);
-    }
-    engine.timers.set(this, later(now, Math.max(pause, 1)));
+  private wait(): void {
+    const { engine, leaseTime } = this;
+    if (leaseTime !== undefined) engine.timers.set(this, later(engine.clock.monotonic(), leaseTime / 3));
   }
 }

@@ -1,5 +1,4 @@
-import { later } from '../../common/clock.js';
-import { CallbackTimer } from '../../common/timer-queue.js';
+import { Deferred } from '../../common/deferred.js';
 import type { ResolvedRetry } from '../../model/lock-retry.options.js';
 import {
   type AcquireReply,
@@ -30,84 +29,15 @@ function isRejected(refusal: Refusal): boolean {
 }
 
 /**
- * One request without a queue position, and a second one under a new owner id if the store cancelled the
- * first or its grant was broken by force before the reply arrived.
- *
- * @param owner receives the request, so that it can cancel it while it is pending
- * @returns undefined if the caller has its outcome, or the request was cancelled
- */
-function tryForLock(
-  engine: AcquireContext,
-  caller: PendingAcquire,
-  owner?: { request: TryRequest | undefined },
-): Promise<Refusal | undefined> {
-  const over = requestFor(engine, caller, owner);
-  const pending = { caller, over };
-  engine.tries.add(pending);
-  void over.then(() => engine.tries.delete(pending));
-  return over;
-}
-
-async function requestFor(
-  engine: AcquireContext,
-  caller: PendingAcquire,
-  owner: { request: TryRequest | undefined } | undefined,
-): Promise<Refusal | undefined> {
-  const { key, limit } = caller;
-  try {
-    for (let tries = 1; ; tries += 1) {
-      const runner = engine.keys.of(key);
-      // This process holds the lock, or the store has its callers wait.
-      if (runner?.keepsOut(limit) === true) {
-        return { because: 'held', holderLeaseLeft: runner.holderLeaseLeft };
-      }
-      const whenLeft = leavingOwn(engine, key);
-      const request = new TryRequest(engine, caller);
-      if (owner !== undefined) owner.request = request;
-      const reply = await request.send();
-      if (!request.end()) return undefined;
-      if (reply instanceof LockStoreError) {
-        const withdrawn = reply.inDoubt ? request.withdraw(true) : undefined;
-        const isRepeated = isDeadConnection(reply) && tries === 1 && caller.retry === undefined;
-        if (isRepeated && (await isBack(engine, withdrawn))) continue;
-        if (caller.isSettled) return undefined;
-        return { because: 'unavailable', failure: reply };
-      }
-      if (reply.outcome === 'conflict') {
-        caller.fail(engine.reporter.disagreement(caller, reply.limit));
-        return undefined;
-      }
-      if (reply.outcome === 'granted') {
-        if (!request.wasBroken) return await begin(engine, caller, request, reply);
-        await request.withdraw(false);
-      } else if (reply.outcome !== 'cancelled' && whenLeft !== undefined && tries === 1) {
-        await whenLeft();
-      } else if (reply.outcome !== 'cancelled') {
-        const left = reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined;
-        return { because: 'held', holderLeaseLeft: engine.leaseLeft(left) };
-      }
-      if (caller.isSettled) return undefined;
-      if (tries > 1) {
-        // The reply does not say that others hold the lock, so the error must not say so.
-        const details = { inDoubt: false, retryable: true };
-        return { because: 'unavailable', failure: new LockStoreError('it cancelled the request', details) };
-      }
-    }
-  } catch (error) {
-    return { because: 'unavailable', failure: unusableReply(error) };
-  }
-}
-
-/**
  * The store may have granted the lock to a request of this process that no caller needs any more. Resolves when all of
  * these have been withdrawn, or when the store has not replied for too long; undefined if there are none.
  */
 export function leavingOwn(
-  { keys, tries, timers }: AcquireContext,
+  { keys, unqueued, timers }: AcquireContext,
   key: string,
 ): (() => Promise<void>) | undefined {
   const runner = keys.of(key);
-  const left = [...tries].filter(({ caller }) => caller.key === key && caller.isSettled);
+  const left = [...unqueued].filter(({ caller }) => caller.key === key && caller.isSettled);
   if (runner?.isLeaving !== true && left.length === 0) return undefined;
   return () => timers.within(SILENCE, Promise.all([runner?.idle(), ...left.map(({ over }) => over)]));
 }
@@ -130,25 +60,6 @@ function isDeadConnection({ inDoubt, unreachable }: LockStoreError): boolean {
   return inDoubt && unreachable;
 }
 
-/** The store has granted the lock: the caller acquires it, unless it is too late. */
-async function begin(
-  engine: AcquireContext,
-  caller: PendingAcquire,
-  request: TryRequest,
-  grant: Grant,
-): Promise<Refusal | undefined> {
-  if (!request.mayBeOver && !engine.isClosing && !caller.isSettled) {
-    request.granted(grant);
-    return undefined;
-  }
-  const took = engine.clock.monotonic() - request.sentAt;
-  // Set before the withdrawal, since the wait may end during it.
-  caller.lateAfter = took;
-  await request.withdraw(false);
-  if (engine.isClosing) caller.fail(engine.reporter.closed(caller.key));
-  return caller.isSettled ? undefined : { because: 'late', took };
-}
-
 /** Why one of several keys was not acquired in the attempt for all of them: its caller may wait for it. */
 export class Missed extends Error {
   constructor(readonly isHeld: boolean) {
@@ -166,14 +77,17 @@ export class UnqueuedAcquire {
   private triedAt = 0;
   /** Of the last finished attempt. */
   private refusal: Refusal | undefined;
-  private endPause: (() => void) | undefined;
+  /** The pause between two attempts; resolved to end it. */
+  private pausing: Deferred<void> | undefined;
   /** Duration of the last finished attempt, ms. */
   private took = 0;
   /** Whether there is no time for another attempt. */
   private isLastTry = false;
   /** The last request, pending or not. */
-  request: TryRequest | undefined;
+  private request: TryRequest | undefined;
   private isOver = false;
+  /** Resolves when the caller has its outcome and no request is pending. */
+  over = Promise.resolve();
 
   /**
    * @param retry undefined for a single attempt
@@ -187,8 +101,17 @@ export class UnqueuedAcquire {
     private readonly isOneOfSeveral = false,
   ) {}
 
-  /** Resolves when the caller has its outcome and no request is pending. Never rejects. */
-  async run(): Promise<void> {
+  start(): void {
+    this.over = this.engine.backgroundRetry.track(this.run());
+  }
+
+  /** The application shuts down. */
+  close(): void {
+    this.end(this.engine.reporter.closed(this.caller.key));
+  }
+
+  /** Never rejects. */
+  private async run(): Promise<void> {
     const { engine, caller, retry } = this;
     caller.onEnd = this.giveUp;
     // The single request of `waitTime: 0` has no time limit.
@@ -197,7 +120,7 @@ export class UnqueuedAcquire {
     engine.unqueued.add(this);
     while (!caller.isSettled && !this.isOver) {
       this.triedAt = engine.clock.monotonic();
-      const refusal = await tryForLock(engine, caller, this);
+      const refusal = await this.attempt();
       this.took = engine.clock.monotonic() - this.triedAt;
       if (refusal !== undefined) await this.refused(refusal);
     }
@@ -205,9 +128,69 @@ export class UnqueuedAcquire {
     this.isWaiting = false;
   }
 
-  /** The application shuts down. */
-  close(): void {
-    this.end(this.engine.reporter.closed(this.caller.key));
+  /**
+   * One request, and a second one under a new owner id if the store cancelled the first or its grant was broken by force
+   * before the reply arrived. Returns undefined if the caller has its outcome, or the request was cancelled.
+   */
+  private async attempt(): Promise<Refusal | undefined> {
+    const { engine, caller } = this;
+    const { key, limit } = caller;
+    try {
+      for (let tries = 1; ; tries += 1) {
+        const runner = engine.keys.of(key);
+        // This process holds the lock, or the store has its callers wait.
+        if (runner?.keepsOut(limit) === true) {
+          return { because: 'held', holderLeaseLeft: runner.holderLeaseLeft };
+        }
+        const whenLeft = leavingOwn(engine, key);
+        const request = (this.request = new TryRequest(engine, caller));
+        const reply = await request.send();
+        if (!request.end()) return undefined;
+        if (reply instanceof LockStoreError) {
+          const withdrawn = reply.inDoubt ? request.withdraw(true) : undefined;
+          const isRepeated = isDeadConnection(reply) && tries === 1 && caller.retry === undefined;
+          if (isRepeated && (await isBack(engine, withdrawn))) continue;
+          if (caller.isSettled) return undefined;
+          return { because: 'unavailable', failure: reply };
+        }
+        if (reply.outcome === 'conflict') {
+          caller.fail(engine.reporter.disagreement(caller, reply.limit));
+          return undefined;
+        }
+        if (reply.outcome === 'granted') {
+          if (!request.wasBroken) return await this.granted(request, reply);
+          await request.withdraw(false);
+        } else if (reply.outcome !== 'cancelled' && whenLeft !== undefined && tries === 1) {
+          await whenLeft();
+        } else if (reply.outcome !== 'cancelled') {
+          const left = reply.outcome === 'busy' ? reply.holderLeaseLeft : undefined;
+          return { because: 'held', holderLeaseLeft: engine.leaseLeft(left) };
+        }
+        if (caller.isSettled) return undefined;
+        if (tries > 1) {
+          // The reply does not say that others hold the lock, so the error must not say so.
+          const details = { inDoubt: false, retryable: true };
+          return { because: 'unavailable', failure: new LockStoreError('it cancelled the request', details) };
+        }
+      }
+    } catch (error) {
+      return { because: 'unavailable', failure: unusableReply(error) };
+    }
+  }
+
+  /** The caller acquires the lock, unless it is too late. */
+  private async granted(request: TryRequest, grant: Grant): Promise<Refusal | undefined> {
+    const { engine, caller } = this;
+    if (!request.mayBeOver && !engine.isClosing && !caller.isSettled) {
+      request.granted(grant);
+      return undefined;
+    }
+    const took = engine.clock.monotonic() - request.sentAt;
+    // Set before the withdrawal, since the wait may end during it.
+    caller.lateAfter = took;
+    await request.withdraw(false);
+    if (engine.isClosing) caller.fail(engine.reporter.closed(caller.key));
+    return caller.isSettled ? undefined : { because: 'late', took };
   }
 
   private async refused(refusal: Refusal): Promise<void> {
@@ -248,50 +231,38 @@ export class UnqueuedAcquire {
     else this.fail();
   }
 
-  private pause(ms: number): Promise<void> {
-    const { timers, clock } = this.engine;
-    return new Promise((resolve) => {
-      const reminder = new CallbackTimer(() => this.endPause?.());
-      this.endPause = () => {
-        this.endPause = undefined;
-        timers.clear(reminder);
-        resolve();
-      };
-      const now = clock.monotonic();
-      const lastChance = this.lastChance();
-      const isCut = !this.isLastTry && lastChance < now + ms;
-      if (isCut) this.isLastTry = true;
-      timers.set(reminder, isCut ? lastChance : later(now, ms));
-    });
-  }
-
-  /** When the last attempt has to begin if replies take longer than an outcome may be late. */
-  private lastChance(): MonotonicMs {
-    const { startedAt, waitTime } = this.caller;
-    return later(startedAt, this.took > ANSWER_GRACE / 2 ? waitTime - this.took : Infinity);
+  private async pause(ms: number): Promise<void> {
+    const { caller, engine, took } = this;
+    const left = caller.startedAt + caller.waitTime - engine.clock.monotonic();
+    // The last attempt begins in time for its reply if replies take longer than an outcome may be late.
+    const isCut = !this.isLastTry && took > ANSWER_GRACE / 2 && left - took < ms;
+    if (isCut) this.isLastTry = true;
+    this.pausing = new Deferred<void>();
+    await engine.timers.within(isCut ? left - took : ms, this.pausing.promise);
+    this.pausing = undefined;
   }
 
   private readonly giveUp = (why: EndOfWait): void => {
     const { caller, engine, request } = this;
     const isPart = caller.partOf !== undefined;
     if (why === 'aborted') this.end(caller.abortReason);
-    else if (isPart && request?.isUnderWay === true) this.takeBack(request);
+    else if (isPart && request?.isUnderWay === true) void this.takeBack(request);
     // The other keys are being released, so another attempt would be useless.
-    else if (isPart || caller.prolonged || (this.isLastTry && this.endPause !== undefined)) this.fail();
+    else if (isPart || caller.prolonged || (this.isLastTry && this.pausing !== undefined)) this.fail();
     else {
       // For the reply to the attempt that is pending, or that begins now.
       caller.prolong(engine.clock.monotonic());
-      this.endPause?.();
+      this.pausing?.resolve();
     }
   };
 
   /** Cancels the pending request before the caller gets the outcome. */
-  private takeBack(request: TryRequest): void {
-    this.isOver = true;
+  private async takeBack(request: TryRequest): Promise<void> {
+    this.isOver = request.isTakenBack = true;
     const error = this.failure();
-    void request.takeBack().then(() => {
-      this.end(error);
-    });
+    this.caller.stop();
+    await this.engine.timers.within(ANSWER_GRACE, request.withdraw(true));
+    this.end(error);
   }
 
   private fail(): void {
@@ -343,7 +314,7 @@ export class UnqueuedAcquire {
     this.isWaiting = false;
     if (this.isOneOfSeveral) this.caller.fail(error);
     else this.engine.reporter.refuse(this.caller, error);
-    this.endPause?.();
+    this.pausing?.resolve();
   }
 }
 
@@ -368,7 +339,7 @@ export class TryRequest {
   wasBroken = false;
   private othersAreFirst = false;
   /** Whether its result is being cancelled, though the caller may not have its outcome yet. */
-  private isTakenBack = false;
+  isTakenBack = false;
 
   constructor(
     private readonly engine: AcquireContext,
@@ -400,7 +371,9 @@ export class TryRequest {
     const { session, storeReporter, keys, unanswered } = this.engine;
     this.isUnderWay = true;
     unanswered.set(owner, this);
-    keys.of(key)?.returnIdle();
+    keys.of(key)?.handle((machine, now) => {
+      machine.returnIdle(now);
+    });
     try {
       const reply = await session.acquire({
         key,
@@ -443,12 +416,5 @@ export class TryRequest {
   /** Returns whether that is done; otherwise it continues in the background. */
   withdraw(inDoubt: boolean): Promise<boolean> {
     return this.engine.withdraw(this.caller.key, this.owner, inDoubt);
-  }
-
-  /** Cancels the pending request before the caller gets the outcome. */
-  async takeBack(): Promise<void> {
-    this.isTakenBack = true;
-    this.caller.stop();
-    await this.engine.timers.within(ANSWER_GRACE, this.withdraw(true));
   }
 }

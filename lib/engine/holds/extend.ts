@@ -34,7 +34,6 @@ export function extendInTime(
   let failed: FailedExtension | undefined;
   let isAsking = false;
   let isLast = terms.waitTime === 0;
-  let endPause: (() => void) | undefined;
 
   const fail = (): void => {
     if (wait.isSettled) return;
@@ -50,17 +49,7 @@ export function extendInTime(
       isLast = true;
       wait.prolong(engine.clock.monotonic());
     }
-    endPause?.();
   });
-  const pause = async (pauseTime: number): Promise<void> => {
-    if (wait.isSettled) return;
-    await new Promise<void>((resolve) => {
-      endPause = engine.backgroundRetry.callAfter(pauseTime, () => {
-        endPause = undefined;
-        resolve();
-      });
-    });
-  };
   /** Resolves when the wait has ended and no request is in flight. */
   const run = async (): Promise<void> => {
     // The single request of `waitTime: 0` has no time limit.
@@ -75,10 +64,10 @@ export function extendInTime(
         return;
       }
       if (isLast || !failed.failure.retryable) fail();
-      else await pause(pauseBefore(failures));
+      else await engine.timers.within(pauseBefore(failures), wait.promise);
     }
   };
 
-  engine.track(run());
+  void engine.backgroundRetry.track(run());
   return wait.promise;
 }

@@ -23,8 +23,6 @@ export interface HoldContext extends LeaseContext {
   readonly instance: string | undefined;
   readonly log: EngineLog;
   readonly timers: TimerQueue;
-  /** Shutdown waits a moment for this work. */
-  track(work: Promise<unknown>): void;
 }
 
 /** A hold as the user sees it. The outermost one uses a lease, an inner one (re-entry) the hold around it. */
@@ -226,9 +224,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
   /** The lease was lost under this hold, or under work that had re-entered it and still runs. */
   loseTo(error: LockLostError): void {
     if (!this.released && this.lost === undefined) {
-      this.lost = error;
-      const { controller } = this;
-      if (controller !== undefined) detachedContext.run(() => controller.abort(error));
+      this.wasLost(error);
     }
     this.reentries?.lose(error);
   }

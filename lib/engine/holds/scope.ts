@@ -139,27 +139,3 @@ export class HandlerScope {
     return undefined;
   }
 }
-
-/** Counts calls in flight that use locks. */
-export class CallsInFlight {
-  size = 0;
-  private whenNone: (() => void)[] = [];
-
-  begin(): void {
-    this.size += 1;
-  }
-
-  end(): void {
-    this.size -= 1;
-    if (this.size > 0) return;
-    for (const resolve of this.whenNone.splice(0)) resolve();
-  }
-
-  /** Resolves when there is none. */
-  ended(): Promise<void> {
-    if (this.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.whenNone.push(resolve);
-    });
-  }
-}

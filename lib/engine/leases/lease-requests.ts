@@ -1,7 +1,7 @@
 import type { RetriedRequest } from '../../common/background-retry.js';
 import { later } from '../../common/clock.js';
 import type { Deferred } from '../../common/deferred.js';
-import { type Timer, TimerQueue } from '../../common/timer-queue.js';
+import type { Timer, TimerQueue } from '../../common/timer-queue.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import {
   LockStoreError,
@@ -20,14 +20,12 @@ import { renew } from './watchdog.js';
  */
 export class DelayedReleases {
   private readonly kept = new Map<OwnerId, KeptLease>();
-  private readonly ends: TimerQueue;
 
   constructor(
     private readonly engine: LeaseContext,
+    private readonly timers: TimerQueue,
     private readonly release: (lease: Lease) => unknown,
-  ) {
-    this.ends = new TimerQueue(engine.clock, false);
-  }
+  ) {}
 
   /**
    * Lets the lease end at this time instead of now.
@@ -43,7 +41,7 @@ export class DelayedReleases {
       if (isThere) void this.release(lease);
     });
     this.kept.set(lease.owner, kept);
-    this.ends.set(kept, end);
+    this.timers.set(kept, end);
     return this.engine.backgroundRetry.run(kept);
   }
 
@@ -55,14 +53,13 @@ export class DelayedReleases {
   /** Leaves them to the store. */
   leave(): void {
     for (const owner of [...this.kept.keys()]) this.forget(owner);
-    this.ends.close();
   }
 
   private forget(owner: OwnerId): void {
     const kept = this.kept.get(owner);
     if (kept === undefined) return;
     this.kept.delete(owner);
-    this.ends.clear(kept);
+    this.timers.clear(kept);
   }
 }
 

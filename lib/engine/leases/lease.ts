@@ -46,8 +46,6 @@ export interface LeaseSuccessors {
   /** Keeps the lease for readers that are about to come back, if possible; resolves with its outcome. */
   linger(lease: Lease, now: MonotonicMs): Promise<ReleaseOutcome> | undefined;
   onLeaseEnded(lease: Lease): void;
-  /** Whether it may pass on has changed. */
-  onLeaseChanged(): void;
 }
 
 /**
@@ -86,7 +84,7 @@ export class Lease implements Timer, LocalLease {
   lingering: Promise<void> | undefined;
   /** The store's outcome of its release. */
   returned: Pending<ReleaseOutcome> | undefined;
-  /** Whether its deadline is watched and it is renewed: not immediately after the grant. */
+  /** Whether its deadline is watched and it is renewed: from the end of the tick in which it began. */
   isWatched = false;
   /** Whether the store is being asked if it still has the lease. */
   needsVerification = false;
@@ -98,9 +96,9 @@ export class Lease implements Timer, LocalLease {
   /** Its deadline if the store keeps it for as long as the user wants; renewed until then. */
   wantedUntil: MonotonicMs;
   /** Whether `extend()` requested more than the watchdog's lease. */
-  private isExtended = false;
+  isExtended = false;
   /** How many requests to break its hold may still be carried out. */
-  private breaks = 0;
+  breaks = 0;
   private madeBudget: HandOverBudget | undefined;
   /** Until when the lease can be relied on. Only ever moves later. */
   deadline: MonotonicMs;
@@ -123,7 +121,7 @@ export class Lease implements Timer, LocalLease {
     this.fixedLease = terms.leaseTime;
     this.inDoubt = request.inDoubt;
     this.unclaimed = grant.unclaimed;
-    this.local = grant.local;
+    this.local = grant.local === true;
     this.limit = terms.limit;
     this.permits = terms.permits;
     this.deadline = grant.deadline;
@@ -227,18 +225,6 @@ export class Lease implements Timer, LocalLease {
   /** Keeps the lock held until this time even if its holds end sooner. */
   keepUntil(time: MonotonicMs): void {
     if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
-    this.runner?.onLeaseChanged();
-  }
-
-  /** Counts pending requests to break its hold. */
-  changeBreaks(by: 1 | -1): void {
-    this.breaks += by;
-    this.runner?.onLeaseChanged();
-  }
-
-  extended(): void {
-    this.isExtended = true;
-    this.runner?.onLeaseChanged();
   }
 
   fire(): void {

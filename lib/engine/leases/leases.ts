@@ -1,8 +1,8 @@
 import type { BackgroundRetry } from '../../common/background-retry.js';
-import { type Clock, deadlineOf, later, SuspendAwareClock } from '../../common/clock.js';
+import { type Clock, deadlineOf, SuspendAwareClock } from '../../common/clock.js';
 import { inMs } from '../../common/durations.js';
 import type { Pending, Deferred } from '../../common/deferred.js';
-import { CallbackTimer, TimerQueue } from '../../common/timer-queue.js';
+import { TimerQueue } from '../../common/timer-queue.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
 import {
@@ -20,6 +20,8 @@ import type { LockReporter } from '../report/lock-reporter.js';
 import type { StoreReporter } from '../report/store-reporter.js';
 import { LongHolds } from './long-holds.js';
 import { renewLeases, Watchdog } from './watchdog.js';
+
+const MICROTASK = Promise.resolve();
 
 /** If the clocks disagree by more than this, ms, the store is asked how much of a lease is left. */
 const DISAGREEMENT = 500;
@@ -44,43 +46,51 @@ export interface FailedExtension {
 
 /** All leases of this process that are neither released nor lost, and the ways in which a lease ends. */
 export class Leases {
+  readonly all = new Set<Lease>();
   readonly watchdog: Watchdog;
-  readonly held: HeldLeases;
   /** Leases that stay held for `holdAtLeast` though their holds have ended. */
   readonly delayed: DelayedReleases;
   /** Holds older than `warnHeldAfter`. */
   readonly long: LongHolds;
   private readonly cautious: SuspendAwareClock;
-  private readonly deadlines: TimerQueue;
+  /** Timers that don't keep the process alive. */
+  private readonly timers: TimerQueue;
+  /** Leases that began in this tick and have not ended. */
+  private readonly newcomers = new Set<Lease>();
+  private isWatchingSoon = false;
+  private onDrained: (() => void) | undefined;
 
   constructor(
     private readonly engine: LeaseContext,
     warnHeldAfter: number,
   ) {
     const { clock } = engine;
-    this.deadlines = new TimerQueue(clock, false);
-    this.long = new LongHolds(engine, this.deadlines, warnHeldAfter);
-    this.held = new HeldLeases(clock, this.deadlines, this.watch);
+    this.timers = new TimerQueue(clock, false);
+    this.long = new LongHolds(engine, this.timers, warnHeldAfter);
     this.cautious = new SuspendAwareClock(clock, this.wallClockJumped);
-    this.delayed = new DelayedReleases(engine, (lease) => this.sendRelease(lease));
-    this.watchdog = new Watchdog(engine, this, this.cautious);
+    this.delayed = new DelayedReleases(engine, this.timers, (lease) => this.sendRelease(lease));
+    this.watchdog = new Watchdog(engine, this, this.cautious, this.timers);
   }
 
-  get all(): ReadonlySet<Lease> {
-    return this.held.all;
-  }
-
-  /** The work under the lock starts first; its lease is watched from a moment later. */
   open(request: GrantedRequest, terms: LeaseTerms, grant: LeaseGrant): Lease {
     const lease = new Lease(request, terms, grant, this.cautious.at(grant.startedAt), this.atDeadline);
-    this.held.add(lease);
+    this.all.add(lease);
+    this.watchSoon(lease);
     this.engine.storeReporter.granted();
     return lease;
   }
 
+  /** Resolves when there are none. */
+  drained(): Promise<void> {
+    if (this.all.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.onDrained = resolve;
+    });
+  }
+
   /** The lease is lost at its deadline unless it is renewed. */
   watchDeadline(lease: Lease): void {
-    this.deadlines.set(lease, lease.deadline);
+    this.timers.set(lease, lease.deadline);
   }
 
   /** Whether the lease can be relied on now. Detects a loss before any timer has fired. */
@@ -97,10 +107,7 @@ export class Leases {
   sureFor(lease: Lease, now = this.engine.clock.monotonic()): number {
     const sureFor = lease.sureFor(now, this.cautious.read(now));
     if (sureFor > 0) return sureFor;
-    if (lease.isGood(now)) {
-      this.held.watchNow();
-      this.watchdog.verifyOnce(lease);
-    }
+    if (lease.isGood(now)) this.watchdog.verifyOnce(lease);
     return 0;
   }
 
@@ -221,7 +228,7 @@ export class Leases {
     else if (this.isGood(lease)) {
       lease.renewalFailure = undefined;
       lease.confirm(sentAt, this.cautious.at(sentAt), this.deadlineOf(sentAt, term));
-      if (lease.fixedLease === undefined) this.deadlines.clear(lease);
+      if (lease.fixedLease === undefined) this.timers.clear(lease);
       else if (this.unrenewed(term) < term) this.watchdog.renewUntil(lease, deadlineOf(sentAt, term), sentAt);
       if (this.engine.hub.observed) this.engine.reporter.renewed(lease, this.remaining(lease));
     }
@@ -233,7 +240,7 @@ export class Leases {
    */
   async extend(leases: readonly Lease[], ms: number): Promise<FailedExtension | undefined> {
     // Before any await: a lease whose hold ends meanwhile must not pass on.
-    if (ms > this.engine.watchdogTimeout) for (const lease of leases) lease.extended();
+    if (ms > this.engine.watchdogTimeout) for (const lease of leases) lease.isExtended = true;
     const sentAt = this.sendingAt();
     const wanted = deadlineOf(sentAt, ms) - sentAt;
     const due = leases.filter((lease) => {
@@ -275,8 +282,7 @@ export class Leases {
   }
 
   close(): void {
-    this.deadlines.close();
-    this.watchdog.close();
+    this.timers.close();
   }
 
   /** Verifies leases with much less time left than it seems. */
@@ -324,12 +330,29 @@ export class Leases {
     void this.sendRelease(lease);
   }
 
-  private readonly watch = (lease: Lease): void => {
+  /** At the end of the tick: a hold that ends before needs neither timers nor a claim. */
+  private watchSoon(lease: Lease): void {
+    this.newcomers.add(lease);
+    if (this.isWatchingSoon) return;
+    this.isWatchingSoon = true;
+    void MICROTASK.then(() => {
+      process.nextTick(this.watchNewcomers);
+    });
+  }
+
+  private readonly watchNewcomers = (): void => {
+    this.isWatchingSoon = false;
+    for (const lease of this.newcomers) this.watch(lease);
+    this.newcomers.clear();
+  };
+
+  private watch(lease: Lease): void {
+    lease.isWatched = true;
     // The watchdog watches the deadline of a lease that it renews.
     if (lease.fixedLease !== undefined) this.watchDeadline(lease);
     this.watchdog.watch(lease);
     this.long.watch(lease);
-  };
+  }
 
   private endReleased(lease: Lease): void {
     this.end(lease, 'released');
@@ -338,10 +361,14 @@ export class Leases {
 
   private end(lease: Lease, state: 'released' | 'lost'): void {
     lease.state = state;
-    if (lease.heapIndex !== -1) this.deadlines.clear(lease);
-    if (lease.isWatched) this.watchdog.unwatch(lease);
-    this.held.remove(lease);
-    if (lease.isWatched && this.held.isNoneWatched) this.long.rest();
+    if (lease.heapIndex !== -1) this.timers.clear(lease);
+    this.all.delete(lease);
+    this.newcomers.delete(lease);
+    if (lease.isWatched) {
+      this.watchdog.unwatch(lease);
+      if (this.all.size === 0) this.long.rest();
+    }
+    if (this.all.size === 0) this.onDrained?.();
   }
 
   /**
@@ -362,99 +389,4 @@ export class Leases {
 /** The outcome of a hold on a lease that has ended while the hold did. */
 function outcomeOf(lease: Lease): Pending<ReleaseOutcome> {
   return lease.state === 'lost' ? EXPIRED : (lease.returned ?? RELEASED);
-}
-
-/** For how long, ms, a new lease is not watched; shorter than the shortest lease. */
-const UNWATCHED = 5;
-
-const MICROTASK = Promise.resolve();
-
-/**
- * The leases that are neither released nor lost. Most end shortly after their grant and are never watched, as checking
- * each at the end of its tick would cost more. A pushed grant is claimed at the end of its tick.
- */
-class HeldLeases {
-  private readonly watched = new Set<Lease>();
-  private newcomers: Lease[] = [];
-  /** How many of the newcomers are still held. */
-  private newcomersLeft = 0;
-  private isClaiming = false;
-  private onDrained: (() => void) | undefined;
-  private readonly end = new CallbackTimer(() => {
-    this.watchNow();
-  });
-
-  /** @param watch called for those still held after that time */
-  constructor(
-    private readonly clock: Pick<Clock, 'monotonic'>,
-    private readonly timers: TimerQueue,
-    private readonly watch: (lease: Lease) => void,
-  ) {}
-
-  /** All leases; each of them is watched from now on. */
-  get all(): ReadonlySet<Lease> {
-    this.watchNow();
-    return this.watched;
-  }
-
-  get isNoneWatched(): boolean {
-    return this.watched.size === 0;
-  }
-
-  add(lease: Lease): void {
-    this.newcomers.push(lease);
-    this.newcomersLeft += 1;
-    if (lease.unclaimed) this.claimSoon();
-    else if (this.end.heapIndex === -1) this.timers.set(this.end, later(this.clock.monotonic(), UNWATCHED));
-  }
-
-  remove(lease: Lease): void {
-    if (lease.isWatched) this.watched.delete(lease);
-    else this.removeNewcomer(lease);
-    if (this.watched.size === 0) this.onDrained?.();
-  }
-
-  /** Resolves when there is none. */
-  drained(): Promise<void> {
-    if (this.all.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.onDrained = resolve;
-    });
-  }
-
-  readonly watchNow = (): void => {
-    const { newcomers } = this;
-    this.isClaiming = false;
-    if (newcomers.length === 0) return;
-    this.clearNewcomers();
-    for (const lease of newcomers) {
-      if (lease.state !== 'held') continue;
-      lease.isWatched = true;
-      this.watched.add(lease);
-      this.watch(lease);
-    }
-  };
-
-  private removeNewcomer(lease: Lease): void {
-    if (this.newcomersLeft === 0) return;
-    this.newcomersLeft -= 1;
-    if (this.newcomers[this.newcomers.length - 1] === lease) this.newcomers.pop();
-    if (this.newcomersLeft === 0) this.clearNewcomers();
-  }
-
-  private clearNewcomers(): void {
-    if (this.newcomers.length > 0) this.newcomers = [];
-    this.newcomersLeft = 0;
-    if (this.end.heapIndex !== -1) this.timers.clear(this.end);
-  }
-
-  private claimSoon(): void {
-    if (this.isClaiming) return;
-    this.isClaiming = true;
-    void MICROTASK.then(this.claimLater);
-  }
-
-  private readonly claimLater = (): void => {
-    process.nextTick(this.watchNow);
-  };
 }

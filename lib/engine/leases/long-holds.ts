@@ -16,10 +16,7 @@ export function expectLongHold(handle: LockHandle): void {
 /** Checks per limit: a hold is reported at most a twentieth of the limit late. */
 const LOOKS = 20;
 
-/**
- * Reports every hold once it is older than the limit, with one timer for all. Holds that end shortly after their grant
- * cost nothing, since `watch` is called a moment later.
- */
+/** Reports every hold once it is older than the limit, with one timer for all. */
 export class LongHolds implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
@@ -57,22 +54,12 @@ export class LongHolds implements Timer {
   }
 
   fire(now: MonotonicMs): void {
-    const { limit } = this;
-    let next = Infinity;
-    let isUsed = false;
-    for (const lease of this.engine.leases.all) {
-      isUsed = true;
-      for (const hold of lease.holders) {
-        const heldFor = now - hold.heldFrom;
-        if (heldFor < limit) next = Math.min(next, hold.heldFrom + limit);
-        else if (!this.reported.has(hold) && !expected.has(hold)) {
-          this.reported.add(hold);
-          this.engine.reporter.heldForLong(hold, heldFor);
-        }
-      }
+    for (const hold of this.all) {
+      if (this.reported.has(hold)) continue;
+      this.reported.add(hold);
+      this.engine.reporter.heldForLong(hold, now - hold.heldFrom);
     }
     // Later holds may use the same lease.
-    const last = now + limit;
-    if (isUsed) this.timers.set(this, Math.min(last, Math.max(next, now + limit / LOOKS)) as MonotonicMs);
+    if (this.engine.leases.all.size > 0) this.timers.set(this, later(now, this.limit / LOOKS));
   }
 }

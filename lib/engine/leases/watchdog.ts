@@ -1,7 +1,7 @@
 import { pauseBefore } from '../../common/background-retry.js';
 import { later, type SuspendAwareClock } from '../../common/clock.js';
 import { whenReplied } from '../../common/deferred.js';
-import { CallbackTimer, TimerQueue } from '../../common/timer-queue.js';
+import { CallbackTimer, type TimerQueue } from '../../common/timer-queue.js';
 import {
   LockStoreError,
   type LockStoreSession,
@@ -18,31 +18,28 @@ import type { LeaseContext, Leases } from './leases.js';
 const MICROTASK = Promise.resolve();
 const NO_RESERVATION = Promise.resolve(undefined);
 
-/** A lease whose last renewal failed. */
-interface Retry {
-  readonly timer: CallbackTimer;
-  /** Consecutive failures. */
-  failures: number;
-}
-
 /** Renews leases without a `leaseTime`: one timer, requests in batches. */
 export class Watchdog {
-  private readonly timers: TimerQueue;
   /** Leases that wait for their renewal, longest wait first: all wait for the same time. */
   private readonly rounds = new Set<Lease>();
   private readonly nextRound = new CallbackTimer((now) => {
     this.renewOldest(now);
   });
   private readonly batch = new Set<Lease>();
-  private readonly retries = new Map<Lease, Retry>();
+  /** Leases whose last renewal failed, and that are renewed again together. */
+  private readonly failing = new Set<Lease>();
+  /** Failures since the last success. */
+  private failures = 0;
+  private readonly retry = new CallbackTimer(() => {
+    this.retryNow();
+  });
 
   constructor(
     private readonly engine: LeaseContext,
     private readonly leases: Leases,
     private readonly cautious: SuspendAwareClock,
-  ) {
-    this.timers = new TimerQueue(engine.clock, false);
-  }
+    private readonly timers: TimerQueue,
+  ) {}
 
   watch(lease: Lease): void {
     if (lease.unclaimed) this.claim(lease);
@@ -78,20 +75,18 @@ export class Watchdog {
   }
 
   /**
-   * Reserves tokens for the next holds of this process on a lease, and renews it by the same request. A single token,
-   * which is reserved for each hold, renews only if that was not done a moment ago. A failure shows at the next renewal.
+   * Reserves tokens for the next holds of this process on a lease, and renews it by the same request. A failure shows at
+   * the next renewal.
    */
   reserve(lease: Lease, budget: HandOverBudget, tokens: number, done: () => void): void {
     const { key, owner } = lease;
     const sentAt = this.cautious.sendingAt();
-    const term = tokens === 1 && this.isFresh(lease, sentAt) ? 0 : this.engine.watchdogTimeout;
+    const term = this.engine.watchdogTimeout;
     const replied = (reply: ReserveReply | undefined): void => {
       if (reply?.outcome === 'reserved' && Number.isSafeInteger(reply.token)) {
         budget.reserved(reply.token, tokens, reply.othersWait, sentAt);
-        if (term > 0) {
-          this.leases.onRenewed(lease, 'renewed', sentAt, term);
-          this.renewed(lease, sentAt);
-        }
+        this.leases.onRenewed(lease, 'renewed', sentAt, term);
+        this.renewed(lease, sentAt);
       } else {
         budget.reservationFailed();
         // A custom store may not reply, or reserve an invalid token.
@@ -113,29 +108,15 @@ export class Watchdog {
 
   /** The store is reachable again: repeats failed requests at once. */
   retryNow(): void {
-    for (const [lease, { timer }] of this.retries) {
-      // It is being retried.
-      if (timer.heapIndex === -1) continue;
-      this.timers.clear(timer);
+    for (const lease of [...this.failing]) {
+      this.forgetFailure(lease);
       this.due(lease);
     }
-  }
-
-  close(): void {
-    this.timers.close();
   }
 
   /** ms after which a lease is renewed. */
   private get interval(): number {
     return Math.min(this.engine.watchdogTimeout, this.engine.session.longestUnrenewed ?? Infinity) / 3;
-  }
-
-  /** Whether nearly all of the lease's time is left, and the store is known to have it. */
-  private isFresh(lease: Lease, now: MonotonicMs): boolean {
-    const { renewedAt, unclaimed, startedAt, renewalFailure, needsVerification } = lease;
-    if ((unclaimed && renewedAt === startedAt) || renewalFailure !== undefined || needsVerification)
-      return false;
-    return now - renewedAt < this.interval / 10;
   }
 
   /** The lease was renewed by a request sent at this time. */
@@ -207,9 +188,9 @@ export class Watchdog {
 
   private answered(lease: Lease, reply: RenewReply, sentAt: MonotonicMs, term: number): void {
     lease.needsVerification = false;
-    this.engine.storeReporter.requestEnded(undefined);
     this.leases.onRenewed(lease, reply, sentAt, term);
     this.renewed(lease, sentAt);
+    this.failures = 0;
   }
 
   /** Retried until the deadline, which a failure never moves. */
@@ -217,28 +198,19 @@ export class Watchdog {
     if (!this.leases.isGood(lease)) return;
     lease.renewalFailure = error;
     this.engine.storeReporter.requestEnded(error);
-    const retry = this.retries.get(lease) ?? { timer: this.retryTimer(lease), failures: 0 };
-    this.retries.set(lease, retry);
-    const pause = Math.min(pauseBefore(retry.failures), this.interval / 2);
-    retry.failures += 1;
-    this.timers.set(retry.timer, later(this.engine.clock.monotonic(), pause));
+    this.failing.add(lease);
+    if (this.retry.heapIndex === -1) {
+      const pause = Math.min(pauseBefore(this.failures), this.interval / 2);
+      this.failures += 1;
+      this.timers.set(this.retry, later(this.engine.clock.monotonic(), pause));
+    }
     // Last, since a listener may end the hold.
     const { hub, reporter } = this.engine;
     if (hub.observed) reporter.renewalFailed(lease, this.leases.remaining(lease), error);
   }
 
-  private retryTimer(lease: Lease): CallbackTimer {
-    return new CallbackTimer(() => {
-      this.due(lease);
-    });
-  }
-
   private forgetFailure(lease: Lease): void {
-    if (this.retries.size === 0) return;
-    const retry = this.retries.get(lease);
-    if (retry === undefined) return;
-    this.retries.delete(lease);
-    this.timers.clear(retry.timer);
+    if (this.failing.delete(lease) && this.failing.size === 0) this.timers.clear(this.retry);
   }
 }
 

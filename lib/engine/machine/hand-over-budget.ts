@@ -1,7 +1,7 @@
 import type { MonotonicMs } from '../../stores/port/lock-store.js';
 
 /** The most hand-overs in a row while other processes may be waiting. */
-export const MAX_LOCAL_HANDOVERS = 64;
+const MAX_LOCAL_HANDOVERS = 64;
 /** The longest time for these hand-overs, ms. */
 export const MAX_LOCAL_TENURE = 50;
 

@@ -1,21 +1,14 @@
 import { LinkedQueue, type Linked } from '../../common/linked-queue.js';
-import { later } from '../../common/clock.js';
 import type {
+  Grant,
   LockStoreError,
   MonotonicMs,
   OwnerId,
   PushedGrant,
-  WallClockMs,
 } from '../../stores/port/lock-store.js';
-import { permitsOf } from '../../stores/port/limits.js';
+import { limitsAgree, permitsOf } from '../../stores/port/limits.js';
 import { maxTokens, tokensFor, type HandOverBudget } from './hand-over-budget.js';
 import { StoreQueue, type LeaseClock, type QueueEntry, type QueueEffects } from './store-queue.js';
-
-/**
- * For how long, ms, idle permits are released at once after a reservation was answered too late: over a slow network
- * that is faster, and costs other processes nothing.
- */
-const WITHOUT_PARKING = 1_000;
 
 const NONE: readonly never[] = [];
 
@@ -30,7 +23,6 @@ export interface Caller<C> extends Linked<C> {
   /** The user's option; undefined when the watchdog renews the lease. */
   readonly leaseTime: number | undefined;
   readonly fair: boolean;
-  readonly holdAtLeast: number;
   /** Whether it can't use a lease that this process already has: `fair`, or a `leaseTime`. */
   readonly needsOwnLease: boolean;
   readonly startedAt: MonotonicMs;
@@ -98,7 +90,7 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
   start(caller: C, lease: L, token: number, from: MonotonicMs, superseded: readonly L[]): void;
   /** Registers the lease of a grant. */
   open(entry: QueueEntry<C>, caller: C, grant: LeaseGrant): L;
-  /** Returns a lease without a hold to the store; later {@link StoreQueue.onWithdrawn}. */
+  /** Returns a lease without a hold to the store; later ends one of {@link StoreQueue.leaving}. */
   release(lease: L): void;
   /** Renews a lease and reserves tokens; later {@link KeyMachine.onReserved}. */
   reserve(lease: L, budget: HandOverBudget, tokens: number): void;
@@ -114,25 +106,13 @@ export interface KeyEffects<C, L> extends QueueEffects<C> {
 }
 
 /** A grant that was accepted for a caller. */
-export interface LeaseGrant {
-  readonly token: number;
-  readonly since: WallClockMs;
+export interface LeaseGrant extends Grant, Pick<PushedGrant, 'turnFrom'> {
   /** The earliest time when the lease may have begun. */
   readonly startedAt: MonotonicMs;
   /** Until when it can be relied on. */
   readonly deadline: MonotonicMs;
   /** Whether the grant was pushed and has to be claimed. */
   readonly unclaimed: boolean;
-  /** Whether the grant is valid in this process only. */
-  readonly local: boolean;
-  /** How many tokens came with it, including that of the first hold; 1 if absent. */
-  readonly tokens?: number | undefined;
-  /** Whether other processes are known to wait. */
-  readonly othersWait?: boolean | undefined;
-  /** See {@link PushedGrant.turnFrom}. */
-  readonly turnFrom?: MonotonicMs | undefined;
-  /** See {@link Grant.turn}. */
-  readonly turn?: number | undefined;
 }
 
 /**
@@ -172,7 +152,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   private enoughUntil = -Infinity;
   /** The permits of these callers. */
   private enoughFor = 1;
-  private parksFrom = -Infinity;
 
   constructor(readonly effects: KeyEffects<C, L>) {
     this.queue = new StoreQueue(this, effects);
@@ -247,7 +226,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     const freed = this.settle(now);
     if (isTimeout && isPart && freed?.isAsking === true) queue.abandon(freed, now);
     // No entry stays in the store after the caller sees the timeout.
-    const isLeaving = (freed !== undefined || waiting.size === 0) && queue.isAnyLeaving;
+    const isLeaving = (freed !== undefined || waiting.size === 0) && queue.leaving.size > 0;
     effects.refuse(caller, error, isTimeout && isLeaving && (!isUnanswered || isPart));
   }
 
@@ -285,7 +264,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
       return (inTurn || !budget.areOthersWaiting) && this.park(lease, budget, now);
     }
     this.startOn(head, lease, budget, now);
-    if (head.holdAtLeast > 0 || !this.isHeadServed(now)) this.settle(now);
+    if (!this.isHeadServed(now)) this.settle(now);
     return true;
   }
 
@@ -321,11 +300,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     } else this.closeIfUnused();
   }
 
-  /** Whether, or until when, the lease can serve further callers has changed. */
-  onLeaseChanged(): void {
-    this.enoughUntil = -Infinity;
-  }
-
   /** The store has replied to a reservation, or failed to. */
   onReserved(lease: L, now: MonotonicMs): void {
     if (!this.leases.includes(lease)) return;
@@ -343,9 +317,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
    * The time of {@link KeyEffects.wakeAt} has come: this process has used up its turn on a lease, and callers still wait.
    */
   fire(now: MonotonicMs): void {
-    if (this.leases.some((lease) => lease.limit !== 1 && isOverdue(lease, now))) {
-      this.parksFrom = later(now, WITHOUT_PARKING);
-    }
     this.settle(now);
   }
 
@@ -461,6 +432,11 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return lease.isTransferable && !this.effects.isClosing;
   }
 
+  /** After `holdAtLeast` the lock passes on through the store, where other processes may come first. */
+  private canServeNext(lease: L, caller: C, now: MonotonicMs): boolean {
+    return (lease.keptUntil ?? 0) <= now && this.canServe(lease, caller);
+  }
+
   /** Whether the head is served like the caller before it, so that there is nothing to settle. */
   private isHeadServed(now: MonotonicMs): boolean {
     const { first } = this.waiting;
@@ -471,9 +447,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     return next === undefined || this.isEnough(next, now);
   }
 
-  private isEnough({ limit, permits, needsOwnLease }: C, now: MonotonicMs): boolean {
-    if (needsOwnLease || now >= this.enoughUntil) return false;
-    return limit === this.leases[0]?.limit && permits === this.enoughFor;
+  private isEnough(caller: C, now: MonotonicMs): boolean {
+    if (caller.needsOwnLease || now >= this.enoughUntil || caller.permits !== this.enoughFor) return false;
+    return this.leases.every((lease) => this.canServeNext(lease, caller, now));
   }
 
   /** How many leases are expected to serve the next callers in time, without an entry. */
@@ -481,9 +457,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     let count = 0;
     let next = Infinity;
     for (const lease of this.leases) {
-      const { budget, isForReaders, keptUntil = 0 } = lease;
-      // After `holdAtLeast` the lock passes on through the store, where other processes may come first.
-      if (budget === undefined || keptUntil > now || !this.canServe(lease, head)) continue;
+      const { budget, isForReaders } = lease;
+      if (budget === undefined || !this.canServeNext(lease, head, now)) continue;
       const inTurn = isInTurn(head, budget);
       // Only the store knows whether another process was first.
       const mustAsk = budget.mayReserve && (!inTurn || (isForReaders && now >= budget.endsAt));
@@ -533,7 +508,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   /** Keeps the lease without a hold while a reservation is pending: one round trip is shorter than two. */
   private park(lease: L, budget: HandOverBudget, now: MonotonicMs): boolean {
-    if (!budget.isAwaited(now) || now < this.parksFrom) return false;
+    if (!budget.isAwaited(now)) return false;
     lease.isParked = true;
     this.effects.wakeAt(budget.endsAt);
     return true;
@@ -564,7 +539,7 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   /** Returns a parked lease to the store. */
   private release(lease: L, now: MonotonicMs): void {
     this.drop(lease, now);
-    this.queue.onLeaving();
+    this.queue.leaving.begin();
     this.effects.release(lease);
   }
 
@@ -595,11 +570,6 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
     this.enoughUntil = -Infinity;
     this.effects.clearWake();
   }
-}
-
-/** Whether callers with these limits may use the same key: exclusive callers (1) go with readers (`Infinity`). */
-export function limitsAgree(one: number, other: number): boolean {
-  return one === other || ((one === 1 || one === Infinity) && (other === 1 || other === Infinity));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { CallsInFlight } from '../../common/deferred.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type {
   AcquireReply,
@@ -7,14 +8,11 @@ import type {
   OwnerId,
   PushedGrant,
 } from '../../stores/port/lock-store.js';
-import { CLAIM_LEASE, isLeaseTooShort, SILENCE } from './time-limits.js';
+import { CLAIM_LEASE, isLeaseTooShort, lateAnswer, SILENCE } from './time-limits.js';
 import type { Caller, KeyMachine, LocalLease } from './key-machine.js';
 
 /** The most entries of one process for one key: enough to fill every freed permit, and few enough to poll. */
 const MAX_ENTRIES = 64;
-
-/** Without an entry in the queue, a reply older than this, ms, no longer shows who holds the lock. */
-const OUTDATED = 250;
 
 const NONE: readonly never[] = [];
 
@@ -38,7 +36,7 @@ export interface QueueEffects<C> {
    * {@link StoreQueue.onFailed}. Returns when the request was sent.
    */
   acquire(entry: QueueEntry<C>, caller: C): MonotonicMs;
-  /** Removes the entry's owner from the store, in the background, and calls {@link StoreQueue.onWithdrawn} when that is done. */
+  /** Removes the entry's owner from the store, in the background, and ends one of {@link StoreQueue.leaving} when that is done. */
   cancel(entry: QueueEntry<C>): void;
   /** The pause of an entry has ended: passes that to the queue. */
   onDue(entry: QueueEntry<C>): void;
@@ -50,16 +48,12 @@ export interface QueueEffects<C> {
   /** Routes the store's pushed messages to the entry. */
   onOpened(entry: QueueEntry<C>): void;
   onClosed(entry: QueueEntry<C>): void;
-  /** The failure that a reply this late amounts to. */
-  lateAnswer(took: number): LockStoreError;
   /** Callers of this key wait for other holders. */
   reportQueued(holderLeaseLeft: number | undefined): void;
   /** Why a request for waiting callers failed, which will be repeated. */
   reportFailure(failure: LockStoreError): void;
   /** Handles another event after this one, and after users have been notified of it. */
   afterwards(event: () => void): void;
-  /** No withdrawal or release is pending any longer. */
-  onNothingLeaving(): void;
 }
 
 /**
@@ -147,8 +141,8 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private entries: readonly QueueEntry<C>[] = NONE;
   /** Entries without a caller, whose reply is pending. */
   private freed: readonly QueueEntry<C>[] = NONE;
-  /** Pending withdrawals and releases. */
-  private leaving = 0;
+  /** Pending withdrawals and releases, and entries without a caller. */
+  readonly leaving = new CallsInFlight();
   /** Whether the store has reported who comes first, and when it last did. */
   private isTold = false;
   private toldAt = -Infinity;
@@ -170,10 +164,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   get isEmpty(): boolean {
     return this.entries.length === 0 && this.freed.length === 0;
-  }
-
-  get isAnyLeaving(): boolean {
-    return this.freed.length > 0 || this.leaving > 0;
   }
 
   /** Whether the store has recently reported that other processes come before the first entry. */
@@ -214,7 +204,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     const asking = entry ?? this.first;
     if (asking !== undefined && isSilent(asking, now)) return true;
     if (entry === undefined || entry.limit === 1) return false;
-    return this.isTold && now - this.toldAt > OUTDATED && !this.isAnyAnswered;
+    return this.isTold && now - this.toldAt > SILENCE && !this.isAnyAnswered;
   }
 
   // Events
@@ -305,17 +295,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   /** Callers here had to wait: for a hold of this process, or for other processes that come first. */
   noteHeld(now: MonotonicMs): void {
     this.toldAt = Math.max(this.toldAt, now);
-  }
-
-  /** A withdrawal or a release has ended. */
-  onWithdrawn(): void {
-    this.leaving -= 1;
-    this.reportIfIdle();
-  }
-
-  /** A lease is being released. */
-  onLeaving(): void {
-    this.leaving += 1;
   }
 
   // Set of entries
@@ -428,7 +407,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     else {
       // Only now: a grant that nobody takes does not show that anyone holds the lock.
       this.heard(now);
-      this.deliver(entry, caller, grant, undefined, sentAt, caller.lease, false, now);
+      this.deliver(entry, caller, grant, sentAt, caller.lease, false, now);
     }
   }
 
@@ -439,7 +418,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
    */
   private grantedLate(entry: QueueEntry<C>, caller: C, took: number, now: MonotonicMs): void {
     caller.lateAfter = took;
-    if (!isLeaseTooShort(caller, took)) this.withdraw(entry, now, this.effects.lateAnswer(took), true);
+    if (!isLeaseTooShort(caller, took)) this.withdraw(entry, now, lateAnswer(took), true);
     else if (!this.refuseLate(entry, caller, 2, took, now)) this.withdraw(entry, now, undefined, true);
   }
 
@@ -472,15 +451,14 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       const took = now - pushed.startedAt;
       return isLeaseTooShort(caller, took) && this.refuseLate(entry, caller, 3, took, now);
     }
-    this.deliver(entry, caller, pushed, pushed.turnFrom, pushed.startedAt, lease, true, now);
+    this.deliver(entry, caller, pushed, pushed.startedAt, lease, true, now);
     return true;
   }
 
   private deliver(
     entry: QueueEntry<C>,
     caller: C,
-    { token, since, local = false, tokens, othersWait, turn }: Grant,
-    turnFrom: MonotonicMs | undefined,
+    grant: Grant | PushedGrant,
     startedAt: MonotonicMs,
     lease: number,
     unclaimed: boolean,
@@ -488,8 +466,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   ): void {
     this.remove(entry);
     const deadline = this.effects.leases.deadlineOf(startedAt, lease);
-    const grant = { token, since, startedAt, deadline, unclaimed, local, tokens, othersWait, turnFrom, turn };
-    this.machine.onGranted(entry, caller, grant, now);
+    this.machine.onGranted(entry, caller, { ...grant, startedAt, deadline, unclaimed }, now);
   }
 
   /** The store replied without a failure. */
@@ -575,7 +552,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     if (entry.mayExist) {
       // Without other entries that were replied to, no known holder keeps this process waiting.
       if (!this.isAnyAnswered) this.isTold = false;
-      this.leaving += 1;
+      this.leaving.begin();
       this.effects.cancel(entry);
     }
     if (!wasNeeded) machine.closeIfUnused();
@@ -589,7 +566,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.effects.onClosed(entry);
     if (this.freed.includes(entry)) {
       this.freed = without(this.freed, entry);
-      this.reportIfIdle();
+      this.leaving.end();
       return false;
     }
     this.entries = without(this.entries, entry);
@@ -599,6 +576,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
   private free(entry: QueueEntry<C>, now: MonotonicMs): QueueEntry<C> {
     this.entries = without(this.entries, entry);
     this.freed = [...this.freed, entry];
+    this.leaving.begin();
     this.standFor(entry, undefined, now);
     return entry;
   }
@@ -627,7 +605,7 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
       this.freed = without(this.freed, entry);
       this.entries = [...this.entries, entry];
       this.standFor(entry, caller, now);
-      this.reportIfIdle();
+      this.leaving.end();
       return true;
     }
     return false;
@@ -668,10 +646,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
 
   private get isAnyAnswered(): boolean {
     return this.entries.some(({ isAnswered }) => isAnswered);
-  }
-
-  private reportIfIdle(): void {
-    if (!this.isAnyLeaving) this.effects.onNothingLeaving();
   }
 }
 

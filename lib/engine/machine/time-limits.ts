@@ -1,4 +1,6 @@
 import { deadlineOf, type MonotonicMs } from '../../common/clock.js';
+import { inMs } from '../../common/durations.js';
+import { LockStoreError } from '../../stores/port/lock-store.js';
 
 /** How long a caller that has timed out waits for a reply in flight, ms. */
 export const ANSWER_GRACE = 30;
@@ -30,4 +32,12 @@ export function isLeaseTooShort(
   took: number,
 ): boolean {
   return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
+}
+
+/** The failure of a grant whose lease had ended when it arrived, this many ms after the request. */
+export function lateAnswer(took: number): LockStoreError {
+  return new LockStoreError(`its reply came too late, after ${inMs(took)}`, {
+    inDoubt: false,
+    retryable: true,
+  });
 }

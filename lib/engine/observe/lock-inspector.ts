@@ -58,7 +58,7 @@ export class LockInspector {
       if (session.listKeys === undefined) return undefined;
       const { keys, cursor: next } = await session
         .listKeys({ match, cursor, count })
-        .catch((error: unknown) => refusedToList(storeFailure(error), cursor));
+        .then(undefined, (error: unknown) => refusedToList(storeFailure(error), cursor));
       const stored = await this.inspectAll([...new Set(keys)]);
       return { locks: stored.filter((lock) => lock !== null), cursor: next };
     });
@@ -166,7 +166,7 @@ export class LockInspector {
    */
   private async breakOwn(own: readonly Lease[], send: () => Promise<BreakReply>): Promise<BreakReply> {
     const { leases } = this.engine;
-    for (const lease of own) lease.changeBreaks(1);
+    for (const lease of own) lease.breaks += 1;
     const verify = (): void => {
       for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
     };
@@ -177,7 +177,7 @@ export class LockInspector {
       return reply;
     } catch (error) {
       if (storeFailure(error).inDoubt) verify();
-      else for (const lease of own) lease.changeBreaks(-1);
+      else for (const lease of own) lease.breaks -= 1;
       throw error;
     }
   }

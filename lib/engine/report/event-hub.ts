@@ -25,8 +25,6 @@ export function harmless(log: EngineLog): EngineLog {
 export class EventHub {
   readonly events: Observable<LockEvent>;
   private readonly subscribers = new Set<Subscriber<LockEvent>>();
-  /** The number of subscribers. A counter, because every hold reads it. */
-  private listeners = 0;
   private isOver = false;
 
   /** @param instance the name of the module instance, for instruments of the whole process */
@@ -40,28 +38,26 @@ export class EventHub {
     this.events = new GuardedObservable<LockEvent>(warn, (subscriber) => {
       if (this.isOver) subscriber.complete();
       else this.subscribers.add(subscriber);
-      this.listeners = this.subscribers.size;
       return () => {
         this.subscribers.delete(subscriber);
-        this.listeners = this.subscribers.size;
       };
     });
   }
 
   /** Whether an event has any recipient. Check it before creating one. */
   get observed(): boolean {
-    return this.listeners > 0 || eventChannel.hasSubscribers;
+    return this.subscribers.size > 0 || eventChannel.hasSubscribers;
   }
 
   emit(event: LockEvent): void {
     if (eventChannel.hasSubscribers) detachedContext.call(this.publish, event);
-    if (this.listeners > 0) detachedContext.call(this.deliver, event);
+    if (this.subscribers.size > 0) detachedContext.call(this.deliver, event);
   }
 
   /** Completes all subscriptions, including later ones. */
   complete(): void {
     this.isOver = true;
-    if (this.listeners > 0) detachedContext.call(this.deliver, undefined);
+    detachedContext.call(this.deliver, undefined);
   }
 
   private readonly publish = (event: LockEvent): void => {
@@ -85,11 +81,9 @@ export class EventHub {
 type Listener<T> = Partial<Observer<T>> | ((value: T) => void);
 type Warn = (message: string) => void;
 
-/** The parts of a source that operators call or replace. */
+/** What the guard calls, whatever the operators are. */
 interface Source {
-  readonly source?: Source;
-  lift(operator: unknown): Observable<unknown>;
-  subscribe(listener: unknown, error?: unknown, complete?: unknown): Subscription;
+  subscribe(subscriber: Subscriber<unknown>): Subscription;
   pipe(...operators: readonly unknown[]): unknown;
 }
 
@@ -97,7 +91,7 @@ const plain = Observable.prototype as unknown as Source;
 
 /**
  * An Observable whose listeners can't end the process. From a timer, rxjs rethrows errors of listeners and unhandled
- * errors; here both become a log line. So do those of derived Observables: `lift` guards most operators, `pipe` the rest.
+ * errors; here both become a log line. So do those of the Observables that `pipe` returns.
  */
 export class GuardedObservable<T> extends Observable<T> {
   constructor(
@@ -121,20 +115,11 @@ export class GuardedObservable<T> extends Observable<T> {
 }
 
 // Outside the class, where `pipe` would need an overload for each number of operators.
-Object.defineProperties(GuardedObservable.prototype, {
-  lift: {
-    configurable: true,
-    writable: true,
-    value(this: Source, operator: unknown): unknown {
-      return guarded(plain.lift.call(this, operator), warnOf(this));
-    },
-  },
-  pipe: {
-    configurable: true,
-    writable: true,
-    value(this: Source, ...operators: readonly unknown[]): unknown {
-      return guarded(plain.pipe.apply(this, [...operators]), warnOf(this));
-    },
+Object.defineProperty(GuardedObservable.prototype, 'pipe', {
+  configurable: true,
+  writable: true,
+  value(this: GuardedObservable<unknown>, ...operators: readonly unknown[]): unknown {
+    return guarded(plain.pipe.apply(this, [...operators]), this.warn);
   },
 });
 
@@ -195,21 +180,14 @@ function guardedObserver<T>(
 }
 
 /** Guards the result of operators. */
-function guarded(result: unknown, warn: Warn | undefined): unknown {
-  if (!(result instanceof Observable) || result instanceof GuardedObservable || warn === undefined)
-    return result;
+function guarded(result: unknown, warn: Warn): unknown {
+  if (!(result instanceof Observable) || result instanceof GuardedObservable) return result;
   const made: Observable<unknown> = result;
   const subscribe = (made as Source).subscribe.bind(made);
-  const guard = new GuardedObservable<unknown>(warn, subscribe);
+  const guard = new GuardedObservable(warn, subscribe);
   if (!('connect' in made)) return guard;
   // A connectable Observable, which must stay one. It is new for each call, so it may be modified.
   return Object.defineProperty(made, 'subscribe', { value: guard.subscribe.bind(guard) });
-}
-
-/** The log of the guarded source. */
-function warnOf(observable: Source): Warn | undefined {
-  if (observable instanceof GuardedObservable) return observable.warn;
-  return observable.source === undefined ? undefined : warnOf(observable.source);
 }
 
 /** The type of an event. Operators may have mapped the event to anything else. */

@@ -15,7 +15,7 @@ import { LockStoreError, type MonotonicMs, type WallClockMs } from '../../stores
 import { type CallSite, callsOf } from './call-site.js';
 import { type EngineLog, type EventHub, guardedController, textOf } from './event-hub.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
-import { isLeaseTooShort } from '../machine/time-limits.js';
+import { isLeaseTooShort, lateAnswer } from '../machine/time-limits.js';
 
 /** A caller that has not acquired its lock. */
 interface UnservedCaller extends EventSubject {
@@ -429,14 +429,6 @@ function publicHolder({ token, acquiredAt, label, process }: KnownHolder): LockT
   return { token, acquiredAt, label, process };
 }
 
-/** The failure of a grant whose lease had ended when it arrived, this many ms after the request. */
-export function lateAnswer(took: number): LockStoreError {
-  return new LockStoreError(`its reply came too late, after ${inMs(took)}`, {
-    inDoubt: false,
-    retryable: true,
-  });
-}
-
 /** Every hold on the lease, except those that a listener has ended meanwhile. */
 function* holdsOf(lease: ReportedLease): Generator<ReportedHold> {
   for (const hold of lease.holders) if (lease.has(hold)) yield hold;
@@ -444,34 +436,35 @@ function* holdsOf(lease: ReportedLease): Generator<ReportedHold> {
 
 /** How long a loss is recent, ms. */
 const RECENT = 5 * 60_000;
-/** The most losses counted by their times. */
+/** The most losses counted, and listed. */
 const MOST = 10_000;
-/** The most losses kept with their details. */
 const MOST_LISTED = 100;
 
 /** The losses of the last minutes, for status and health. */
 class RecentLosses {
-  private times: MonotonicMs[] = [];
   private latest: { readonly lost: LostLock; readonly time: MonotonicMs }[] = [];
 
   add(losses: readonly LostLock[], now: MonotonicMs): void {
-    for (const lost of losses) {
-      this.times.push(now);
-      this.latest.push({ lost, time: now });
-    }
-    if (this.latest.length > MOST_LISTED) this.latest = this.latest.slice(-MOST_LISTED);
-    if (this.times.length > MOST) this.times = this.times.slice(-MOST / 2);
+    for (const lost of losses) this.latest.push({ lost, time: now });
+    if (this.latest.length > MOST) this.latest = this.latest.slice(-MOST / 2);
   }
 
   /** Newest first. */
   list(now: MonotonicMs): readonly LostLock[] {
-    this.latest = this.latest.filter(({ time }) => now - time < RECENT);
-    return this.latest.map(({ lost }) => lost).reverse();
+    this.forgetOld(now);
+    return this.latest
+      .slice(-MOST_LISTED)
+      .map(({ lost }) => lost)
+      .reverse();
   }
 
   /** The losses of the last five minutes. */
   count(now: MonotonicMs): number {
-    this.times = this.times.filter((time) => now - time < RECENT);
-    return this.times.length;
+    this.forgetOld(now);
+    return this.latest.length;
+  }
+
+  private forgetOld(now: MonotonicMs): void {
+    this.latest = this.latest.filter(({ time }) => now - time < RECENT);
   }
 }

@@ -26,8 +26,6 @@ export class CircuitBreaker {
   private key = PROBE_KEY;
   /** The fastest reply so far, ms: the distance of the store. */
   private roundTrip: number | undefined;
-  /** They end the waits of callers that give the store time to recover. */
-  private readonly graceWaits = new Set<() => void>();
 
   /**
    * @param now the monotonic clock
@@ -51,8 +49,7 @@ export class CircuitBreaker {
   /** The store's session reports that the connection is back. Returns whether the store is in use. */
   onReconnect(): boolean {
     this.failingSince = undefined;
-    this.endGraceWaits();
-    if (this.isOpen) this.retry.retryNow();
+    this.retry.retryNow();
     return !this.isOpen;
   }
 
@@ -74,14 +71,14 @@ export class CircuitBreaker {
    * Makes a request that only reads. Its failures count too: the health check of an application that acquires no locks
    * has to notice an outage.
    */
-  async watched<T>(key: string, request: () => Promise<T>): Promise<T> {
+  async watched<T>(key: string, request: () => Promise<T>, isLastTry = false): Promise<T> {
     const sentAt = this.now();
     try {
       const reply = await request();
       this.onReply(sentAt);
       return reply;
     } catch (error) {
-      if (isUnreachable(error)) this.onFailure(error, key, sentAt, false);
+      if (isUnreachable(error)) this.onFailure(error, key, sentAt, isLastTry);
       throw error;
     }
   }
@@ -89,38 +86,30 @@ export class CircuitBreaker {
   open(cause: LockStoreError, key = PROBE_KEY): void {
     this.isOpen = true;
     this.key = key;
-    this.endGraceWaits();
+    // Nobody needs to wait for its recovery any longer.
+    this.retry.retryNow();
     const until = Infinity as MonotonicMs;
     void this.retry.completeLater({ attempt: () => this.probe(), until: () => until, pause: RETRY_PAUSE });
     this.onOpen(cause);
   }
 
-  /** Waits until it is time for a second attempt. Returns false if the breaker has opened, so there is none. */
-  async waitForRecovery(): Promise<boolean> {
+  /** Gives the store time to recover, and checks whether it has. If not, the breaker is open. */
+  async hasRecovered(key: string): Promise<boolean> {
     if (this.isStopped) return !this.isOpen;
     await new Promise<void>((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.graceWaits.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, this.graceTime);
-      this.graceWaits.add(end);
+      this.retry.callAfter(this.graceTime, resolve);
     });
+    if (!this.isOpen) await this.watched(key, () => this.store.inspect(key), true).catch(() => undefined);
     return !this.isOpen;
   }
 
+  /** Nothing opens it any more. The retries are to be stopped as well. */
   stop(): void {
     this.isStopped = true;
-    this.endGraceWaits();
   }
 
   private get graceTime(): number {
     return Math.min(MIN_GRACE_TIME + CONNECT_ROUND_TRIPS * (this.roundTrip ?? 0), MAX_GRACE_TIME);
-  }
-
-  private endGraceWaits(): void {
-    for (const end of this.graceWaits) end();
   }
 
   /**

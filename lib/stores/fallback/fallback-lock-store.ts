@@ -71,11 +71,6 @@ class FallbackSession implements LockStoreSession {
   private readonly timers: SessionTimers;
   /** The last requests of owners that may be in the store's queue, or have a grant that has not arrived. */
   private readonly asking = new Map<OwnerId, AcquireRequest>();
-  /** Owners that made two requests, the first of which may still be in flight. */
-  private readonly inDoubt = new Set<OwnerId>();
-  /** Owners to be cancelled in the store, with their keys. */
-  private readonly cancelled = new Map<OwnerId, string>();
-  private isCancelling = false;
 
   constructor(
     store: LockStore,
@@ -95,9 +90,7 @@ class FallbackSession implements LockStoreSession {
         if (!this.breaker.isOpen) client.pollNow();
       },
       reconnected: (concerns) => {
-        if (!this.breaker.onReconnect()) return;
-        this.sendCancels();
-        client.reconnected(concerns);
+        if (this.breaker.onReconnect()) client.reconnected(concerns);
       },
     });
     this.store = opened as ForwardedSession;
@@ -180,7 +173,7 @@ class FallbackSession implements LockStoreSession {
     }
     this.asking.delete(request.owner);
     this.local.leaveStored(request.key, request.owner);
-    await this.endInStore(request, (cancel) => this.store.cancel(cancel));
+    await this.store.cancel(request);
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
@@ -189,7 +182,7 @@ class FallbackSession implements LockStoreSession {
       return this.local.release(request);
     }
     this.local.leaveStored(request.key, request.owner);
-    return this.endInStore(request, (release) => this.store.release(release));
+    return this.store.release(request);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
@@ -212,7 +205,9 @@ class FallbackSession implements LockStoreSession {
   async inspect(key: string): Promise<StoredLock | null> {
     if (this.breaker.isOpen) return await this.local.session.inspect(key);
     const stored = await this.breaker.watched(key, () => this.store.inspect(key));
-    return this.local.leaseLeft(key) === undefined ? stored : await this.local.inspectBeside(key, stored);
+    // A local hold may outlast the outage.
+    if (stored !== null || this.local.leaseLeft(key) === undefined) return stored;
+    return await this.local.session.inspect(key);
   }
 
   async listKeys(request: ListKeysRequest): Promise<ListedKeys> {
@@ -235,7 +230,9 @@ class FallbackSession implements LockStoreSession {
 
   async close(): Promise<void> {
     this.breaker.stop();
-    if (!this.breaker.isOpen) await this.sendCancelsOnce();
+    // Owners to be cancelled in the store are cancelled once more.
+    this.timers.retry.stop();
+    if (!this.breaker.isOpen) await this.timers.retry.idle();
     this.timers.close();
     await this.store.close();
   }
@@ -251,20 +248,20 @@ class FallbackSession implements LockStoreSession {
       reply = await this.store.acquire(request);
     } catch (error) {
       if (isNew && error instanceof LockStoreError && !error.inDoubt) this.asking.delete(owner);
-      if (!isUnreachable(error)) throw this.failureOf(owner, error);
+      if (!isUnreachable(error)) throw error;
       // The engine does not retry other errors.
       this.breaker.onFailure(error, key, sentAt, isSecondTry || !error.retryable);
       if (this.breaker.isOpen) return await this.askLocally(request);
       // For waiters, the engine retries.
-      if (wait || isSecondTry) throw this.failureOf(owner, error);
-      if (error.inDoubt) this.inDoubt.add(owner);
-      const hasRecovered = await this.breaker.waitForRecovery();
-      return await (hasRecovered ? this.askStore(request, true) : this.askLocally(request));
+      if (wait || isSecondTry) throw error;
+      if (!(await this.breaker.hasRecovered(key))) return await this.askLocally(request);
+      // The engine withdraws the owner, and repeats the request under another one.
+      if (error.inDoubt) throw error;
+      return await this.askStore(request, true);
     }
     this.breaker.onReply(sentAt);
     if (reply.outcome === 'granted') return await this.onStoreReply(request, reply, sentAt);
-    if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
-    else if (reply.outcome !== 'queued') this.asking.delete(owner);
+    if (reply.outcome !== 'queued') this.asking.delete(owner);
     return reply;
   }
 
@@ -321,8 +318,8 @@ class FallbackSession implements LockStoreSession {
   }
 
   private onRecovery(): void {
-    // Before any caller requests the same locks from the store.
-    this.sendCancels();
+    // Cancels owners in the store, before any caller requests the same locks there.
+    this.timers.retry.retryNow();
     this.local.endWaits();
     this.client.locksLocally(false);
     this.client.reconnected();
@@ -332,8 +329,7 @@ class FallbackSession implements LockStoreSession {
     const sentAt = this.client.now();
     const replies = await this.store.renew(requests);
     if (!replies.every(isUnreachable)) this.breaker.onReply(sentAt);
-    const lost = this.local.onStoreRenewed(requests, replies, sentAt);
-    for (const { key, owner } of lost) if (this.inDoubt.has(owner)) this.cancelInStore(owner, key);
+    this.local.onStoreRenewed(requests, replies, sentAt);
     return replies;
   }
 
@@ -343,72 +339,19 @@ class FallbackSession implements LockStoreSession {
     });
   }
 
-  /** The failure of the second request as one of both. */
-  private failureOf(owner: OwnerId, error: unknown): unknown {
-    if (!this.inDoubt.has(owner) || !(error instanceof LockStoreError) || error.inDoubt) return error;
-    const { message, retryable, unreachable } = error;
-    return new LockStoreError(message, { inDoubt: true, retryable, unreachable, cause: error });
-  }
-
-  /**
-   * Cancels or releases the owner in the store. The engine does not know of the first of two requests, so the doubt is
-   * added here.
-   */
-  private endInStore<T>(
-    request: OwnerRequest,
-    send: (request: OwnerRequest) => PromiseLike<T>,
-  ): PromiseLike<T> {
-    const { key, owner } = request;
-    if (!this.inDoubt.has(owner)) return send(request);
-    return send({ ...request, inDoubt: true }).then(
-      (reply) => {
-        this.inDoubt.delete(owner);
-        return reply;
-      },
-      (error: unknown) => {
-        this.cancelInStore(owner, key);
-        throw error;
-      },
-    );
-  }
-
   /** Cancels the owner in the store until the store confirms it; now, or when the store is back. */
   private cancelInStore(owner: OwnerId, key: string): void {
     this.asking.delete(owner);
-    this.inDoubt.delete(owner);
-    this.cancelled.set(owner, key);
-    if (!this.breaker.isOpen) this.sendCancels();
-  }
-
-  /** The store is reachable: cancels now, and once a second until all are confirmed. */
-  private sendCancels(): void {
-    if (this.cancelled.size === 0) return;
-    if (this.isCancelling) {
-      this.timers.retry.retryNow();
-      return;
-    }
-    this.isCancelling = true;
     const attempt = async (): Promise<void> => {
-      await this.sendCancelsOnce();
-      if (this.cancelled.size > 0) throw new Error('some were not confirmed');
+      if (this.breaker.isOpen) throw new Error('the store is unreachable');
+      try {
+        await this.store.cancel({ key, owner, inDoubt: true });
+      } catch (error) {
+        // A request that can't succeed is not repeated.
+        if (storeFailure(error).retryable) throw error;
+      }
     };
     const until = Infinity as MonotonicMs;
-    void this.timers.retry.complete({ attempt, until: () => until, pause: RETRY_PAUSE }).then(() => {
-      this.isCancelling = false;
-    });
-  }
-
-  private async sendCancelsOnce(): Promise<void> {
-    await Promise.all(
-      [...this.cancelled].map(async ([owner, key]) => {
-        try {
-          await this.store.cancel({ key, owner, inDoubt: true });
-        } catch (error) {
-          // A request that can't succeed is not repeated.
-          if (storeFailure(error).retryable) return;
-        }
-        this.cancelled.delete(owner);
-      }),
-    );
+    void this.timers.retry.complete({ attempt, until: () => until, pause: RETRY_PAUSE });
   }
 }

@@ -12,7 +12,6 @@ import type {
   RenewRequest,
   ReserveReply,
   ReserveRequest,
-  StoredLock,
 } from '../port/lock-store.js';
 import { isNamed, type RenewReplies } from '../port/forwarding-session.js';
 import { MemoryLocks, raiseTokens } from '../memory/memory-locks.js';
@@ -74,7 +73,7 @@ export class LocalLocks {
     const reply = await this.session.acquire(request);
     // The engine cancels a waiter that can't wait.
     const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
-    if (isOver) this.forget(request.owner);
+    if (isOver) this.owners.delete(request.owner);
     return reply.outcome === 'granted' ? { ...reply, local: true } : reply;
   }
 
@@ -86,19 +85,9 @@ export class LocalLocks {
     return true;
   }
 
-  /** Adds local holds that outlast the outage beside those of the recovered store; usually readers. */
-  async inspectBeside(key: string, stored: StoredLock | null): Promise<StoredLock | null> {
-    const local = await this.session.inspect(key);
-    if (stored === null || local === null) return stored ?? local;
-    const known = new Set(stored.holders.map(({ owner }) => owner));
-    const others = local.holders.filter(({ owner }) => this.has(owner as OwnerId) && !known.has(owner));
-    const holders = [...stored.holders, ...others];
-    return { ...stored, holders: holders.sort((one, other) => (one.token ?? 0) - (other.token ?? 0)) };
-  }
-
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const reply = await this.session.reserve(request);
-    if (reply.outcome !== 'reserved') this.forget(request.owner);
+    if (reply.outcome !== 'reserved') this.owners.delete(request.owner);
     return reply;
   }
 
@@ -106,18 +95,18 @@ export class LocalLocks {
     const replies = await this.session.renew(requests);
     requests.forEach(({ owner }, index) => {
       // Lost, so it will not be released.
-      if (replies[index] !== 'renewed') this.forget(owner);
+      if (replies[index] !== 'renewed') this.owners.delete(owner);
     });
     return replies;
   }
 
   release(request: OwnerRequest): Promise<ReleaseReply> {
-    this.forget(request.owner);
+    this.owners.delete(request.owner);
     return this.session.release(request);
   }
 
   cancel(request: OwnerRequest): Promise<void> {
-    this.forget(request.owner);
+    this.owners.delete(request.owner);
     return this.session.cancel(request);
   }
 
@@ -125,7 +114,7 @@ export class LocalLocks {
   cancelled({ key, owner, wait }: AcquireRequest): AcquireReply {
     this.withdraw(owner, key);
     // The engine cancels waiters.
-    if (!wait) this.forget(owner);
+    if (!wait) this.owners.delete(owner);
     return { outcome: 'cancelled' };
   }
 
@@ -151,18 +140,11 @@ export class LocalLocks {
     raiseTokens(token + tokens - 1);
   }
 
-  /** Returns the holds that the store no longer has. */
-  onStoreRenewed(
-    requests: readonly RenewRequest[],
-    replies: RenewReplies,
-    sentAt: MonotonicMs,
-  ): readonly RenewRequest[] {
-    return requests.filter((request, index) => {
+  onStoreRenewed(requests: readonly RenewRequest[], replies: RenewReplies, sentAt: MonotonicMs): void {
+    requests.forEach((request, index) => {
       const reply = replies[index];
       if (reply === 'renewed') this.extendStored(request, sentAt);
-      if (reply !== 'gone' && reply !== 'taken') return false;
-      this.leaveStored(request.key, request.owner);
-      return true;
+      else if (reply === 'gone' || reply === 'taken') this.leaveStored(request.key, request.owner);
     });
   }
 
@@ -183,10 +165,6 @@ export class LocalLocks {
     const hold = this.has(owner) ? undefined : this.locks.holdersOf(key).get(owner);
     const until = sentAt + lease;
     if (hold !== undefined && (exactly || until > hold.expiresAt)) this.locks.prolong(hold, until);
-  }
-
-  private forget(owner: OwnerId): void {
-    this.owners.delete(owner);
   }
 
   private withdraw(owner: OwnerId, key: string): void {

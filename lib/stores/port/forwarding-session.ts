@@ -109,8 +109,6 @@ export async function renewInParts<Part>(
     if (others === undefined) parts.set(part, [request]);
     else others.push(request);
   }
-  const [only, ...others] = parts.keys();
-  if (only !== undefined && others.length === 0) return await renew(only, requests);
   const replies = new Map<RenewRequest, RenewReply | LockStoreError | undefined>();
   await Promise.all(
     [...parts].map(async ([part, some]) => {

@@ -17,7 +17,6 @@ import type {
   StoredHold,
   StoredLock,
   StoredWaiter,
-  WallClockMs,
 } from '../port/lock-store.js';
 import type { TimedAcquireReply } from '../port/pushed-grants.js';
 import { checkCursor } from '../port/store-failure.js';
@@ -45,18 +44,30 @@ export class LockCalls {
   }
 
   acquire(request: AcquireRequest): Call<TimedAcquireReply> {
-    const name = this.nameOf(request.key);
-    const words = { do: 'ask', ...this.fieldsOf(request, name) };
-    return { keys: [name], request: words, decode: toAcquireReply };
+    const { key, owner, lease, wait, claimLease: claim, callers, tokens, limit, permits, label } = request;
+    const fields = {
+      owner,
+      lease,
+      wait,
+      claim,
+      patience: WAITER_TTL,
+      callers,
+      tokens,
+      limit: writtenLimit(limit),
+      permits,
+      label: writtenLabel(label),
+    };
+    return { ...this.callOf('ask', key, fields), decode: toAcquireReply };
   }
 
-  release(request: OwnerRequest): Call<ReleaseReply> {
-    return this.giveBack(request, request.inDoubt);
-  }
-
-  /** Withdraws an owner; if in doubt, its late requests are rejected. */
-  cancel(request: OwnerRequest): Call<ReleaseReply> {
-    return this.giveBack(request, true);
+  /**
+   * Late requests of an owner in doubt are rejected.
+   *
+   * @param leaves whether the owner leaves the queue as well
+   */
+  giveBack({ key, owner, inDoubt }: OwnerRequest, leaves = inDoubt): Call<ReleaseReply> {
+    const fields = { owner, leaves, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
+    return { ...this.callOf('give-back', key, fields), isRelease: true };
   }
 
   /** One statement for all. */
@@ -113,37 +124,9 @@ export class LockCalls {
     return { text: `SELECT ${this.schema}.sweep() AS replies`, values: [] };
   }
 
-  /** @param leaves whether the owner leaves the queue as well */
-  private giveBack({ key, owner, inDoubt }: OwnerRequest, leaves: boolean): Call<ReleaseReply> {
-    const fields = { owner, leaves, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
-    return { ...this.callOf('give-back', key, fields), isRelease: true };
-  }
-
-  private callOf(
-    name: string,
-    key: string,
-    fields: object = {},
-  ): { keys: readonly string[]; request: object } {
+  private callOf(name: string, key: string, fields: object = {}): { key: string; request: object } {
     const stored = this.nameOf(key);
-    return { keys: [stored], request: { do: name, key: stored, ...fields } };
-  }
-
-  private fieldsOf(request: AcquireRequest, name: string): object {
-    const { owner, lease, wait, claimLease: claim, callers, tokens, limit, permits, label } = request;
-    return {
-      key: name,
-      owner,
-      lease,
-      wait,
-      claim,
-      patience: WAITER_TTL,
-      callers,
-      tokens,
-      limit: writtenLimit(limit),
-      // JSON omits it; the database defaults to 1.
-      permits: permits === 1 ? undefined : permits,
-      label: writtenLabel(label),
-    };
+    return { key: stored, request: { do: name, key: stored, ...fields } };
   }
 
   /** Whether it is the name of a lock. */
@@ -168,58 +151,41 @@ function repliesIn(rows: readonly Row[]): unknown {
   return rows[0]?.['replies'] ?? [];
 }
 
-interface AskFields {
-  readonly outcome: AcquireReply['outcome'];
-  readonly token: number;
-  readonly since: number;
-  readonly tokens: number;
-  readonly othersWait: boolean;
-  readonly limit: number;
-  readonly left: number | null;
-  readonly time: number;
-}
+type WrittenReply =
+  | Exclude<AcquireReply, { readonly outcome: 'queued' | 'busy' }>
+  | { readonly outcome: 'queued' | 'busy'; readonly left: number | null; readonly time: number };
 
-function toAcquireReply(reply: unknown): TimedAcquireReply {
-  const fields = reply as AskFields;
-  const { outcome, token, tokens, othersWait } = fields;
-  switch (outcome) {
-    case 'granted': {
-      const since = fields.since as WallClockMs;
-      return { reply: { outcome, token, since, tokens, othersWait }, serverTime: undefined };
+function toAcquireReply(written: unknown): TimedAcquireReply {
+  const reply = written as WrittenReply;
+  switch (reply.outcome) {
+    case 'queued':
+    case 'busy': {
+      const { outcome, left, time } = reply;
+      return { reply: { outcome, holderLeaseLeft: left ?? undefined }, serverTime: time };
     }
-    case 'cancelled':
-      return { reply: { outcome }, serverTime: undefined };
     case 'conflict':
-      return { reply: { outcome, limit: readLimit(fields.limit) }, serverTime: undefined };
+      return { reply: { ...reply, limit: readLimit(reply.limit) }, serverTime: undefined };
     default:
-      return { reply: { outcome, holderLeaseLeft: fields.left ?? undefined }, serverTime: fields.time };
+      return { reply, serverTime: undefined };
   }
 }
 
-/** A schema of an earlier version does not count permits. */
-interface StoredFields {
+type Written<T> = Omit<T, 'label'> & { readonly label: string };
+
+interface WrittenLock {
   readonly limit: number;
-  readonly holders: readonly (Omit<StoredHold, 'leaseLeft' | 'permits' | 'label'> & {
-    left: number;
-    permits?: number;
-    label: string;
-  })[];
-  readonly waiters: readonly (Omit<StoredWaiter, 'permits' | 'label'> & {
-    permits?: number;
-    label: string;
-  })[];
+  readonly holders: readonly Written<StoredHold>[];
+  readonly waiters: readonly Written<StoredWaiter>[];
 }
 
-function toStoredLock(reply: unknown): StoredLock | null {
-  if (reply === null) return null;
-  const { limit, holders, waiters } = reply as StoredFields;
+function toStoredLock(written: unknown): StoredLock | null {
+  if (written === null) return null;
+  const { limit, holders, waiters } = written as WrittenLock;
   return {
     limit: readLimit(limit),
-    holders: holders.map(({ owner, token, since, left, permits = 1, label }) => {
-      return { owner, token, since, leaseLeft: left, permits, label: readLabel(label) };
-    }),
-    waiters: waiters.map(({ owner, callers, limit: wanted, permits = 1, label }) => {
-      return { owner, callers, limit: readLimit(wanted), permits, label: readLabel(label) };
+    holders: holders.map((hold) => ({ ...hold, label: readLabel(hold.label) })),
+    waiters: waiters.map((waiter) => {
+      return { ...waiter, limit: readLimit(waiter.limit), label: readLabel(waiter.label) };
     }),
   };
 }

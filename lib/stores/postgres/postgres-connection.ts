@@ -6,9 +6,7 @@ import { Deferred } from '../../common/deferred.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import { refuseMissingPeer } from '../../model/missing-peer.js';
 import { checkObject, shown } from '../../model/option-checks.js';
-import { LockStoreError } from '../port/lock-store.js';
 import { messageOf } from '../port/store-failure.js';
-import { UnknownFormatError } from '../port/stored-format.js';
 import { KEEP_ALIVE, pauseBeforeConnecting, ReplyTimeout } from '../port/times.js';
 import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
 
@@ -62,11 +60,6 @@ export class PostgresConnection {
     if (await this.connect()) return;
     this.isLate = true;
     throw notConnected(this.failure);
-  }
-
-  /** Why nothing can be sent; undefined while it can. */
-  get trouble(): LockStoreError | undefined {
-    return this.client === undefined ? notConnected(this.failure) : undefined;
   }
 
   /** Replies with the rows, or rejects with a `LockStoreError`. */
@@ -140,8 +133,7 @@ export class PostgresConnection {
       this.preparesStatements = await this.listener.prepare(client);
     } catch (error) {
       opened.cut('not to be used');
-      const isRefused = error instanceof LockStoreError && !(error instanceof UnknownFormatError);
-      this.failure = isRefused ? new Error(error.message) : (error as Error);
+      this.failure = error as Error;
       down();
       return false;
     } finally {

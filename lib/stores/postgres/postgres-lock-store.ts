@@ -1,11 +1,8 @@
 import type {
-  AcquireReply,
-  AcquireRequest,
   LockBoard,
   LockStore,
   LockStoreClient,
   LockStoreSession,
-  OwnerRequest,
   RenewReply,
 } from '../port/lock-store.js';
 import { PushedGrants } from '../port/pushed-grants.js';
@@ -19,8 +16,8 @@ import {
   type ResolvedPostgresOptions,
 } from './postgres-options.js';
 import { RequestQueue } from './request-queue.js';
-import { postgresMigration, quoted, SCHEMA_VERSION } from './schema.js';
-import { prepareConnection, verifyDatabase, type CheckResult } from './start-check.js';
+import { quoted } from './schema.js';
+import { createSchema, prepareConnection, verifyDatabase, type CheckResult } from './start-check.js';
 
 /** How often a client removes the leftovers of crashed processes, ms. */
 const SWEEP_INTERVAL = 60_000;
@@ -90,30 +87,10 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
   /** Prepares a connection for locks, and logs the warnings of the first one. */
   async function prepare(opened: PgClient): Promise<boolean> {
     const isFirst = checked === undefined;
-    if (lacksSchema) await createSchema(opened);
+    if (lacksSchema && (await createSchema(opened, schema))) lacksSchema = false;
     checked = await prepareConnection(opened, options, requestTimeout);
     if (isFirst) for (const warning of checked.warnings) client.warn(warning);
     return checked.isDirect;
-  }
-
-  async function createSchema(opened: PgClient): Promise<void> {
-    const { rows } = await opened.query<{ standby: boolean; versioned: boolean }>(
-      `SELECT pg_is_in_recovery() AS standby,
-        CASE WHEN has_schema_privilege(to_regnamespace($1)::oid, 'USAGE') THEN to_regprocedure($2) IS NOT NULL
-          ELSE false END AS versioned`,
-      [quoted(schema), `${quoted(schema)}.version()`],
-    );
-    // prepareConnection() rejects a standby with a better message.
-    if (rows[0]?.standby === true) return;
-    // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves both.
-    if (rows[0]?.versioned === true && (await versionOf(opened)) > SCHEMA_VERSION) return;
-    await opened.query(postgresMigration({ schema }));
-    lacksSchema = false;
-  }
-
-  async function versionOf(opened: PgClient): Promise<number> {
-    const { rows } = await opened.query<{ version: number }>(`SELECT ${quoted(schema)}.version() AS version`);
-    return rows[0]?.version ?? 0;
   }
 
   function mendsSchema(): boolean {
@@ -135,19 +112,6 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     sweeping.unref();
   }
 
-  async function cancel(request: OwnerRequest): Promise<void> {
-    pushed.forget(request.owner);
-    await queue.call(calls.cancel(request));
-  }
-
-  function queueUp(request: AcquireRequest): Promise<AcquireReply> {
-    return pushed.ask(
-      request.owner,
-      () => queue.call(calls.acquire(request)),
-      () => channel.suspect(),
-    );
-  }
-
   return {
     get description() {
       return checked?.description;
@@ -163,12 +127,19 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     },
     acquire: (request) => {
       if (!request.wait) return queue.call(calls.acquire(request)).then(({ reply }) => reply);
-      return queueUp(request);
+      return pushed.ask(
+        request.owner,
+        () => queue.call(calls.acquire(request)),
+        () => channel.suspect(),
+      );
     },
-    cancel,
+    cancel: async (request) => {
+      pushed.forget(request.owner);
+      await queue.call(calls.giveBack(request, true));
+    },
     release: (request) => {
       pushed.forget(request.owner);
-      return queue.call(calls.release(request));
+      return queue.call(calls.giveBack(request));
     },
     whenSent: () => queue.whenSent(),
     renew: async (requests) => {

@@ -5,8 +5,8 @@ import type { PostgresConnection, Row, Statement } from './postgres-connection.j
 
 /** A request to the functions in the database. Several can be one statement. */
 export interface Call<Reply> {
-  /** The names in the database. */
-  readonly keys: readonly string[];
+  /** The name in the database. */
+  readonly key: string;
   readonly request: object;
   /** Omitted if the reply needs no decoding. */
   readonly decode?: (reply: unknown) => Reply;
@@ -18,6 +18,9 @@ export interface Call<Reply> {
 const MOST_KEYS = 64;
 
 class Item extends Deferred<unknown> {
+  /** Resolves when it was sent, or will not be; if somebody waits for that. */
+  sent: Deferred<void> | undefined;
+
   constructor(
     readonly call: Call<unknown> | undefined,
     readonly statement: Statement | undefined,
@@ -35,16 +38,11 @@ export class RequestQueue {
   private items: Item[] = [];
   private isBusy = false;
   private isScheduled = false;
-  /** How many calls were made, and how many of these were sent or will not be. */
-  private asked = 0;
-  private sent = 0;
-  /** Callbacks for when `count` calls have been sent, in this order. */
-  private readonly waiting: { readonly count: number; readonly done: () => void }[] = [];
   private readonly stopAtExit: () => void;
 
   /** @param run returns the statement that carries out calls, given their keys and requests */
   constructor(
-    private readonly connection: Pick<PostgresConnection, 'trouble' | 'send'>,
+    private readonly connection: Pick<PostgresConnection, 'send'>,
     private readonly run: (keys: readonly string[], requests: string) => Statement,
   ) {
     // Callers already see locks as released that were released in the last tick. Other requests no longer have a caller.
@@ -61,11 +59,10 @@ export class RequestQueue {
 
   /** Resolves when all calls so far were sent, or will not be; undefined if they were, or are part of the next flush. */
   whenSent(): Promise<void> | undefined {
-    if (this.sent === this.asked || (!this.isBusy && this.sizeOfNext() === this.items.length))
-      return undefined;
-    return new Promise((resolve) => {
-      this.waiting.push({ count: this.asked, done: resolve });
-    });
+    const last = this.items.at(-1);
+    if (last === undefined || (!this.isBusy && this.sizeOfNext() === this.items.length)) return undefined;
+    last.sent ??= new Deferred();
+    return last.sent.promise;
   }
 
   call<Reply>(call: Call<Reply>): Deferred<Reply> {
@@ -83,7 +80,6 @@ export class RequestQueue {
   }
 
   private add(item: Item): void {
-    this.asked += 1;
     this.items.push(item);
     if (!this.isBusy) this.schedule();
   }
@@ -96,13 +92,6 @@ export class RequestQueue {
 
   private readonly flush = (): void => {
     this.isScheduled = false;
-    const { trouble } = this.connection;
-    if (trouble !== undefined) {
-      const unsent = this.items.splice(0);
-      for (const item of unsent) item.reject(trouble);
-      this.countSent(unsent.length);
-      return;
-    }
     if (this.items.length === 0) return;
     this.isBusy = true;
     this.sendParts([this.items.splice(0, this.sizeOfNext())]);
@@ -111,11 +100,8 @@ export class RequestQueue {
   /** The first statement alone, or the calls up to the next statement. */
   private sizeOfNext(): number {
     let count = 0;
-    let keys = 0;
     for (const { call } of this.items) {
-      if (call === undefined) break;
-      keys += call.keys.length;
-      if (count > 0 && keys > MOST_KEYS) break;
+      if (call === undefined || count === MOST_KEYS) break;
       count += 1;
     }
     return Math.max(count, 1);
@@ -139,31 +125,24 @@ export class RequestQueue {
         const isRejected = !failure.inDoubt && !failure.unreachable;
         if (isRejected && part.length > 1) {
           // The transaction was rolled back: the failure of one call must not fail the others.
-          this.sent -= part.length;
           this.sendParts(part.map((item) => [item]));
           return;
         }
         // Each further call might take as long to fail as this one.
         const unsent = isRejected && failure.retryable ? others.flat() : [];
-        this.countSent(unsent.length);
         this.sendParts(unsent.length === 0 ? others : []);
         for (const item of [...part, ...unsent]) item.reject(failure);
       },
     );
-    this.countSent(part.length);
+    for (const { sent } of part) sent?.resolve();
   }
 
   private statementFor(batch: readonly Item[]): Statement {
     const [first] = batch;
     if (first?.statement !== undefined) return first.statement;
     const calls = batch.flatMap(({ call }) => call ?? []);
-    const keys = [...new Set(calls.flatMap(({ keys: some }) => some))];
-    return this.run(keys, JSON.stringify(calls.map(({ request }) => request)));
-  }
-
-  private countSent(count: number): void {
-    this.sent += count;
-    while ((this.waiting[0]?.count ?? Infinity) <= this.sent) this.waiting.shift()?.done();
+    const keys = new Set(calls.map(({ key }) => key));
+    return this.run([...keys], JSON.stringify(calls.map(({ request }) => request)));
   }
 }
 

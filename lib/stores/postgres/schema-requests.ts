@@ -12,16 +12,16 @@ DECLARE
   k text := r->>'key';
   o text := r->>'owner';
   wanted integer := r->>'limit';
-  needed integer := coalesce(r->>'permits', '1');
+  needed integer := r->>'permits';
   lease bigint := r->>'lease';
   waits boolean := r->>'wait';
   mine ${s}.holds;
   is_refused boolean;
   has_holds boolean;
   has_queue boolean;
-  found_held record;
+  held integer := 0;
+  held_limit integer;
   others_limit integer;
-  holding integer := 0;
   is_turn boolean := true;
   is_queued boolean := false;
   token bigint;
@@ -33,13 +33,8 @@ BEGIN
   IF is_refused THEN
     RETURN '{"outcome":"cancelled"}';
   END IF;
-  IF NOT has_holds AND NOT has_queue THEN
-    token := ${s}.grant_hold(k, o, wanted, needed, lease, now, (r->>'tokens')::integer, r->>'label', false);
-    RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
-      'tokens', (r->>'tokens')::integer, 'othersWait', false);
-  END IF;
-  found_held := ${s}.prune(k, now);
-  IF found_held.held > 0 THEN
+  IF has_holds THEN
+    SELECT left_over.held, left_over.held_limit INTO held, held_limit FROM ${s}.prune(k, now) AS left_over;
     -- A claim sets the lease of a pushed grant exactly; any other lease is never shortened.
     UPDATE ${s}.holds h
       SET ends = CASE WHEN h.unclaimed THEN now + lease * 1000 ELSE greatest(h.ends, now + lease * 1000) END,
@@ -51,14 +46,15 @@ BEGIN
         'othersWait', ${s}.others_wait(k, o));
     END IF;
   END IF;
-  IF found_held.held > 0 OR has_queue THEN
+  IF held > 0 OR has_queue THEN
     is_queued := EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k AND w.owner = o);
     -- Waiters agree with each other. A request that does not wait must agree with them as well: they are served first, and
     -- it holds the lock beside them.
-    others_limit := coalesce(found_held.held_limit,
+    others_limit := coalesce(held_limit,
       CASE WHEN NOT (waits AND is_queued) THEN
         (SELECT w.holders_limit FROM ${s}.waiters w WHERE w.key = k AND w.alive_until >= now LIMIT 1) END);
-    IF others_limit IS NOT NULL AND NOT ${s}.agree(wanted, others_limit) THEN
+    -- Writers (1) and readers (0) go together.
+    IF others_limit <> wanted AND (others_limit > 1 OR wanted > 1) THEN
       DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
       PERFORM ${s}.serve(k, now);
       RETURN jsonb_build_object('outcome', 'conflict', 'limit', others_limit);
@@ -73,20 +69,19 @@ BEGIN
           label = excluded.label, permits = excluded.permits;
       is_queued := true;
     END IF;
-    IF found_held.held > 0 AND found_held.held_limit = 1 THEN
+    IF held_limit = 1 THEN
       is_turn := false;
     ELSE
-      SELECT handed.held, handed.is_turn INTO holding, is_turn
-        FROM ${s}.hand_over(k, now, o, found_held.held) AS handed;
+      SELECT handed.held, handed.is_turn INTO held, is_turn FROM ${s}.hand_over(k, now, o, held) AS handed;
     END IF;
   END IF;
-  IF is_turn AND ${s}.fits(holding, wanted, needed) THEN
+  IF is_turn AND ${s}.fits(held, wanted, needed) THEN
     IF is_queued THEN
       DELETE FROM ${s}.waiters w WHERE w.key = k AND w.owner = o;
     END IF;
     token := ${s}.grant_hold(k, o, wanted, needed, lease, now, (r->>'tokens')::integer, r->>'label', false);
     IF wanted <> 1 AND has_queue THEN
-      PERFORM ${s}.hand_over(k, now, NULL, holding + needed);
+      PERFORM ${s}.hand_over(k, now, NULL, held + needed);
     END IF;
     RETURN jsonb_build_object('outcome', 'granted', 'token', token, 'since', now / 1000,
       'tokens', (r->>'tokens')::integer, 'othersWait', has_queue AND ${s}.others_wait(k, o));
@@ -98,7 +93,7 @@ BEGIN
           SELECT min(one.ends)
             FROM (SELECT other.ends, sum(other.permits) OVER (ORDER BY other.ends) AS freed
               FROM ${s}.holds other WHERE other.key = k) AS one
-            WHERE holding - one.freed + needed <= wanted) END - now) / 1000)
+            WHERE held - one.freed + needed <= wanted) END - now) / 1000)
     FROM ${s}.holds h WHERE h.key = k);
 END
 $$;
@@ -116,8 +111,10 @@ BEGIN
   END IF;
   DELETE FROM ${s}.holds h WHERE h.key = k AND h.owner = o
     RETURNING h.ends, EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k) INTO ended, has_queue;
+  -- A tombstone rejects late requests. sweep() deletes it when it has expired.
   IF (r->>'tombstone')::bigint > 0 THEN
-    PERFORM ${s}.leave_tombstone(o, (r->>'tombstone')::bigint, now);
+    INSERT INTO ${s}.tombstones AS t VALUES (o, now + (r->>'tombstone')::bigint * 1000)
+      ON CONFLICT (owner) DO UPDATE SET ends = greatest(t.ends, excluded.ends);
   END IF;
   IF ended IS NULL OR has_queue THEN
     PERFORM ${s}.serve(k, now);
@@ -126,30 +123,9 @@ BEGIN
 END
 $$;
 
--- Renews a hold. Never creates a hold and never shortens a lease, except that a claim sets the lease of a pushed grant
--- exactly. A lease of 0 only checks whether the owner holds the lock.
-CREATE OR REPLACE FUNCTION ${s}.renew_one(k text, o text, lease bigint, exactly boolean, now bigint)
-RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-  IF lease = 0 THEN
-    PERFORM FROM ${s}.holds h WHERE h.key = k AND h.owner = o AND h.ends > now;
-  ELSE
-    UPDATE ${s}.holds h
-      SET ends = CASE WHEN exactly OR h.unclaimed THEN now + lease * 1000 ELSE greatest(h.ends, now + lease * 1000) END,
-        unclaimed = false
-      WHERE h.key = k AND h.owner = o AND h.ends > now;
-  END IF;
-  IF FOUND THEN
-    RETURN 'renewed';
-  END IF;
-  -- Holders of permits may hold them beside this owner.
-  RETURN CASE WHEN EXISTS (
-      SELECT FROM ${s}.holds h WHERE h.key = k AND h.holders_limit = 1 AND h.owner <> o AND h.ends > now)
-    THEN 'taken' ELSE 'gone' END;
-END
-$$;
-
--- Renews many holds in one statement. Rows are locked, not keys: a new holder of a key first deletes expired rows.
+-- Renews many holds in one statement. Never creates a hold and never shortens a lease, except that a claim sets the lease of
+-- a pushed grant exactly. A lease of 0 leaves the lease as it is. Rows are locked, not keys: a new holder of a key first
+-- deletes expired rows.
 CREATE OR REPLACE FUNCTION ${s}.renew(keys text[], owners text[], leases bigint[], exact boolean[])
 RETURNS text[] LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
@@ -160,12 +136,14 @@ BEGIN
     SELECT a.* FROM unnest(keys, owners, leases, exact) WITH ORDINALITY AS a (key, owner, lease, exactly, n)
   ), done AS (
     UPDATE ${s}.holds h
-      SET ends = CASE WHEN a.exactly OR h.unclaimed THEN now + a.lease * 1000
+      SET ends = CASE WHEN a.lease = 0 THEN h.ends
+          WHEN a.exactly OR h.unclaimed THEN now + a.lease * 1000
           ELSE greatest(h.ends, now + a.lease * 1000) END,
-        unclaimed = false
+        unclaimed = h.unclaimed AND a.lease = 0
       FROM asked a WHERE h.key = a.key AND h.owner = a.owner AND h.ends > now
       RETURNING h.key, h.owner
   )
+  -- Holders of permits may hold them beside the owner.
   SELECT array_agg(
       CASE WHEN done.key IS NOT NULL THEN 'renewed'
         WHEN EXISTS (SELECT FROM ${s}.holds h
@@ -179,7 +157,8 @@ $$;
 -- Renews one hold, and reserves tokens for the holds that follow it in its process.
 CREATE OR REPLACE FUNCTION ${s}.reserve(r jsonb, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  outcome text := ${s}.renew_one(r->>'key', r->>'owner', (r->>'lease')::bigint, (r->>'exactly')::boolean, now);
+  outcome text := (${s}.renew(ARRAY[r->>'key'], ARRAY[r->>'owner'], ARRAY[(r->>'lease')::bigint],
+    ARRAY[(r->>'exactly')::boolean]))[1];
 BEGIN
   IF outcome <> 'renewed' THEN
     RETURN jsonb_build_object('outcome', outcome);
@@ -193,7 +172,7 @@ $$;
 CREATE OR REPLACE FUNCTION ${s}.inspect(r jsonb, now bigint) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
   SELECT jsonb_build_object('limit', max(h.holders_limit),
       'holders', jsonb_agg(jsonb_build_object('owner', h.owner, 'token', h.token, 'since', h.since,
-        'left', (h.ends - now) / 1000, 'permits', h.permits, 'label', h.label) ORDER BY h.token),
+        'leaseLeft', (h.ends - now) / 1000, 'permits', h.permits, 'label', h.label) ORDER BY h.token),
       'waiters', (SELECT coalesce(jsonb_agg(jsonb_build_object('owner', w.owner, 'callers', w.callers,
           'limit', w.holders_limit, 'permits', w.permits, 'label', w.label) ORDER BY w.ticket), '[]')
         FROM ${s}.waiters w WHERE w.key = r->>'key' AND w.alive_until >= now))

@@ -200,11 +200,6 @@ CREATE OR REPLACE FUNCTION ${s}.others_wait(k text, o text) RETURNS boolean LANG
   SELECT EXISTS (SELECT FROM ${s}.waiters w WHERE w.key = k AND NOT starts_with(w.owner, split_part(o, ':', 1) || ':'))
 $$;
 
--- Whether callers with these limits may use the same key: writers (1) and readers (0) go together.
-CREATE OR REPLACE FUNCTION ${s}.agree(one integer, other integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT one = other OR (one < 2 AND other < 2)
-$$;
-
 -- Whether one more owner with that limit and so many permits may hold a key beside holders with \`held\` permits. Readers have
 -- one each.
 CREATE OR REPLACE FUNCTION ${s}.fits(held integer, wanted integer, permits integer)
@@ -280,14 +275,6 @@ BEGIN
   IF left_over.held = 0 OR left_over.held_limit <> 1 THEN
     PERFORM ${s}.hand_over(k, now, NULL, left_over.held);
   END IF;
-END
-$$;
-
--- Rejects late requests of an owner. sweep() deletes expired tombstones.
-CREATE OR REPLACE FUNCTION ${s}.leave_tombstone(o text, lifetime bigint, now bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO ${s}.tombstones AS t VALUES (o, now + lifetime * 1000)
-    ON CONFLICT (owner) DO UPDATE SET ends = greatest(t.ends, excluded.ends);
 END
 $$;
 `;

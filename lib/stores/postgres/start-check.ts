@@ -36,6 +36,7 @@ interface Facts {
   readonly synchronous: string;
   readonly standby: boolean;
   readonly readonly: boolean;
+  /** Whether there is a schema with a version. */
   readonly schema: boolean;
   readonly usage: boolean;
   /** Whether a version with another format has marked the schema. */
@@ -48,10 +49,7 @@ export async function prepareConnection(
   { connector, schema }: Pick<ResolvedPostgresOptions, 'connector' | 'schema'>,
   requestTimeout: number,
 ): Promise<CheckResult> {
-  const query = async (text: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
-    const { rows } = await client.query<Row>(text, [...values]);
-    return rows;
-  };
+  const query = queryOn(client);
   const facts = await factsOf(query, schema);
   // A standby never accepts writes.
   if (facts.standby) {
@@ -68,6 +66,24 @@ export async function prepareConnection(
   const ofSchema = (await schemaProblem(query, facts, schema)) ?? (await ageWarning(query, schema));
   const warnings = [...serverWarnings(facts, isDirect), ...(ofSchema === undefined ? [] : [ofSchema])];
   return { description, warnings, isDirect };
+}
+
+/**
+ * Creates the schema, or brings it up to date. Returns false on a standby, which `prepareConnection` rejects with a
+ * better message.
+ */
+export async function createSchema(client: PgClient, schema: string): Promise<boolean> {
+  const query = queryOn(client);
+  const facts = await factsOf(query, schema);
+  if (facts.standby) return false;
+  // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves both.
+  const isNewer = facts.schema && (await versionOf(query, schema)) > SCHEMA_VERSION;
+  if (!isNewer) await client.query(postgresMigration({ schema }));
+  return true;
+}
+
+function queryOn(client: PgClient): Query {
+  return async (text, values = []) => (await client.query<Row>(text, [...values])).rows;
 }
 
 /**
@@ -105,7 +121,7 @@ async function factsOf(query: Query, schema: string): Promise<Facts> {
       CASE WHEN has_schema_privilege(to_regnamespace($2)::oid, 'USAGE') THEN to_regprocedure($3) IS NOT NULL
         ELSE false END AS marked,
       coalesce(has_schema_privilege(to_regnamespace($2)::oid, 'USAGE'), false) AS usage`,
-    [`${quoted(schema)}.run(text[],jsonb)`, quoted(schema), `${quoted(schema)}.format()`],
+    [`${quoted(schema)}.version()`, quoted(schema), `${quoted(schema)}.format()`],
   )) as readonly (Row & Facts)[];
   if (facts === undefined) throw new Error('PostgreSQL sent no reply');
   return facts;
@@ -181,11 +197,14 @@ async function schemaProblem(query: Query, facts: Facts, schema: string): Promis
 
 /** An older schema keeps locks, without what is new since. */
 async function ageWarning(query: Query, schema: string): Promise<string | undefined> {
-  const [found] = (await query(`SELECT ${quoted(schema)}.version() AS version`)) as readonly (Row & {
-    readonly version: number;
-  })[];
-  if (found === undefined || found.version >= SCHEMA_VERSION) return undefined;
-  return `The schema "${schema}" of locks is of version ${String(found.version)}, not ${String(SCHEMA_VERSION)}. Locks work, new options may not. ${CREATE}`;
+  const version = await versionOf(query, schema);
+  if (version >= SCHEMA_VERSION) return undefined;
+  return `The schema "${schema}" of locks is of version ${String(version)}, not ${String(SCHEMA_VERSION)}. Locks work, new options may not. ${CREATE}`;
+}
+
+async function versionOf(query: Query, schema: string): Promise<number> {
+  const [row] = await query(`SELECT ${quoted(schema)}.version() AS version`);
+  return Number(row?.['version']);
 }
 
 /** Whether the schema has everything that the migration creates, and whether the user may use it. */

@@ -51,7 +51,8 @@ export class MemberState {
     private readonly now: () => MonotonicMs,
     predecessor?: MemberState,
   ) {
-    this.releases = predecessor?.releases ?? 0;
+    // A predecessor that still waits for replies leaves under its current name.
+    this.releases = predecessor === undefined ? 0 : predecessor.releases + (predecessor.mayBeKnown ? 1 : 0);
     this.hasTombstone = predecessor?.hasTombstone ?? false;
     this.announcement = new TokenAnnouncement(session, key);
   }
@@ -191,25 +192,15 @@ export class MemberState {
     timers,
     memberTimeout,
   }: Pick<QuorumContext, 'timers' | 'memberTimeout'>): () => Promise<'cancelled'> {
-    const { pending, key, owner } = this;
-    let open = pending.size;
-    let isKnown = this.isQueued || this.vote !== undefined;
-    let { inDoubt } = this;
-    for (const request of pending) {
-      void request.then((reply) => {
-        open -= 1;
-        if (reply instanceof Error) inDoubt ||= reply.inDoubt;
-        else isKnown ||= reply.outcome === 'granted' || reply.outcome === 'queued';
-      });
-    }
-    this.rename();
+    let cancel: (() => Promise<'cancelled'>) | undefined;
     return async () => {
-      if (open > 0) await timers.within(memberTimeout, Promise.all(pending));
-      inDoubt ||= open > 0;
-      if (!isKnown && !inDoubt) return 'cancelled';
-      this.hasTombstone ||= inDoubt;
-      await asked(() => this.session.cancel({ key, owner, inDoubt }));
-      return 'cancelled';
+      if (this.underWay > 0) await timers.within(memberTimeout, Promise.all(this.pending));
+      if (cancel === undefined) {
+        if (!this.mayBeKnown) return 'cancelled';
+        this.hasTombstone ||= this.inDoubt || this.underWay > 0;
+        cancel = this.cancel(false);
+      }
+      return await cancel();
     };
   }
 
@@ -247,17 +238,13 @@ export class MemberState {
   private withdraw(inDoubt: boolean): OwnerRequest {
     const { key, owner } = this;
     const request = { key, owner, inDoubt: inDoubt || this.inDoubt || this.underWay > 0 };
-    this.rename();
-    return request;
-  }
-
-  private rename(): void {
     this.releases += 1;
     this.vote = this.holderLeaseLeft = undefined;
     this.announcement.forget();
     this.isQueued = this.inDoubt = this.keepsWaiting = false;
     this.pending = new Set();
     this.unansweredLeases = [];
+    return request;
   }
 }
 

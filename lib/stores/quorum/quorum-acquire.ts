@@ -94,14 +94,14 @@ export class QuorumAcquire {
   }
 
   /** Sends the request to a member; its reply counts whenever it arrives. */
-  send(member: MemberState): void {
+  send(member: MemberState, lease = this.latest.lease): void {
     // Its lease has expired: releases what is left of it.
     if (this.state === 'waiting' && member.vote !== undefined && !this.voters.includes(member))
       this.cancelAt(member);
     const checkMajority = (): void => {
       this.checkMajority();
     };
-    void member.acquire(this.latest, checkMajority).then((reply) => {
+    void member.acquire({ ...this.latest, lease }, checkMajority).then((reply) => {
       if (reply !== undefined) this.onReply(member, reply);
     });
   }

@@ -72,9 +72,9 @@ export class QuorumInspection {
         async (session): Promise<MemberView> => ({ session, lock: await session.inspect(key) }),
         (some) => isOpen(partsOf(some, sessions.length), sessions.length - some.length),
       );
-      const lock = lockOf(views, sessions.length);
-      const isKnown = lock === null || tokensAreKnown(views, lock, sessions.length);
-      if (isKnown || look > MAX_SECOND_LOOKS) return { lock, views };
+      const parts = partsOf(views, sessions.length);
+      if (parts.every(isTokenKnown) || look > MAX_SECOND_LOOKS)
+        return { lock: lockOf(views, parts, sessions.length), views };
       await timers.within(EXTRA_TIME, new Promise<never>(() => undefined));
     }
   }
@@ -171,8 +171,7 @@ function isOpen(parts: readonly Part[], missing: number): boolean {
 }
 
 /** The lock that results from all views; null if no holder is named by enough members. */
-function lockOf(views: readonly MemberView[], members: number): StoredLock | null {
-  const parts = partsOf(views, members);
+function lockOf(views: readonly MemberView[], parts: readonly Part[], members: number): StoredLock | null {
   const [first, ...others] = parts.filter(({ holds, needed }) => holds.length >= needed);
   if (first === undefined) {
     if (!isOpen(parts, members - views.length)) return null;
@@ -200,35 +199,23 @@ function lockOf(views: readonly MemberView[], members: number): StoredLock | nul
 }
 
 function holdOf({ owner, needed, holds }: Part): StoredHold {
-  const token = Math.max(...holds.map((hold) => hold.token ?? -Infinity));
-  const top = holds.find((hold) => hold.token === token);
+  const top = lastOf(holds);
   // It lasts until fewer members than needed have it.
   const left = holds.map(({ leaseLeft = Infinity }) => leaseLeft).sort((one, other) => other - one)[
     needed - 1
   ];
-  return {
-    owner,
-    token: top?.token,
-    since: top?.since,
-    leaseLeft: left === Infinity ? undefined : left,
-    permits: top?.permits ?? 1,
-    label: top?.label,
-  };
+  return { ...top, owner, leaseLeft: left === Infinity ? undefined : left };
 }
 
-/** Whether enough members know the tokens of the holds. They are announced right after the grant. */
-function tokensAreKnown(
-  views: readonly MemberView[],
-  { limit, holders }: StoredLock,
-  members: number,
-): boolean {
-  const needed = votesNeeded(members, limit);
-  return holders.every((hold) => {
-    const knowing = views.filter(({ lock }) =>
-      lock?.holders.some(({ owner, token }) => baseOf(owner) === hold.owner && token === hold.token),
-    );
-    return knowing.length >= needed;
-  });
+/** Whether enough members know the token, if so many have the hold. It is announced right after the grant. */
+function isTokenKnown({ needed, holds }: Part): boolean {
+  const { token } = lastOf(holds);
+  return holds.length < needed || holds.filter((hold) => hold.token === token).length >= needed;
+}
+
+/** The view with the largest token. */
+function lastOf(holds: readonly StoredHold[]): StoredHold {
+  return holds.reduce((one, other) => ((other.token ?? 0) > (one.token ?? 0) ? other : one));
 }
 
 /** A cursor: the member being listed, where to continue there, and how many members have failed. */

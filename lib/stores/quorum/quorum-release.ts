@@ -24,7 +24,6 @@ export class QuorumRelease {
   /** How many of them have not succeeded yet. */
   private unconfirmed = 0;
   private isDecided = false;
-  private isCompleting = false;
 
   /**
    * @param needed how many members have to grant the lock
@@ -89,14 +88,10 @@ export class QuorumRelease {
    * @param lease for how long a member would keep the lock for the owner, ms
    */
   complete(lease: number): void {
-    if (this.isCompleting || this.attempts === undefined) return;
-    this.isCompleting = true;
-    if (this.attempts.length === 0) this.end();
-    else {
-      void Promise.all(this.attempts.map((attempt) => completed(this.context, attempt, lease))).then(() => {
-        this.end();
-      });
-    }
+    if (this.attempts === undefined) return;
+    void Promise.all(this.attempts.map((attempt) => completed(this.context, attempt, lease))).then(() => {
+      this.end();
+    });
   }
 
   /** Forgets the owner, but not before the tombstones of its names have expired. */

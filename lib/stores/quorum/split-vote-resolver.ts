@@ -100,29 +100,15 @@ export class SplitVoteResolver {
     acquire.backOff();
   }
 
-  /** Unclaimed grants have a short lease; they are renewed for as long as the split lasts. */
+  /** Unclaimed grants have a short lease; they are requested again for as long as the split lasts. */
   private renewVotes(): void {
     const { acquire, context } = this;
-    const { key, latest } = acquire;
-    const { claimLease } = latest;
-    for (const [index, member] of acquire.members.entries()) {
-      const startedAt = context.client.now();
-      // A renewal must not shorten a lease that lasts longer than a claim.
-      const isShort = member.endsAt - startedAt <= Math.min(2 * MAX_PAUSE, claimLease);
-      if (member.vote === undefined || !isShort) continue;
-      const { owner } = member;
-      asked(async () => await context.sessions[index]?.renew([{ key, owner, lease: claimLease }])).then(
-        (replies) => {
-          if (member.owner !== owner) return;
-          const [reply] = replies ?? [];
-          if (reply === 'renewed') member.onRenewed(startedAt, { lease: claimLease }, undefined);
-          else if (reply === 'gone' || reply === 'taken') {
-            acquire.cancelAt(member);
-            if (acquire.state === 'waiting') acquire.send(member);
-          }
-        },
-        () => undefined, // Retried at the next look.
-      );
+    const { claimLease } = acquire.latest;
+    const now = context.client.now();
+    for (const member of acquire.members) {
+      // The request must not shorten a lease that lasts longer than a claim.
+      const isShort = member.endsAt - now <= Math.min(2 * MAX_PAUSE, claimLease);
+      if (member.vote !== undefined && isShort && member.underWay === 0) acquire.send(member, claimLease);
     }
   }
 }

@@ -96,7 +96,6 @@ describe('a listener of lock events', () => {
       events.pipe(map(fail)).subscribe({ error: fail }),
     'an operator throws, whose error handler rejects': (events) =>
       events.pipe(map(fail)).subscribe({ error: failLater }),
-    'an operator throws that is called directly': (events) => map<LockEvent, never>(fail)(events).subscribe(),
     'a user-defined operator emits an error': (events) => events.pipe(byHand).subscribe(),
     'an operator follows a user-defined one': (events) =>
       events

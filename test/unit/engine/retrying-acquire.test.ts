@@ -105,8 +105,8 @@ describe('the pauses of a call with retry', () => {
     // Its pause, and the warning of a long wait.
     expect(engine.timers.size).toBe(2);
     abort.abort('enough');
-    expect(engine.timers.size).toBe(0);
     await jest.advanceTimersByTimeAsync(0);
+    expect(engine.timers.size).toBe(0);
     expect(aborted.ended).toBe('enough');
     expect(jest.getTimerCount()).toBe(0);
     await jest.advanceTimersByTimeAsync(1_000);

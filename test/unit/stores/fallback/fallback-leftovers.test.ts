@@ -14,7 +14,10 @@ import { CircuitBreaker } from '../../../../lib/stores/fallback/circuit-breaker.
 import { SessionTimers } from '../../../../lib/stores/port/times.js';
 import { PortClient } from '../../../contract/port-client.js';
 import { AwayStore } from '../../../support/away-store.js';
-import { rejectionOf, until } from '../../../support/until.js';
+import { inVirtualTime } from '../../../support/in-virtual-time.js';
+import { until } from '../../../support/until.js';
+
+inVirtualTime();
 
 const unreachable = new LockStoreError('no server', { inDoubt: false, retryable: true, unreachable: true });
 
@@ -25,8 +28,6 @@ interface Kept {
     readonly locks: { readonly holds: ReadonlyMap<string, unknown> };
   };
   readonly asking: ReadonlyMap<string, unknown>;
-  readonly inDoubt: ReadonlySet<string>;
-  readonly cancelled: ReadonlyMap<string, unknown>;
 }
 
 /** A store that shows what its sessions keep. */
@@ -46,18 +47,16 @@ class OpenedStore implements LockStore {
   get kept(): Record<string, number> {
     const [session] = this.sessions;
     if (session === undefined) throw new Error('no session is open');
-    const { local, asking, inDoubt, cancelled } = session;
+    const { local, asking } = session;
     return {
       local: local.owners.size,
       holds: local.locks.holds.size,
       asking: asking.size,
-      inDoubt: inDoubt.size,
-      cancelled: cancelled.size,
     };
   }
 }
 
-const nothing = { local: 0, holds: 0, asking: 0, inDoubt: 0, cancelled: 0 };
+const nothing = { local: 0, holds: 0, asking: 0 };
 
 describe('what the session with a fallback keeps of former owners', () => {
   const clients: PortClient[] = [];
@@ -103,7 +102,7 @@ describe('what the session with a fallback keeps of former owners', () => {
     await comeBack(client, store);
     resume();
     expect(await answer).toMatchObject({ outcome: 'busy' });
-    await until('it is withdrawn', () => opened.kept['cancelled'] === 0);
+    await until('it is withdrawn', () => store.doubts.includes(late));
     await client.release('key', holder);
     expect(opened.kept).toEqual(nothing);
     expect(await store.inside.open(anybody).inspect('key')).toBeNull();
@@ -135,31 +134,6 @@ describe('what the session with a fallback keeps of former owners', () => {
     expect(await client.reserve(request)).toEqual({ outcome: 'gone' });
     expect(opened.kept).toEqual(nothing);
   });
-
-  it.each(['release', 'cancel'] as const)(
-    'B65, P32: an owner whose first request may arrive late is not kept forever when its %s is rejected',
-    async (farewell) => {
-      const [client, store, opened] = await open();
-      const owner = client.newOwner();
-      const faults = ['no answer' as const];
-      store.fault = (kind) => (kind === 'acquire' ? faults.shift() : undefined);
-      await client.take('key', owner);
-      const refusal = new LockStoreError('out of memory', {
-        inDoubt: false,
-        retryable: farewell === 'release',
-      });
-      const refusals = [refusal];
-      store.fault = (kind) => (kind === farewell ? refusals.shift() : undefined);
-      expect(await rejectionOf(client[farewell]('key', owner))).toBe(refusal);
-      // The engine does not repeat it.
-      await until(
-        'the store has recorded it',
-        () => store.doubts.includes(owner) && opened.kept['cancelled'] === 0,
-      );
-      expect(opened.kept).toEqual(nothing);
-      expect(await store.inside.open(anybody).inspect('key')).toBeNull();
-    },
-  );
 });
 
 describe('a local hold that the process outlived', () => {
@@ -213,36 +187,6 @@ describe('an outage', () => {
       store.comeBack();
       await until('the outage is over', () => !breaker.isOpen);
       expect(changes).toEqual(['local', 'back', 'local', 'back']);
-    } finally {
-      breaker.stop();
-    }
-  });
-
-  it('B65: ends when the connection is back while the last probe hangs', async () => {
-    const store = new AwayStore();
-    const session = store.open(anybody);
-    let ends = 0;
-    const breaker = new CircuitBreaker(
-      session,
-      anybody.now,
-      new SessionTimers(anybody).retry,
-      () => undefined,
-      () => void (ends += 1),
-    );
-    try {
-      let fail: () => void = () => undefined;
-      store.gate = new Promise((resolve) => (fail = resolve));
-      breaker.open(unreachable);
-      breaker.onReconnect();
-      // Only the probe under way gets no reply.
-      const faults = ['no answer' as const];
-      store.fault = () => faults.shift();
-      store.gate = undefined;
-      breaker.onReconnect();
-      expect(store.asked.inspect).toBe(1);
-      fail();
-      await until('the outage is over', () => !breaker.isOpen);
-      expect([ends, store.asked.inspect]).toEqual([1, 2]);
     } finally {
       breaker.stop();
     }

@@ -114,7 +114,7 @@ describe('local locks while the store is unreachable', () => {
     const waits = keys.map((key) => app.locks.acquire(key, patient));
     await until('all requests are sent', () => store.asked.acquire === 20);
     // Longer than the grace time: they count as one failure for another reason.
-    await elapse(150);
+    await elapse(550);
     store.failNextAsks(20, 'no answer');
     store.gate = undefined;
     open();
@@ -130,7 +130,7 @@ describe('local locks while the store is unreachable', () => {
     expect(handle?.local).toBe(true);
     expect(await app.locks.tryAcquire('key')).toBeNull();
     expect(await rejectionOf(app.locks.acquire('key', { waitTime: 50 }))).toBeInstanceOf(LockTimeoutError);
-    expect(store.asked.acquire).toBe(2);
+    expect(store.asked.acquire).toBe(1);
     expect(warnings(app)).toHaveLength(1);
   });
 
@@ -211,12 +211,12 @@ describe('local locks while the store is unreachable', () => {
 
   it('B65: holds of the store and local holds are each renewed where they were granted', async () => {
     const store = new AwayStore();
-    const app = await start(store, 600);
+    const app = await start(store, 1_500);
     const stored = await app.locks.acquire('stored');
     await goLocal(app, store);
     const local = await app.locks.acquire('local', patient);
     await comeBack(app, store);
-    await elapse(1_500);
+    await elapse(4_000);
     expect([stored.isHeld, local.isHeld]).toEqual([true, true]);
     await local.extend(5_000);
     expect(local.remaining).toBeGreaterThan(4_000);

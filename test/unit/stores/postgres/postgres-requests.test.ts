@@ -6,16 +6,16 @@ import { RequestQueue, type Call } from '../../../../lib/stores/postgres/request
 import { stateOf } from '../../../support/until.js';
 
 /** A call whose reply is its name. */
-const call = (name: string): Call<unknown> => ({ keys: [name], request: { name }, decode: (reply) => reply });
+const call = (name: string): Call<unknown> => ({ key: name, request: { name }, decode: (reply) => reply });
 
 /** A connection on which the test replies. */
 class Connection {
   readonly sent: string[][] = [];
   private readonly open: Deferred<readonly Row[]>[] = [];
-  readonly queue = new RequestQueue(
-    { trouble: undefined, send: (statement) => this.send(statement) },
-    (_, words) => ({ text: words, values: [] }),
-  );
+  readonly queue = new RequestQueue({ send: (statement) => this.send(statement) }, (_, words) => ({
+    text: words,
+    values: [],
+  }));
 
   answer(): void {
     this.open.shift()?.resolve([{ replies: this.sent.at(-1) }]);

@@ -11,7 +11,6 @@ import { elapse, rejectionOf, stateOf, until, within } from '../../../support/un
 inVirtualTime();
 
 const KEY = 'key';
-const waiting = { wait: true };
 
 describe('permits and read locks of a quorum', () => {
   const clients: PortClient[] = [];
@@ -172,32 +171,6 @@ describe('permits and read locks of a quorum', () => {
     await free(members);
     expect(performance.now() - start).toBeLessThan(5_000);
     expect(await a.release(KEY, owner)).toBe('not-held');
-  });
-
-  it('P42: readers separated by a waiting writer do not wait for each other forever', async () => {
-    const members = five();
-    const [a, b, c] = [await open(members), await open(members), await open(members)];
-    const [some, other, writer] = [a.newOwner(), b.newOwner(), c.newOwner()];
-    const shared = { wait: true, limit: Infinity };
-    // With two members missing, all of the other three are needed.
-    only(members, 2);
-    await rejectionOf(b.acquire(KEY, other, shared));
-    await rejectionOf(c.acquire(KEY, writer, waiting));
-    only(members, 0, 1);
-    await rejectionOf(a.acquire(KEY, some, shared));
-    await rejectionOf(c.acquire(KEY, writer, waiting));
-    only(members, 0, 1, 2);
-    const serve = async (client: PortClient, owner: typeof some, limit: number): Promise<void> => {
-      for (let pushed = false; !pushed; pushed = client.grants.length > 0) {
-        const reply = await client.acquire(KEY, owner, { wait: true, limit });
-        if (reply.outcome === 'granted') break;
-        await elapse(50);
-      }
-      await client.release(KEY, owner);
-    };
-    const all = [serve(a, some, Infinity), serve(b, other, Infinity), serve(c, writer, 1)];
-    await within(5_000, 'all of them', Promise.all(all));
-    await free(members.slice(0, 3));
   });
 
   it('B58: requests that have room beside each other, kept apart by a larger one, do not wait for each other forever', async () => {
