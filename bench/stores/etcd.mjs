@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { askEtcd, etcdArguments } from '../../.scripts/servers/etcd.mjs';
 import { freePort } from '../../.scripts/servers/free-port.mjs';
 import { guardAgainstOrphans } from '../../.scripts/servers/processes.mjs';
@@ -27,13 +28,27 @@ export async function openServer(program) {
   });
   guardAgainstOrphans(server, folder);
   const url = `127.0.0.1:${member.port}`;
-  const endpoint = new Endpoint(url, channelCredentials(undefined), undefined, 30_000);
-  await endpoint.open(30_000);
+  const endpoint = await connectedTo(url);
   return {
     url,
     stats: new EtcdStats(endpoint, member, server.pid),
     stop: stopper(server, folder),
   };
+}
+
+/** Connects as soon as the member serves. */
+async function connectedTo(address) {
+  for (let left = 300; ; left--) {
+    const endpoint = new Endpoint(address, channelCredentials(undefined), undefined, 30_000);
+    try {
+      await endpoint.open(1_000);
+      return endpoint;
+    } catch (error) {
+      endpoint.cut(error);
+      if (left === 0) throw error;
+      await setTimeout(100);
+    }
+  }
 }
 
 class EtcdStats extends StoreStats {

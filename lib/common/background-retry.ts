@@ -137,7 +137,7 @@ export class BackgroundRetry {
   }
 
   /** Calls back after a pause between attempts, or when the store is back. */
-  private callAfter(ms: number, done: () => void): void {
+  callAfter(ms: number, done: () => void): void {
     const wake = (): void => {
       this.timers.clear(timer);
       this.pauses.delete(wake);

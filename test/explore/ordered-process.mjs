@@ -62,7 +62,6 @@ export class OrderedProcess extends Process {
       queue: async (key, { isFresh = false, watch = false } = {}) =>
         this.queueOf(await ask(isFresh ? 'fresh queue' : 'queue', watch)),
       read: (key, path, watch = false) => ask('read', path, watch && 'change'),
-      exists: async (path) => (await ask('read', path)) !== undefined,
       watchEnd: async ({ path }) => (await ask('read', path, 'end')) !== undefined,
       write: (...writes) => ask('write', writes),
       writeAndRead: async (write) => withQueue(await Promise.all([ask('write', [write]), ask('queue')])),
@@ -89,7 +88,7 @@ export class OrderedProcess extends Process {
     const queue = this.queueOf(read);
     const { path } = created;
     const isHolder = !contended && queue.revision === created.created && queue.holds(path);
-    return { path, isMarkedWaiting: contended, isHolder, created: created.created, queue };
+    return { path, isHolder, created: created.created, queue };
   }
 
   /** As of the time of the request, if the store's reads can be relied on for that. */

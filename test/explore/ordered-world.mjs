@@ -95,10 +95,10 @@ export class OrderedWorld {
       const queue = new this.modules.LockQueue('key', this.entries, this.revision);
       const isHolder = queue.conflictWith(first.limit) === undefined && queue.hasRoom(first);
       if (!isHolder && !second) {
-        return { path: undefined, isMarkedWaiting: false, isHolder, created: 0, queue: this.snapshot };
+        return { path: undefined, isHolder, created: 0, queue: this.snapshot };
       }
       const created = this.create(first, isHolder ? free : waits);
-      return { ...created, isMarkedWaiting: !isHolder, isHolder, queue: this.snapshot };
+      return { ...created, isHolder, queue: this.snapshot };
     }
     if (kind === 'write') return this.write(first);
     if (kind === 'remove') return this.remove(first, second);

@@ -92,8 +92,10 @@ whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {
       const waiters = 200;
       for (let count = 0; count < waiters + limit; count++) await ask(first, `first:${String(count)}`);
       await ask(second, 'second:1');
-      const { driver } = second as unknown as { driver: { connection: { ready: { socket: Socket } } } };
-      const read = (): number => driver.connection.ready.socket.bytesRead;
+      const { driver } = second as unknown as {
+        driver: { connection: { kept: { ready: { socket: Socket } } } };
+      };
+      const read = (): number => driver.connection.kept.ready.socket.bytesRead;
       const before = read();
       const polls = 20;
       for (let count = 0; count < polls; count++) await ask(second, 'second:1');

@@ -118,14 +118,14 @@ class MemoryDriver implements OrderedDriver {
     const before = this.queueNow(key);
     const isHolder = before.conflictWith(limit) === undefined && before.hasRoom(request);
     if (!isHolder && !wait) {
-      return { path: undefined, isMarkedWaiting: false, isHolder, created: 0, queue: before };
+      return { path: undefined, isHolder, created: 0, queue: before };
     }
     const created = (this.store.revision += 1);
     const path = `${key} ${created}`;
     const data = dataFor(isHolder ? 'free' : 'waits');
     const stored = { data, created, modified: created, writes: 0, isOfSession: true };
     this.store.entries.set(key, [...this.entriesOf(key), { path, owner, limit, permits, stored }]);
-    return { path, isMarkedWaiting: !isHolder, isHolder, created, queue: this.queueNow(key) };
+    return { path, isHolder, created, queue: this.queueNow(key) };
   }
 
   async queue(key: string, { watch = false } = {}): Promise<LockQueue> {
@@ -139,10 +139,6 @@ class MemoryDriver implements OrderedDriver {
     const entry = this.find(key, path);
     if (watch && entry !== undefined) this.watched.add(path);
     return entry?.stored;
-  }
-
-  async exists(path: string): Promise<boolean> {
-    return (await this.read(keyOf(path), path)) !== undefined;
   }
 
   async watchEnd({ path }: QueueEntry, { key }: LockQueue): Promise<boolean> {

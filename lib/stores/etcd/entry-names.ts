@@ -19,7 +19,8 @@ export class EntryNames {
   readonly format: string;
   readonly locks: LockRange;
   readonly board: string;
-  private readonly ownFence: string;
+  /** The key that each write of this client names. */
+  readonly fence: string;
   private count = 0;
 
   constructor(
@@ -30,12 +31,7 @@ export class EntryNames {
     this.format = `${prefix}format`;
     this.locks = rangeBelow(`${prefix}l/`);
     this.board = `${prefix}b/`;
-    this.ownFence = `${prefix}f/${client}`;
-  }
-
-  /** The key that each write of this client names. */
-  get fence(): string {
-    return this.ownFence;
+    this.fence = `${prefix}f/${client}`;
   }
 
   lock(key: string): LockRange {

@@ -36,7 +36,6 @@ import {
   type Condition,
   type KeyValue,
   type RangeCall,
-  type Reply,
   type StatusReply,
   type Transaction,
   type TransactionReply,
@@ -74,7 +73,7 @@ const MOST_TRIES = 3;
  * | entry | a key below that of its lock; its name tells owner, limit and permits; ordered by the revision that created it |
  * | session | a lease of etcd; longer holds are attached to longer leases, and may outlast the process |
  * | fence | a key whose revision each write names; deleted while etcd has no space for a new revision |
- * | read | from the majority, so that it can show that a hold has begun; from one member after a report |
+ * | read | from the majority, so that it can show that a hold has begun |
  * | write | several of one tick are one transaction |
  * | watch | one range for each lock |
  */
@@ -123,7 +122,9 @@ export class EtcdDriver implements OrderedDriver {
       else client.reconnected();
     });
     this.keys = new ClientKeys(this.names, this.leases, this.connection, events);
-    this.lockWatches = new LockWatches(this.watches, timers, (path, isGone) => events.changed(path, isGone));
+    this.lockWatches = new LockWatches(this.names, this.watches, timers, (path, isGone) =>
+      events.changed(path, isGone),
+    );
     this.transactions = new Transactions((transaction) => this.send(transaction));
     this.lookups = new Lookups((transaction) => this.send(transaction));
     this.board = new EtcdBoard(this.names.board, this.connection, this.leases);
@@ -139,7 +140,7 @@ export class EtcdDriver implements OrderedDriver {
   }
 
   connections(): readonly StoreConnection[] {
-    return [this.connection.status];
+    return this.connection.status;
   }
 
   async start(): Promise<void> {
@@ -199,35 +200,35 @@ export class EtcdDriver implements OrderedDriver {
   async queue(key: string, { isFresh = false, watch = false } = {}): Promise<LockQueue> {
     const leaving = isFresh ? this.removals.of(key) : undefined;
     if (leaving !== undefined) await leaving;
-    let queue = await this.readQueue(key, !isFresh);
-    // The member's own state may lag behind what this client has seen.
-    if (!isFresh && queue.revision < this.lockWatches.seen(key)) queue = await this.readQueue(key, false);
-    if (watch) this.lockWatches.at(key, this.names.lock(key), 'changes').onQueue(queue.revision);
-    return queue;
+    const readAt = this.events.client.now();
+    // The token of a hold that is found by a read depends on the base at this revision.
+    const then = [this.rangeOf(key), this.keys.ranges[1]];
+    const { revision, reply } = await this.send({ do: 'txn', then });
+    const [found, base] = reply.replies;
+    if (!this.keys.isBase(foundIn(base))) {
+      await this.keys.repair();
+      throw this.keys.failure;
+    }
+    if (watch) this.lockWatches.at(key, 'changes').await(key, revision);
+    return this.queueIn(key, foundIn(found), revision, readAt);
   }
 
   async read(key: string, path: string, watch = false): Promise<ReadEntry | undefined> {
     const readAt = this.events.client.now();
     const { entry, revision } = await this.lookups.find(path);
     if (entry === undefined) return undefined;
-    const isThere =
-      !watch || this.lockWatches.at(key, this.names.lock(key), 'changes').onEntry(path, revision);
-    return isThere ? this.contentOf(entry, readAt) : undefined;
-  }
-
-  async exists(path: string): Promise<boolean> {
-    return (await this.lookups.find(path)).entry !== undefined;
+    if (watch) this.lockWatches.at(key, 'changes').await(path, revision);
+    return this.contentOf(entry, readAt);
   }
 
   watchEnd({ path }: QueueEntry, { key, revision }: LockQueue): Promise<boolean> {
-    const watch = this.lockWatches.at(key, this.names.lock(key), 'deletions');
-    return Promise.resolve(watch.onEntry(path, revision));
+    this.lockWatches.at(key, 'deletions').await(path, revision);
+    return Promise.resolve(true);
   }
 
   /** If all entries are only checked, nothing is written: their lease is confirmed, and the majority is asked for them. */
   async write(...writes: readonly EntryWrite[]): Promise<WriteReply | undefined> {
-    const written = await this.put(writes, []);
-    return written && { revision: written.revision };
+    return await this.put(writes, []);
   }
 
   async writeAndRead(write: EntryWrite): Promise<(WriteReply & { readonly queue: LockQueue }) | undefined> {
@@ -283,15 +284,14 @@ export class EtcdDriver implements OrderedDriver {
     }
     if (free !== undefined && wait) this.events.client.heldByOthers(owner, undefined);
     // Starts the watch, so that it probably runs before the reply.
-    if (wait) this.lockWatches.at(key, this.names.lock(key), 'deletions');
+    if (wait) this.lockWatches.at(key, 'deletions');
     const state = limit === 1 || contended ? 'waits' : 'free';
     return await this.joinQueue(request, state, dataFor(state));
   }
 
   /** Creates the entry if the lock has no other one. This transaction has as few operations as possible. */
   private async joinFree(request: AcquireRequest, dataFor: (state: 'free') => EntryData): Promise<JoinReply> {
-    const { key, wait } = request;
-    const lock = this.names.lock(key);
+    const { key } = request;
     for (;;) {
       const data = dataFor('free');
       const lease = this.leases.at(data.lease) ?? (await this.leases.for(data.lease));
@@ -299,20 +299,21 @@ export class EtcdDriver implements OrderedDriver {
       const readAt = this.events.client.now();
       const { revision, reply } = await this.fenced([key], {
         do: 'txn',
-        if: [{ ...lock, exists: false }],
+        if: [{ ...this.names.lock(key), exists: false }],
         then: [{ do: 'put', key: path, value: encodeData(data), lease }],
-        else: [{ ...this.rangeOf(key), countOnly: wait }],
+        else: [this.rangeOf(key)],
       });
       if (reply.succeeded) {
         const { owner, limit, permits } = request;
         const entry = { path, owner, limit, permits };
         const queue = new LockQueue(key, [entry], revision, readAt);
-        return { path, isMarkedWaiting: false, isHolder: true, created: revision, queue };
+        return { path, isHolder: true, created: revision, queue };
       }
-      const queue = this.queueIn(key, foundIn(reply.replies[0]), revision, readAt);
+      const found = foundIn(reply.replies[0]);
       // A deletion of the same tick may have emptied it.
-      if (countIn(reply.replies[0]) > 0)
-        return { path: undefined, isMarkedWaiting: false, isHolder: false, created: 0, queue };
+      if (found.length === 0) continue;
+      const queue = this.queueIn(key, found, revision, readAt);
+      return { path: undefined, isHolder: false, created: 0, queue };
     }
   }
 
@@ -334,9 +335,10 @@ export class EtcdDriver implements OrderedDriver {
     });
     if (wait && limit === 1) this.onJoin(key, sent);
     const { revision, reply } = await sent;
-    const queue = this.queueIn(key, foundIn(reply.replies[1]), revision, readAt);
+    // The same request may delete entries after this one has read them.
+    const queue = this.queueIn(key, foundIn(reply.replies[1]), revision - 1, readAt);
     const isHolder = state === 'free' && queue.holds(path);
-    return { path, isMarkedWaiting: state === 'waits', isHolder, created: revision, queue };
+    return { path, isHolder, created: revision, queue };
   }
 
   /** From the next tick on, deletions wait for this request: in this tick, they are sent with it. */
@@ -416,29 +418,7 @@ export class EtcdDriver implements OrderedDriver {
     return { do: 'range', ...this.names.lock(key) };
   }
 
-  private async readQueue(key: string, isHint: boolean): Promise<LockQueue> {
-    const readAt = this.events.client.now();
-    // The token of a hold that is found by a read depends on the base at this revision.
-    const then = [this.rangeOf(key), this.keys.ranges[1]].map((range) => ({
-      ...range,
-      serializable: isHint,
-    }));
-    const { revision, reply } = await this.send({ do: 'txn', then });
-    if (!this.keys.isBase(foundIn(reply.replies[1]))) {
-      // From one member, it may be an old one.
-      if (isHint) return await this.readQueue(key, false);
-      await this.keys.repair();
-      throw this.keys.failure;
-    }
-    return this.queueIn(key, foundIn(reply.replies[0]), revision, isHint ? undefined : readAt);
-  }
-
-  private queueIn(
-    key: string,
-    found: readonly KeyValue[],
-    revision: number,
-    readAt: MonotonicMs | undefined,
-  ): LockQueue {
+  private queueIn(key: string, found: readonly KeyValue[], revision: number, readAt: MonotonicMs): LockQueue {
     const entries = found.flatMap((one): QueueEntry[] => {
       const entry = this.names.read(one.key);
       return entry === undefined ? [] : [{ ...entry, content: () => this.contentOf(one, readAt) }];
@@ -446,10 +426,7 @@ export class EtcdDriver implements OrderedDriver {
     return new LockQueue(key, entries, revision, readAt);
   }
 
-  private contentOf(
-    { key, value, created, modified, lease }: KeyValue,
-    readAt: MonotonicMs | undefined,
-  ): ReadEntry {
+  private contentOf({ key, value, created, modified, lease }: KeyValue, readAt: MonotonicMs): ReadEntry {
     let data: EntryData;
     try {
       data = decodeData(value);
@@ -463,7 +440,7 @@ export class EtcdDriver implements OrderedDriver {
       modified,
       writes: modified === created ? 0 : 1,
       isOfSession: this.leases.has(lease),
-      ...(readAt !== undefined && { readAt }),
+      readAt,
     };
   }
 
@@ -535,8 +512,4 @@ export class EtcdDriver implements OrderedDriver {
     this.leases.connected(endpoint);
     this.watches.connected(endpoint);
   }
-}
-
-function countIn(reply: Reply | undefined): number {
-  return reply?.do === 'range' ? reply.count : 0;
 }

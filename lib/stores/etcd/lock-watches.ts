@@ -2,12 +2,10 @@ import type { Timer, TimerQueue } from '../../common/timer-queue.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { isAboutToken } from './connection/etcd-failure.js';
 import { methods, type KeyValue, type WatchCall, type WatchReply } from './connection/protocol.js';
-import type { LockRange } from './entry-names.js';
+import type { EntryNames, LockRange } from './entry-names.js';
 
 /** How long a lock is watched after its last waiter has left, ms. */
 const KEEP_WATCHING = 2_000;
-/** How many changes of a lock are remembered, for replies sent before them. */
-const MOST_CHANGES = 256;
 
 interface WatchListener {
   readonly range: LockRange;
@@ -89,13 +87,8 @@ type Report = (path: string, isGone: boolean) => void;
 
 /** One watch of the range of a lock, which serves all watches of its entries. */
 class LockWatch implements WatchListener {
-  /** The latest revision at which this client has seen the lock. */
-  seen = 0;
-  /** Changes after this revision are reported; undefined until etcd has started the watch. */
-  private watchedFrom: number | undefined;
-  /** The last changes, by entry. */
-  private readonly changes = new Map<string, KeyValue>();
-  private deletedAt = 0;
+  /** The latest revision whose changes were reported, or precede the watch. */
+  private known = 0;
   /** What is to be reported, by entry or key, with the revision at which it was read. */
   private readonly awaited = new Map<string, number>();
   private readonly unwatch: () => void;
@@ -114,70 +107,43 @@ class LockWatch implements WatchListener {
     this.rest();
   }
 
-  /** Reports the next change of an entry that was read at this revision. False if it is gone. */
-  onEntry(path: string, revision: number): boolean {
-    const change = this.changes.get(path);
-    if (change?.created === 0) return false;
-    this.await(path, revision, change !== undefined && change.modified > revision);
-    return true;
-  }
-
-  /** Reports the next entry that leaves the queue, which was read at this revision. */
-  onQueue(revision: number): void {
-    this.await(this.key, revision, this.deletedAt > revision);
+  /**
+   * Reports the next change of an entry or, for the key of the lock, the next entry that leaves its queue.
+   *
+   * @param revision at which it was read
+   */
+  await(path: string, revision: number): void {
+    this.awaited.set(path, revision);
+    this.stay();
+    // Its change may have been reported before, or not at all.
+    if (revision < this.known) process.nextTick(() => this.fire(path, true));
   }
 
   onWatched(revision: number): void {
-    this.watchedFrom = revision;
-    this.seen = Math.max(this.seen, revision);
-    // Changes up to this revision are not reported. A transaction can read a queue and then delete an entry, so an equal
-    // revision needs a read, too.
-    for (const [path, readAt] of this.awaited) if (readAt <= revision) this.fire(path, true);
+    this.known = Math.max(this.known, revision);
+    for (const [path, readAt] of this.awaited) if (readAt < revision) this.fire(path, true);
   }
 
   onChanged(events: readonly KeyValue[]): void {
-    for (const event of events) {
-      const { key: path, created, modified } = event;
+    for (const { key: path, created, modified } of events) {
       const isGone = created === 0;
-      this.changes.delete(path);
-      this.changes.set(path, event);
-      this.seen = Math.max(this.seen, modified);
-      if (isGone) this.deletedAt = modified;
-    }
-    for (const path of this.changes.keys()) {
-      if (this.changes.size <= MOST_CHANGES) break;
-      this.changes.delete(path);
-    }
-    for (const { key: path, created } of events) {
-      const isGone = created === 0;
-      if (this.awaited.has(path)) this.fire(path, isGone);
-      if (isGone && this.awaited.has(this.key)) this.fire(this.key, true);
+      this.known = Math.max(this.known, modified);
+      this.fire(path, isGone);
+      if (isGone) this.fire(this.key, true);
     }
   }
 
   /** The connection was lost, and with it all watches. */
   reset(): void {
     this.awaited.clear();
-    this.watchedFrom = undefined;
-    this.seen = this.deletedAt = 0;
-    this.changes.clear();
+    this.known = 0;
     this.rest();
   }
 
   close(): void {
-    if (this.idle !== undefined) this.timers.clear(this.idle);
+    this.stay();
     this.unwatch();
     this.onIdle();
-  }
-
-  private await(path: string, revision: number, isMissed: boolean): void {
-    this.awaited.set(path, revision);
-    this.seen = Math.max(this.seen, revision);
-    if (this.idle !== undefined) this.timers.clear(this.idle);
-    this.idle = undefined;
-    // Its change was reported before, or not at all.
-    const isLate = isMissed || (this.watchedFrom !== undefined && revision <= this.watchedFrom);
-    if (isLate) process.nextTick(() => this.fire(path, true));
   }
 
   private fire(path: string, isGone: boolean): void {
@@ -187,46 +153,46 @@ class LockWatch implements WatchListener {
   }
 
   private rest(): void {
-    if (this.idle !== undefined) this.timers.clear(this.idle);
+    this.stay();
     this.idle = this.timers.after(KEEP_WATCHING, () => this.close());
+  }
+
+  private stay(): void {
+    if (this.idle !== undefined) this.timers.clear(this.idle);
+    this.idle = undefined;
   }
 }
 
 /** The watches of locks with waiters of this client. */
 export class LockWatches {
-  private readonly byKey = new Map<string, LockWatch>();
+  private readonly byName = new Map<string, LockWatch>();
 
   constructor(
+    private readonly names: EntryNames,
     private readonly watches: Watches,
     private readonly timers: TimerQueue,
     private readonly report: Report,
   ) {}
 
   /** Watches the lock from now on. */
-  at(key: string, range: LockRange, of: 'deletions' | 'changes'): LockWatch {
+  at(key: string, of: 'deletions' | 'changes'): LockWatch {
     const name = `${of} ${key}`;
-    let watch = this.byKey.get(name);
+    let watch = this.byName.get(name);
     if (watch === undefined) {
+      const range = this.names.lock(key);
       watch = new LockWatch(key, range, of, this.watches, this.timers, this.report, () =>
-        this.byKey.delete(name),
+        this.byName.delete(name),
       );
-      this.byKey.set(name, watch);
+      this.byName.set(name, watch);
     }
     return watch;
   }
 
-  /** The latest revision at which this client has seen the lock; 0 if it does not watch it. */
-  seen(key: string): number {
-    return Math.max(
-      ...(['deletions', 'changes'] as const).map((of) => this.byKey.get(`${of} ${key}`)?.seen ?? 0),
-    );
-  }
-
   reset(): void {
-    for (const watch of this.byKey.values()) watch.reset();
+    for (const watch of this.byName.values()) watch.reset();
   }
 
   close(): void {
-    for (const watch of [...this.byKey.values()]) watch.close();
+    for (const watch of [...this.byName.values()]) watch.close();
   }
 }

@@ -7,19 +7,15 @@ import { methods } from './connection/protocol.js';
 
 /** The shortest lease that etcd grants with its default election timeout, s. */
 const SHORTEST = 2;
-/** How much longer a lease is than the longest hold attached to it, where that is longer than `watchdogTimeout`. */
+/** How much longer a lease is than the holds that it is for, where those are longer than `watchdogTimeout`. */
 const SPARE = 1.2;
 /** The shortest time between two regular keep-alives, ms. */
 const SHORTEST_PERIOD = 200;
 
 interface SessionLease {
   readonly id: number;
-  /** ms */
-  readonly lifetime: number;
-  readonly period: number;
   /** The earliest time at which etcd may end it. */
   lastsUntil: MonotonicMs;
-  usedAt: MonotonicMs;
   /** When each keep-alive without a reply was sent, oldest first. */
   readonly sent: MonotonicMs[];
 }
@@ -36,11 +32,12 @@ export function lifetimeFor(watchdogTimeout: number): number {
 }
 
 /**
- * The etcd leases of a session, which end everything that a dead process leaves: one for everything that lasts up to
- * `watchdogTimeout`, and one for each range of longer times. Keeping one alive costs etcd no write.
+ * The etcd leases of a session, which end everything that a dead process leaves. The one for everything that lasts up to
+ * `watchdogTimeout` is kept alive. Those for ranges of longer times are prolonged when a hold needs it. Neither costs etcd a
+ * write.
  */
 export class SessionLeases {
-  /** All leases that are kept alive, by lifetime in seconds. */
+  /** By lifetime in seconds. */
   private readonly all = new Map<number, SessionLease>();
   private readonly granting = new Map<number, Promise<SessionLease>>();
   private stream: { send(id: number): void } | undefined;
@@ -77,10 +74,7 @@ export class SessionLeases {
   /** The id of a lease that lasts for at least this many ms; undefined if none is known to. */
   at(ms: number): number | undefined {
     const lease = this.all.get(this.secondsFor(ms));
-    const now = this.client.now();
-    if (lease === undefined || lease.lastsUntil < now + ms) return undefined;
-    lease.usedAt = now;
-    return lease.id;
+    return lease !== undefined && lease.lastsUntil >= this.client.now() + ms ? lease.id : undefined;
   }
 
   /** Like {@link at}, but grants or prolongs a lease if there is none; it lasts for this many ms from this call on. */
@@ -93,7 +87,6 @@ export class SessionLeases {
       const { trouble } = this.connection;
       if (trouble !== undefined) throw trouble;
       const lease = this.all.get(seconds) ?? (await this.grant(seconds, this.connection));
-      lease.usedAt = this.client.now();
       if (await this.confirmed(lease, until)) return lease.id;
     }
     throw notConfirmed();
@@ -110,10 +103,9 @@ export class SessionLeases {
     this.stream = endpoint.stream(methods.leaseKeepAlive, (reply) => {
       this.answered(reply.id, reply.ttl);
     });
-    for (const lease of this.all.values()) {
-      lease.sent.length = 0;
-      this.keepAlive(lease);
-    }
+    for (const lease of this.all.values()) lease.sent.length = 0;
+    const session = this.all.get(this.shortest);
+    if (session !== undefined) this.keepAlive(session);
   }
 
   disconnected(): void {
@@ -161,14 +153,12 @@ export class SessionLeases {
     const sentAt = this.client.now();
     const { ttl } = await via.call(methods.leaseGrant, { id, ttl: seconds });
     const lifetime = ttl * 1_000;
-    const isShortest = seconds === this.shortest;
-    const served = isShortest ? this.client.watchdogTimeout : lifetime / SPARE;
-    const period = Math.max(SHORTEST_PERIOD, Math.min((lifetime - served) / 2, lifetime / 3));
-    const lastsUntil = later(sentAt, lifetime);
-    const lease: SessionLease = { id, lifetime, period, lastsUntil, usedAt: sentAt, sent: [] };
+    const lease: SessionLease = { id, lastsUntil: later(sentAt, lifetime), sent: [] };
     this.all.set(seconds, lease);
-    this.keepAliveLater(seconds, lease);
-    if (isShortest && ttl > seconds) {
+    if (seconds !== this.shortest) return lease;
+    const spare = lifetime - this.client.watchdogTimeout;
+    this.keepAliveEvery(Math.max(SHORTEST_PERIOD, Math.min(spare / 2, lifetime / 3)), lease);
+    if (ttl > seconds) {
       this.client.warn(
         `etcd grants no lease shorter than ${String(ttl)} s, since that follows its election timeout: locks of a ` +
           `process that crashes last for up to ${String(ttl + 1)} s. Lower --election-timeout to free them sooner.`,
@@ -177,16 +167,11 @@ export class SessionLeases {
     return lease;
   }
 
-  private keepAliveLater(seconds: number, lease: SessionLease): void {
-    this.timers.after(lease.period, () => {
-      if (this.all.get(seconds) !== lease) return;
-      // Every write of a hold that needs it counts as a use.
-      if (seconds !== this.shortest && this.client.now() - lease.usedAt > lease.lifetime)
-        this.all.delete(seconds);
-      else {
-        this.keepAlive(lease);
-        this.keepAliveLater(seconds, lease);
-      }
+  private keepAliveEvery(period: number, lease: SessionLease): void {
+    this.timers.after(period, () => {
+      if (this.all.get(this.shortest) !== lease) return;
+      this.keepAlive(lease);
+      this.keepAliveEvery(period, lease);
     });
   }
 

@@ -97,12 +97,12 @@ export class Acquirer {
       if (refusal !== undefined) return refusal;
     }
     let data: EntryData | undefined;
-    const { path, isMarkedWaiting, isHolder, created, queue } = await this.driver.join(
+    const { path, isHolder, created, queue } = await this.driver.join(
       request,
       (state) => (data = this.own.dataFor(request, state)),
     );
     if (path === undefined) return await this.refusalOf(request, queue);
-    const entry = this.own.add(request, path, isMarkedWaiting);
+    const entry = this.own.add(request, path, data?.state === 'waits');
     if (!isHolder || data === undefined) return await this.evaluate(entry, false, queue);
     const hold = this.own.startHold(entry, created, data, false);
     return { outcome: 'granted', ...this.grantOf(entry, hold, queue) };
@@ -303,12 +303,13 @@ export class Acquirer {
     const { key, limit } = entry.request;
     const watch = isOfSemaphore(limit);
     if (watch) this.own.watch(predecessor, entry);
-    const [exists, read] = await Promise.all([
-      this.driver.exists(entry.path),
+    const [own, read] = await Promise.all([
+      this.driver.read(key, entry.path),
       this.driver.read(key, predecessor, watch),
     ]);
     if (read === undefined) this.own.unwatch(entry, [predecessor]);
-    const isUnchanged = exists && read !== undefined && (isPredecessorHolder || read.data.state !== 'holds');
+    if (own === undefined || read === undefined) return false;
+    const isUnchanged = isPredecessorHolder || read.data.state !== 'holds';
     if (isUnchanged) entry.waitedAt = read.readAt;
     return isUnchanged;
   }

@@ -40,8 +40,6 @@ export interface DriverEvents {
 export interface JoinReply {
   /** Of the new entry. Undefined if none was created, because the request does not wait and the lock has no room. */
   readonly path: string | undefined;
-  /** Whether it says `waits`. */
-  readonly isMarkedWaiting: boolean;
   /** Whether it has held the lock since it was created, as its data says. */
   readonly isHolder: boolean;
   /** The revision that created it. */
@@ -108,13 +106,11 @@ export interface OrderedDriver {
    */
   queue(key: string, options?: { readonly isFresh?: boolean; readonly watch?: boolean }): Promise<LockQueue>;
   /**
-   * Undefined if the entry is gone.
+   * Undefined if the entry is gone. Sees everything that this client has seen before.
    *
    * @param watch whether to report its next change
    */
   read(key: string, path: string, watch?: boolean): Promise<ReadEntry | undefined>;
-  /** Whether an entry exists; sees everything that this client has seen before. */
-  exists(path: string): Promise<boolean>;
   /** Reports the end of an entry in this queue. False if it is gone by now. */
   watchEnd({ path }: QueueEntry, queue: LockQueue): Promise<boolean>;
   /** Writes to all entries or none, in the order of the calls; undefined if one is gone. */

@@ -246,9 +246,9 @@ export class OrderedSession implements LockStoreSession {
     const concerned = this.own.all.filter((entry) => owner === undefined || entry.request.owner === owner);
     for (const entry of concerned) {
       if (entry.hold === undefined) continue;
-      this.driver.exists(entry.path).then(
-        (exists) => {
-          if (!exists) this.lose(entry);
+      this.driver.read(entry.request.key, entry.path).then(
+        (read) => {
+          if (read === undefined) this.lose(entry);
         },
         () => undefined,
       );

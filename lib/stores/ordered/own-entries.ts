@@ -91,11 +91,11 @@ export interface OwnEntry {
 }
 
 interface HeldRenewal {
-  readonly index: number;
   readonly entry: OwnEntry;
   readonly hold: OwnHold;
   readonly lease: number;
   readonly request: Pick<RenewRequest, 'exactly' | 'isRenewed'>;
+  readonly reply: Deferred<RenewReply>;
 }
 
 /** What the parts of a session share. */
@@ -250,36 +250,29 @@ export class OwnEntries {
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    const replies = new Array<RenewReply | LockStoreError | undefined>(requests.length);
     const held: HeldRenewal[] = [];
-    const work: Promise<void>[] = [];
     const now = this.context.client.now();
-    const wait = (index: number, reply: Promise<RenewReply>): void => {
-      work.push(
-        reply.then(
-          (known) => void (replies[index] = known),
-          (error: unknown) => void (replies[index] = storeFailure(error)),
-        ),
-      );
-    };
-    requests.forEach((request, index) => {
+    const replies = requests.map((request): PromiseLike<RenewReply> => {
       const entry = this.get(request.owner, request.key);
       const hold = entry?.hold;
       if (entry === undefined || hold === undefined || hold.endsAt <= now) {
-        wait(index, this.renewUnknown(request, entry));
-      } else if (hold.delayed !== undefined && request.exactly !== true) {
-        hold.delayed.claim = merged(request, hold.delayed.claim);
-        wait(index, hold.delayed.reply.promise);
-      } else {
-        const lease = leaseToWrite(hold, request.lease, request.exactly === true, now);
-        held.push({ index, entry, hold, lease, request });
+        return this.renewUnknown(request, entry);
       }
+      const { delayed } = hold;
+      if (delayed !== undefined && request.exactly !== true) {
+        delayed.claim = merged(request, delayed.claim);
+        return delayed.reply;
+      }
+      const lease = leaseToWrite(hold, request.lease, request.exactly === true, now);
+      const reply = new Deferred<RenewReply>();
+      held.push({ entry, hold, lease, request, reply });
+      return reply;
     });
     for (let first = 0; first < held.length; first += LARGEST_RENEWAL) {
-      work.push(this.renewHeld(held.slice(first, first + LARGEST_RENEWAL), replies));
+      void this.renewHeld(held.slice(first, first + LARGEST_RENEWAL));
     }
-    await Promise.all(work);
-    return replies.map((reply) => reply ?? storeFailure('it got no reply'));
+    const settled = await Promise.allSettled(replies);
+    return settled.map((each) => (each.status === 'fulfilled' ? each.value : storeFailure(each.reason)));
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
@@ -343,9 +336,7 @@ export class OwnEntries {
     request: Pick<RenewRequest, 'lease' | 'isRenewed'>,
   ): Promise<(WriteReply & { readonly queue: LockQueue }) | undefined> {
     const delayed = takeDelayed(hold);
-    const claim = delayed?.claim;
-    const isRenewed = request.isRenewed === true || claim?.isRenewed === true;
-    const lease = Math.max(request.lease, claim?.lease ?? 0);
+    const { lease, isRenewed } = merged(request, delayed?.claim);
     // Writing begins a new lease in any case, since other clients can't know how much of the old one is left.
     const written = leaseToWrite(hold, lease, false, this.context.client.now());
     const write = { entry, data: this.holdData(entry, hold, written, { isRenewed }) };
@@ -360,27 +351,25 @@ export class OwnEntries {
     }
   }
 
-  private async renewHeld(
-    held: readonly HeldRenewal[],
-    replies: (RenewReply | LockStoreError | undefined)[],
-  ): Promise<void> {
+  /** Never rejects. */
+  private async renewHeld(held: readonly HeldRenewal[]): Promise<void> {
     const writes = held.map(({ entry, hold, lease, request }) => {
       const needsNoWrite = hold.isKept && request.exactly !== true && this.driver.isKept(lease, true);
       return { entry, data: needsNoWrite ? undefined : this.holdData(entry, hold, lease, request) };
     });
     try {
       if ((await this.write(...writes)) !== undefined) {
-        for (const { index, entry, hold, lease } of held) {
+        for (const { entry, hold, lease, reply } of held) {
           this.extend(entry, hold, lease);
-          replies[index] = 'renewed';
+          reply.resolve('renewed');
         }
         return;
       }
       const [only] = held;
-      if (held.length === 1 && only !== undefined) replies[only.index] = await this.lost(only.entry);
-      else await Promise.all(held.map((one) => this.renewHeld([one], replies)));
+      if (held.length === 1 && only !== undefined) only.reply.resolve(await this.lost(only.entry));
+      else await Promise.all(held.map((one) => this.renewHeld([one])));
     } catch (error) {
-      for (const { index } of held) replies[index] = storeFailure(error);
+      for (const { reply } of held) reply.reject(error);
     }
   }
 
@@ -524,22 +513,10 @@ export class OwnEntries {
     this.context.timers.after(WRITE_DELAY, () => {
       if (hold.delayed !== delayed) return;
       hold.delayed = undefined;
-      const { key, owner } = request;
       // Even without a claim: other processes count its lease and need its token.
-      const lease = leaseToWrite(hold, 0, false, this.context.client.now());
-      const work =
-        delayed.claim !== undefined
-          ? this.renew([delayed.claim]).then(([reply]) => reply)
-          : this.write({ entry, data: this.holdData(entry, hold, lease, {}) }).then((written) =>
-              written === undefined ? this.whyNotHeld(key, owner) : 'renewed',
-            );
-      work.then(
-        (reply) => {
-          if (reply instanceof LockStoreError) delayed.reply.reject(reply);
-          else delayed.reply.resolve(reply ?? 'gone');
-        },
-        (error: unknown) => delayed.reply.reject(error),
-      );
+      const { claim = { lease: 0, isRenewed: false }, reply } = delayed;
+      const lease = leaseToWrite(hold, claim.lease, false, this.context.client.now());
+      void this.renewHeld([{ entry, hold, lease, request: claim, reply }]);
     });
     return hold;
   }
@@ -576,7 +553,10 @@ export class OwnEntries {
 }
 
 /** One renewal for two: a claim does not shorten a lease that was extended before it. */
-function merged(request: RenewRequest, other: RenewRequest | undefined): RenewRequest {
+function merged<R extends Pick<RenewRequest, 'lease' | 'isRenewed'>>(
+  request: R,
+  other: RenewRequest | undefined,
+): R & { readonly isRenewed: boolean } {
   const isRenewed = request.isRenewed === true || other?.isRenewed === true;
   return { ...request, lease: Math.max(request.lease, other?.lease ?? 0), isRenewed };
 }

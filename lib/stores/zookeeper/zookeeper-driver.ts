@@ -189,13 +189,8 @@ export class ZooKeeperDriver implements OrderedDriver {
   async queue(key: string, { isFresh = false, watch = false } = {}): Promise<LockQueue> {
     const path = this.options.paths.ofKey(key);
     if (isFresh) this.request(sync(path)).catch(() => undefined);
-    try {
-      const { names, stat } = await this.request(getChildren(path, watch));
-      return new LockQueue(key, entriesIn(path, names), stat.pzxid);
-    } catch (error) {
-      if (hasCode(error, CODE.noNode)) return new LockQueue(key, [], 0);
-      throw error;
-    }
+    const read = await unless(CODE.noNode, this.request(getChildren(path, watch)));
+    return new LockQueue(key, entriesIn(path, read?.names ?? []), read?.stat.pzxid ?? 0);
   }
 
   async read(_key: string, path: string, watch = false): Promise<ReadEntry | undefined> {
@@ -211,10 +206,6 @@ export class ZooKeeperDriver implements OrderedDriver {
     };
   }
 
-  async exists(path: string): Promise<boolean> {
-    return (await this.statOf(path)) !== undefined;
-  }
-
   async watchEnd({ path }: QueueEntry): Promise<boolean> {
     // It has no children. A watch of its data would fire at each write.
     return (await unless(CODE.noNode, this.request(getChildren(path, true)))) !== undefined;
@@ -228,13 +219,8 @@ export class ZooKeeperDriver implements OrderedDriver {
     const parts = writes.map(({ path, data }) =>
       data === undefined ? check(path) : setData(path, Buffer.from(encodeData(data))),
     );
-    try {
-      const [stat] = await this.clientNodes.fenced(this.request, ...parts);
-      return { revision: (stat as Stat | undefined)?.mzxid ?? 0 };
-    } catch (error) {
-      if (hasCode(error, CODE.noNode)) return undefined;
-      throw error;
-    }
+    const stats = await unless(CODE.noNode, this.clientNodes.fenced(this.request, ...parts));
+    return stats && { revision: (stats[0] as Stat | undefined)?.mzxid ?? 0 };
   }
 
   async writeAndRead(write: EntryWrite): Promise<(WriteReply & { readonly queue: LockQueue }) | undefined> {
@@ -243,20 +229,17 @@ export class ZooKeeperDriver implements OrderedDriver {
   }
 
   async remove(_key: string, path: string): Promise<boolean> {
-    let wasThere = true;
-    try {
-      await this.request(remove(path));
-    } catch (error) {
-      if (!hasCode(error, CODE.noNode)) throw error;
-      wasThere = false;
-    }
+    const removed = await unless(
+      CODE.noNode,
+      this.request(remove(path)).then(() => true),
+    );
     this.containers.leave(containerOf(path));
-    return wasThere;
+    return removed === true;
   }
 
   async removeUnchanged(_key: string, path: string, modified: number): Promise<void> {
     // Most are gone by now, and a delete that fails is a transaction, too.
-    const stat = await this.statOf(path);
+    const stat = await unless(CODE.noNode, this.request(exists(path)));
     if (stat?.mzxid !== modified) return;
     await this.request(remove(path, stat.version));
     this.containers.leave(containerOf(path));
@@ -266,10 +249,6 @@ export class ZooKeeperDriver implements OrderedDriver {
     const notice = setData(this.options.paths.breakNoticeOf(clientOf(owner)), Buffer.from(owner));
     // Fails if the client has gone.
     this.request(notice).catch(() => undefined);
-  }
-
-  private statOf(path: string): Promise<Stat | undefined> {
-    return unless(CODE.noNode, this.request(exists(path)));
   }
 
   /**
@@ -301,13 +280,7 @@ export class ZooKeeperDriver implements OrderedDriver {
       // The queue has not changed since the entry was created, so it has held the lock since then.
       const isHolder =
         !wanted.contended && queue.revision === created.stat.czxid && queue.holds(created.path);
-      return {
-        path: created.path,
-        isMarkedWaiting: wanted.contended,
-        isHolder,
-        created: created.stat.czxid,
-        queue,
-      };
+      return { path: created.path, isHolder, created: created.stat.czxid, queue };
     }
     const error: unknown = outcome.reason;
     if (!(error instanceof ZooKeeperError) || isLast) throw error;

@@ -88,7 +88,7 @@ export class ZooKeeperScene extends StoreScene<ZooKeeperServer, ZooKeeperStoreOp
       );
       await thief.open(connection.session, 60_000, 0);
       await thief.request(endSession);
-      thief.cut('done');
+      thief.cut(new Error('done'));
     }
     await proxy.accept();
   }

@@ -32,7 +32,7 @@ export const etcdPlants = {
     changes: [
       [
         'stores/etcd/etcd-driver.js',
-        (source) => source.replace('if: [{ ...lock, exists: false }]', 'if: []'),
+        (source) => source.replace('if: [{ ...this.names.lock(key), exists: false }]', 'if: []'),
       ],
     ],
     run: { options: { faults: false } },

@@ -5,10 +5,11 @@ import type * as Grpc from '@grpc/grpc-js';
 import type { ChannelCredentials, Client, ClientUnaryCall, Metadata } from '@grpc/grpc-js';
 import { inMs } from '../../../common/durations.js';
 import { refuseMissingPeer } from '../../../model/missing-peer.js';
+import { messageOf } from '../../port/store-failure.js';
 import { ReplyTimeout } from '../../port/times.js';
 import type { EtcdTlsOptions } from './etcd-options.js';
 import { methods, type Credentials, type Method } from './protocol.js';
-import { EtcdError, etcdError } from './etcd-failure.js';
+import { EtcdError, etcdError, status } from './etcd-failure.js';
 
 /** gRPC's retries and shared connections could send a request twice, late, or to a member that is no longer used. */
 const CHANNEL = {
@@ -80,42 +81,20 @@ export class Endpoint {
     });
   }
 
+  /** Connects: the first request opens the connection, and fails with the cause if that is not possible. */
   async open(timeout: number): Promise<void> {
-    const { connectivityState } = grpc();
-    await new Promise<void>((resolve, reject) => {
-      const settle = (): boolean => {
-        clearTimeout(timer);
-        return this.pending.delete(abort);
-      };
-      const abort = (error: Error): void => {
-        if (settle()) reject(error);
-      };
-      // gRPC reports the cause of a failed connection only to requests.
-      let why = '';
-      const findCause = (): void => {
-        this.call(methods.status, undefined).catch((error: unknown) => {
-          if (error instanceof EtcdError) why = ` (${error.message})`;
-        });
-      };
-      // Not a deadline of gRPC: its timer outlives the channel and keeps the process alive.
-      const timer = setTimeout(() => {
-        abort(new Error(`${this.address} can't be reached${why}`));
-      }, timeout);
-      this.pending.add(abort);
-      const channel = this.client.getChannel();
-      const look = (): void => {
-        // Reading the state of a closed channel would reconnect it, as gRPC's own `waitForReady` does.
-        if (this.isCut) return;
-        const state = channel.getConnectivityState(true);
-        if (state === connectivityState.TRANSIENT_FAILURE && why === '') findCause();
-        if (state !== connectivityState.READY) channel.watchConnectivityState(state, Infinity, look);
-        else if (settle()) resolve();
-      };
-      this.opened.during(look);
-    });
+    try {
+      await this.opened.during(() => this.call(methods.status, undefined, { timeout }));
+    } catch (error) {
+      // Any other reply of etcd, such as an unknown user, shows that the connection works.
+      const isReply = error instanceof EtcdError && (error.code !== status.unavailable || error.isOfServer);
+      const message = `${this.address} can't be reached (${messageOf(error)})`;
+      if (!isReply) throw new Error(message, { cause: error });
+    }
     this.opened.keep();
-    // gRPC may reconnect unnoticed, but pending requests are lost.
-    this.client.getChannel().watchConnectivityState(connectivityState.READY, Infinity, () => {
+    // gRPC may reconnect unnoticed, but pending requests are lost. It would also reconnect a closed channel.
+    if (this.isCut) return;
+    this.client.getChannel().watchConnectivityState(grpc().connectivityState.READY, Infinity, () => {
       this.cut(new Error(`the connection to ${this.address} was lost`));
     });
   }
@@ -127,7 +106,7 @@ export class Endpoint {
 
   /** Requests use the current token until the new one arrives. */
   async authenticate(credentials: Credentials): Promise<void> {
-    const token = await this.call(methods.authenticate, credentials, this.withoutToken);
+    const token = await this.call(methods.authenticate, credentials, { metadata: this.withoutToken });
     this.metadata = metadataWith(token);
   }
 
@@ -135,7 +114,7 @@ export class Endpoint {
   call<Request, Reply>(
     method: Method<Request, Reply>,
     request: Request,
-    metadata = this.metadata,
+    { metadata = this.metadata, timeout = this.requestTimeout } = {},
   ): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
       if (this.isCut) {
@@ -143,7 +122,7 @@ export class Endpoint {
         return;
       }
       const settle = (): boolean => {
-        timeout.stop();
+        patience.stop();
         return this.pending.delete(abort);
       };
       const abort = (error: Error): void => {
@@ -151,11 +130,11 @@ export class Endpoint {
         call.cancel();
         reject(error);
       };
-      const timeout = new ReplyTimeout(this.requestTimeout, () => {
-        this.cut(new Error(`${this.address} did not reply within ${inMs(this.requestTimeout)}`));
+      const patience = new ReplyTimeout(timeout, () => {
+        this.cut(new Error(`${this.address} did not reply within ${inMs(timeout)}`));
       });
       this.pending.add(abort);
-      timeout.start();
+      patience.start();
       const call: ClientUnaryCall = this.client.makeUnaryRequest(
         method.path,
         method.encode,
@@ -211,48 +190,34 @@ export class Endpoint {
 /** The diagnostics channel on which Node publishes every new TCP connection. */
 const SOCKETS = 'net.client.socket';
 
-/** Disabled while no endpoint opens: an active async context costs time in the whole process. */
-const opener = new AsyncLocalStorage<OpenedSockets>();
-let openers = 0;
-
 /**
  * The sockets of a channel that is not ready yet. gRPC does not close sockets that are still connecting, or in a TLS
  * handshake, with the channel; if the server does not reply, they keep the process alive.
  */
 class OpenedSockets {
   private readonly sockets = new Set<Socket>();
-  private isOpening = false;
+  /** Disabled once the channel is ready: an active async context costs time in the whole process. */
+  private readonly opener = new AsyncLocalStorage<true>();
 
   /** Collects the sockets that `open` creates, now or later. */
-  during(open: () => void): void {
-    if (openers === 0) subscribe(SOCKETS, onSocket);
-    openers += 1;
-    this.isOpening = true;
-    opener.run(this, open);
-  }
-
-  add(socket: Socket): void {
-    // Other work started in this context may also create sockets.
-    if (this.isOpening) this.sockets.add(socket);
+  during<T>(open: () => T): T {
+    subscribe(SOCKETS, this.add);
+    return this.opener.run(true, open);
   }
 
   /** The channel is ready and closes its sockets itself. */
   keep(): void {
+    unsubscribe(SOCKETS, this.add);
+    this.opener.disable();
     this.sockets.clear();
-    if (!this.isOpening) return;
-    this.isOpening = false;
-    openers -= 1;
-    if (openers > 0) return;
-    unsubscribe(SOCKETS, onSocket);
-    opener.disable();
   }
 
   destroy(): void {
     for (const socket of this.sockets) socket.destroy();
     this.keep();
   }
-}
 
-function onSocket(message: unknown): void {
-  opener.getStore()?.add((message as { readonly socket: Socket }).socket);
+  private readonly add = (message: unknown): void => {
+    if (this.opener.getStore() === true) this.sockets.add((message as { readonly socket: Socket }).socket);
+  };
 }

@@ -1,10 +1,10 @@
 import { inMs } from '../../../common/durations.js';
+import { KeptConnection } from '../../port/kept-connection.js';
 import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
-import { pauseBeforeConnecting } from '../../port/times.js';
 import type { EtcdConnectionOptions, EtcdCredentials } from './etcd-options.js';
 import { methods, type Method, type StatusReply } from './protocol.js';
 import { Endpoint, channelCredentials } from './endpoint.js';
-import { EtcdError, etcdError, etcdFailure, notConnected, status } from './etcd-failure.js';
+import { EtcdError, etcdFailure, notConnected, status } from './etcd-failure.js';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const PASSWORD_TIMEOUT_MS = 10_000;
@@ -24,54 +24,48 @@ export interface ConnectionListener {
  * majority. Without a connection requests fail at once; no request is sent twice.
  */
 export class EtcdConnection {
-  private endpoint: Endpoint | undefined;
-  private opening: Endpoint | undefined;
-  private failure: Error | undefined;
-  private isLate = false;
-  private closed = false;
-  private attempts = 0;
-  private pause: NodeJS.Timeout | undefined;
   private readonly authentication: Authentication;
-  private readonly addresses: readonly string[];
-  private next = 0;
+  private readonly kept: KeptConnection<string, Endpoint>;
 
   constructor(
-    private readonly options: EtcdConnectionOptions,
-    private readonly requestTimeout: number,
+    { addresses, tls, credentials }: EtcdConnectionOptions,
+    requestTimeout: number,
     private readonly listener: ConnectionListener,
   ) {
-    this.authentication = new Authentication(options.credentials);
-    // Spreads the clients over the members.
-    const { addresses } = options;
-    const start = Math.floor(Math.random() * addresses.length);
-    this.addresses = [...addresses.slice(start), ...addresses.slice(0, start)];
+    this.authentication = new Authentication(credentials);
+    this.kept = new KeptConnection(addresses, {
+      connect: (address, onEnd) => {
+        const endpoint = new Endpoint(address, channelCredentials(tls), tls?.serverName, requestTimeout);
+        endpoint.onDown = onEnd;
+        return endpoint;
+      },
+      prepare: (endpoint) => this.prepare(endpoint),
+      lost: () => listener.lost(),
+      back: () => listener.back(),
+    });
   }
 
   /** Rejects with a `LockStoreError` if no member is reachable; keeps trying in the background. */
   async open(): Promise<void> {
-    for (let attempt = 1; attempt <= this.addresses.length && !this.closed; attempt++) {
-      if (await this.connect(attempt < this.addresses.length)) return;
-    }
-    this.isLate = true;
-    throw notConnected(this.failure);
+    if (!(await this.kept.open())) throw notConnected(this.kept.failure);
   }
 
   /** Why nothing can be sent; undefined while there is a connection. */
   get trouble(): LockStoreError | undefined {
-    return this.endpoint === undefined ? notConnected(this.failure) : undefined;
+    return this.kept.ready === undefined ? notConnected(this.kept.failure) : undefined;
   }
 
   /** The connection that is open or being opened, or the last one. */
-  get status(): StoreConnection {
-    const last = this.addresses[(this.next + this.addresses.length - 1) % this.addresses.length] ?? '';
-    const name = this.endpoint?.address ?? this.opening?.address ?? last;
-    return { name, isOpen: this.endpoint !== undefined };
+  get status(): readonly StoreConnection[] {
+    const { server, ready } = this.kept;
+    return server === undefined ? [] : [{ name: server, isOpen: ready !== undefined }];
   }
 
   /** Rejects with a `LockStoreError`. */
   async call<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
-    const { endpoint, authentication } = this;
-    if (endpoint === undefined) throw notConnected(this.failure);
+    const { authentication } = this;
+    const { ready: endpoint, failure } = this.kept;
+    if (endpoint === undefined) throw notConnected(failure);
     for (let tokens = 1; ; tokens++) {
       const pending = authentication.pendingFor(endpoint);
       if (pending !== undefined) await newToken(pending);
@@ -81,11 +75,11 @@ export class EtcdConnection {
       } catch (error) {
         const cause = error as Error;
         if (!authentication.helps(cause)) {
-          const failure = etcdFailure(cause);
+          const rejection = etcdFailure(cause);
           // The member is shutting down or cut off from the majority: try another one. The next connection raises the fence, so
           // that a request which may still be carried out is rejected.
-          if (failure.unreachable || failure.inDoubt) endpoint.cut(cause);
-          throw failure;
+          if (rejection.unreachable || rejection.inDoubt) endpoint.cut(cause);
+          throw rejection;
         }
         if (tokens === MOST_TOKENS) throw notConnected(cause);
         // Another request may have renewed the token since this one was sent.
@@ -96,70 +90,20 @@ export class EtcdConnection {
 
   /** Connects again. The outcome of pending requests is unknown. */
   reconnect(why: string): void {
-    this.endpoint?.cut(new Error(why));
+    this.kept.reconnect(why);
   }
 
   close(): void {
-    this.closed = true;
-    clearTimeout(this.pause);
-    const { endpoint, opening } = this;
-    this.endpoint = this.opening = undefined;
-    const why = new Error('closed');
-    endpoint?.cut(why);
-    opening?.cut(why);
+    this.kept.close()?.cut(new Error('closed'));
   }
 
-  /** @returns whether there is a connection; if not, another attempt follows, unless the caller makes it itself */
-  private async connect(callerTriesNext = false): Promise<boolean> {
-    const address = this.addresses[this.next++ % this.addresses.length] ?? '';
-    const { tls } = this.options;
-    let endpoint: Endpoint;
-    try {
-      endpoint = new Endpoint(address, channelCredentials(tls), tls?.serverName, this.requestTimeout);
-    } catch (error) {
-      this.failure = etcdError(error);
-      if (!callerTriesNext) this.connectLater();
-      return false;
-    }
-    this.opening = endpoint;
-    endpoint.onDown = (why) => {
-      this.failure = why;
-      if (this.opening === endpoint) this.opening = undefined;
-      if (this.endpoint !== endpoint) return;
-      this.endpoint = undefined;
-      this.listener.lost();
-      if (!this.closed) this.connectLater();
-    };
-    try {
-      await endpoint.open(CONNECT_TIMEOUT_MS);
-      await this.authentication.renew(endpoint);
-      const member = await endpoint.call(methods.status, undefined);
-      if (member.isLearner) throw new Error(`${address} is a learner, which serves no locks`);
-      if (!member.hasLeader) throw new Error(`${address} knows no leader`);
-      await this.listener.prepare(endpoint, member);
-    } catch (error) {
-      endpoint.cut(etcdError(error));
-      this.failure = etcdError(error);
-    }
-    if (this.closed) endpoint.cut(new Error('closed'));
-    if (this.opening !== endpoint) {
-      if (!this.closed && !callerTriesNext) this.connectLater();
-      return false;
-    }
-    this.opening = undefined;
-    this.endpoint = endpoint;
-    this.failure = undefined;
-    this.attempts = 0;
-    if (this.isLate) this.listener.back();
-    this.isLate = true;
-    return true;
-  }
-
-  private connectLater(): void {
-    clearTimeout(this.pause);
-    // The pause grows only after every member was tried.
-    const round = Math.floor(this.attempts++ / this.addresses.length);
-    this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(round));
+  private async prepare(endpoint: Endpoint): Promise<void> {
+    await endpoint.open(CONNECT_TIMEOUT_MS);
+    await this.authentication.renew(endpoint);
+    const member = await endpoint.call(methods.status, undefined);
+    if (member.isLearner) throw new Error(`${endpoint.address} is a learner, which serves no locks`);
+    if (!member.hasLeader) throw new Error(`${endpoint.address} knows no leader`);
+    await this.listener.prepare(endpoint, member);
   }
 }
 
@@ -174,7 +118,7 @@ async function newToken(authenticated: Promise<void>): Promise<void> {
 
 /** Authenticates connections. The tokens that etcd issues expire. */
 export class Authentication {
-  private running: { readonly endpoint: Endpoint; readonly done: Promise<void> } | undefined;
+  private readonly pending = new WeakMap<Endpoint, Promise<void>>();
 
   constructor(private readonly credentials: EtcdCredentials | undefined) {}
 
@@ -185,19 +129,15 @@ export class Authentication {
 
   /** Resolves when the pending authentication has succeeded; undefined if there is none. */
   pendingFor(endpoint: Endpoint): Promise<void> | undefined {
-    return this.running?.endpoint === endpoint ? this.running.done : undefined;
+    return this.pending.get(endpoint);
   }
 
   /** Obtains a new token; concurrent calls use one request. */
   renew(endpoint: Endpoint): Promise<void> {
-    const pending = this.pendingFor(endpoint);
-    if (pending !== undefined) return pending;
-    const done = this.authenticate(endpoint).finally(() => {
-      if (this.running === running) this.running = undefined;
-    });
-    const running = { endpoint, done };
-    this.running = running;
-    return done;
+    const pending =
+      this.pendingFor(endpoint) ?? this.authenticate(endpoint).finally(() => this.pending.delete(endpoint));
+    this.pending.set(endpoint, pending);
+    return pending;
   }
 
   private async authenticate(endpoint: Endpoint): Promise<void> {

@@ -39,6 +39,11 @@ export class EtcdError extends Error {
     super(message);
   }
 
+  /** Whether etcd itself has replied with it, rather than gRPC. */
+  get isOfServer(): boolean {
+    return /^(etcdserver|auth):/.test(this.message);
+  }
+
   /** Whether the request was not carried out. */
   get isRefusal(): boolean {
     const { code, message } = this;
@@ -51,7 +56,7 @@ export class EtcdError extends Error {
       case status.invalidArgument:
       case status.resourceExhausted:
         // gRPC itself uses these codes as well.
-        return /^(etcdserver|auth):|^grpc: received message larger than max/.test(message);
+        return this.isOfServer || message.startsWith('grpc: received message larger than max');
       default:
         return false;
     }

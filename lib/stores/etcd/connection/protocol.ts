@@ -84,7 +84,7 @@ export interface TransactionReply {
   readonly replies: readonly Reply[];
 }
 
-export type Reply = RangeReply | TransactionReply | { readonly do: 'put' | 'delete' };
+export type Reply = RangeReply | TransactionReply | { readonly do: 'write' };
 
 export interface AtRevision<T> {
   readonly revision: number;
@@ -115,12 +115,8 @@ export interface WatchReply {
 }
 
 export function foundIn(reply: Reply | undefined): readonly KeyValue[] {
-  if (reply?.do !== 'range') throw unexpectedReply();
+  if (reply?.do !== 'range') throw new Error('etcd sent an unexpected reply');
   return reply.entries;
-}
-
-function unexpectedReply(): Error {
-  return new Error('etcd sent an unexpected reply');
 }
 
 export interface Method<Request, Reply> {
@@ -132,14 +128,14 @@ export interface Method<Request, Reply> {
 function method<Request, Reply>(
   path: string,
   write: (writer: MessageWriter, request: Request) => void,
-  decode: (message: Buffer) => Reply,
+  read: (message: Message) => Reply,
 ): Method<Request, Reply> {
   const encode = (request: Request): Buffer => {
     const writer = new MessageWriter();
     write(writer, request);
     return writer.finish();
   };
-  return { path: `/etcdserverpb.${path}`, encode, decode };
+  return { path: `/etcdserverpb.${path}`, encode, decode: (message) => read(new Message(message)) };
 }
 
 export const methods = {
@@ -244,101 +240,66 @@ function writeCredentials(writer: MessageWriter, { username, password }: Credent
   writer.string(1, username).string(2, password);
 }
 
-function atRevision<T>(read: (message: Buffer) => T): (message: Buffer) => AtRevision<T> {
-  return (message) => ({ revision: readRevision(message), reply: read(message) });
+function atRevision<T>(read: (message: Message) => T): (message: Message) => AtRevision<T> {
+  return (message) => ({ revision: revisionOf(message), reply: read(message) });
 }
 
-/** The revision in the header, which is the first field of every reply. */
-function readRevision(message: Buffer): number {
-  for (const { number, bytes } of fieldsOf(message)) {
-    if (number !== 1) continue;
-    for (const field of fieldsOf(bytes)) if (field.number === 3) return field.int;
-    break;
-  }
-  return 0;
+/** The revision in the header of a reply. */
+function revisionOf(message: Message): number {
+  return message.messages(1)[0]?.int(3) ?? 0;
 }
 
-function readRange(message: Buffer): RangeReply {
-  const entries: KeyValue[] = [];
-  let count = 0;
-  for (const { number, int, bytes } of fieldsOf(message)) {
-    if (number === 2) entries.push(readKeyValue(bytes));
-    else if (number === 4) count = int;
-  }
-  return { do: 'range', entries, count };
+function readRange(message: Message): RangeReply {
+  return { do: 'range', entries: message.messages(2).map(readKeyValue), count: message.int(4) };
 }
 
-function readKeyValue(message: Buffer): KeyValue {
-  let [key, value, created, modified, lease] = ['', '', 0, 0, 0];
-  for (const { number, int, bytes } of fieldsOf(message)) {
-    if (number === 1) key = bytes.toString();
-    else if (number === 2) created = int;
-    else if (number === 3) modified = int;
-    else if (number === 5) value = bytes.toString();
-    else if (number === 6) lease = int;
-  }
-  return { key, value, created, modified, lease };
+function readKeyValue(message: Message): KeyValue {
+  return {
+    key: message.text(1),
+    value: message.text(5),
+    created: message.int(2),
+    modified: message.int(3),
+    lease: message.int(6),
+  };
 }
 
-function readTransaction(message: Buffer): TransactionReply {
-  let succeeded = false;
-  const replies: Reply[] = [];
-  for (const { number, int, bytes } of fieldsOf(message)) {
-    if (number === 2) succeeded = int !== 0;
-    else if (number === 3) replies.push(readReply(bytes));
-  }
-  return { do: 'txn', succeeded, replies };
+function readTransaction(message: Message): TransactionReply {
+  return { do: 'txn', succeeded: message.bool(2), replies: message.messages(3).map(readReply) };
 }
 
-function readReply(message: Buffer): Reply {
-  for (const { number, bytes } of fieldsOf(message)) {
-    if (number === 1) return readRange(bytes);
-    if (number === 2) return { do: 'put' };
-    if (number === 3) return { do: 'delete' };
-    if (number === 4) return readTransaction(bytes);
-  }
-  throw unexpectedReply();
+function readReply(message: Message): Reply {
+  const [range] = message.messages(1);
+  const [transaction] = message.messages(4);
+  if (range !== undefined) return readRange(range);
+  return transaction === undefined ? { do: 'write' } : readTransaction(transaction);
 }
 
-function readWatch(message: Buffer): WatchReply {
-  let [id, created, canceled, reason] = [0, false, false, ''];
-  const events: KeyValue[] = [];
-  for (const { number, int, bytes } of fieldsOf(message)) {
-    if (number === 2) id = int;
-    else if (number === 3) created = int !== 0;
-    else if (number === 4) canceled = int !== 0;
-    else if (number === 6) reason = bytes.toString();
-    else if (number === 11) {
-      for (const field of fieldsOf(bytes)) if (field.number === 2) events.push(readKeyValue(field.bytes));
-    }
-  }
-  return { id, revision: readRevision(message), created, canceled, reason, events };
+function readWatch(message: Message): WatchReply {
+  return {
+    id: message.int(2),
+    revision: revisionOf(message),
+    created: message.bool(3),
+    canceled: message.bool(4),
+    reason: message.text(6),
+    events: message.messages(11).flatMap((event) => event.messages(2).map(readKeyValue)),
+  };
 }
 
-function readLease(message: Buffer): Lease {
-  let [id, ttl] = [0, 0];
-  for (const { number, int } of fieldsOf(message)) {
-    if (number === 2) id = int;
-    else if (number === 3) ttl = int;
-  }
-  return { id, ttl };
+function readLease(message: Message): Lease {
+  return { id: message.int(2), ttl: message.int(3) };
 }
 
-function readToken(message: Buffer): string {
-  for (const { number, bytes } of fieldsOf(message)) if (number === 2) return bytes.toString();
-  throw new Error('etcd sent no token');
+function readToken(message: Message): string {
+  return message.text(2);
 }
 
-function readStatus(message: Buffer): StatusReply {
-  let [version, hasLeader, isLearner] = ['', false, false];
-  const errors: string[] = [];
-  for (const { number, int, bytes } of fieldsOf(message)) {
-    if (number === 2) version = bytes.toString();
-    else if (number === 4) hasLeader = int !== 0;
-    else if (number === 8) errors.push(bytes.toString());
-    else if (number === 10) isLearner = int !== 0;
-  }
-  return { version, hasLeader, isLearner, errors };
+function readStatus(message: Message): StatusReply {
+  return {
+    version: message.text(2),
+    hasLeader: message.bool(4),
+    isLearner: message.bool(10),
+    errors: message.texts(8),
+  };
 }
 
 const VARINT = 0;
@@ -428,6 +389,39 @@ export interface Field {
   readonly number: number;
   readonly int: number;
   readonly bytes: Buffer;
+}
+
+/** A message that is being read. Absent fields have the default value of their type. */
+class Message {
+  private readonly fields: readonly Field[];
+
+  constructor(message: Buffer) {
+    this.fields = [...fieldsOf(message)];
+  }
+
+  int(number: number): number {
+    return this.all(number)[0]?.int ?? 0;
+  }
+
+  bool(number: number): boolean {
+    return this.int(number) !== 0;
+  }
+
+  text(number: number): string {
+    return this.texts(number)[0] ?? '';
+  }
+
+  texts(number: number): readonly string[] {
+    return this.all(number).map(({ bytes }) => bytes.toString());
+  }
+
+  messages(number: number): readonly Message[] {
+    return this.all(number).map(({ bytes }) => new Message(bytes));
+  }
+
+  private all(number: number): readonly Field[] {
+    return this.fields.filter((field) => field.number === number);
+  }
 }
 
 const NO_BYTES = Buffer.alloc(0);

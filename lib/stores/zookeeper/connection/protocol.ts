@@ -15,12 +15,10 @@ export interface Operation<T> {
   readonly read: (from: JuteReader) => T;
 }
 
-/** Metadata of a node: transactions and their times, by the server's clock, of its creation (c) and last write (m). */
+/** Metadata of a node, with the transactions of its creation (c) and last write (m). */
 export interface Stat {
   readonly czxid: number;
   readonly mzxid: number;
-  readonly ctime: number;
-  readonly mtime: number;
   /** Number of writes. */
   readonly version: number;
   /** The session that the node ends with, as {@link JuteReader.id} reads it; zeros if it is persistent. */
@@ -151,15 +149,16 @@ function nothing(): void {
 function readStat(from: JuteReader): Stat {
   const czxid = from.long();
   const mzxid = from.long();
-  const ctime = from.long();
-  const mtime = from.long();
+  // The times of both, by the server's clock.
+  from.long();
+  from.long();
   const version = from.int();
   from.int();
   from.int();
   const ephemeralOwner = from.id();
   from.int();
   const children = from.int();
-  return { czxid, mzxid, ctime, mtime, version, ephemeralOwner, children, pzxid: from.long() };
+  return { czxid, mzxid, version, ephemeralOwner, children, pzxid: from.long() };
 }
 
 /** Writes one request: big-endian numbers; texts and lists are preceded by their length. */

@@ -1,5 +1,4 @@
-import { messageOf } from '../../port/store-failure.js';
-import { pauseBeforeConnecting } from '../../port/times.js';
+import { KeptConnection } from '../../port/kept-connection.js';
 import { endSession, type Operation } from './protocol.js';
 import { CODE, hasCode, notConnected } from './zookeeper-failure.js';
 import {
@@ -60,23 +59,12 @@ export function goneAfter({ timeout, tick }: SessionTimes): number {
  * sent twice.
  */
 export class ZooKeeperConnection {
-  /** The server in use, or tried last. */
-  host: ZooKeeperHost | undefined;
-  /** The connection that is being prepared, or is ready. */
-  private socket: ZooKeeperSocket | undefined;
-  private ready: ZooKeeperSocket | undefined;
+  private readonly kept: KeptConnection<ZooKeeperHost, ZooKeeperSocket>;
   private probe: ZooKeeperSocket | undefined;
   private session: SessionIdentity | undefined;
   private tick = 0;
-  private readonly hosts: readonly ZooKeeperHost[];
   private lastZxid = 0;
   private lastReplyAt = 0;
-  private failure: Error | undefined;
-  /** Whether `open` has ended, so that it reconnects in the background. */
-  private isOpened = false;
-  private closed = false;
-  private attempts = 0;
-  private pause: NodeJS.Timeout | undefined;
 
   constructor(
     hosts: readonly ZooKeeperHost[],
@@ -84,19 +72,25 @@ export class ZooKeeperConnection {
     private readonly timeoutFor: (tick: number) => number,
     private readonly listener: ConnectionListener,
   ) {
-    // Clients spread over the servers.
-    this.hosts = hosts
-      .map((host) => ({ host, at: Math.random() }))
-      .sort((one, other) => one.at - other.at)
-      .map(({ host }) => host);
+    this.kept = new KeptConnection(hosts, {
+      connect: (host, onEnd) => this.openSocket(host, onEnd),
+      prepare: (socket, host) => this.prepare(socket, host),
+      lost: () => listener.lost(),
+      back: () => listener.back(),
+    });
+  }
+
+  /** The server in use, or tried last. */
+  get host(): ZooKeeperHost | undefined {
+    return this.kept.server;
   }
 
   get isReady(): boolean {
-    return this.ready !== undefined;
+    return this.kept.ready !== undefined;
   }
 
   get underWay(): number {
-    return this.ready?.underWay ?? 0;
+    return this.kept.ready?.underWay ?? 0;
   }
 
   /** Undefined while there is no session. */
@@ -106,68 +100,58 @@ export class ZooKeeperConnection {
 
   /** Rejects with a `LockStoreError` if no server is reachable, and retries in the background. */
   async open(): Promise<void> {
-    for (let left = this.hosts.length; left > 0; left--) if (await this.connect()) return;
-    this.isOpened = true;
-    this.connectLater();
-    throw notConnected(this.failure);
+    if (!(await this.kept.open())) throw notConnected(this.kept.failure);
   }
 
   /** Rejects with a `LockStoreError`: a `ZooKeeperError` if ZooKeeper rejected the request. */
   readonly request: Request = (operation) =>
-    this.ready?.request(operation) ?? Promise.reject(notConnected(this.failure));
+    this.kept.ready?.request(operation) ?? Promise.reject(notConnected(this.kept.failure));
 
   /** Connects again, with the same session if possible. The outcome of pending requests is unknown. */
   reconnect(why: string): void {
-    this.socket?.cut(why);
+    this.kept.reconnect(why);
   }
 
   /** @param endsSession whether to delete its ephemeral nodes now, rather than leave them until the session times out */
   async close(endsSession: boolean): Promise<void> {
-    this.closed = true;
-    clearTimeout(this.pause);
-    this.probe?.cut('closed');
-    const { socket, ready } = this;
-    this.ready = undefined;
-    if (endsSession && ready !== undefined) await ready.request(endSession).catch(() => undefined);
-    this.socket = undefined;
-    socket?.cut('closed');
+    const why = new Error('closed');
+    const { isReady } = this;
+    const socket = this.kept.close();
+    this.probe?.cut(why);
+    if (endsSession && isReady) await socket?.request(endSession).catch(() => undefined);
+    socket?.cut(why);
   }
 
-  /** Returns whether it is connected now. */
-  private async connect(): Promise<boolean> {
-    const host = this.hosts[this.attempts++ % this.hosts.length];
-    if (host === undefined || this.closed) return false;
-    this.host = host;
-    let socket: ZooKeeperSocket | undefined;
+  private openSocket(host: ZooKeeperHost, onEnd: (cause: Error) => void): ZooKeeperSocket {
+    return new ZooKeeperSocket(host, this.settings, {
+      event: (event) => this.listener.event(event),
+      replied: (zxid) => {
+        this.lastReplyAt = performance.now();
+        // Replies to pings and to `auth` have none.
+        if (zxid > this.lastZxid) this.lastZxid = zxid;
+      },
+      closed: onEnd,
+    });
+  }
+
+  private async prepare(socket: ZooKeeperSocket, host: ZooKeeperHost): Promise<void> {
+    const { session: earlier } = this;
+    if (earlier === undefined) await this.readTick(host);
+    const session = await this.openSession(socket, earlier);
     try {
-      if (this.session === undefined) await this.readTick(host);
-      // Throws for some TLS options.
-      socket = this.openSocket(host);
-      await this.prepare(socket, host);
+      await this.listener.prepare(
+        (operation) => socket.request(operation),
+        session,
+        session.id !== earlier?.id,
+      );
     } catch (error) {
-      this.failure = error instanceof Error ? error : new Error(messageOf(error));
-      if (socket === undefined) {
-        this.connectLater();
-        return false;
-      }
       if (hasCode(error, CODE.noNode)) {
         // Nodes that the session needs were deleted. Pings would keep it, and its queue entries, indefinitely.
         this.session = undefined;
         await socket.request(endSession).catch(() => undefined);
       }
-      socket.cut(this.failure.message);
-      return false;
+      throw error;
     }
-    if (this.socket !== socket) {
-      socket.cut('closed');
-      return false;
-    }
-    this.ready = socket;
-    this.failure = undefined;
-    this.attempts = this.hosts.indexOf(host);
-    if (this.isOpened) this.listener.back();
-    this.isOpened = true;
-    return true;
   }
 
   /**
@@ -186,30 +170,15 @@ export class ZooKeeperConnection {
     } finally {
       // Not awaited: the servers end that session shortly in any case.
       const ended = probe.request(endSession).catch(nothing);
-      void ended.then(() => probe.cut('done'));
+      void ended.then(() => probe.cut(new Error('done')));
     }
-    if (this.closed) throw new Error('closed');
   }
 
-  private openSocket(host: ZooKeeperHost): ZooKeeperSocket {
-    const socket: ZooKeeperSocket = new ZooKeeperSocket(host, this.settings, {
-      event: (event) => {
-        if (this.socket === socket) this.listener.event(event);
-      },
-      replied: (zxid) => {
-        this.lastReplyAt = performance.now();
-        // Replies to pings and to `auth` have none.
-        if (zxid > this.lastZxid) this.lastZxid = zxid;
-      },
-      closed: (cause) => this.lost(socket, cause),
-    });
-    this.socket = socket;
-    return socket;
-  }
-
-  /** Opens or continues the session, and lets the listener prepare it. */
-  private async prepare(socket: ZooKeeperSocket, host: ZooKeeperHost): Promise<void> {
-    const earlier = this.session;
+  /** Opens or continues the session. */
+  private async openSession(
+    socket: ZooKeeperSocket,
+    earlier: SessionIdentity | undefined,
+  ): Promise<SessionIdentity> {
     const sentAt = performance.now();
     try {
       this.session = await socket.open(earlier, this.timeoutFor(this.tick), this.lastZxid);
@@ -222,36 +191,7 @@ export class ZooKeeperConnection {
       throw error;
     }
     this.lastReplyAt = performance.now();
-    const { session } = this;
-    if (session === undefined) {
-      // The server is reachable, so the next attempt opens a new session there without a pause.
-      this.attempts = this.hosts.indexOf(host);
-      throw new Error('the session has ended');
-    }
-    await this.listener.prepare(
-      (operation) => socket.request(operation),
-      session,
-      session.id !== earlier?.id,
-    );
-  }
-
-  private lost(socket: ZooKeeperSocket, cause: Error): void {
-    if (this.socket !== socket) return;
-    const wasReady = this.ready !== undefined;
-    this.socket = this.ready = undefined;
-    if (wasReady) {
-      this.failure = cause;
-      this.listener.lost();
-    }
-    this.connectLater();
-  }
-
-  private connectLater(): void {
-    if (this.closed || !this.isOpened) return;
-    clearTimeout(this.pause);
-    // The first round has no pause: another server may be up already.
-    const round = Math.floor(this.attempts / this.hosts.length);
-    const ms = round === 0 ? 0 : pauseBeforeConnecting(round - 1);
-    this.pause = setTimeout(() => void this.connect(), ms);
+    if (this.session === undefined) throw new Error('the session has ended');
+    return this.session;
   }
 }

@@ -94,7 +94,7 @@ export class ZooKeeperSocket {
     private readonly listener: SocketListener,
   ) {
     this.timeout = new ReplyTimeout(settings.requestTimeout, () => {
-      this.cut(`no answer within ${inMs(settings.requestTimeout)}`);
+      this.cut(new Error(`no answer within ${inMs(settings.requestTimeout)}`));
     });
     this.socket = connectTo(host, settings.tls);
     // Releases have been reported as done; nothing waits for the other requests.
@@ -117,12 +117,11 @@ export class ZooKeeperSocket {
     timeout: number,
     lastZxid: number,
   ): Promise<SessionIdentity | undefined> {
+    if (this.socket.destroyed) throw this.endedBy;
     this.timeout.start();
     const handshake = new Promise<JuteReader>((resolve) => (this.onHandshake = resolve));
     const closed = new Promise<never>((_, reject) => {
-      this.socket.once('close', () => {
-        reject(this.failure ?? new Error('the server closed the connection'));
-      });
+      this.socket.once('close', () => reject(this.endedBy));
     });
     const hello = new JuteWriter()
       .int(0)
@@ -154,8 +153,8 @@ export class ZooKeeperSocket {
     return this.pending.size;
   }
 
-  cut(why: string): void {
-    this.failure ??= new Error(why);
+  cut(why: Error): void {
+    this.failure ??= why;
     this.socket.destroy();
   }
 
@@ -198,7 +197,7 @@ export class ZooKeeperSocket {
     while (this.received.length >= 4) {
       const length = this.received.readInt32BE(0);
       if (length < 0 || length > LONGEST_REPLY) {
-        this.cut('the server does not speak the protocol of ZooKeeper');
+        this.cut(new Error('the server does not speak the protocol of ZooKeeper'));
         return;
       }
       if (this.received.length < 4 + length) return;
@@ -207,7 +206,7 @@ export class ZooKeeperSocket {
       try {
         this.handle(new JuteReader(frame));
       } catch (error) {
-        this.cut(`a reply could not be read: ${messageOf(error)}`);
+        this.cut(new Error(`a reply could not be read: ${messageOf(error)}`));
       }
       // After an unreadable reply, nothing else on this connection can be trusted.
       if (this.socket.destroyed) return;
@@ -255,10 +254,13 @@ export class ZooKeeperSocket {
     this.stopAtExit();
     clearInterval(this.pings);
     this.timeout.stop();
-    const cause = this.failure ?? new Error('the server closed the connection');
     const pending = [...this.pending];
     this.pending.clear();
-    this.listener.closed(cause);
-    for (const request of pending) request.reject(answerLost('ZooKeeper', cause, zooKeeperRemedies));
+    this.listener.closed(this.endedBy);
+    for (const request of pending) request.reject(answerLost('ZooKeeper', this.endedBy, zooKeeperRemedies));
+  }
+
+  private get endedBy(): Error {
+    return this.failure ?? new Error('the server closed the connection');
   }
 }

@@ -179,16 +179,6 @@ describe('a hold that was found by a read', () => {
     timers.close();
   });
 
-  it('B22: is written with the longest lease that was requested before', async () => {
-    const { own, writes, grant, timers } = waiter();
-    await grant();
-    const extended = own.renew([{ key: 'key', owner, lease: 30_000, isRenewed: false }]);
-    const claimed = own.renew([{ key: 'key', owner, lease: 1_500, isRenewed: false }]);
-    expect(await Promise.all([extended, claimed])).toEqual([['renewed'], ['renewed']]);
-    expect(writes).toMatchObject([{ state: 'holds', lease: 30_000 }]);
-    timers.close();
-  });
-
   it('B22: lasts no longer than its entry says, if a longer claim lease could not be written', async () => {
     const { acquirer, writes, granted, grant, timers } = waiter();
     const short = { ...request, lease: 100, claimLease: 100 };

@@ -7,7 +7,6 @@ import type {
 } from '../../../../lib/stores/port/lock-store.js';
 import { LockQueue, type QueueEntry } from '../../../../lib/stores/ordered/lock-queue.js';
 import type { JoinReply } from '../../../../lib/stores/ordered/ordered-driver.js';
-import { PendingReleases } from '../../../../lib/stores/port/turns.js';
 import { JuteWriter, type Operation } from '../../../../lib/stores/zookeeper/connection/protocol.js';
 import { CODE, ZooKeeperError } from '../../../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../../../lib/stores/zookeeper/connection/zookeeper-connection.js';
@@ -71,13 +70,6 @@ const join = (nodes: ZooKeeperDriver): Promise<JoinReply> =>
 const queueOf = (names: readonly string[]): LockQueue => new LockQueue('key', entriesIn('/key', names), 1);
 
 describe('the queue of a lock in ZooKeeper', () => {
-  it('has holders as far as they fit beside each other, whatever order the names come in', () => {
-    const names = ['s2-c-0000000003', 's2-a-0000000001', 'none of ours', 's2-b-0000000002'];
-    const queue = queueOf(names);
-    expect(queue.holders.map(({ owner }) => owner)).toEqual(['a', 'b']);
-    expect(queue.waiters.map(({ owner }) => owner)).toEqual(['c']);
-  });
-
   it('B58: takes the permits of an entry from its name, and one permit if it says none', () => {
     const names = [nameFor({ owner: 'a+b:1' as OwnerId, limit: 4, permits: 3 }), 's4-b-'];
     const more = [nameFor({ owner: 'c-2:1' as OwnerId, limit: 4, permits: 2 }), 's4-d-'];
@@ -105,22 +97,6 @@ describe('the queue of a lock in ZooKeeper', () => {
     const { nodes, deleted } = nodesAt('2000000001');
     await expect(join(nodes)).rejects.toMatchObject({ retryable: true, inDoubt: false });
     expect(deleted).toEqual(['/l/locks/key/x-owner-2000000001', '/l/locks/key']);
-  });
-});
-
-describe('owners that leave queues', () => {
-  it('are waited for by key, whether it works or not', async () => {
-    const leaving = new PendingReleases();
-    let fail: (error: Error) => void = () => undefined;
-    const work = new Promise<void>((_, reject) => (fail = reject));
-    const left = leaving.track('one', work).catch((error: unknown) => error);
-    expect(leaving.of('other')).toBeUndefined();
-    const ofOne = leaving.of('one');
-    expect(ofOne).toBeDefined();
-    fail(new Error('it is gone'));
-    await ofOne;
-    expect(await left).toEqual(new Error('it is gone'));
-    expect(leaving.of('one')).toBeUndefined();
   });
 });
 

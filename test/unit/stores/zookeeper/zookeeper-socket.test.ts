@@ -24,7 +24,7 @@ describe('a connection to a server with protocol errors', () => {
   let server: Server | undefined;
   let client: ZooKeeperSocket | undefined;
   afterEach(() => {
-    client?.cut('the test has ended');
+    client?.cut(new Error('the test has ended'));
     server?.close();
   });
 

@@ -1,0 +1,99 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { KeptConnection, type Link } from '../../../../lib/stores/port/kept-connection.js';
+import { until } from '../../../support/until.js';
+
+class TestLink implements Link {
+  constructor(
+    readonly server: string,
+    private readonly onEnd: (cause: Error) => void,
+  ) {}
+
+  cut(why: Error): void {
+    this.onEnd(why);
+  }
+}
+
+describe('a connection that is kept', () => {
+  let kept: KeptConnection<string, TestLink> | undefined;
+  afterEach(() => kept?.close()?.cut(new Error('the test has ended')));
+
+  /** Connects to these servers. Each attempt calls `begin` with its number, then `prepare`. */
+  function keep(
+    servers: readonly string[],
+    prepare: (link: TestLink, attempt: number) => void = () => undefined,
+    begin: (attempt: number) => void = () => undefined,
+  ): { readonly connection: KeptConnection<string, TestLink>; readonly events: string[] } {
+    const events: string[] = [];
+    let attempts = 0;
+    const connection = new KeptConnection<string, TestLink>(servers, {
+      connect: (server, onEnd) => {
+        attempts += 1;
+        events.push('connect');
+        begin(attempts);
+        return new TestLink(server, onEnd);
+      },
+      prepare: async (link) => prepare(link, attempts),
+      lost: () => events.push('lost'),
+      back: () => events.push('back'),
+    });
+    kept = connection;
+    return { connection, events };
+  }
+
+  it('tries each server once before it reports a failure, and keeps trying in the background', async () => {
+    const tried: string[] = [];
+    const { connection, events } = keep(['a', 'b', 'c'], ({ server }, attempt) => {
+      tried.push(server);
+      if (attempt <= 3) throw new Error('it is down');
+    });
+    expect(await connection.open()).toBe(false);
+    expect([...tried].sort()).toEqual(['a', 'b', 'c']);
+    expect(connection.failure?.message).toBe('it is down');
+    await until('it is connected', () => connection.ready !== undefined);
+    expect(events.at(-1)).toBe('back');
+    expect(connection.server).toBe(tried.at(-1));
+    expect(connection.failure).toBeUndefined();
+  });
+
+  it('retries an attempt that could not even start', async () => {
+    const { connection, events } = keep(['a'], undefined, (attempt) => {
+      if (attempt === 1) throw new Error('the certificate is missing');
+    });
+    expect(await connection.open()).toBe(false);
+    expect(connection.failure?.message).toBe('the certificate is missing');
+    await until('it is retried', () => connection.ready !== undefined);
+    expect(events).toEqual(['connect', 'connect', 'back']);
+  });
+
+  it('connects to another server when the connection ends', async () => {
+    const { connection, events } = keep(['a', 'b']);
+    expect(await connection.open()).toBe(true);
+    const first = connection.ready;
+    first?.cut(new Error('it is gone'));
+    expect([connection.ready, connection.failure?.message]).toEqual([undefined, 'it is gone']);
+    await until('it is connected', () => connection.ready !== undefined);
+    expect(events).toEqual(['connect', 'lost', 'connect', 'back']);
+    const second = connection.ready;
+    expect(second?.server).not.toBe(first?.server);
+    first?.cut(new Error('it ends once more'));
+    expect(connection.ready).toBe(second);
+  });
+
+  it('does not use a connection that ended while it was prepared', async () => {
+    const { connection, events } = keep(['a'], (link, attempt) => {
+      if (attempt === 1) link.cut(new Error('it is gone'));
+    });
+    expect(await connection.open()).toBe(false);
+    await until('it is connected', () => connection.ready !== undefined);
+    expect(events).toEqual(['connect', 'connect', 'back']);
+  });
+
+  it('makes no further attempt once it is closed', async () => {
+    const { connection, events } = keep(['a', 'b', 'c'], (link) => {
+      expect(connection.close()).toBe(link);
+    });
+    expect(await connection.open()).toBe(false);
+    expect(events).toEqual(['connect']);
+    expect(connection.ready).toBeUndefined();
+  });
+});
