@@ -1,6 +1,8 @@
 /** The tables of tested platforms in README.md and docs/reference/compatibility.md, generated from the results of `npm run matrix`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import { pageWith } from '../bench/report/page.mjs';
 
 const path = (file) => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
@@ -49,7 +51,7 @@ const PAGES = {
 const byNumbers = (one, other) => one.localeCompare(other, 'en', { numeric: true });
 
 /** @returns {Results} */
-export const readResults = () => JSON.parse(readFileSync(RESULTS, 'utf8'));
+const readResults = () => JSON.parse(readFileSync(RESULTS, 'utf8'));
 
 /** Adds results. A cell that could not run keeps the result of its last run. */
 export function saveResults(added) {
@@ -86,55 +88,20 @@ function lineOf(results, kind) {
   };
 }
 
-/** The columns that a text takes up: Chinese characters and punctuation take two. */
-const widthOf = (text) =>
-  [...text].reduce((width, character) => width + (/[\u2e80-\ua4cf\uff00-\uff60]/.test(character) ? 2 : 1), 0);
-
-/** A table in Markdown as Prettier formats it. */
-function markdown(head, lines) {
-  const rows = lines.map((line) => head.map((column) => line[column]));
-  const widths = head.map((title, index) =>
-    Math.max(3, widthOf(title), ...rows.map((row) => widthOf(row[index]))),
-  );
-  const padded = (cell, index) => cell + ' '.repeat(widths[index] - widthOf(cell));
-  const format = (cells) => `| ${cells.map(padded).join(' | ')} |`;
-  return [
-    format(head),
-    `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`,
-    ...rows.map(format),
-  ].join('\n');
+/** The table of a page, before it is formatted. */
+function tableFor(results, page) {
+  const head = PAGES[page];
+  const lines = Object.keys(TECHNOLOGIES).map((kind) => lineOf(results, kind));
+  const cells = [head, head.map(() => '---'), ...lines.map((line) => head.map((column) => line[column]))];
+  return cells.map((line) => `| ${line.join(' | ')} |`).join('\n');
 }
-
-/**
- * The table of a page.
- *
- * @param {Results} results
- * @param {string} page one of the pages with a table
- * @returns {string}
- */
-export const tableFor = (results, page) =>
-  markdown(
-    PAGES[page],
-    Object.keys(TECHNOLOGIES).map((kind) => lineOf(results, kind)),
-  );
-
-const BEGIN = '<!-- matrix -->';
-const END = '<!-- /matrix -->';
-
-/** @returns {string} the text with this table between its markers */
-export function withTable(text, table) {
-  const begin = text.indexOf(BEGIN);
-  const end = text.indexOf(END);
-  if (begin === -1 || end < begin) throw new Error(`there is no ${BEGIN} … ${END}`);
-  return `${text.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${text.slice(end)}`;
-}
-
-/** @returns {{ page: string, file: string, text: string }[]} the pages with their current text */
-export const pages = () =>
-  Object.keys(PAGES).map((page) => ({ page, file: path(page), text: readFileSync(path(page), 'utf8') }));
 
 /** Writes the tables of all pages. */
-export function writePages() {
+export async function writePages() {
   const results = readResults();
-  for (const { page, file, text } of pages()) writeFileSync(file, withTable(text, tableFor(results, page)));
+  for (const page of Object.keys(PAGES)) {
+    const file = path(page);
+    const text = pageWith(readFileSync(file, 'utf8'), { matrix: tableFor(results, page) });
+    writeFileSync(file, await format(text, { ...(await resolveConfig(file)), parser: 'markdown' }));
+  }
 }

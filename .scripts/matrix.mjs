@@ -16,13 +16,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { table } from '../bench/report/table.mjs';
-import { saveResults, writePages } from './matrix-tables.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { DEVELOPED, ensureNode } from './setup-node.mjs';
 import { fetchPostgres, fetchRedis } from './setup-servers.mjs';
 import { ensureZooKeeper } from './setup-zookeeper.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
-import { run } from './unpacked-programs.mjs';
+import { installFromNpm, run } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -88,7 +87,6 @@ function runTests({ tests, node = developed(), env = {} }) {
 function withPackages(packages, use) {
   const folder = mkdtempSync(join(tmpdir(), 'lock-matrix-'));
   try {
-    writeFileSync(join(folder, 'package.json'), '{"private":true}');
     install(folder, packages);
     return use(join(folder, 'node_modules'));
   } finally {
@@ -97,9 +95,8 @@ function withPackages(packages, use) {
 }
 
 function install(folder, packages) {
-  const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--loglevel=error'];
-  if (run('npm', ['install', ...quiet, ...packages], folder) === undefined)
-    throw new SetupError(`npm could not install ${packages.join(' ')}`);
+  const failure = installFromNpm(folder, packages);
+  if (failure !== undefined) throw new SetupError(failure);
 }
 
 const versionIn = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version;
@@ -266,11 +263,13 @@ function runCell(name) {
   }
 }
 
-function main(args) {
+async function main(args) {
   if (args.includes('--list')) return console.log([...CELLS.keys()].join('\n'));
-  if (args.includes('--tables')) return writePages();
-  const names = args.length === 0 ? [...CELLS.keys()] : args.flatMap(select);
+  const names = args.length === 0 || args.includes('--tables') ? [...CELLS.keys()] : args.flatMap(select);
   ensureDependencies();
+  // Needs the dependencies.
+  const { saveResults, writePages } = await import('./matrix-tables.mjs');
+  if (args.includes('--tables')) return await writePages();
   ensureRedisServer();
   ensureTestTools();
   ensureBuild();
@@ -279,7 +278,7 @@ function main(args) {
     results[name] = runCell(name);
     saveResults({ [name]: results[name] });
   }
-  writePages();
+  await writePages();
   const lines = Object.entries(results).map(([name, { version, passed, failed, notRun }]) =>
     notRun === undefined
       ? [name, version, String(passed), String(failed)]
@@ -290,7 +289,7 @@ function main(args) {
 }
 
 try {
-  main(process.argv.slice(2));
+  await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   console.error(error.message);

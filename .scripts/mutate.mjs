@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
+import { Random } from '../test/soak/random.mjs';
 import { generatePageIfPossible } from './generate-page.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -137,17 +138,6 @@ function changesInTypeScript(file, text) {
   return changes;
 }
 
-/** The same numbers for the same seed (mulberry32). */
-function randomFrom(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 async function copyCheckout(folder) {
   const list = ['ls-files', '--cached', '--others', '--exclude-standard'];
   const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).trim().split('\n');
@@ -186,7 +176,7 @@ function mutate(folder, files, { code, tests }, places, random) {
   const survivors = [];
   const count = Math.min(places, all.length);
   for (let done = 0; done < count; done += 1) {
-    const [change] = all.splice(Math.floor(random() * all.length), 1);
+    const [change] = all.splice(random.between(0, all.length - 1), 1);
     const { file, start, end, to } = change;
     const text = textOf(file);
     const survives = tests.every((group) => {
@@ -221,7 +211,7 @@ try {
   const files = await copyCheckout(folder);
   for (const name of positionals.length > 0 ? positionals : Object.keys(AREAS)) {
     console.log(`\n${name}, seed ${values.seed}`);
-    const { survivors, count } = mutate(folder, files, AREAS[name], +values.places, randomFrom(+values.seed));
+    const { survivors, count } = mutate(folder, files, AREAS[name], +values.places, new Random(+values.seed));
     console.log(`${name}: ${count - survivors.length} of ${count} noticed`);
     for (const each of survivors) console.log(`  ${each}`);
   }

@@ -1,9 +1,9 @@
 /** Finds or fetches etcd for tests, demo and benchmark. Plain Node without dependencies. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SetupError, toStderr } from './setup.mjs';
-import { CACHE, findOrFetch, isProgram } from './unpacked-programs.mjs';
+import { CACHE, createFolder, findOrFetch, isProgram } from './unpacked-programs.mjs';
 
 const HOW_TO_INSTALL = [
   'etcd was not found, and it cannot be fetched from here. Install it with one of',
@@ -64,12 +64,9 @@ function buildEtcd(version, log) {
   const program = join(folder, 'etcd');
   if (isProgram(program)) return program;
   log(`Building etcd ${version} …`);
-  const draft = `${folder}.${process.pid}`;
-  mkdirSync(draft, { recursive: true });
-  try {
+  createFolder(folder, (draft) => {
     writeFileSync(join(draft, 'main.go'), MAIN);
-    const go = (...args) =>
-      spawnSync('go', args, { cwd: draft, env: { ...process.env, CGO_ENABLED: '0' }, encoding: 'utf8' });
+    const how = { cwd: draft, env: { ...process.env, CGO_ENABLED: '0' }, encoding: 'utf8' };
     const steps = [
       ['mod', 'init', 'etcd'],
       ['get', `${MODULE}@v${version}`],
@@ -77,16 +74,11 @@ function buildEtcd(version, log) {
       ['build', '-o', 'etcd', '.'],
     ];
     for (const step of steps) {
-      const { status, stderr = '', error } = go(...step);
-      if (status !== 0) {
-        const why = error === undefined ? stderr.trim().split('\n').slice(-3).join('\n') : error.message;
-        throw new SetupError(`etcd ${version} could not be built (go ${step.join(' ')}):\n${why}`);
-      }
+      const { status, stderr = '', error } = spawnSync('go', step, how);
+      if (status === 0) continue;
+      const why = error === undefined ? stderr.trim().split('\n').slice(-3).join('\n') : error.message;
+      throw new SetupError(`etcd ${version} could not be built (go ${step.join(' ')}):\n${why}`);
     }
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(draft, folder);
-    return program;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  });
+  return program;
 }

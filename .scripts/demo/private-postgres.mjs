@@ -1,20 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdirSync } from 'node:fs';
 import { once } from 'node:events';
+import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../free-port.mjs';
+import { freePort } from '../servers/free-port.mjs';
+import {
+  initdbArguments,
+  NOBODY,
+  POSTGRES_READY,
+  postgresArguments,
+  postgresUrl,
+  signalPostgres,
+} from '../servers/postgres.mjs';
 import { ensurePostgres } from '../setup-postgres.mjs';
 import { readyLine } from './ready-line.mjs';
 
-/** PostgreSQL refuses to run as root. */
-const UNPRIVILEGED = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-
-const READY = {
-  name: 'postgres',
-  pattern: /ready to accept connections/,
-  within: 20_000,
-  stream: 'stderr',
-};
+const READY = { name: 'postgres', pattern: POSTGRES_READY, within: 20_000, stream: 'stderr' };
 
 /**
  * Starts a private PostgreSQL: loopback only, in the folder of the demo.
@@ -25,44 +25,29 @@ const READY = {
 export async function startPrivatePostgres(folder, leftovers, log) {
   const { programs, libraries } = ensurePostgres({ log });
   await leftovers.checkpoint();
-  const directory = join(folder, 'postgres');
-  mkdirSync(directory, { mode: 0o755 });
-  if (UNPRIVILEGED.uid !== undefined) {
+  const cwd = join(folder, 'postgres');
+  mkdirSync(cwd, { mode: 0o755 });
+  if (NOBODY.uid !== undefined) {
     // Its user needs access to the parent folder, too.
-    chownSync(folder, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
-    chownSync(directory, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+    for (const path of [folder, cwd]) chownSync(path, NOBODY.uid, NOBODY.gid);
   }
-  const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
-  const data = join(directory, 'data');
-  const how = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-  execFileSync(join(programs, 'initdb'), how, { ...UNPRIVILEGED, cwd: directory, env, stdio: 'ignore' });
+  const how = { ...NOBODY, cwd, env: { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) } };
+  const data = join(cwd, 'data');
+  execFileSync(join(programs, 'initdb'), initdbArguments(data), { ...how, stdio: 'ignore' });
   const port = await freePort();
-  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories='].flatMap((one) => ['-c', one]);
   const start = async () => {
-    const server = leftovers.spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...settings], {
-      ...UNPRIVILEGED,
-      cwd: directory,
-      env,
-    });
+    const server = leftovers.spawn(join(programs, 'postgres'), postgresArguments(data, port), how);
     await readyLine(server, READY);
     return server.child;
   };
   let server = await start();
   return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url: postgresUrl(port),
     async killAndStart() {
-      await killAll(server);
+      const ended = once(server, 'exit');
+      signalPostgres(server.pid, 'SIGKILL');
+      await ended;
       server = await start();
     },
   };
-}
-
-async function killAll(server) {
-  // Otherwise the server would restart its child processes.
-  server.kill('SIGSTOP');
-  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', `${server.pid}`], { encoding: 'utf8' });
-  for (const pid of children.split('\n').map(Number).filter(Boolean)) process.kill(pid, 'SIGKILL');
-  const ended = once(server, 'exit');
-  server.kill('SIGKILL');
-  await ended;
 }

@@ -1,27 +1,10 @@
 import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { freePort } from '../../.scripts/free-port.mjs';
-import { guardAgainstOrphan, privateFolder, stopper } from './private-folder.mjs';
+import { freePort } from '../../.scripts/servers/free-port.mjs';
+import { guardAgainstOrphans, whenReady } from '../../.scripts/servers/processes.mjs';
+import { PORT_TAKEN, REDIS_READY, redisArguments } from '../../.scripts/servers/redis.mjs';
+import { privateFolder, stopper } from './private-folder.mjs';
 
 const ATTEMPTS = 10;
-
-async function launch(program, port, folder) {
-  const options = ['--save', '', '--appendonly', 'no', '--dir', folder, '--port', `${port}`];
-  const server = spawn(program, ['--bind', '127.0.0.1', ...options], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  guardAgainstOrphan(server, folder);
-  let output = '';
-  for await (const text of server.stdout.setEncoding('utf8')) {
-    output += text;
-    if (output.includes('Ready to accept connections')) {
-      server.stdout.resume();
-      return server;
-    }
-    if (/Address already in use/i.test(output)) return undefined;
-  }
-  throw new Error(`redis-server ended immediately:\n${output}`);
-}
 
 /**
  * Starts a private Redis server: loopback only, on a free port, without persistence.
@@ -31,16 +14,13 @@ async function launch(program, port, folder) {
  */
 export async function startPrivateRedis(program) {
   const folder = privateFolder();
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    // Another process may take the port between the probe and the start.
+  for (let attempt = 1; ; attempt++) {
     const port = await freePort();
-    const server = await launch(program, port, folder);
-    if (server === undefined) continue;
-    return {
-      url: `redis://127.0.0.1:${port}`,
-      stop: stopper(server, folder),
-    };
+    const server = spawn(program, redisArguments({ port, folder }), { stdio: ['ignore', 'pipe', 'inherit'] });
+    guardAgainstOrphans(server, folder);
+    const { isReady, output } = await whenReady(server, REDIS_READY);
+    if (isReady) return { url: `redis://127.0.0.1:${port}`, stop: stopper(server, folder) };
+    // Another process may have taken the port since the check.
+    if (!PORT_TAKEN.test(output) || attempt === ATTEMPTS) throw new Error(`redis-server ended:\n${output}`);
   }
-  rmSync(folder, { recursive: true, force: true });
-  throw new Error(`redis-server found no free port in ${ATTEMPTS} attempts.`);
 }

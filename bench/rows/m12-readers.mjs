@@ -1,9 +1,9 @@
 import { atLeast, atMost, information } from '../report/checks.mjs';
-import { loadTable } from '../report/load-table.mjs';
 import { short, times } from '../report/numbers.mjs';
 import { table } from '../report/table.mjs';
 import { loadGauge } from './gauges.mjs';
-import { bestPeer, loadOf, measureLoad, only, ours, perSecondRatio, withFleets } from './measure-load.mjs';
+import { bestPeer, only, ours, perSecondRatio } from './measure-load.mjs';
+import { measureLoads } from './measure-loads.mjs';
 import { BOUND_MS, measureWriter } from './writer-among-readers.mjs';
 
 export const id = 'M12';
@@ -37,8 +37,7 @@ export const gauges = [
 
 /** The peer has no read locks. The nearest substitute is its semaphore with a permit for every reader. */
 export async function run(context) {
-  const options = { row: id, candidates: context.sharing, processes: 1, sharing: SHARING };
-  const alone = await withFleets(context, options, (fleets) => measureAlone(context, fleets));
+  const alone = await measureAlone(context);
   const writes = context.quick ? 5 : 40;
   const written = [
     ['4 × 25 readers, empty', { ...NOW_AND_THEN, sectionMs: 0, writes }],
@@ -68,19 +67,32 @@ export async function run(context) {
   };
 }
 
-async function measureAlone(context, fleets) {
-  const locking = fleets.filter(({ candidate }) => candidate.kind !== 'ideal');
-  const empty = await measureLoad(context, locking, { row: `${id} empty`, ...EMPTY });
-  const section = await measureLoad(context, fleets, { row: `${id} 2 ms`, ...WITH_SECTION });
+async function measureAlone(context) {
+  const fleets = { row: id, candidates: context.sharing, processes: 1, sharing: SHARING };
+  const { measured, text, loads } = await measureLoads(
+    context,
+    fleets,
+    [
+      {
+        name: 'one process, empty',
+        about: 'one process, empty section',
+        plan: EMPTY,
+        which: ({ kind }) => kind !== 'ideal',
+      },
+      {
+        name: 'one process, 2 ms',
+        about: `one process, section of a 2 ms timer (÷ ideal: against ${READERS} ÷ the section's measured length)`,
+        plan: WITH_SECTION,
+      },
+    ],
+    { limit: READERS },
+  );
+  const [empty, section] = measured;
   const peer = bestPeer(empty);
   const ratio = perSecondRatio(ours(empty), peer);
   const share = perSecondRatio(ours(section), only(section, 'ideal')[0]);
-  const columns = { contended: true, limit: READERS };
   return {
-    text: [
-      `one process, empty section:\n${loadTable(empty, columns)}`,
-      `one process, section of a 2 ms timer (÷ ideal: against ${READERS} ÷ the section's measured length):\n${loadTable(section, columns)}`,
-    ],
+    text,
     checks: [
       atLeast(`one process, empty: ÷ best peer, a semaphore of ${peer.candidate.label}`, ratio, 8, {
         measured: times(ratio),
@@ -88,7 +100,7 @@ async function measureAlone(context, fleets) {
       atLeast('one process, 2 ms: ÷ the same without a lock', share, 0.8),
       atLeast('one process, 2 ms: most readers at once', ours(section).mostAtOnce, READERS),
     ],
-    loads: [loadOf('one process, empty', EMPTY, empty), loadOf('one process, 2 ms', WITH_SECTION, section)],
+    loads,
   };
 }
 

@@ -1,15 +1,7 @@
 import { atLeast, atMost, mostToLeast } from '../report/checks.mjs';
-import { loadTable } from '../report/load-table.mjs';
 import { loadGauge } from './gauges.mjs';
-import {
-  againstBestPeer,
-  loadOf,
-  measureLoad,
-  only,
-  ours,
-  perSecondRatio,
-  withFleets,
-} from './measure-load.mjs';
+import { againstBestPeer, only, ours, perSecondRatio } from './measure-load.mjs';
+import { measureLoads } from './measure-loads.mjs';
 
 export const id = 'M13';
 export const title = 'a semaphore of 10 with 100 callers, of one process and of 4 × 25';
@@ -61,25 +53,37 @@ export async function run(context) {
 }
 
 async function measure(context, { processes, where, overBestPeer }) {
-  const options = { row: id, candidates: context.sharing, processes, sharing: SHARING };
-  return await withFleets(context, options, async (fleets) => {
-    const locking = fleets.filter(({ candidate }) => candidate.kind !== 'ideal');
-    const empty = await measureLoad(context, locking, { row: `${id} ${where}, empty`, ...EMPTY });
-    const section = await measureLoad(context, fleets, { row: `${id} ${where}, 2 ms`, ...WITH_SECTION });
-    const share = perSecondRatio(ours(section), only(section, 'ideal')[0]);
-    return {
-      text: [
-        `${where}, empty section:\n${loadTable(empty, { contended: true, limit: LIMIT })}`,
-        `${where}, section of a 2 ms timer (÷ ideal: against ${LIMIT} ÷ the section's measured length; no lock: ${LIMIT} callers):\n${loadTable(section, { contended: true, limit: LIMIT })}`,
-      ],
-      checks: [
-        againstBestPeer(`${where}, empty: `, empty, overBestPeer),
-        mostToLeast(`${where}, empty`, ours(empty).turns, MOST_TO_LEAST),
-        atLeast(`${where}, 2 ms: ÷ ten workers without a lock`, share, 0.9),
-        mostToLeast(`${where}, 2 ms`, ours(section).turns, MOST_TO_LEAST),
-        atMost(`${where}: most holders at once`, ours(section).mostAtOnce, LIMIT),
-      ],
-      loads: [loadOf(`${where}, empty`, EMPTY, empty), loadOf(`${where}, 2 ms`, WITH_SECTION, section)],
-    };
-  });
+  const fleets = { row: id, candidates: context.sharing, processes, sharing: SHARING };
+  const ideal = `against ${LIMIT} ÷ the section's measured length; no lock: ${LIMIT} callers`;
+  const { measured, text, loads } = await measureLoads(
+    context,
+    fleets,
+    [
+      {
+        name: `${where}, empty`,
+        about: `${where}, empty section`,
+        plan: EMPTY,
+        which: ({ kind }) => kind !== 'ideal',
+      },
+      {
+        name: `${where}, 2 ms`,
+        about: `${where}, section of a 2 ms timer (÷ ideal: ${ideal})`,
+        plan: WITH_SECTION,
+      },
+    ],
+    { limit: LIMIT },
+  );
+  const [empty, section] = measured;
+  const share = perSecondRatio(ours(section), only(section, 'ideal')[0]);
+  return {
+    text,
+    checks: [
+      againstBestPeer(`${where}, empty: `, empty, overBestPeer),
+      mostToLeast(`${where}, empty`, ours(empty).turns, MOST_TO_LEAST),
+      atLeast(`${where}, 2 ms: ÷ ten workers without a lock`, share, 0.9),
+      mostToLeast(`${where}, 2 ms`, ours(section).turns, MOST_TO_LEAST),
+      atMost(`${where}: most holders at once`, ours(section).mostAtOnce, LIMIT),
+    ],
+    loads,
+  };
 }

@@ -1,9 +1,9 @@
 import { above, atLeast, mostToLeast } from '../report/checks.mjs';
-import { loadTable } from '../report/load-table.mjs';
 import { percent, short } from '../report/numbers.mjs';
 import { choose } from './choose.mjs';
 import { loadGauge } from './gauges.mjs';
-import { againstBestPeer, loadOf, measureLoad, ours, withFleets } from './measure-load.mjs';
+import { againstBestPeer, ours } from './measure-load.mjs';
+import { measureLoads } from './measure-loads.mjs';
 
 export const id = 'M4';
 export const title = '4 processes × 25 callers on one key';
@@ -20,30 +20,32 @@ export const gauges = [
 ];
 
 export async function run(context) {
-  const candidates = choose(context.candidates, {});
-  return await withFleets(context, { row: id, candidates, processes: PROCESSES }, async (fleets) => {
-    const empty = await measureLoad(context, fleets, { row: `${id} empty`, ...EMPTY });
-    const tuned = fleets.filter(({ candidate: { kind, variant } }) => kind === 'ours' || variant === 'tuned');
-    const section = await measureLoad(context, tuned, { row: `${id} 2 ms`, ...WITH_SECTION });
-    const { meanSection, perSecond, turns } = ours(section);
-    const ideal = 1_000 / meanSection;
-    return {
-      text: [
-        `empty section:\n${loadTable(empty, { contended: true })}`,
-        `section of a 2 ms timer (÷ ideal: against 1 ÷ the section's measured length):\n${loadTable(section, { contended: true })}`,
-      ],
-      checks: [
-        againstBestPeer('empty: ', empty, 5),
-        mostToLeast('empty', ours(empty).turns, MOST_TO_LEAST),
-        againstBestPeer('2 ms: ', section, 1, above),
-        atLeast(
-          `2 ms: ÷ ideal of ${short(ideal)}/s (÷ 500/s: ${percent(perSecond.median / 500)})`,
-          perSecond.median / ideal,
-          0.9,
-        ),
-        mostToLeast('2 ms', turns, MOST_TO_LEAST),
-      ],
-      data: { loads: [loadOf('empty', EMPTY, empty), loadOf('2 ms', WITH_SECTION, section)] },
-    };
-  });
+  const fleets = { row: id, candidates: choose(context.candidates, {}), processes: PROCESSES };
+  const { measured, text, loads } = await measureLoads(context, fleets, [
+    { name: 'empty', about: 'empty section', plan: EMPTY },
+    {
+      name: '2 ms',
+      about: "section of a 2 ms timer (÷ ideal: against 1 ÷ the section's measured length)",
+      plan: WITH_SECTION,
+      which: ({ kind, variant }) => kind === 'ours' || variant === 'tuned',
+    },
+  ]);
+  const [empty, section] = measured;
+  const { meanSection, perSecond, turns } = ours(section);
+  const ideal = 1_000 / meanSection;
+  return {
+    text,
+    checks: [
+      againstBestPeer('empty: ', empty, 5),
+      mostToLeast('empty', ours(empty).turns, MOST_TO_LEAST),
+      againstBestPeer('2 ms: ', section, 1, above),
+      atLeast(
+        `2 ms: ÷ ideal of ${short(ideal)}/s (÷ 500/s: ${percent(perSecond.median / 500)})`,
+        perSecond.median / ideal,
+        0.9,
+      ),
+      mostToLeast('2 ms', turns, MOST_TO_LEAST),
+    ],
+    data: { loads },
+  };
 }

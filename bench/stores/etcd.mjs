@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { freePort } from '../../.scripts/free-port.mjs';
+import { askEtcd, etcdArguments } from '../../.scripts/servers/etcd.mjs';
+import { freePort } from '../../.scripts/servers/free-port.mjs';
+import { guardAgainstOrphans } from '../../.scripts/servers/processes.mjs';
 import { Endpoint, channelCredentials } from '../../build/cjs/stores/etcd/connection/endpoint.js';
 import { methods } from '../../build/cjs/stores/etcd/connection/protocol.js';
-import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
+import { privateFolder, stopper } from '../harness/private-folder.mjs';
 import { StoreStats } from './store-stats.mjs';
 
 export const title = 'etcd';
@@ -19,25 +21,17 @@ export const costs = [
 /** Starts one member with default settings: a write is on disk before the reply. */
 export async function openServer(program) {
   const folder = privateFolder();
-  const [port, peerPort] = [await freePort(), await freePort()];
-  const [client, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
-  const options = {
-    name: 'bench',
-    'data-dir': join(folder, 'data'),
-    'listen-client-urls': client,
-    'advertise-client-urls': client,
-    'listen-peer-urls': peer,
-    'initial-advertise-peer-urls': peer,
-    'initial-cluster': `bench=${peer}`,
-    'log-level': 'error',
-  };
-  const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
-  const server = spawn(program, args, { cwd: folder, stdio: 'ignore' });
-  guardAgainstOrphan(server, folder);
-  const endpoint = await connectedTo(`127.0.0.1:${port}`);
+  const member = { name: 'bench', port: await freePort(), peerPort: await freePort() };
+  const server = spawn(program, etcdArguments(member, join(folder, 'data')), {
+    cwd: folder,
+    stdio: 'ignore',
+  });
+  guardAgainstOrphans(server, folder);
+  const url = `127.0.0.1:${member.port}`;
+  const endpoint = await connectedTo(url);
   return {
-    url: `127.0.0.1:${port}`,
-    stats: new EtcdStats(endpoint, client, server.pid),
+    url,
+    stats: new EtcdStats(endpoint, member, server.pid),
     stop: stopper(server, folder),
   };
 }
@@ -59,12 +53,12 @@ async function connectedTo(address) {
 
 class EtcdStats extends StoreStats {
   #endpoint;
-  #url;
+  #member;
 
-  constructor(endpoint, url, pid) {
+  constructor(endpoint, member, pid) {
     super(pid);
     this.#endpoint = endpoint;
-    this.#url = url;
+    this.#member = member;
   }
 
   async empty() {
@@ -84,10 +78,12 @@ class EtcdStats extends StoreStats {
    */
   async size() {
     const all = { key: 'AA==', range_end: 'AA==', count_only: true };
-    const { header, count = 0 } = await this.#post('kv/range', all);
+    const { header, count = 0 } = await askEtcd(this.#member, 'kv/range', all);
     // The last revision may be compacted already.
-    await this.#post('kv/compaction', { revision: header.revision, physical: true });
-    await this.#post('maintenance/defragment', {});
+    await askEtcd(this.#member, 'kv/compaction', { revision: header.revision, physical: true }).catch(
+      () => undefined,
+    );
+    await askEtcd(this.#member, 'maintenance/defragment');
     const sum = await this.#metrics();
     return {
       entries: Number(count),
@@ -96,13 +92,8 @@ class EtcdStats extends StoreStats {
     };
   }
 
-  async #post(method, request) {
-    const reply = await fetch(`${this.#url}/v3/${method}`, { method: 'POST', body: JSON.stringify(request) });
-    return await reply.json();
-  }
-
   async #metrics() {
-    const text = await (await fetch(`${this.#url}/metrics`)).text();
+    const text = await (await fetch(`http://127.0.0.1:${this.#member.port}/metrics`)).text();
     return (name) =>
       [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))].reduce(
         (all, [, value]) => all + Number(value),

@@ -2,9 +2,17 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chownSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { freePort } from '../../.scripts/free-port.mjs';
+import { freePort } from '../../.scripts/servers/free-port.mjs';
+import {
+  initdbArguments,
+  NOBODY,
+  POSTGRES_READY,
+  postgresArguments,
+  postgresUrl,
+} from '../../.scripts/servers/postgres.mjs';
+import { guardAgainstOrphans, whenReady } from '../../.scripts/servers/processes.mjs';
 import { postgresMigration } from '../../dist/esm/postgres.js';
-import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
+import { privateFolder, stopper } from '../harness/private-folder.mjs';
 import { StoreStats } from './store-stats.mjs';
 
 export const title = 'PostgreSQL';
@@ -17,66 +25,38 @@ export const costs = [
   ['WAL kB/hold', 'walKilobytes'],
 ];
 
-/** Starts a server with default settings: a commit is on disk before the reply. */
-export async function openServer(programs) {
-  const server = await startPrivatePostgres(programs);
-  const stats = await PostgresStats.open(server);
-  return { url: server.url, stats, stop: () => server.stop() };
-}
+const SETTINGS = {
+  max_connections: '300',
+  // Counts the statements.
+  shared_preload_libraries: 'pg_stat_statements',
+};
 
-/** PostgreSQL refuses to run as root. */
-const UNPRIVILEGED = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-
-/**
- * Starts a private PostgreSQL server: loopback only, on a free port, with default settings except for those that the
- * measurements need.
- *
- * @param {{ programs: string, libraries?: string }} where
- * @returns {Promise<{ url: string, pid: number, stop: () => void }>}
- */
-async function startPrivatePostgres({ programs, libraries }) {
+/** Starts a server with default settings otherwise: a commit is on disk before the reply. */
+export async function openServer({ programs, libraries }) {
   const folder = privateFolder();
-  if (UNPRIVILEGED.uid !== undefined) chownSync(folder, UNPRIVILEGED.uid, UNPRIVILEGED.gid);
+  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid);
   const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
-  const how = { ...UNPRIVILEGED, cwd: folder, env };
+  const how = { ...NOBODY, cwd: folder, env };
   const data = join(folder, 'data');
-  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
-  execFileSync(join(programs, 'initdb'), initdb, { ...how, stdio: 'ignore' });
+  execFileSync(join(programs, 'initdb'), initdbArguments(data), { ...how, stdio: 'ignore' });
   const port = await freePort();
-  const settings = {
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    max_connections: '300',
-    // Counts the statements.
-    shared_preload_libraries: 'pg_stat_statements',
-  };
-  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...args], {
+  const server = spawn(join(programs, 'postgres'), postgresArguments(data, port, SETTINGS), {
     ...how,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  guardAgainstOrphan(server, folder);
-  await new Promise((resolve, reject) => {
-    let output = '';
-    server.stderr.setEncoding('utf8').on('data', (text) => {
-      output = (output + text).slice(-10_000);
-      if (output.includes('ready to accept connections')) resolve();
-    });
-    server.once('exit', () => reject(new Error(`PostgreSQL ended immediately:\n${output}`)));
-  });
-  return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    pid: server.pid,
-    stop: stopper(server, folder, 'SIGQUIT'),
-  };
+  guardAgainstOrphans(server, folder);
+  const { isReady, output } = await whenReady(server, POSTGRES_READY);
+  if (!isReady) throw new Error(`PostgreSQL ended immediately:\n${output}`);
+  const url = postgresUrl(port);
+  return { url, stats: await PostgresStats.open(url, server.pid), stop: stopper(server, folder, 'SIGQUIT') };
 }
 
 /** Reads the counters of a PostgreSQL server, over a separate connection. */
 class PostgresStats extends StoreStats {
   #client;
 
-  /** Creates the tables that the candidates need. @param {{ url: string, pid: number }} server */
-  static async open({ url, pid }) {
+  /** Creates the tables that the candidates need. */
+  static async open(url, pid) {
     const client = new pg.Client({ connectionString: url, application_name: 'stats' });
     await client.connect();
     await client.query(postgresMigration());

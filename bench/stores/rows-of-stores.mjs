@@ -1,15 +1,7 @@
 import { above, atLeast, information, mostToLeast } from '../report/checks.mjs';
-import { loadTable } from '../report/load-table.mjs';
 import { short, times } from '../report/numbers.mjs';
-import {
-  bestPeer,
-  loadOf,
-  measureLoad,
-  only,
-  ours,
-  perSecondRatio,
-  withFleets,
-} from '../rows/measure-load.mjs';
+import { bestPeer, only, ours, perSecondRatio } from '../rows/measure-load.mjs';
+import { measureLoads } from '../rows/measure-loads.mjs';
 
 const FREE = { rounds: 7, durationMs: 1_000, callers: 1, keysPerCaller: 1_000, sectionMs: 0 };
 const CONTENDED = { rounds: 5, durationMs: 1_500, callers: 100, keysPerCaller: null, sectionMs: 0 };
@@ -30,68 +22,60 @@ const contenders = ({ candidates }) =>
   candidates.filter(({ kind, variant }) => kind !== 'floor' && variant !== 'awaited');
 
 async function free(context) {
-  const { candidates, costs, goals } = context;
-  const measured = await withFleets(context, { row: 'M1', candidates, processes: 1 }, (fleets) =>
-    measureLoad(context, fleets, { row: 'M1', ...FREE }),
-  );
-  const [floor] = only(measured, 'floor');
+  const { candidates, goals } = context;
+  const fleets = { row: 'M1', candidates, processes: 1 };
+  const { measured, text, loads } = await measureLoads(context, fleets, [{ name: '', plan: FREE }], {
+    contended: false,
+  });
+  const [floor] = only(measured[0], 'floor');
   return {
-    text: [loadTable(measured, { contended: false, costs })],
-    checks: only(measured, 'ours').map((line) => {
+    text,
+    checks: only(measured[0], 'ours').map((line) => {
       const ratio = perSecondRatio(line, floor);
       return atLeast(`${line.candidate.label}: ÷ floor`, ratio, goals.free, { measured: times(ratio) });
     }),
-    data: { loads: [loadOf('', FREE, measured)] },
+    data: { loads },
   };
 }
 
 async function oneProcess(context) {
   const fleets = { row: 'M3', candidates: contenders(context), processes: 1 };
-  const measured = await withFleets(context, fleets, (opened) =>
-    measureLoad(context, opened, { row: 'M3', ...CONTENDED }),
-  );
-  const ratio = perSecondRatio(ours(measured), bestPeer(measured));
-  return {
-    text: [loadTable(measured, { contended: true, costs: context.costs })],
-    checks: [above('÷ best of the others', ratio, 1, { measured: times(ratio) })],
-    data: { loads: [loadOf('', CONTENDED, measured)] },
-  };
+  const { measured, text, loads } = await measureLoads(context, fleets, [{ name: '', plan: CONTENDED }]);
+  const ratio = perSecondRatio(ours(measured[0]), bestPeer(measured[0]));
+  const checks = [above('÷ best of the others', ratio, 1, { measured: times(ratio) })];
+  return { text, checks, data: { loads } };
 }
 
 async function fourProcesses(context) {
   const fleets = { row: 'M4', candidates: contenders(context), processes: 4 };
-  return await withFleets(context, fleets, async (opened) => {
-    const empty = await measureLoad(context, opened, { row: 'M4 empty', ...CONTENDED });
-    const section = await measureLoad(context, opened, { row: 'M4 2 ms', ...WITH_SECTION });
-    const { costs, goals } = context;
-    const ideal = 1_000 / ours(section).meanSection;
-    return {
-      text: [
-        `empty section:\n${loadTable(empty, { contended: true, costs })}`,
-        `section of a 2 ms timer (÷ ideal: against 1 ÷ the section's measured length):\n${loadTable(section, { contended: true, costs })}`,
-      ],
-      checks: [
-        against('empty: ', empty, goals.fourProcesses),
-        mostToLeast('empty', ours(empty).turns, 2),
-        information('2 ms: ÷ ideal', short(ours(section).perSecond.median / ideal)),
-      ],
-      data: { loads: [loadOf('empty', CONTENDED, empty), loadOf('2 ms', WITH_SECTION, section)] },
-    };
-  });
+  const { measured, text, loads } = await measureLoads(context, fleets, [
+    { name: 'empty', about: 'empty section', plan: CONTENDED },
+    {
+      name: '2 ms',
+      about: "section of a 2 ms timer (÷ ideal: against 1 ÷ the section's measured length)",
+      plan: WITH_SECTION,
+    },
+  ]);
+  const [empty, section] = measured;
+  const { meanSection, perSecond } = ours(section);
+  return {
+    text,
+    checks: [
+      against('empty: ', empty, context.goals.fourProcesses),
+      mostToLeast('empty', ours(empty).turns, 2),
+      information('2 ms: ÷ ideal', short((perSecond.median * meanSection) / 1_000)),
+    ],
+    data: { loads },
+  };
 }
 
 async function handOver(context) {
   const fleets = { row: 'M6', candidates: contenders(context), processes: 2 };
-  const measured = await withFleets(context, fleets, (opened) =>
-    measureLoad(context, opened, { row: 'M6', ...TWO }),
+  const { measured, text, loads } = await measureLoads(context, fleets, [{ name: '', plan: TWO }]);
+  const checks = measured[0].map(({ candidate, perSecond }) =>
+    information(`${candidate.label}: from hold to hold`, `${short(1_000 / perSecond.median)} ms`),
   );
-  return {
-    text: [loadTable(measured, { contended: true, costs: context.costs })],
-    checks: measured.map(({ candidate, perSecond }) =>
-      information(`${candidate.label}: from hold to hold`, `${short(1_000 / perSecond.median)} ms`),
-    ),
-    data: { loads: [loadOf('', TWO, measured)] },
-  };
+  return { text, checks, data: { loads } };
 }
 
 export const ROWS = [

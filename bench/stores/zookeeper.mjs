@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
-import { freePort } from '../../.scripts/free-port.mjs';
-import { guardAgainstOrphan, privateFolder, stopper } from '../harness/private-folder.mjs';
+import { freePort } from '../../.scripts/servers/free-port.mjs';
+import { guardAgainstOrphans } from '../../.scripts/servers/processes.mjs';
+import { askZooKeeper, zooKeeperArguments } from '../../.scripts/servers/zookeeper.mjs';
+import { privateFolder, stopper } from '../harness/private-folder.mjs';
 import { StoreStats } from './store-stats.mjs';
 
 export const title = 'ZooKeeper';
@@ -25,21 +24,14 @@ export async function openServer({ libraries, curator }) {
   const folder = privateFolder();
   const port = await freePort();
   const settings = {
-    dataDir: join(folder, 'data'),
-    clientPort: port,
-    clientPortAddress: '127.0.0.1',
     tickTime: 2_000,
     // All processes come from this machine; the default is 60.
     maxClientCnxns: 0,
-    'admin.enableServer': false,
     '4lw.commands.whitelist': 'srvr,mntr',
   };
-  const file = join(folder, 'zoo.cfg');
-  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
-  writeFileSync(file, lines.join(''));
-  const main = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
-  const server = spawn('java', ['-cp', join(libraries, '*'), main, file], { cwd: folder, stdio: 'ignore' });
-  guardAgainstOrphan(server, folder);
+  const args = zooKeeperArguments({ libraries, folder, port, settings });
+  const server = spawn('java', args, { cwd: folder, stdio: 'ignore' });
+  guardAgainstOrphans(server, folder);
   const stats = new ZooKeeperStats(port, server.pid);
   for (let attempt = 0; (await stats.version()) === undefined; attempt++) {
     if (server.exitCode !== null || attempt === ATTEMPTS) throw new Error('ZooKeeper did not start');
@@ -49,11 +41,11 @@ export async function openServer({ libraries, curator }) {
 }
 
 class ZooKeeperStats extends StoreStats {
-  #port;
+  #server;
 
   constructor(port, pid) {
     super(pid);
-    this.#port = port;
+    this.#server = { port };
   }
 
   /** Nothing to do: nodes of holds end with the sessions of the candidates, and the server removes empty lock nodes. */
@@ -63,7 +55,7 @@ class ZooKeeperStats extends StoreStats {
 
   /** @returns {Promise<import('./store-stats.mjs').StoreSize>} */
   async size() {
-    const text = await this.#ask('mntr');
+    const text = await askZooKeeper(this.#server, 'mntr');
     const numberOf = (name) => Number(new RegExp(`^${name}\\s+(\\d+)`, 'm').exec(text)[1]);
     return {
       entries: numberOf('zk_znode_count'),
@@ -73,25 +65,16 @@ class ZooKeeperStats extends StoreStats {
   }
 
   async version() {
-    return /^Zookeeper version: (\d[\d.]*\d)/m.exec(await this.#ask('srvr'))?.[1];
+    return /^Zookeeper version: (\d[\d.]*\d)/m.exec(await askZooKeeper(this.#server))?.[1];
   }
 
   /** From the commands of ZooKeeper: received requests, and written transactions. */
   async look() {
-    const text = await this.#ask('srvr');
+    const text = await askZooKeeper(this.#server);
     const zxid = BigInt(/^Zxid: (0x[\da-f]+)/m.exec(text)[1]);
     return {
       requests: Number(/^Received: (\d+)/m.exec(text)[1]),
       writes: Number(zxid & 0xffffffffn),
     };
-  }
-
-  async #ask(command) {
-    const socket = connect(this.#port, '127.0.0.1');
-    let answer = '';
-    socket.on('data', (chunk) => (answer += chunk)).on('error', () => undefined);
-    socket.write(command);
-    await new Promise((resolve) => socket.once('close', resolve));
-    return answer;
   }
 }

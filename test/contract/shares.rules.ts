@@ -42,41 +42,6 @@ export function sharesRules(context: ContractContext): void {
       for (const handle of handles) await (await handle).release();
     };
 
-    it('readers of several processes hold a lock together, each with its own token', async () => {
-      const [a, b] = await context.fleet(2);
-      const key = context.key();
-      const handles: LockHandle[] = [];
-      for (const app of [a, b, a, b]) handles.push(await app.locks.acquire(key, shared));
-      expect(new Set(handles.map(({ token }) => token)).size).toBe(4);
-      expect(handles.every(({ isHeld }) => isHeld)).toBe(true);
-      expect(await a.locks.tryAcquire(key)).toBeNull();
-      expect(await b.locks.tryAcquire(key, { mode: 'exclusive' })).toBeNull();
-      expect(await b.locks.isLocked(key)).toBe(true);
-      for (const handle of handles) expect(await handle.release()).toBe('released');
-      const writer = await a.locks.acquire(key);
-      expect(writer.token).toBeGreaterThan(Math.max(...handles.map(({ token }) => token)));
-      expect(await b.locks.tryAcquire(key, { mode: 'shared' })).toBeNull();
-      await writer.release();
-      await context.nothingLeft();
-    });
-
-    it('B13: a waiting writer is not overtaken by readers of other processes', async () => {
-      const [a, b, c] = await context.fleet(3);
-      const key = context.key();
-      const reader = await a.locks.acquire(key, shared);
-      const order: string[] = [];
-      const writer = follow(order, 'writer', b, key, exclusive);
-      await queuedIn(b, key);
-      const later = follow(order, 'reader', c, key, shared);
-      await queuedIn(c, key);
-      expect(await a.locks.tryAcquire(key, { mode: 'shared' })).toBeNull();
-      await reader.release();
-      await (await within(10_000, 'the writer', writer)).release();
-      await (await within(10_000, 'the reader', later)).release();
-      expect(order).toEqual(['writer', 'reader']);
-      await context.nothingLeft();
-    });
-
     it('B13: readers and writers of one process are served in the order of their calls', async () => {
       const [holder, app] = await context.fleet(2);
       const key = context.key();
@@ -126,75 +91,6 @@ export function sharesRules(context: ContractContext): void {
       await context.nothingLeft();
     });
 
-    it.each([2, 3])('never more than the limit of %i hold it, and every caller is served', async (limit) => {
-      const apps = await context.fleet(3);
-      const key = context.key();
-      const witness = new ExclusionWitness();
-      let served = 0;
-      const work = apps.flatMap(({ locks }) =>
-        Array.from({ length: 15 }, () =>
-          locks.withLock(key, { limit, waitTime: 30_000 }, async () => {
-            witness.enter();
-            served += 1;
-            await until('all permits are held', () => witness.most >= limit);
-            await context.store.roundTrip();
-            witness.leave();
-          }),
-        ),
-      );
-      await within(40_000, 'all', Promise.all(work));
-      expect(served).toBe(45);
-      expect(witness.most).toBe(limit);
-      await context.nothingLeft();
-    });
-
-    it('readers and writers never hold it together, under load from several processes', async () => {
-      const apps = await context.fleet(3);
-      const key = context.key();
-      const [readers, writers] = [new ExclusionWitness(), new ExclusionWitness()];
-      let [reading, together] = [0, 0];
-      const work = apps.flatMap(({ locks }) =>
-        Array.from({ length: 16 }, (_, n) =>
-          n % 4 === 0
-            ? locks.withLock(key, { waitTime: 30_000 }, async () => {
-                writers.enter();
-                if (reading > 0) together += 1;
-                await context.store.roundTrip();
-                if (reading > 0) together += 1;
-                writers.leave();
-              })
-            : locks.withLock(key, { mode: 'shared', waitTime: 30_000 }, async () => {
-                readers.enter();
-                reading += 1;
-                await context.store.roundTrip();
-                reading -= 1;
-                readers.leave();
-              }),
-        ),
-      );
-      await within(40_000, 'all', Promise.all(work));
-      expect(together).toBe(0);
-      expect(writers.most).toBe(1);
-      expect(readers.most).toBeGreaterThan(1);
-      await context.nothingLeft();
-    });
-
-    it('B20: an expired lease frees only its own permit, and the next waiter acquires it', async () => {
-      const [a, b, c] = await context.fleet(3);
-      const key = context.key();
-      const kept = await a.locks.acquire(key, { limit: 2 });
-      const short = await b.locks.acquire(key, { limit: 2, leaseTime: 400 });
-      const third = await within(10_000, 'a permit', c.locks.acquire(key, { limit: 2, waitTime: 8_000 }));
-      expect(short.isHeld).toBe(false);
-      expect(kept.isHeld).toBe(true);
-      expect(await b.locks.tryAcquire(key, { limit: 2 })).toBeNull();
-      expect(await short.release()).toBe('expired');
-      expect(await b.locks.tryAcquire(key, { limit: 2 })).toBeNull();
-      await kept.release();
-      await third.release();
-      await context.nothingLeft();
-    });
-
     it('B20: the watchdog renews each shared hold', async () => {
       const [a, b] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
@@ -236,38 +132,6 @@ export function sharesRules(context: ContractContext): void {
       await handle.release();
       await context.nothingLeft();
       await (await b.locks.acquire(key, second)).release();
-    });
-
-    it('B10: a permit that is not free in time is a LockTimeoutError, and nothing is left behind', async () => {
-      const [a, b] = await context.fleet(2);
-      const key = context.key();
-      const held = await a.locks.acquire(key);
-      const error = await rejectionOf(b.locks.acquire(key, { mode: 'shared', waitTime: 150 }));
-      expect(error).toBeInstanceOf(LockTimeoutError);
-      expect((error as LockTimeoutError).waitedFor).toBeGreaterThanOrEqual(149);
-      expect((error as LockTimeoutError).remaining).toBeGreaterThan(0);
-      expect(await b.locks.tryAcquire(key, { mode: 'shared' })).toBeNull();
-      expect((await a.admin.inspect(key))?.waiters).toEqual([]);
-      await held.release();
-      await context.nothingLeft();
-    });
-
-    it('a signal ends the wait for a shared hold, and the waiters behind it are served', async () => {
-      const [a, b, c] = await context.fleet(3);
-      const key = context.key();
-      const held = await a.locks.acquire(key, { limit: 2 });
-      const other = await a.locks.acquire(key, { limit: 2 });
-      const aborter = new AbortController();
-      const aborted = rejectionOf(b.locks.acquire(key, { limit: 2, ...exclusive, signal: aborter.signal }));
-      await queuedIn(b, key);
-      const behind = c.locks.acquire(key, { limit: 2, waitTime: 20_000 });
-      await queuedIn(c, key);
-      aborter.abort(new Error('enough'));
-      expect(await aborted).toEqual(new Error('enough'));
-      await held.release();
-      await (await within(10_000, 'the next', behind)).release();
-      await other.release();
-      await context.nothingLeft();
     });
 
     it('retry works for read locks and semaphores', async () => {

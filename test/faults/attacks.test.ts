@@ -88,92 +88,10 @@ describe.each([0, 40])('faults at the worst moment, %d ms away', (delay) => {
   });
 });
 
-/** The owner of a scope holds a lock; a listener called meanwhile acquires the same lock. */
-class Audit {
-  readonly witness = new ExclusionWitness();
-  /** The key of the listener's current hold; 'uncalled' before it was called. */
-  saw: string | undefined = 'uncalled';
-  private listening: Promise<void> | undefined;
-  private readonly called = new AbortController();
-
-  constructor(private readonly locks: LockService) {}
-
-  /** Holds the lock until the listener was called and had time to enter. */
-  async own(inside: () => unknown): Promise<void> {
-    const called = new Promise((resolve) => this.called.signal.addEventListener('abort', resolve));
-    await this.locks.withLock('audit', async () => {
-      this.witness.enter();
-      await inside();
-      await within(3_000, 'the listener', called);
-      await elapse(20);
-      this.witness.leave();
-    });
-    await this.listening;
-  }
-
-  readonly listener = (): void => {
-    this.saw = this.locks.current()?.key;
-    this.listening = this.locks.withLock('audit', async () => {
-      this.witness.enter();
-      await elapse(20);
-      this.witness.leave();
-    });
-    this.called.abort();
-  };
-}
-
-describe('B51: a listener runs outside of every scope', () => {
+describe('the consumer of a locked stream', () => {
   const scene = new RedisScene();
 
-  const expectExcluded = (audit: Audit): void => {
-    expect(audit.saw).toBeUndefined();
-    expect(audit.witness.most).toBe(1);
-  };
-
-  it('for an event from a timer that another caller set', async () => {
-    const app = await scene.app();
-    const audit = new Audit(app.locks);
-    const [early, late] = [scene.key(), scene.key()];
-    for (const key of [early, late]) await app.locks.acquire(key);
-    app.locks.events.subscribe(({ type, key }) => {
-      if (type === 'timeout' && key === late) audit.listener();
-    });
-    const armed = new AbortController();
-    const armedSoon = once(armed.signal, 'abort');
-    const owning = audit.own(() => {
-      void rejectionOf(app.locks.acquire(early, { waitTime: 60 }));
-      armed.abort();
-    });
-    await armedSoon;
-    expect(await rejectionOf(app.locks.acquire(late, { waitTime: 90 }))).toBeInstanceOf(LockTimeoutError);
-    await owning;
-    expectExcluded(audit);
-  });
-
-  it('for the signal of a hold whose expiry a timer of another scope detects', async () => {
-    const app = await scene.app();
-    const audit = new Audit(app.locks);
-    const job = await app.locks.acquire(scene.key(), { leaseTime: 200 });
-    job.signal.addEventListener('abort', audit.listener);
-    await audit.own(() => app.locks.acquire(scene.key(), { leaseTime: 50 }));
-    expectExcluded(audit);
-  });
-
-  it('for the signal of a hold that is force-released over a connection opened in another scope', async () => {
-    const [app, other] = [await scene.app(), await scene.app()];
-    const audit = new Audit(app.locks);
-    const [held, broken] = [scene.key(), scene.key()];
-    await other.locks.acquire(held);
-    const job = await app.locks.acquire(broken);
-    job.signal.addEventListener('abort', audit.listener);
-    await audit.own(async () => {
-      await rejectionOf(app.locks.acquire(held, { waitTime: 100 }));
-      await other.admin.forceRelease(broken);
-    });
-    expectExcluded(audit);
-  });
-
-  it('B34: the consumer of a locked stream runs outside of every scope, too', async () => {
+  it('B51, B34: runs outside of every scope', async () => {
     @Injectable()
     class Feed {
       @Locked({ key: 'audit', waitTime: 5_000 })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { queuedIn } from '../support/lock-app.js';
-import { elapse, next } from '../support/until.js';
+import { elapse } from '../support/until.js';
 import { RedisScene, scripts } from './redis-scene.js';
 
 describe('load on the server', () => {
@@ -55,27 +54,6 @@ describe('load on the server', () => {
       for (let round = 0; round < 20; round++) await app.locks.withLock(key, () => undefined);
       expect(scripts(await scene.commandCounts())).toBe(0);
     });
-  });
-
-  it('P10: the cost of a hand-over does not grow with the number of waiters in the process', async () => {
-    const cost = async (waiters: number): Promise<number> => {
-      const [holder, app] = [await scene.app(), await scene.app()];
-      const key = scene.key();
-      const handle = await holder.locks.acquire(key);
-      const waits = Array.from({ length: waiters }, () => app.locks.acquire(key, { waitTime: 15_000 }));
-      await queuedIn(app, key);
-      await scene.client.config('RESETSTAT');
-      const granted = next(app.locks.events, (event) => event.type === 'granted');
-      await handle.release();
-      await granted;
-      await elapse(20);
-      const counts = await scene.commandCounts();
-      for (const waiting of waits) await (await waiting).release();
-      return scripts(counts) + (counts['publish'] ?? 0);
-    };
-    const [few, many] = [await cost(1), await cost(200)];
-    expect(many).toBeLessThanOrEqual(few + 2);
-    expect(few).toBeLessThanOrEqual(4);
   });
 
   it('B21: renewals travel in batches', async () => {

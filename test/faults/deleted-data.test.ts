@@ -1,7 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, it } from '@jest/globals';
 import { KeyNames } from '../../lib/stores/redis/scripts/key-names.js';
-import { queuedIn } from '../support/lock-app.js';
-import { next } from '../support/until.js';
+import { deleteUnder } from './deleted-data.js';
 import { RedisScene } from './redis-scene.js';
 
 const names = new KeyNames('lock:');
@@ -31,31 +30,7 @@ describe('a Redis whose data is deleted', () => {
   it.each(acts)(
     'F52: %s: holders are notified, waiters are served, and tokens grow',
     async (_, ends, act) => {
-      const [holder, waiter, idle] = [
-        await scene.app({ watchdogTimeout: 3_000 }),
-        await scene.app(),
-        await scene.app(),
-      ];
-      const key = scene.key();
-      const held = await holder.locks.acquire(key);
-      const waiting = waiter.locks.acquire(key, { waitTime: 10_000 });
-      await queuedIn(waiter, key);
-      const lost = next(holder.locks.events, (event) => event.type === 'lost', 5_000);
-      if (!ends) lost.catch(() => undefined);
-      await act(key);
-      if (ends) await lost;
-      else expect(await held.release()).toBe('released');
-      const served = await waiting;
-      let last = held.token;
-      expect(served.token).toBeGreaterThan(last);
-      last = served.token;
-      expect(await served.release()).toBe('released');
-      for (const app of [idle, holder, waiter, idle]) {
-        const handle = await app.locks.acquire(key, { waitTime: 2_000 });
-        expect(handle.token).toBeGreaterThan(last);
-        last = handle.token;
-        expect(await handle.release()).toBe('released');
-      }
+      await deleteUnder(scene, act, ends);
     },
     30_000,
   );

@@ -20,7 +20,6 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
   'etcd-users': 'about authentication',
   'every-store': 'checks that no store is left out',
   health: 'about servers that reply and grant nothing',
-  'mixed-processes': 'the contract covers distant callers that disagree',
   'out-of-memory': 'about replies of the server',
   outages: 'the server is down',
   'postgres-cluster': 'about failed members',

@@ -6,61 +6,14 @@ import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
 import { about, RedisScene } from './redis-scene.js';
+import { lostMessageRules } from './rules/lost-messages.rules.js';
 
 describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
-
-  it('F10: an acquire that was executed but whose reply was lost is exactly one grant', async () => {
-    const proxy = await scene.proxy();
-    const app = await scene.app({ redis: proxy.url });
-    for (let round = 0; round < 5; round++) {
-      const key = scene.key();
-      const lost = proxy.loseReply(about(key));
-      const handle = await within(4_000, 'the lock', app.locks.acquire(key));
-      await lost;
-      const stored = await scene.client.hgetall(`lock:${key}`);
-      expect(Number(stored['token'])).toBe(handle.token);
-      expect(Object.keys(stored).filter((field) => field.includes(':'))).toHaveLength(1);
-      expect(await handle.release()).toBe('released');
-    }
-    await scene.nothingLeft();
-  });
-
-  it('F10: an acquire that was executed, whose reply was lost and that was given up is cancelled', async () => {
-    const proxy = await scene.proxy();
-    const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    const key = scene.key();
-    const lost = proxy.loseReply(about(key));
-    const failing = rejectionOf(app.locks.acquire(key, { waitTime: 250 }));
-    await lost;
-    await proxy.refuse();
-    proxy.cut();
-    expect(await failing).toBeInstanceOf(LockUnavailableError);
-    expect(await other.locks.isLocked(key)).toBe(true);
-    await proxy.accept();
-    // The ghost's lease would last for 30 s.
-    const handle = await within(
-      6_000,
-      'the ghost to be cancelled',
-      other.locks.acquire(key, { waitTime: 6_000 }),
-    );
-    await handle.release();
-    await scene.nothingLeft();
-  });
-
-  it('F10: a queueing request whose reply was lost keeps one queue position', async () => {
-    const proxy = await scene.proxy();
-    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    const key = scene.key();
-    const handle = await holder.locks.acquire(key);
-    const lost = proxy.loseReply(about(key));
-    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-    await lost;
-    await queuedIn(app, key);
-    expect((await holder.admin.inspect(key))?.waiting).toBe(1);
-    await handle.release();
-    await (await within(2_000, 'the lock', waiting)).release();
-    await scene.nothingLeft();
+  lostMessageRules({
+    ...{ proxy: () => scene.proxy(), key: () => scene.key(), queues: about },
+    app: ({ port } = {}) => scene.app(port === undefined ? {} : { redis: `redis://127.0.0.1:${port}` }),
+    nothingLeft: () => scene.nothingLeft(),
   });
 
   it('F11, P31: an acquire that was never delivered and was given up is never carried out', async () => {
@@ -77,37 +30,6 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await app.locks.isLocked(key);
     expect(await scene.leftovers()).toEqual([]);
     expect(grants.seen()).toBe(0);
-  });
-
-  it('F11: requests that arrive late do not leave a lock behind', async () => {
-    const proxy = await scene.proxy();
-    const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    const key = scene.key();
-    const deliver = proxy.hold('requests');
-    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
-    deliver();
-    await (await other.locks.acquire(key, { waitTime: 6_000 })).release();
-    await app.locks.withLock(scene.key(), { waitTime: 10_000 }, () => undefined);
-    await scene.nothingLeft();
-  });
-
-  it('F12: when the reply of a release is lost the next waiter does not wait for the lease', async () => {
-    const proxy = await scene.proxy();
-    const [app, waiter] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    const key = scene.key();
-    const handle = await app.locks.acquire(key);
-    const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
-    await queuedIn(waiter, key);
-    const lost = proxy.loseReply(about(key));
-    const releasing = handle.release();
-    await lost;
-    const second = await within(2_000, 'the next holder', waiting);
-    expect(['released', 'expired', 'unknown']).toContain(await releasing);
-    expect(handle.isHeld).toBe(false);
-    expect(second.isHeld).toBe(true);
-    await elapse(300);
-    expect(await second.release()).toBe('released');
-    await scene.nothingLeft();
   });
 
   it('F12: a release that did not reach the server is retried, and the hold ends immediately', async () => {

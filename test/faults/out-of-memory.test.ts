@@ -23,7 +23,10 @@ describe('F6: a Redis that is out of memory', () => {
     asking.then(
       (handle) => (handle === null ? 'held' : 'granted'),
       (error: unknown) =>
-        error instanceof LockUnavailableError && error.message.includes('OOM') ? 'refused' : String(error),
+        error instanceof LockUnavailableError &&
+        [error.message, error.cause].every((why) => String(why).includes('OOM'))
+          ? 'refused'
+          : String(error),
     );
 
   it.each(ways)('rejects every request for a free lock: %j', async (options) => {

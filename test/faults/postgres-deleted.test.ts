@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError } from '../../lib/index.js';
 import { postgresMigration } from '../../lib/stores/postgres/index.js';
-import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
 import { next, rejectionOf } from '../support/until.js';
+import { deleteUnder, tokensGrow } from './deleted-data.js';
 import { PostgresScene } from './scenes/postgres-scene.js';
 
 const S = 'distributed_lock';
@@ -29,37 +29,10 @@ whereThereIsPostgres('deleted data of PostgreSQL', () => {
   describe('deleted data of PostgreSQL', () => {
     const scene = new PostgresScene();
 
-    async function worksOn(key: string, least: number, ...apps: readonly LockApp[]): Promise<void> {
-      let last = least;
-      for (const app of [...apps, ...apps]) {
-        const handle = await app.locks.acquire(key, { waitTime: 3_000 });
-        expect(handle.token).toBeGreaterThan(last);
-        last = handle.token;
-        expect(await handle.release()).toBe('released');
-      }
-    }
-
     it.each(ROWS)(
       'F52: %s: holders are notified, waiters are served, and tokens grow',
       async (_, sql, ends) => {
-        const [holder, waiter, idle] = [
-          await scene.app({ watchdogTimeout: 3_000 }),
-          await scene.app(),
-          await scene.app(),
-        ];
-        const key = scene.key();
-        const held = await holder.locks.acquire(key);
-        const waiting = waiter.locks.acquire(key, { waitTime: 10_000 });
-        await queuedIn(waiter, key);
-        const lost = next(holder.locks.events, (event) => event.type === 'lost', 5_000);
-        if (!ends) lost.catch(() => undefined);
-        await scene.query(sql);
-        if (ends) await lost;
-        else expect(await held.release()).toBe('released');
-        const served = await waiting;
-        expect(served.token).toBeGreaterThan(held.token);
-        expect(await served.release()).toBe('released');
-        await worksOn(key, served.token, idle, holder, waiter);
+        await deleteUnder(scene, () => scene.query(sql), ends);
       },
     );
 
@@ -78,7 +51,7 @@ whereThereIsPostgres('deleted data of PostgreSQL', () => {
         await scene.query(postgresMigration());
         if (ends) await lost;
         await held.release();
-        await worksOn(key, held.token, app, await scene.app());
+        await tokensGrow(key, held.token, [app, await scene.app()]);
       },
     );
 
@@ -95,7 +68,7 @@ whereThereIsPostgres('deleted data of PostgreSQL', () => {
       await other.locks.acquire(scene.key(), { waitTime: 3_000 });
       if (ends) await lost;
       await held.release();
-      await worksOn(key, held.token, other, one);
+      await tokensGrow(key, held.token, [other, one]);
     });
   });
 });

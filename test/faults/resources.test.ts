@@ -29,7 +29,7 @@ describe('the cost of waiting', () => {
   it.each([
     { order: 'usual', fair: false },
     { order: 'strict', fair: true },
-  ])('F25: in $order order a hand-over costs the same, however many wait', async ({ fair }) => {
+  ])('F25, P10: in $order order a hand-over costs the same, however many wait', async ({ fair }) => {
     const apps = [await scene.app(), await scene.app()];
     const few = await costOfEach(50, apps, fair);
     const many = await costOfEach(1_000, apps, fair);

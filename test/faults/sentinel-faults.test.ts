@@ -10,7 +10,6 @@ import { SentinelGroup } from '../support/sentinel-group.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { next, rejectionOf, until, within } from '../support/until.js';
-import { WorkerProcess } from '../support/worker-process.js';
 import { throughout, TopologyScene } from './topology-scene.js';
 
 const patient = { waitTime: 60_000 };
@@ -85,38 +84,32 @@ describe('faults of servers that Sentinel watches', () => {
     await scene.nothingLeft();
   });
 
-  it('P40: a planned failover delays callers, and no hold is lost', async () => {
-    const [holder, waiter] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
-    const key = scene.key();
-    const held = await holder.locks.acquire(key);
-    const waiting = waiter.locks.acquire(key, patient);
-    await queuedIn(waiter, key);
-    await scene.servers.replicated();
-    await scene.servers.failover();
-    await renewed(held);
-    expect(await held.release()).toBe('released');
-    await (await within(3_000, 'the waiter', waiting)).release();
-    expect(holder.events('lost')).toEqual([]);
-    await scene.nothingLeft();
-  });
-
-  it('P40: the primary dies during a hold and a wait: the replica keeps the hold and serves the waiter', async () => {
-    const [holder, waiter] = [await scene.app(slowly), await scene.app()];
-    const key = scene.key();
-    const held = await holder.locks.acquire(key);
-    const waiting = waiter.locks.acquire(key, patient);
-    await queuedIn(waiter, key);
-    await scene.servers.replicated();
-    const dead = await killPrimary();
-    await scene.servers.promotedAfter(dead);
-    await renewed(held);
-    expect(await held.release()).toBe('released');
-    const second = await within(3_000, 'the waiter', waiting);
-    expect(second.token).toBeGreaterThan(held.token);
-    expect(holder.events('lost')).toEqual([]);
-    await second.release();
-    await scene.nothingLeft();
-  });
+  it.each([
+    { how: 'a planned failover', settings: { watchdogTimeout: 6_000 }, act: () => scene.servers.failover() },
+    {
+      how: 'the death of the primary',
+      settings: slowly,
+      act: async () => scene.servers.promotedAfter(await killPrimary()),
+    },
+  ])(
+    'P40: $how only delays callers: the replica keeps the hold and serves the waiter',
+    async ({ settings, act }) => {
+      const [holder, waiter] = [await scene.app(settings), await scene.app()];
+      const key = scene.key();
+      const held = await holder.locks.acquire(key);
+      const waiting = waiter.locks.acquire(key, patient);
+      await queuedIn(waiter, key);
+      await scene.servers.replicated();
+      await act();
+      await renewed(held);
+      expect(await held.release()).toBe('released');
+      const second = await within(3_000, 'the waiter', waiting);
+      expect(second.token).toBeGreaterThan(held.token);
+      expect(holder.events('lost')).toEqual([]);
+      await second.release();
+      await scene.nothingLeft();
+    },
+  );
 
   it('P40: clients of a hanging primary move to the new one, and the old one does no harm when it wakes', async () => {
     const [holder, waiter] = [await scene.app(slowly), await scene.app()];
@@ -169,21 +162,6 @@ describe('faults of servers that Sentinel watches', () => {
     await throughout(1_500, 'closed', () => (proxy?.connectionsAccepted ?? NaN) <= most);
     expect(proxy?.connections).toEqual([]);
     await Promise.all(proxies.map((each) => each.close()));
-    await scene.nothingLeft();
-  });
-
-  it('F21: ten killed waiters do not cost ten claim leases', async () => {
-    const [holder, last] = [await scene.app(), await scene.app()];
-    const key = scene.key();
-    const handle = await holder.locks.acquire(key);
-    const options = scene.optionsFor();
-    const dying = await Promise.all([1, 2].map(async () => scene.until(await WorkerProcess.start())));
-    await Promise.all(dying.map((process) => process.do('queueAs', { key, sessions: 5, options })));
-    const waiting = last.locks.acquire(key, patient);
-    await queuedIn(last, key);
-    await Promise.all(dying.map((process) => process.kill()));
-    await handle.release();
-    await (await within(2_500, 'the living one', waiting)).release();
     await scene.nothingLeft();
   });
 });
@@ -252,67 +230,63 @@ describe('grants that replicas must confirm', () => {
     await scene.nothingLeft();
   });
 
-  it('P40: the release of one request does not release the confirmed grant of another', async () => {
+  /** A grant that is pushed to a waiter, and waits for replicas that have stopped. */
+  const grantUnconfirmed = async () => {
     const primary = await scene.servers.primary();
     const [store, control] = [confirmingStoreAt(primary.url), primary.client()];
     const [holder, waiter] = [await PortClient.open(store), await PortClient.open(store)];
-    const [first, second] = [holder.newOwner(), waiter.newOwner()];
-    const key = scene.key();
+    const [first, owner, key] = [holder.newOwner(), waiter.newOwner(), scene.key()];
+    await scene.servers.replicated();
+    await holder.take(key, first);
+    expect(await waiter.acquire(key, owner, { wait: true })).toMatchObject({ outcome: 'queued' });
+    await scene.servers.pauseReplicas();
+    await holder.release(key, first);
+    await until('the pushed grant waits for replicas', async () =>
+      (await control.info('clients')).includes('blocked_clients:1'),
+    );
+    const close = async (): Promise<void> => {
+      scene.servers.resumeReplicas();
+      await Promise.all([holder.close(), waiter.close()]);
+    };
+    return { primary, control, waiter, key, owner, close };
+  };
+
+  it('P40: the release of one request does not release the confirmed grant of another', async () => {
+    const { control, waiter, key, owner, close } = await grantUnconfirmed();
     try {
-      await scene.servers.replicated();
-      await holder.take(key, first);
-      expect(await waiter.acquire(key, second, { wait: true })).toMatchObject({ outcome: 'queued' });
-      await scene.servers.pauseReplicas();
-      await holder.release(key, first);
-      await until('the pushed grant waits for replicas', async () =>
-        (await control.info('clients')).includes('blocked_clients:1'),
-      );
-      const asking = waiter.acquire(key, second, { wait: true, contended: true });
+      const asking = waiter.acquire(key, owner, { wait: true, contended: true });
       // Claimed by that request, which gets through when the wait for replicas has failed.
       await until(
         'the lock is claimed',
         async () =>
-          (await control.hexists(`lock:${key}`, second)) === 1 &&
+          (await control.hexists(`lock:${key}`, owner)) === 1 &&
           (await control.hexists(`lock:${key}`, 'unclaimed')) === 0,
       );
       scene.servers.resumeReplicas();
       expect(await within(3_000, 'the answer', asking)).toMatchObject({ outcome: 'granted' });
-      expect(await waiter.inspect(key)).toMatchObject({ owner: second });
-      expect(await waiter.release(key, second)).toBe('released');
+      expect(await waiter.inspect(key)).toMatchObject({ owner });
+      expect(await waiter.release(key, owner)).toBe('released');
     } finally {
-      scene.servers.resumeReplicas();
-      await Promise.all([holder.close(), waiter.close()]);
+      await close();
     }
     await scene.nothingLeft();
   });
 
   it('B23: a pushed grant that is force-released while it waits for replicas is reported as broken last', async () => {
-    const primary = await scene.servers.primary();
-    const [store, control] = [confirmingStoreAt(primary.url), primary.client()];
-    const [holder, waiter] = [await PortClient.open(store), await PortClient.open(store)];
+    const { primary, control, waiter, key, owner, close } = await grantUnconfirmed();
     const operator = await PortClient.open(new RedisLockStore(primary.url, 'lock:', undefined));
-    const [first, second] = [holder.newOwner(), waiter.newOwner()];
-    const key = scene.key();
     try {
-      await scene.servers.replicated();
-      await holder.take(key, first);
-      expect(await waiter.acquire(key, second, { wait: true })).toMatchObject({ outcome: 'queued' });
-      await scene.servers.pauseReplicas();
-      await holder.release(key, first);
-      await until('the pushed grant waits for replicas', async () =>
-        (await control.info('clients')).includes('blocked_clients:1'),
-      );
       expect(await operator.forceRelease(key)).toBe(true);
       // The connection for commands is blocked until the replicas reply; the one for grants is not.
       for (let turn = 0; turn < 50; turn++) await control.ping();
       scene.servers.resumeReplicas();
-      await until('the break is reported', () => waiter.broken.includes(second));
+      await until('the break is reported', () => waiter.broken.includes(owner));
       await waiter.inspect(key);
-      expect(waiter.pushes.at(-1)).toEqual(['broken', second]);
-      await waiter.cancel(key, second);
+      expect(waiter.pushes.at(-1)).toEqual(['broken', owner]);
+      await waiter.cancel(key, owner);
     } finally {
-      scene.servers.resumeReplicas();
-      await Promise.all([holder.close(), waiter.close(), operator.close()]);
+      await close();
+      await operator.close();
     }
     await scene.nothingLeft();
   });

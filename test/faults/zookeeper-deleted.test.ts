@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockStoreSession } from '../../lib/stores/port/index.js';
-import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { next, rejectionOf, until } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { deleteUnder, tokensGrow } from './deleted-data.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 
 const ROOT = '/distributed-locks';
@@ -40,44 +40,11 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       return names.includes('base');
     }
 
-    /** The processes acquire again immediately, and each gets a larger token. */
-    async function worksOn(key: string, last: number, ...apps: readonly LockApp[]): Promise<void> {
-      let largest = last;
-      for (const app of [...apps, ...apps]) {
-        const handle = await app.locks.acquire(key, { waitTime: 2_000 });
-        expect(handle.token).toBeGreaterThan(largest);
-        largest = handle.token;
-        await handle.release();
-      }
-    }
-
     it.each(PARTS)(
       'F52: %s: holders are notified, waiters are served, and tokens grow',
       async (_, path, ends) => {
-        const [holder, waiter, idle] = [
-          // A holder detects the loss of a single node when it renews its lease.
-          await scene.app({ watchdogTimeout: 6_000 }),
-          await scene.app(),
-          await scene.app(),
-        ];
-        const [key, other] = [scene.key(), scene.key()];
-        const held = await holder.locks.acquire(key);
-        const waiting = waiter.locks.acquire(key, { waitTime: 10_000 });
-        await queuedIn(waiter, key);
-        const lost = next(holder.locks.events, (event) => event.type === 'lost', 5_000);
-        if (!ends) lost.catch(() => undefined);
-        await deleteAll(path);
-        if (ends) await lost;
-        else {
-          // What is lost with the connection is requested again.
-          expect((await holder.locks.acquire(other, { waitTime: 2_000 })).token).toBeGreaterThan(0);
-          expect(await held.release()).toBe('released');
-        }
-        const served = await waiting;
-        expect(served.token).toBeGreaterThan(held.token);
-        // The lock may have been granted before everything was deleted.
-        await served.release();
-        await worksOn(key, served.token, idle, holder, waiter);
+        // A holder detects the loss of a single node when it renews its lease.
+        const { key, holder, idle } = await deleteUnder(scene, () => deleteAll(path), ends, 6_000);
         // Each process is notified when others affect its holds, and all use the same token base.
         await holder.locks.acquire(key);
         const broken = next(holder.locks.events, (event) => event.type === 'lost', 2_000);
@@ -100,7 +67,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       await back;
       expect(held.isHeld).toBe(!ends);
       if (!ends) await held.release();
-      await worksOn(key, held.token, app);
+      await tokensGrow(key, held.token, [app]);
     });
 
     it('F52: everything, before the servers are restarted: the same outcome', async () => {
@@ -115,7 +82,7 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       const lost = next(app.locks.events, (event) => event.type === 'lost', 15_000);
       await proxy.accept();
       await lost;
-      await worksOn(key, held.token, app);
+      await tokensGrow(key, held.token, [app]);
     });
 
     it.each([
@@ -127,11 +94,11 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
       const app = await scene.app({ store });
       let last = 0;
       for (let time = 0; time < 3; time++) {
-        await worksOn('again', last, app);
+        await tokensGrow('again', last, [app]);
         last = await app.locks.withLock('again', ({ token }) => token);
         await deleteAll(path);
       }
-      await worksOn('again', last, app);
+      await tokensGrow('again', last, [app]);
     });
 
     it('F57: a session logs which nodes for its grants are missing, and restores them', async () => {

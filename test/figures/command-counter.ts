@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { RedisServer } from '../support/redis-server.js';
 import { elapse } from '../support/until.js';
-import { machineNow } from './hold.js';
+import { machineNow } from './client.js';
 import { rounded } from './spread.js';
 
 /** Commands for each lock, as the servers counted them (`INFO commandstats`), summed over servers. */

@@ -3,9 +3,9 @@ import type { DistributedLockOptions } from '../../lib/index.js';
 import { RedisServer } from '../support/redis-server.js';
 import { ServerFleet } from '../support/server-fleet.js';
 import { elapse } from '../support/until.js';
+import type { Hold, WorkerProcess } from '../support/worker-process.js';
 import { CommandCounter, type Commands } from './command-counter.js';
-import { machineNow, type Hold } from './hold.js';
-import { LockProcess } from './lock-process.js';
+import { endClient, machineNow, startClient } from './client.js';
 import { startCluster, startSentinel, type ReplicatedServers } from './replicated-servers.js';
 import { progress, record } from './report.js';
 import { spreadOf, type Spread } from './spread.js';
@@ -50,7 +50,7 @@ it('commands for each lock', async () => {
   const figures: object[] = [];
   for (const start of TOPOLOGIES) {
     const { name, servers, options, close } = await start();
-    const clients = await Promise.all([LockProcess.start(options), LockProcess.start(options)]);
+    const clients = await Promise.all([startClient(options), startClient(options)]);
     try {
       progress(`commands, ${name}`);
       const counter = await CommandCounter.on(servers);
@@ -58,7 +58,7 @@ it('commands for each lock', async () => {
       const handOver = await handOvers(counter, clients);
       figures.push({ name, free, handOver });
     } finally {
-      await Promise.all(clients.map((client) => client.close()));
+      await Promise.all(clients.map((client) => endClient(client)));
       await close();
     }
   }
@@ -73,23 +73,23 @@ function replicated(
   return { name, servers, options: { redis, replicas }, close };
 }
 
-async function freeLocks(counter: CommandCounter, client: LockProcess): Promise<Figures> {
-  await client.pairs({ prefix: 'warm-up', count: WARM_UP });
+async function freeLocks(counter: CommandCounter, client: WorkerProcess): Promise<Figures> {
+  await client.do('pairs', { prefix: 'warm-up', count: WARM_UP });
   await counter.begin();
-  const times = await client.pairs({ prefix: 'free', count: PAIRS });
+  const times = await client.do('pairs', { prefix: 'free', count: PAIRS });
   return { commands: await counter.end(PAIRS), time: spreadOf(times) };
 }
 
 /** Two processes with one caller each take turns: the time from the call of release in one to the grant in the other. */
-async function handOvers(counter: CommandCounter, clients: readonly LockProcess[]): Promise<Figures> {
-  for (const client of clients) await client.startLoad({ keys: ['shared'], section: SECTION });
+async function handOvers(counter: CommandCounter, clients: readonly WorkerProcess[]): Promise<Figures> {
+  for (const client of clients) await client.do('startLoad', { keys: ['shared'], section: SECTION });
   await elapse(TURNS.warmUp);
   const from = machineNow();
   await counter.begin();
   await elapse(TURNS.counted);
   const commands = await counter.total();
   const to = machineNow();
-  const reports = await Promise.all(clients.map((client) => client.endLoad()));
+  const reports = await Promise.all(clients.map((client) => client.do('endLoad', {})));
   const holds = reports.flatMap((report, client) =>
     report.flatMap((load) => load.holds.map((hold) => ({ ...hold, client }))),
   );

@@ -1,4 +1,4 @@
-import type { Hold } from './hold.js';
+import type { Hold } from '../support/worker-process.js';
 
 export interface DoubledHolds {
   /** Pairs whose later hold has the larger token: a fenced resource rejects the earlier one. */

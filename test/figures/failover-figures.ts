@@ -1,6 +1,5 @@
+import type { Hold, LoadReport } from '../support/worker-process.js';
 import { doubledHolds } from './doubled-holds.js';
-import type { Hold } from './hold.js';
-import type { LoadReport } from './lock-process.js';
 import { rounded, spreadOf, type Spread } from './spread.js';
 
 /** A grant within this many ms after a kill was made before it; no server is replaced that fast. */

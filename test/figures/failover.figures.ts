@@ -1,9 +1,9 @@
 import { describe, it } from '@jest/globals';
 import type { RedisServer } from '../support/redis-server.js';
 import { elapse, until } from '../support/until.js';
+import type { WorkerProcess } from '../support/worker-process.js';
 import { failoverFigures } from './failover-figures.js';
-import { machineNow } from './hold.js';
-import { LockProcess, type LoadReport } from './lock-process.js';
+import { endClient, machineNow, startClient } from './client.js';
 import { startCluster, startSentinel, type ReplicatedServers } from './replicated-servers.js';
 import { progress, record } from './report.js';
 import { spreadOf } from './spread.js';
@@ -48,12 +48,14 @@ describe('failover', () => {
         const keys = SETTINGS.map((_, index) => keysOf(servers, `s${index}`));
         for (const [index, processes] of clients.entries()) {
           for (const client of processes) {
-            await client.startLoad({ keys: keys[index]!.short, section: SHORT.section });
-            await client.startLoad({ keys: keys[index]!.long, section: LONG.section });
+            await client.do('startLoad', { keys: keys[index]!.short, section: SHORT.section });
+            await client.do('startLoad', { keys: keys[index]!.long, section: LONG.section });
           }
         }
         const failovers = await failOver(id, servers);
-        const reports = await Promise.all(clients.map((processes) => Promise.all(processes.map(endOf))));
+        const reports = await Promise.all(
+          clients.map((processes) => Promise.all(processes.map((client) => client.do('endLoad', {})))),
+        );
         await record(`failover.${id}`, {
           promoted: spreadOf(failovers.map(({ promotedAfter }) => promotedAfter)),
           restored: spreadOf(failovers.map(({ restoredAfter }) => restoredAfter)),
@@ -70,7 +72,7 @@ describe('failover', () => {
           })),
         });
       } finally {
-        await Promise.all(clients.flat().map((client) => client.close()));
+        await Promise.all(clients.flat().map((client) => endClient(client)));
         await servers.close();
       }
     },
@@ -81,9 +83,9 @@ describe('failover', () => {
 function startClients(
   { redis }: ReplicatedServers,
   { replicas }: (typeof SETTINGS)[number],
-): Promise<LockProcess[]> {
+): Promise<WorkerProcess[]> {
   const options = { redis, replicas, watchdogTimeout: WATCHDOG_TIMEOUT };
-  return Promise.all(Array.from({ length: PROCESSES }, () => LockProcess.start(options)));
+  return Promise.all(Array.from({ length: PROCESSES }, () => startClient(options)));
 }
 
 /** The same number of keys for each primary. */
@@ -133,8 +135,4 @@ async function failOver(id: string, servers: ReplicatedServers): Promise<Failove
     await elapse(Math.max(rest, PERIOD.least - restoredAfter, 1_000));
   }
   return failovers;
-}
-
-async function endOf(client: LockProcess): Promise<readonly LoadReport[]> {
-  return client.endLoad();
 }

@@ -1,7 +1,7 @@
 import { it } from '@jest/globals';
 import { ServerFleet } from '../support/server-fleet.js';
 import type { RedisServer } from '../support/redis-server.js';
-import { LockProcess } from './lock-process.js';
+import { endClient, startClient } from './client.js';
 import { progress, record } from './report.js';
 import { spreadOf } from './spread.js';
 
@@ -18,18 +18,18 @@ it('quorum: a free lock, acquired and released', async () => {
   const figures: object[] = [];
   for (const { name, strike } of FAULTS) {
     const fleet = await ServerFleet.start(SERVERS);
-    const client = await LockProcess.start({ quorum: [...fleet.urls] });
+    const client = await startClient({ quorum: [...fleet.urls] });
     try {
-      await client.pairs({ prefix: 'warm-up', ms: 1_000 });
+      await client.do('pairs', { prefix: 'warm-up', ms: 1_000 });
       for (const missing of [0, 1, 2]) {
         progress(`quorum of ${SERVERS}, ${missing} ${name}`);
         if (missing > 0) await strike(fleet.servers[missing - 1]!);
         // Measured from the fault on, so that its detection is included.
-        const times = await client.pairs({ prefix: `${name}-${missing}`, ms: DURATION });
+        const times = await client.do('pairs', { prefix: `${name}-${missing}`, ms: DURATION });
         figures.push({ missing, how: name, pair: spreadOf(times) });
       }
     } finally {
-      await client.close();
+      await endClient(client);
       await fleet.close();
     }
   }

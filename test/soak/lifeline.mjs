@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { guardAgainstOrphans } from '../../.scripts/servers/processes.mjs';
 
 const running = new Set();
 
 /**
- * Starts a program that does not outlive this process, however this process ends: a small shell in its own process group
- * reads from a pipe that only this process keeps open, and kills the program, stopped or not, when the pipe closes.
+ * Starts a program that does not outlive this process, however this process ends.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -16,16 +16,7 @@ export function spawnTied(command, args, options) {
   child.on('error', () => undefined); // comes with 'exit' or with no pid; both are looked at
   running.add(child);
   child.once('exit', () => running.delete(child));
-  if (child.pid === undefined) return child;
-  const script = 'if read -r _; then exit 0; fi; kill -9 "$1" 2>/dev/null';
-  const guard = spawn('sh', ['-c', script, 'guard', String(child.pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
-  guard.unref();
-  guard.stdin.unref();
-  guard.stdin.on('error', () => undefined);
-  child.once('exit', () => guard.stdin.end('done\n'));
+  if (child.pid !== undefined) guardAgainstOrphans(child);
   return child;
 }
 

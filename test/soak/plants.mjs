@@ -1,9 +1,8 @@
 import { enginePlants } from './plants/engine.mjs';
-import { etcdPlants } from './plants/etcd.mjs';
 import { leaderPlants } from './plants/leader.mjs';
+import { etcdPlants, zookeeperPlants } from './plants/ordered.mjs';
 import { postgresPlants } from './plants/postgres.mjs';
 import { redisPlants } from './plants/redis.mjs';
-import { zookeeperPlants } from './plants/zookeeper.mjs';
 
 /**
  * Bugs that the checker must find; otherwise its silence would mean nothing. Each is a change of a few words in a copy of

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { etcdArguments, FAST_ETCD, peerUrlOf } from '../../.scripts/servers/etcd.mjs';
 import { Endpoint, channelCredentials } from '../../lib/stores/etcd/connection/endpoint.js';
 import { methods, MessageWriter, type Method } from '../../lib/stores/etcd/connection/protocol.js';
 import { freePort } from './free-port.js';
@@ -25,7 +26,8 @@ export interface MemberArguments {
   readonly name: string;
   readonly port: number;
   readonly peerPort: number;
-  readonly cluster: string;
+  /** All members of its cluster. */
+  readonly members: { readonly name: string; readonly port: number; readonly peerPort: number }[];
   readonly token: string;
   readonly flags: readonly string[];
   readonly tls: { readonly certificate: string; readonly key: string; readonly ca: string } | undefined;
@@ -53,10 +55,9 @@ export class EtcdServer extends PersistentServer {
 
   /** A cluster of one member. */
   static async start({ flags = [], tls = false }: EtcdServerOptions = {}): Promise<EtcdServer> {
-    const [port, peerPort] = [await freePort(), await freePort()];
-    const cluster = `alone=http://127.0.0.1:${peerPort}`;
-    const token = `lock-${process.pid}-${port}`;
-    return await EtcdServer.startMember({ name: 'alone', port, peerPort, cluster, token, flags }, tls);
+    const member = { name: 'alone', port: await freePort(), peerPort: await freePort() };
+    const token = `lock-${process.pid}-${member.port}`;
+    return await EtcdServer.startMember({ ...member, members: [member], token, flags }, tls);
   }
 
   static async startMember(args: Omit<MemberArguments, 'tls'>, isSecure = false): Promise<EtcdServer> {
@@ -86,7 +87,7 @@ export class EtcdServer extends PersistentServer {
 
   /** The URL for other members. */
   get peerUrl(): string {
-    return `http://127.0.0.1:${this.args.peerPort}`;
+    return peerUrlOf(this.args);
   }
 
   /** The authority that signed the server's certificate, PEM; undefined without TLS. */
@@ -162,26 +163,18 @@ export class EtcdServer extends PersistentServer {
 }
 
 function launch(directory: string, args: MemberArguments, state: 'new' | 'existing'): ChildProcess {
-  const { name, port, peerPort, cluster, token, flags, tls } = args;
-  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
-  const peerUrl = `http://127.0.0.1:${peerPort}`;
-  const options = {
-    name,
-    'data-dir': join(directory, 'data'),
-    'listen-client-urls': url,
-    'advertise-client-urls': url,
-    'listen-peer-urls': peerUrl,
-    'initial-advertise-peer-urls': peerUrl,
-    'initial-cluster': cluster,
+  const { port, members, token, flags, tls } = args;
+  const all = etcdArguments(args, join(directory, 'data'), members, {
+    ...FAST_ETCD,
     'initial-cluster-token': token,
     'initial-cluster-state': state,
-    'heartbeat-interval': '50',
-    'election-timeout': '300',
-    'log-level': 'error',
-    'unsafe-no-fsync': 'true',
-    ...(tls && { 'cert-file': tls.certificate, 'key-file': tls.key }),
-  };
-  const all = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
+    ...(tls && {
+      'listen-client-urls': `https://127.0.0.1:${port}`,
+      'advertise-client-urls': `https://127.0.0.1:${port}`,
+      'cert-file': tls.certificate,
+      'key-file': tls.key,
+    }),
+  });
   return spawnEtcd([...all, ...flags], directory);
 }
 

@@ -13,10 +13,15 @@ let locks;
 let closing = false;
 const handles = new Map();
 const loops = new Map();
+/** The callers of `startLoad`, and what they have seen. */
+const loads = [];
+/** One entry for each current holder of a load. They look every 10 ms whether they hold their lock; all at once, which is cheaper. */
+const beliefs = new Set();
+let looking;
 
 const commands = {
-  /** @param isOnPage whether lock dashboards show it */
-  async start({ options, isOnPage = false }) {
+  /** @param isOnPage whether lock dashboards show it; `isQuiet`: whether it reports no events, which take time */
+  async start({ options, isOnPage = false, isQuiet = false }) {
     const imports = [DistributedLockModule.forRoot(await moduleOptionsOf(options))];
     if (isOnPage)
       imports.push(
@@ -26,6 +31,7 @@ const commands = {
     Module({ imports })(WorkerModule);
     app = await NestFactory.createApplicationContext(WorkerModule, { logger: false });
     locks = app.get(LockService);
+    if (isQuiet) return;
     locks.events.subscribe((event) => process.send?.({ event: { type: event.type, key: event.key } }));
   },
 
@@ -110,20 +116,34 @@ const commands = {
     return seen;
   },
 
-  /** A caller that shares the lock with compatible ones; reports when it waited and held, by the machine's clock. */
-  async share({ key, options, work }) {
-    const call = { askedAt: monotonic() };
-    try {
-      await locks.withLock(key, options, async () => {
-        call.enteredAt = monotonic();
-        await elapse(work);
-        call.leftAt = monotonic();
-      });
-    } catch (error) {
-      call.failure = error.code ?? String(error);
-      call.message = String(error.message);
+  /** Acquires and releases one free lock after another: `count` of them, or for `ms`. Returns the time of each pair, ms. */
+  async pairs({ prefix, count = Infinity, ms = Infinity }) {
+    const times = [];
+    const end = monotonic() + ms;
+    for (let i = 0; i < count && monotonic() < end; i++) {
+      const started = monotonic();
+      await (await locks.acquire(`${prefix}-${i}`)).release();
+      times.push(monotonic() - started);
     }
-    return { ...call, endedAt: monotonic() };
+    return times;
+  },
+
+  /** One caller for each key acquires it again and again, and holds it for `least` to `most` ms. */
+  startLoad({ keys, section }) {
+    looking ??= setInterval(() => beliefs.forEach(renew), 10);
+    const stop = new AbortController();
+    const report = { holds: [], errors: {} };
+    loads.push({ stop, report, callers: keys.map((key) => contend(key, section, report, stop.signal)) });
+  },
+
+  /** Ends all loads; returns their reports. */
+  async endLoad() {
+    const ended = loads.splice(0);
+    for (const { stop } of ended) stop.abort();
+    await Promise.all(ended.flatMap(({ callers }) => callers));
+    clearInterval(looking);
+    looking = undefined;
+    return ended.map(({ report }) => report);
   },
 
   stopLoop({ name }) {
@@ -197,6 +217,41 @@ function look(handle) {
     token: handle.token,
     asserted,
   };
+}
+
+async function contend(key, [least, most], report, signal) {
+  while (!signal.aborted) {
+    try {
+      const lock = await locks.acquire(key, { waitTime: 60_000, signal });
+      report.holds.push({ key, ...(await hold(lock, least + Math.random() * (most - least))) });
+    } catch (error) {
+      if (signal.aborted) return;
+      const name = error.code ?? error.name;
+      report.errors[name] = (report.errors[name] ?? 0) + 1;
+      await elapse(20);
+    }
+  }
+}
+
+async function hold(lock, ms) {
+  const from = monotonic();
+  const belief = { lock, until: from };
+  beliefs.add(belief);
+  await elapse(ms);
+  renew(belief);
+  beliefs.delete(belief);
+  return {
+    token: lock.token,
+    from,
+    to: belief.until,
+    isLost: lock.signal.aborted,
+    outcome: await lock.release(),
+  };
+}
+
+/** Records the last time at which `assertHeld()` would have succeeded. */
+function renew(belief) {
+  if (belief.lock.isHeld) belief.until = monotonic();
 }
 
 /** Applies the last decorator first, as the compiler does. */

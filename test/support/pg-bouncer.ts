@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NOBODY, postgresUrl } from '../../.scripts/servers/postgres.mjs';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
-import { NOBODY } from './postgres-server.js';
 import { endProcess, untilReady } from './server-process.js';
 
 /** The path of PgBouncer; `npm run test:stores` sets it where it can be installed. */
@@ -42,7 +42,7 @@ export class PgBouncer {
   }
 
   get url(): string {
-    return `postgres://postgres@127.0.0.1:${String(this.port)}/postgres`;
+    return postgresUrl(this.port);
   }
 
   async close(): Promise<void> {

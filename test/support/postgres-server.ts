@@ -5,6 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import {
+  initdbArguments,
+  NOBODY,
+  POSTGRES_READY,
+  postgresArguments,
+  postgresUrl,
+  signalPostgres,
+} from '../../.scripts/servers/postgres.mjs';
 import { postgresMigration } from '../../lib/stores/postgres/index.js';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
@@ -32,9 +40,6 @@ const { Client } = pg as unknown as { Client: new (url: string) => TestPgClient 
 /** The folder with the libraries of its programs, if not the system's. */
 const libraries = process.env['POSTGRES_LIBRARIES'];
 const env = { ...process.env, ...(libraries !== undefined && { LD_LIBRARY_PATH: libraries }) };
-
-/** PostgreSQL does not run as root: it gets the user `nobody`. */
-export const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 export interface PostgresServerOptions {
   /** Further settings for `-c`. */
@@ -68,11 +73,8 @@ export class PostgresServer {
     try {
       if (NOBODY.uid !== undefined) await chown(directory, NOBODY.uid, NOBODY.gid);
       const data = join(directory, 'data');
-      await promisify(execFile)(
-        program('initdb'),
-        ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-        { ...NOBODY, cwd: directory, env },
-      );
+      const how = { ...NOBODY, cwd: directory, env };
+      await promisify(execFile)(program('initdb'), initdbArguments(data), how);
       if (options.access) await letIn(join(data, 'pg_hba.conf'), options.access);
       const tls = options.tls === true ? await tlsFor(directory) : undefined;
       const { language } = options;
@@ -127,7 +129,7 @@ export class PostgresServer {
 
   /** The same server at another port, such as a proxy's. */
   urlOf(port: number): string {
-    return `postgres://postgres@127.0.0.1:${String(port)}/postgres`;
+    return postgresUrl(port);
   }
 
   mainProcess(): number {
@@ -160,9 +162,7 @@ export class PostgresServer {
   async destroy(): Promise<void> {
     if (hasExited(this.process)) return;
     const exited = once(this.process, 'exit');
-    // Otherwise it would start new ones.
-    process.kill(this.mainProcess(), 'SIGSTOP');
-    await this.signalAll('SIGKILL');
+    signalPostgres(this.mainProcess(), 'SIGKILL');
     await exited;
   }
 
@@ -179,11 +179,11 @@ export class PostgresServer {
 
   /** Stops all processes: connections stay open, and nothing is answered. */
   async stop(): Promise<void> {
-    await this.signalAll('SIGSTOP');
+    signalPostgres(this.mainProcess(), 'SIGSTOP');
   }
 
   async resume(): Promise<void> {
-    await this.signalAll('SIGCONT');
+    signalPostgres(this.mainProcess(), 'SIGCONT');
   }
 
   /** Restarts on the same port, with its data. */
@@ -203,13 +203,6 @@ export class PostgresServer {
   private async speakLanguage(): Promise<void> {
     const client = await this.client();
     await client.query("ALTER DATABASE postgres SET lc_messages = 'C.UTF-8'");
-  }
-
-  private async signalAll(signal: NodeJS.Signals): Promise<void> {
-    const pid = this.mainProcess();
-    const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]);
-    const children = stdout.split('\n').map(Number).filter(Boolean);
-    for (const one of [...children, pid]) process.kill(one, signal);
   }
 }
 
@@ -245,23 +238,20 @@ async function launch(
   settings: Readonly<Record<string, string>>,
   clock: Readonly<Record<string, string>> = {},
 ): Promise<ChildProcess> {
-  const all = {
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
+  const args = postgresArguments(join(directory, 'data'), port, {
     fsync: 'off',
     // The default from version 14 on; the tests sign in with it.
     password_encryption: 'scram-sha-256',
     max_connections: '200',
     ...settings,
-  };
-  const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn(program('postgres'), ['-D', join(directory, 'data'), '-p', String(port), ...args], {
+  });
+  const child = spawn(program('postgres'), args, {
     ...NOBODY,
     cwd: directory,
     env: { ...env, ...clock },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   guardAgainstOrphans(child, directory);
-  await untilReady('PostgreSQL', child, /ready to accept (read-only )?connections/);
+  await untilReady('PostgreSQL', child, POSTGRES_READY);
   return child;
 }

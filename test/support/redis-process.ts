@@ -1,5 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { guardAgainstOrphans } from './orphan-guard.js';
+import { guardAgainstOrphans, whenReady } from '../../.scripts/servers/processes.mjs';
+import { PORT_TAKEN, REDIS_READY } from '../../.scripts/servers/redis.mjs';
 
 /** Another process uses one of the ports; retry with other ports, or later. */
 export class PortTaken extends Error {}
@@ -12,9 +13,6 @@ export interface RedisLaunch {
   /** Added to the environment of this process. */
   readonly env: Readonly<Record<string, string>>;
 }
-
-/** A sentinel logs its id last, other servers that they are ready. */
-const READY = /Ready to accept connections|Sentinel ID is/;
 
 const program = (): string => process.env['REDIS_SERVER'] ?? 'redis-server';
 
@@ -32,22 +30,8 @@ export async function launchRedis({ args, directory, env }: RedisLaunch): Promis
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
-  await new Promise<void>((resolve, reject) => {
-    let output = '';
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString();
-      if (READY.test(output)) resolve();
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    child.once('error', (cause) => {
-      reject(new Error('redis-server could not be started: is it installed?', { cause }));
-    });
-    child.once('close', () => {
-      const taken = /bind|Address already in use|listening socket/i.test(output);
-      reject(taken ? new PortTaken(output) : new Error(`redis-server exited immediately:\n${output}`));
-    });
-    if (child.pid !== undefined) guardAgainstOrphans(child, directory);
-  });
-  return child;
+  if (child.pid !== undefined) guardAgainstOrphans(child, directory);
+  const { isReady, output } = await whenReady(child, REDIS_READY);
+  if (isReady) return child;
+  throw PORT_TAKEN.test(output) ? new PortTaken(output) : new Error(`redis-server did not start:\n${output}`);
 }

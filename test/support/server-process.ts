@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { whenReady } from '../../.scripts/servers/processes.mjs';
 import { until } from './until.js';
 
 export function hasExited(child: ChildProcess): boolean {
@@ -17,21 +17,10 @@ export async function endProcess(child: ChildProcess, signal: NodeJS.Signals = '
   await exited;
 }
 
-/** Resolves when the program reports on stderr that it is ready. */
-export async function untilReady(
-  name: string,
-  child: ChildProcess & { readonly stderr: Readable },
-  ready: RegExp,
-): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    let output = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      output = (output + chunk.toString()).slice(-10_000);
-      if (ready.test(output)) resolve();
-    });
-    child.once('error', reject);
-    child.once('exit', () => reject(new Error(`${name} exited immediately:\n${output}`)));
-  });
+/** Resolves when the program reports that it is ready. */
+export async function untilReady(name: string, child: ChildProcess, ready: RegExp): Promise<void> {
+  const { isReady, output } = await whenReady(child, ready);
+  if (!isReady) throw new Error(`${name} exited immediately:\n${output}`);
 }
 
 /** A server with one process, whose data survives a restart. */

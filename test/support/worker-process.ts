@@ -30,15 +30,24 @@ export interface LoopReport {
   readonly errors: readonly string[];
 }
 
-/** When a caller waited and held, ms by a clock that all processes of the machine share. */
-export interface ShareReport {
-  readonly askedAt: number;
-  readonly enteredAt?: number;
-  readonly leftAt?: number;
-  readonly endedAt: number;
-  /** The code and message of its error, if it did not get the lock. */
-  readonly failure?: string;
-  readonly message?: string;
+/** One hold as its holder observed it; times in ms on the monotonic clock of the machine. */
+export interface Hold {
+  readonly key: string;
+  readonly token: number;
+  /** When the call for the lock returned. */
+  readonly from: number;
+  /** When `isHeld` was last observed to be true; checked every 10 ms and at the end of the work. */
+  readonly to: number;
+  /** Whether the holder was notified of a loss before its work ended. */
+  readonly isLost: boolean;
+  readonly outcome: 'released' | 'expired' | 'unknown';
+}
+
+/** The results of a load in one process. */
+export interface LoadReport {
+  readonly holds: readonly Hold[];
+  /** The number of failed calls, by code. */
+  readonly errors: Readonly<Record<string, number>>;
 }
 
 interface LockSettings {
@@ -54,10 +63,12 @@ export interface WorkerSettings {
   readonly clock?: boolean;
   /** Lock dashboards show what the worker holds and waits for. */
   readonly isOnPage?: boolean;
+  /** Reports no events, which take time. */
+  readonly isQuiet?: boolean;
 }
 
 interface Commands {
-  start: [{ options: object; isOnPage?: boolean }, null];
+  start: [{ options: object } & WorkerSettings, null];
   acquire: [{ key: string; options?: LockSettings; as?: string }, number];
   queueAs: [{ key: string; sessions: number; options: object }, null];
   release: [{ as: string }, string];
@@ -67,7 +78,9 @@ interface Commands {
   block: [{ ms: number; as?: string }, SeenHold | null];
   computeUntilStopped: [{ as: string; gap: number; deadline: number }, SeenHold];
   loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
-  share: [{ key: string; options: LockSettings; work: number }, ShareReport];
+  pairs: [{ prefix: string; count?: number; ms?: number }, readonly number[]];
+  startLoad: [{ keys: readonly string[]; section: readonly [least: number, most: number] }, null];
+  endLoad: [object, readonly LoadReport[]];
   stopLoop: [{ name: string }, null];
   workAndExit: [{ keys: readonly string[] }, null];
   askAndExit: [{ key: string }, null];
@@ -131,7 +144,7 @@ export class WorkerProcess {
   /** Starts a worker; with module `options`, its application too. */
   static async start(
     options?: object,
-    { clock = false, isOnPage = false }: WorkerSettings = {},
+    { clock = false, ...settings }: WorkerSettings = {},
   ): Promise<WorkerProcess> {
     if (!existsSync(built)) throw new Error('dist/esm/index.js is missing: run "npm run build" first');
     const script = fileURLToPath(new URL('./lock-worker.mjs', import.meta.url));
@@ -148,7 +161,7 @@ export class WorkerProcess {
     });
     const worker = new WorkerProcess(child, offset);
     await within(30_000, 'the worker to start', once(child, 'message'));
-    if (options) await worker.do('start', { options, isOnPage });
+    if (options) await worker.do('start', { options, ...settings });
     return worker;
   }
 

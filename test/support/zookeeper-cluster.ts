@@ -7,18 +7,13 @@ export class ZooKeeperCluster {
   private constructor(readonly members: readonly ZooKeeperServer[]) {}
 
   static async start(): Promise<ZooKeeperCluster> {
-    const members = new Map<number, string>();
+    const members: { id: number; port: number; peers: string }[] = [];
     for (const id of [1, 2, 3]) {
-      members.set(id, `127.0.0.1:${String(await freePort())}:${String(await freePort())}`);
+      const peers = `127.0.0.1:${await freePort()}:${await freePort()}`;
+      members.push({ id, port: await freePort(), peers });
     }
     const servers = await Promise.all(
-      [...members.keys()].map(async (id) =>
-        ZooKeeperServer.start(
-          // An election does not wait for stopped members.
-          { java: ['-Dzookeeper.cnxTimeout=500'] },
-          { id, members, port: await freePort() },
-        ),
-      ),
+      members.map(({ id, port }) => ZooKeeperServer.start({}, { id, port, members })),
     );
     const started = new ZooKeeperCluster(servers);
     await started.ready();

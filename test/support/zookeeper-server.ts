@@ -1,13 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { askZooKeeper, modeOf, SMALL_JAVA, zooKeeperArguments } from '../../.scripts/servers/zookeeper.mjs';
 import { freePort } from './free-port.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { createServerClock, type ServerClock } from './server-clock.js';
 import { PersistentServer } from './server-process.js';
 import { until } from './until.js';
+
+const SERVES_ALL = { maxClientCnxns: 0, '4lw.commands.whitelist': '*' };
 
 /** The folder with the libraries of ZooKeeper's server; set by `npm run test:stores`. */
 export const zooKeeperLibraries = process.env['ZOOKEEPER_LIBRARIES'];
@@ -21,13 +23,13 @@ export interface ZooKeeperServerOptions {
   readonly clock?: boolean;
 }
 
-/** The ensemble of a server. */
+/** A server of an ensemble, and all of them. */
 export interface Membership {
   readonly id: number;
-  /** `host:port:port`, by id. */
-  readonly members: ReadonlyMap<number, string>;
   /** The port for clients. */
   readonly port: number;
+  /** `peers`: `host:port:port` for the others. */
+  readonly members: { readonly id: number; readonly port: number; readonly peers: string }[];
 }
 
 /** A ZooKeeper server for a test: on a free loopback port, in its own folder, and without fsync. */
@@ -49,9 +51,8 @@ export class ZooKeeperServer extends PersistentServer {
   ): Promise<ZooKeeperServer> {
     const directory = await mkdtemp(join(tmpdir(), 'lock-zookeeper-'));
     const port = membership?.port ?? (await freePort());
-    await configure(directory, port, options, membership);
     const clock = options.clock === true ? await createServerClock(directory) : undefined;
-    const child = launch(directory, options, clock);
+    const child = launch(directory, port, options, membership, clock);
     const server = new ZooKeeperServer(port, directory, options, membership, clock, child);
     if (membership === undefined) await server.ready();
     return server;
@@ -81,13 +82,12 @@ export class ZooKeeperServer extends PersistentServer {
 
   /** `standalone`, `leader` or `follower`; undefined while it does not serve. */
   async mode(): Promise<string | undefined> {
-    const answer = await ask(this.port, 'srvr').catch(() => '');
-    return /^Mode: (\w+)/m.exec(answer)?.[1];
+    return await modeOf(this);
   }
 
   /** The id of the last transaction. */
   async zxid(): Promise<number> {
-    const answer = await ask(this.port, 'srvr');
+    const answer = await askZooKeeper(this);
     return Number(/^Zxid: (0x[\da-f]+)/m.exec(answer)?.[1]);
   }
 
@@ -98,11 +98,8 @@ export class ZooKeeperServer extends PersistentServer {
    */
   async restart(isEmpty = false): Promise<void> {
     await this.kill();
-    if (isEmpty) {
-      await rm(join(this.directory, 'data'), { recursive: true, force: true });
-      await configure(this.directory, this.port, this.options, this.membership);
-    }
-    this.process = launch(this.directory, this.options, this.clock);
+    if (isEmpty) await rm(join(this.directory, 'data'), { recursive: true, force: true });
+    this.process = launch(this.directory, this.port, this.options, this.membership, this.clock);
     if (this.membership === undefined) await this.ready();
   }
 
@@ -113,70 +110,30 @@ export class ZooKeeperServer extends PersistentServer {
   }
 }
 
-async function configure(
-  directory: string,
-  port: number,
-  { settings = {} }: ZooKeeperServerOptions,
-  membership: Membership | undefined,
-): Promise<void> {
-  const data = join(directory, 'data');
-  await mkdir(data, { recursive: true });
-  const all = {
-    dataDir: data,
-    clientPort: String(port),
-    clientPortAddress: '127.0.0.1',
-    tickTime: '200',
-    initLimit: '20',
-    syncLimit: '10',
-    maxSessionTimeout: '2000000',
-    maxClientCnxns: '0',
-    'admin.enableServer': 'false',
-    '4lw.commands.whitelist': '*',
-    ...settings,
-  };
-  const members = [...(membership?.members ?? [])].map(([id, address]) => `server.${String(id)}=${address}`);
-  const lines = [...Object.entries(all).map(([name, value]) => `${name}=${value}`), ...members];
-  await writeFile(join(directory, 'zoo.cfg'), `${lines.join('\n')}\n`);
-  if (membership !== undefined) await writeFile(join(data, 'myid'), String(membership.id));
-}
-
 function launch(
-  directory: string,
-  { java = [] }: ZooKeeperServerOptions,
+  folder: string,
+  port: number,
+  { settings = {}, java = [] }: ZooKeeperServerOptions,
+  membership: Membership | undefined,
   clock: ServerClock | undefined,
 ): ChildProcess {
   if (zooKeeperLibraries === undefined) throw new Error('run it with `npm run test:stores`');
   // Without periodic threads: tests check whether the process is idle.
-  const memory = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
+  const memory = ['-Xmx256m', '-XX:-UsePerfData', ...SMALL_JAVA];
   const careless = ['-Dzookeeper.forceSync=no', '-Dzookeeper.extendedTypesEnabled=true'];
-  const child = spawn(
-    'java',
-    [
-      ...memory,
-      ...careless,
-      ...java,
-      '-cp',
-      join(zooKeeperLibraries, '*'),
-      'org.apache.zookeeper.server.quorum.QuorumPeerMain',
-      join(directory, 'zoo.cfg'),
-    ],
-    { cwd: directory, stdio: 'ignore', env: { ...process.env, ...clock?.env } },
-  );
+  const all = {
+    tickTime: 200,
+    initLimit: 20,
+    syncLimit: 10,
+    maxSessionTimeout: 2_000_000,
+    ...SERVES_ALL,
+    ...settings,
+  };
+  const server = { libraries: zooKeeperLibraries, folder, port, settings: all, ...membership };
+  const args = zooKeeperArguments({ ...server, java: [...memory, ...careless, ...java] });
+  const env = { ...process.env, ...clock?.env };
+  const child = spawn('java', args, { cwd: folder, stdio: 'ignore', env });
   child.on('error', () => undefined);
-  guardAgainstOrphans(child, directory);
+  guardAgainstOrphans(child, folder);
   return child;
-}
-
-/** Sends one of the four-letter commands. */
-function ask(port: number, command: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let answer = '';
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(command));
-    socket.setTimeout(1_000, () => socket.destroy());
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-    socket.on('error', reject);
-    socket.on('close', () => {
-      resolve(answer);
-    });
-  });
 }

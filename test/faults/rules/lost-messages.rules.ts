@@ -1,8 +1,9 @@
 import { expect, it } from '@jest/globals';
 import { LockUnavailableError } from '../../../lib/index.js';
 import { PortClient } from '../../contract/port-client.js';
-import { queuedIn } from '../../support/lock-app.js';
+import { queuedIn, type LockApp } from '../../support/lock-app.js';
 import { reached } from '../../support/reached.js';
+import type { TcpProxy } from '../../support/tcp-proxy.js';
 import { rejectionOf, until, within } from '../../support/until.js';
 import type { Fits, StoreScene } from '../scenes/store-scene.js';
 
@@ -12,8 +13,18 @@ const about =
   (request) =>
     request.includes(key);
 
+/** What these rules need of a server and of the applications that use it. */
+interface Messages {
+  proxy(): Promise<TcpProxy>;
+  app(settings?: { readonly port?: number }): Promise<LockApp>;
+  key(): string;
+  /** Matches the request that adds an owner to the queue of the key. */
+  queues(key: string): Fits;
+  nothingLeft(): Promise<void>;
+}
+
 /** A request or its reply that the network loses or delivers late. */
-export function lostMessageRules(scene: StoreScene): void {
+export function lostMessageRules(scene: Messages): void {
   it('F10: an acquire that was executed but whose reply was lost is exactly one grant', async () => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
@@ -61,6 +72,38 @@ export function lostMessageRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
+  it('F11, P32: a request that arrives late does not leave a lock behind', async () => {
+    const proxy = await scene.proxy();
+    const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
+    const key = scene.key();
+    const deliver = proxy.hold('requests');
+    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
+    deliver();
+    await (await other.locks.acquire(key, { waitTime: 15_000 })).release();
+    await scene.nothingLeft();
+  });
+
+  it('F12: when the reply of a release is lost the next waiter does not wait for the lease', async () => {
+    const proxy = await scene.proxy();
+    const [app, waiter] = [await scene.app({ port: proxy.port }), await scene.app()];
+    const key = scene.key();
+    const handle = await app.locks.acquire(key);
+    const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
+    await queuedIn(waiter, key);
+    const lost = proxy.loseReply(about(key));
+    const releasing = handle.release();
+    await lost;
+    const second = await within(10_000, 'the next holder', waiting);
+    expect(['released', 'expired', 'unknown']).toContain(await releasing);
+    expect(handle.isHeld).toBe(false);
+    expect(second.isHeld).toBe(true);
+    expect(await second.release()).toBe('released');
+    await scene.nothingLeft();
+  });
+}
+
+/** What happens to requests of an owner that was given up. */
+export function lateRequestRules(scene: StoreScene): void {
   it('P32: a cancel after a lost reply frees the lock, and late requests of the owner are rejected', async () => {
     const proxy = await scene.proxy();
     const client = scene.endings.app(await PortClient.open(scene.storeAt(proxy.port)));
@@ -102,35 +145,6 @@ export function lostMessageRules(scene: StoreScene): void {
     // Shows that the check above recognises an acquire.
     await app.locks.withLock(key, () => undefined);
     expect(asked).toBeGreaterThan(0);
-    await scene.nothingLeft();
-  });
-
-  it('F11, P32: a request that arrives late does not leave a lock behind', async () => {
-    const proxy = await scene.proxy();
-    const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
-    const key = scene.key();
-    const deliver = proxy.hold('requests');
-    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
-    deliver();
-    await (await other.locks.acquire(key, { waitTime: 15_000 })).release();
-    await scene.nothingLeft();
-  });
-
-  it('F12: when the reply of a release is lost the next waiter does not wait for the lease', async () => {
-    const proxy = await scene.proxy();
-    const [app, waiter] = [await scene.app({ port: proxy.port }), await scene.app()];
-    const key = scene.key();
-    const handle = await app.locks.acquire(key);
-    const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
-    await queuedIn(waiter, key);
-    const lost = proxy.loseReply(about(key));
-    const releasing = handle.release();
-    await lost;
-    const second = await within(10_000, 'the next holder', waiting);
-    expect(['released', 'expired', 'unknown']).toContain(await releasing);
-    expect(handle.isHeld).toBe(false);
-    expect(second.isHeld).toBe(true);
-    expect(await second.release()).toBe('released');
     await scene.nothingLeft();
   });
 }

@@ -2,13 +2,14 @@ import type { StoreScene } from '../scenes/store-scene.js';
 import { connectionRules } from './connection.rules.js';
 import { crashRules } from './crash.rules.js';
 import { releaseRules } from './release.rules.js';
-import { lostMessageRules } from './lost-messages.rules.js';
+import { lateRequestRules, lostMessageRules } from './lost-messages.rules.js';
 import { outageRules } from './outage.rules.js';
 import { serverRules } from './server.rules.js';
 
 /** All faults of a server and of the connection to it. A new store provides a scene and calls this. */
 export function serverFaults(scene: StoreScene): void {
   lostMessageRules(scene);
+  lateRequestRules(scene);
   connectionRules(scene);
   crashRules(scene);
   releaseRules(scene);

@@ -1,8 +1,7 @@
 import { describe, it } from '@jest/globals';
 import { elapse } from '../../support/until.js';
+import { endClient, machineNow, startClient } from '../client.js';
 import { failoverFigures, type Kill } from '../failover-figures.js';
-import { machineNow } from '../hold.js';
-import { LockProcess } from '../lock-process.js';
 import { progress, record } from '../report.js';
 import { startEtcd, startPostgres, startZooKeeper, type ReplicatedStore } from './replicated-stores.js';
 
@@ -31,17 +30,17 @@ describe('failover of stores', () => {
     async ({ id, start }) => {
       const store = await start();
       const options = { ...store.options, watchdogTimeout: WATCHDOG_TIMEOUT };
-      const clients = await Promise.all(Array.from({ length: PROCESSES }, () => LockProcess.start(options)));
+      const clients = await Promise.all(Array.from({ length: PROCESSES }, () => startClient(options)));
       try {
         for (const client of clients) {
-          await client.startLoad(SHORT);
-          await client.startLoad(LONG);
+          await client.do('startLoad', SHORT);
+          await client.do('startLoad', LONG);
         }
         const kills = await failOver(id, store);
-        const reports = await Promise.all(clients.map((client) => client.endLoad()));
+        const reports = await Promise.all(clients.map((client) => client.do('endLoad', {})));
         await record(`failover.${id}`, failoverFigures(kills, reports.flat(), SHORT.keys));
       } finally {
-        await Promise.all(clients.map((client) => client.close()));
+        await Promise.all(clients.map((client) => endClient(client)));
         await store.close();
       }
     },

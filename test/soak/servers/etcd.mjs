@@ -1,9 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { askEtcd, etcdArguments, FAST_ETCD, leadsEtcd, peerUrlOf } from '../../../.scripts/servers/etcd.mjs';
+import { replaceMember } from '../../../.scripts/servers/etcd-membership.mjs';
+import { freePort } from '../../../.scripts/servers/free-port.mjs';
 import { end, spawnTied } from '../lifeline.mjs';
-import { replaceMember } from './etcd-membership.mjs';
-import { freePort } from './free-port.mjs';
 import { Members } from './members.mjs';
 import { load } from './module-options.mjs';
 
@@ -32,11 +33,8 @@ export class EtcdUnderTest extends Members {
       this.#build.entry,
       'stores/etcd/connection/endpoint.js',
     );
-    const { methods, MessageWriter, fieldsOf } = await load(
-      this.#build.entry,
-      'stores/etcd/connection/protocol.js',
-    );
-    this.#library = { Endpoint, channelCredentials, methods, MessageWriter, fieldsOf };
+    const { methods } = await load(this.#build.entry, 'stores/etcd/connection/protocol.js');
+    this.#library = { Endpoint, channelCredentials, methods };
     for (const name of ['one', 'two', 'three']) {
       this.members.push({ name, port: await freePort(), peerPort: await freePort() });
     }
@@ -109,31 +107,11 @@ export class EtcdUnderTest extends Members {
   async #compact(note, name) {
     note(name);
     const { revision } = await this.#look();
-    const { MessageWriter } = this.#library;
-    await this.#ask(
-      {
-        path: '/etcdserverpb.KV/Compact',
-        encode: (at) => new MessageWriter().int(1, at).finish(),
-        decode: () => undefined,
-      },
-      revision,
-    ).catch(() => undefined);
+    await askEtcd(this.members[0], 'kv/compaction', { revision }).catch(() => undefined);
   }
 
   async leader() {
-    const { methods, fieldsOf } = this.#library;
-    const leads = {
-      ...methods.status,
-      decode(message) {
-        let [own, leader] = [0, 0];
-        for (const { number, int, bytes } of fieldsOf(message)) {
-          if (number === 4) leader = int;
-          if (number === 1) for (const field of fieldsOf(bytes)) if (field.number === 2) own = field.int;
-        }
-        return own === leader;
-      },
-    };
-    for (const member of this.members) if (await this.#askAt(member, leads).catch(() => false)) return member;
+    for (const member of this.members) if (await leadsEtcd(member)) return member;
     return this.members[0];
   }
 
@@ -169,33 +147,17 @@ export class EtcdUnderTest extends Members {
 
   /** @param {'new' | 'existing'} state of the cluster, for a member without data */
   launch(member, state = 'new') {
-    const { name, port } = member;
     const directory = this.#folderOf(member);
     mkdirSync(directory, { recursive: true });
-    const client = `http://127.0.0.1:${port}`;
-    const peer = peerUrlOf(member);
-    const options = {
-      name,
-      'data-dir': this.#dataOf(member),
-      'listen-client-urls': client,
-      'advertise-client-urls': client,
-      'listen-peer-urls': peer,
-      'initial-advertise-peer-urls': peer,
-      'initial-cluster': this.members.map((one) => `${one.name}=${peerUrlOf(one)}`).join(','),
+    const args = etcdArguments(member, this.#dataOf(member), this.members, {
+      ...FAST_ETCD,
       'initial-cluster-state': state,
       'initial-cluster-token': this.#directory,
-      'heartbeat-interval': '50',
-      'election-timeout': '300',
-      'log-level': 'error',
-      'unsafe-no-fsync': 'true',
       ...(this.#compacts && { 'auto-compaction-mode': 'periodic', 'auto-compaction-retention': '1m' }),
-    };
-    const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
+    });
     member.process = spawnTied(this.#program, args, { cwd: directory, stdio: 'ignore' });
   }
 }
-
-const peerUrlOf = ({ peerPort }) => `http://127.0.0.1:${peerPort}`;
 
 /** Retries until it succeeds; throws the last failure. */
 async function withRetries(work) {

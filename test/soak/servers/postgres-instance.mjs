@@ -1,20 +1,26 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { end, spawnTied } from '../lifeline.mjs';
+import {
+  initdbArguments,
+  POSTGRES_READY,
+  postgresArguments,
+  postgresUrl,
+  signalPostgres,
+} from '../../../.scripts/servers/postgres.mjs';
+import { whenReady } from '../../../.scripts/servers/processes.mjs';
+import { spawnTied } from '../lifeline.mjs';
 
 /** So few that a storm uses all of them. */
 export const CONNECTIONS = 60;
 
-export const urlAt = (port) => `postgres://postgres@127.0.0.1:${port}/postgres`;
-
 /** A client of the run itself, without a proxy. */
 export async function connectTo(port) {
-  const client = new pg.Client({ connectionString: urlAt(port), connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client({ connectionString: postgresUrl(port), connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -41,12 +47,12 @@ export class PostgresInstance {
 
   /** Creates an empty database. */
   async create() {
-    await this.#run('initdb', ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
+    await this.#run('initdb', initdbArguments(this.#data));
   }
 
   /** Copies the data of a primary; once launched, the server follows it over this port. */
   async copy(primaryPort) {
-    const primary = ['-h', '127.0.0.1', '-p', `${primaryPort}`, '-U', 'postgres'];
+    const primary = ['-D', this.#data, '-h', '127.0.0.1', '-p', `${primaryPort}`, '-U', 'postgres'];
     // With a slot, the primary keeps the log for a standby that was disconnected for a while.
     const follows = ['--write-recovery-conf', '--create-slot', '--slot', 'standby'];
     await this.#run('pg_basebackup', [...primary, ...follows, '-X', 'stream', '-c', 'fast', '--no-sync']);
@@ -70,10 +76,9 @@ export class PostgresInstance {
   /** Kills all processes at once, as a loss of power does. */
   async kill() {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    // Otherwise it would start new ones.
-    signal(this.#process.pid, 'SIGSTOP');
-    for (const pid of this.#children()) signal(pid, 'SIGKILL');
-    await end(this.#process);
+    const exited = once(this.#process, 'exit');
+    signalPostgres(this.#process.pid, 'SIGKILL');
+    await exited;
   }
 
   /** Shuts down as an operator would. */
@@ -85,11 +90,9 @@ export class PostgresInstance {
 
   /** Stops all processes; the returned function resumes them. */
   stop() {
-    const pids = [this.#process.pid, ...this.#children()];
-    for (const pid of pids) signal(pid, 'SIGSTOP');
-    return () => {
-      for (const pid of pids) signal(pid, 'SIGCONT');
-    };
+    const { pid } = this.#process;
+    signalPostgres(pid, 'SIGSTOP');
+    return () => signalPostgres(pid, 'SIGCONT');
   }
 
   /** Kills the server and deletes its data. */
@@ -98,50 +101,21 @@ export class PostgresInstance {
     await rm(this.#data, { recursive: true, force: true });
   }
 
-  #children() {
-    const ofParent = ['-o', 'pid=', '--ppid', String(this.#process.pid)];
-    return execFileSync('ps', ofParent, { encoding: 'utf8' }).split('\n').map(Number).filter(Boolean);
-  }
-
   /** Runs a program that writes the data folder. */
   async #run(program, args) {
-    await promisify(execFile)(join(this.#programs, program), ['-D', this.#data, ...args], this.#options);
+    await promisify(execFile)(join(this.#programs, program), args, this.#options);
   }
 
   /** @returns {Promise<boolean>} false when it exited immediately */
   async #start() {
-    const settings = {
-      listen_addresses: '127.0.0.1',
-      unix_socket_directories: '',
+    const args = postgresArguments(this.#data, this.port, {
       fsync: 'off',
       max_connections: CONNECTIONS,
       // How soon a standby reconnects to its primary.
       wal_retrieve_retry_interval: '100ms',
-    };
-    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const server = spawnTied(
-      join(this.#programs, 'postgres'),
-      ['-D', this.#data, '-p', `${this.port}`, ...args],
-      { ...this.#options, stdio: ['ignore', 'ignore', 'pipe'] },
-    );
-    this.#process = server;
-    const exited = once(server, 'exit').then(() => false);
-    const ready = (async () => {
-      for await (const text of server.stderr)
-        if (/ready to accept (read[- ]only )?connections/.test(text)) return true;
-      return false;
-    })();
-    const started = await Promise.race([exited, ready]);
-    server.stderr.resume();
-    return started;
-  }
-}
-
-/** The process may have exited already. */
-function signal(pid, name) {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
+    });
+    const how = { ...this.#options, stdio: ['ignore', 'ignore', 'pipe'] };
+    this.#process = spawnTied(join(this.#programs, 'postgres'), args, how);
+    return (await whenReady(this.#process, POSTGRES_READY)).isReady;
   }
 }

@@ -1,14 +1,13 @@
 import { chownSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { freePort } from '../../../.scripts/servers/free-port.mjs';
+import { NOBODY, postgresUrl } from '../../../.scripts/servers/postgres.mjs';
 import { LateProxy } from '../late-proxy.mjs';
 import { monotonic } from '../monotonic.mjs';
-import { freePort } from './free-port.mjs';
 import { load } from './module-options.mjs';
-import { CONNECTIONS, connectTo, PostgresInstance, urlAt } from './postgres-instance.mjs';
+import { CONNECTIONS, connectTo, PostgresInstance } from './postgres-instance.mjs';
 
-/** PostgreSQL does not run as root. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 /** The connections of the library, without that of the run itself. */
 const OF_LOCKS = "application_name = 'nestjs-distributed-lock'";
 
@@ -64,7 +63,7 @@ export class PostgresUnderTest {
   }
 
   urlAt(port) {
-    return urlAt(port);
+    return postgresUrl(port);
   }
 
   /** The largest fencing token issued so far. */

@@ -1,9 +1,10 @@
-import { once } from 'node:events';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { freePort } from '../../../.scripts/servers/free-port.mjs';
+import { whenReady } from '../../../.scripts/servers/processes.mjs';
+import { REDIS_READY, redisArguments } from '../../../.scripts/servers/redis.mjs';
 import { end, spawnTied } from '../lifeline.mjs';
 import { monotonic } from '../monotonic.mjs';
-import { freePort } from './free-port.mjs';
 
 /** Blocks the server, as a slow script would. */
 const BUSY = 'for _ = 1, tonumber(ARGV[1]) * 100000 do end';
@@ -159,20 +160,8 @@ export class RedisUnderTest {
 
   /** @returns {Promise<boolean>} false when another process uses the port */
   async #launch() {
-    const settings = { port: this.port, bind: '127.0.0.1', dir: this.#directory, save: '', appendonly: 'no' };
-    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    const server = spawnTied(this.#program, args, {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    this.#process = server;
-    const exited = once(server, 'exit').then(() => false);
-    const ready = (async () => {
-      for await (const text of server.stdout)
-        if (`${text}`.includes('Ready to accept connections')) return true;
-      return false;
-    })();
-    const started = await Promise.race([exited, ready]);
-    server.stdout.resume();
-    return started;
+    const args = redisArguments({ port: this.port, folder: this.#directory });
+    this.#process = spawnTied(this.#program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    return (await whenReady(this.#process, REDIS_READY)).isReady;
   }
 }

@@ -1,14 +1,26 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
+import { freePort } from '../../../.scripts/servers/free-port.mjs';
+import {
+  askZooKeeper,
+  modeOf,
+  SMALL_JAVA,
+  zooKeeperArguments,
+} from '../../../.scripts/servers/zookeeper.mjs';
 import { end, spawnTied } from '../lifeline.mjs';
-import { freePort } from './free-port.mjs';
 import { Members } from './members.mjs';
 import { load } from './module-options.mjs';
 
 const ROOT = '/distributed-locks';
 const TOKENS_PER_TRANSACTION = 128;
+const SETTINGS = {
+  tickTime: 200,
+  initLimit: 20,
+  syncLimit: 10,
+  maxSessionTimeout: 60_000,
+  maxClientCnxns: 0,
+};
 
 /** A ZooKeeper ensemble of three members on free ports of the loopback interface, with persistent data. */
 export class ZooKeeperUnderTest extends Members {
@@ -76,7 +88,7 @@ export class ZooKeeperUnderTest extends Members {
 
   /** Each write has a Zxid; each leader starts counting again. */
   async census() {
-    const answers = await Promise.all(this.members.map(serverStats));
+    const answers = await Promise.all(this.members.map((member) => askZooKeeper(member)));
     const leader = answers.find((answer) => answer.includes('Mode: leader'));
     return {
       entries: Number(/^Node count: (\d+)/m.exec(leader)?.[1]),
@@ -158,49 +170,9 @@ export class ZooKeeperUnderTest extends Members {
 
   launch(member) {
     const folder = this.#folderOf(member);
-    const data = join(folder, 'data');
-    mkdirSync(data, { recursive: true });
-    writeFileSync(join(data, 'myid'), `${member.id}`);
-    const lines = {
-      dataDir: data,
-      clientPort: member.port,
-      clientPortAddress: '127.0.0.1',
-      tickTime: 200,
-      initLimit: 20,
-      syncLimit: 10,
-      maxSessionTimeout: 60_000,
-      maxClientCnxns: 0,
-      'admin.enableServer': false,
-      ...Object.fromEntries(this.members.map(({ id, peers }) => [`server.${id}`, peers])),
-    };
-    const file = join(folder, 'zoo.cfg');
-    writeFileSync(
-      file,
-      Object.entries(lines)
-        .map(([name, value]) => `${name}=${value}\n`)
-        .join(''),
-    );
-    const args = [
-      ...['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
-      ...['-Dzookeeper.forceSync=no', '-Dzookeeper.cnxTimeout=500'],
-      ...['-cp', join(this.#libraries, '*'), 'org.apache.zookeeper.server.quorum.QuorumPeerMain', file],
-    ];
+    const java = ['-Xmx256m', ...SMALL_JAVA, '-Dzookeeper.forceSync=no'];
+    const ensemble = { libraries: this.#libraries, members: this.members, settings: SETTINGS, java };
+    const args = zooKeeperArguments({ ...ensemble, ...member, folder });
     member.process = spawnTied('java', args, { cwd: folder, stdio: 'ignore' });
   }
-}
-
-/** `leader`, `follower`, or undefined for a member that does not serve. */
-async function modeOf(member) {
-  return /^Mode: (\w+)/m.exec(await serverStats(member))?.[1];
-}
-
-/** The status report of a member; empty while it is unreachable. */
-async function serverStats({ port }) {
-  const socket = connect(port, '127.0.0.1');
-  socket.setTimeout(1_000, () => socket.destroy());
-  let answer = '';
-  socket.on('data', (chunk) => (answer += chunk)).on('error', () => undefined);
-  socket.write('srvr');
-  await new Promise((resolve) => socket.once('close', resolve));
-  return answer;
 }

@@ -1,0 +1,33 @@
+import { loadTable } from '../report/load-table.mjs';
+import { loadOf, measureLoad, withFleets } from './measure-load.mjs';
+
+/**
+ * Measures loads one after another on the same fleets.
+ *
+ * @typedef {object} Load
+ * @property {string} name distinguishes the loads of a row
+ * @property {string} [about] the title of its table
+ * @property {object} plan
+ * @property {(candidate: import('../candidates/candidates.mjs').Candidate) => boolean} [which] by default all candidates
+ *
+ * @param {object} context
+ * @param {{ row: string, candidates: object[], processes: number, sharing?: object }} fleets
+ * @param {readonly Load[]} loads
+ * @param {object} [columns] of the tables, see `loadTable`
+ * @returns {Promise<{ measured: import('./measure-load.mjs').Measured[][], text: string[], loads: object[] }>} of each load
+ */
+export async function measureLoads(context, fleets, loads, columns = {}) {
+  const { costs } = context;
+  return await withFleets(context, fleets, async (opened) => {
+    const all = { measured: [], text: [], loads: [] };
+    for (const { name, about, plan, which = () => true } of loads) {
+      const chosen = opened.filter(({ candidate }) => which(candidate));
+      const measured = await measureLoad(context, chosen, { row: `${fleets.row} ${name}`.trim(), ...plan });
+      const table = loadTable(measured, { contended: true, costs, ...columns });
+      all.measured.push(measured);
+      all.text.push(about === undefined ? table : `${about}:\n${table}`);
+      all.loads.push(loadOf(name, plan, measured));
+    }
+    return all;
+  });
+}

@@ -1,0 +1,110 @@
+import { writeFileSync } from 'node:fs';
+import { candidatesOf } from '../candidates/candidates.mjs';
+import { killAllActors } from '../harness/actor.mjs';
+import { exitOnSignals } from '../harness/exit-on-signals.mjs';
+import { openServer as openRedis } from '../harness/server.mjs';
+import { describeMachine, measuredCommit } from '../machine.mjs';
+import { resultsText } from '../report/numbers.mjs';
+import { WRITTEN, writeFleets } from '../report/results-file.mjs';
+import { runRows } from '../report/run-rows.mjs';
+import * as m16 from '../rows/m16-fleets.mjs';
+import * as etcd from './etcd.mjs';
+import * as postgres from './postgres.mjs';
+import { ROWS } from './rows-of-stores.mjs';
+import * as zookeeper from './zookeeper.mjs';
+
+const SCALE = { sizes: [1, 4, 16, 64], keyCallers: 200, segments: 10, durationMs: 2_000 };
+const fleetsOn = (file, held) => ({
+  file,
+  requests: 'requests',
+  costs: [['writes/hold', ({ writes }) => writes]],
+  scale: { ...SCALE, keys: 50_000, held, warmUpTurns: 200 },
+});
+
+/**
+ * The stores, by name. Those other than Redis are modules with
+ *
+ * - `title`: the name of the store in the output;
+ * - `candidates`: files in `candidates/`: the floor, this library, and the lock that users of the server have or write by hand;
+ * - `goals`: how many times better this library must be, see `rows-of-stores.mjs`;
+ * - `costs`: columns, as pairs of a title and the counter of `stats.counts()` to show per hold;
+ * - `openServer(programs)`: `{ url, stats, stop }`; `stats` is like `harness/server.mjs`, with the store's counters.
+ *
+ * `fleets` is for M16, which takes about three minutes on each: stores that write to a disk use fewer keys and hold fewer locks.
+ *
+ * - `file` in `candidates/` of this library with that store;
+ * - `requests`: the counter of `stats.counts()` of what processes send;
+ * - `costs`: further columns, per hold.
+ */
+const STORES = {
+  redis: {
+    title: 'Redis',
+    openServer: openRedis,
+    fleets: {
+      file: 'ours',
+      requests: 'scripts',
+      costs: [
+        ['messages/hold', ({ publish }) => publish],
+        ['commands/hold', ({ scripts, publish, others }) => scripts + publish + others],
+      ],
+      scale: { ...SCALE, keys: 1_000_000, held: 100_000, warmUpTurns: 300 },
+    },
+  },
+  postgres: { ...postgres, fleets: fleetsOn('postgres-ours', 50_000) },
+  etcd: { ...etcd, fleets: fleetsOn('etcd-ours', 20_000) },
+  zookeeper: { ...zookeeper, fleets: fleetsOn('zookeeper-ours', 20_000) },
+};
+
+/** Opens the server of a store, which ends with this process. */
+async function open(store, programs) {
+  const { title, openServer } = STORES[store];
+  const { stats, url, stop } = await openServer(programs);
+  process.once('exit', () => {
+    killAllActors();
+    stop?.();
+  });
+  exitOnSignals();
+  const machine = { ...describeMachine(undefined), [store]: await stats.version() };
+  console.log(
+    `${title} ${machine[store]} · ${machine.processor} · ${machine.cores} cores · ${machine.system}`,
+  );
+  return { stats, url, machine, commit: measuredCommit() };
+}
+
+/**
+ * Measures and prints rows on a store other than Redis, and writes the results to the store's own file if requested.
+ *
+ * @param {{ store: string, rows: string[], quick: boolean, write: boolean }} order
+ * @param {unknown} programs what `openServer` of the store needs
+ * @param {(line: string) => void} log
+ */
+export async function measureStore({ store, rows, quick, write }, programs, log) {
+  const { stats, url, machine, commit } = await open(store, programs);
+  const { candidates: files, goals, costs } = STORES[store];
+  const candidates = (await Promise.all(files.map(candidatesOf))).flat();
+  const contextOf = () => ({ url, stats, candidates, goals, costs });
+  const wanted = ROWS.filter(({ id }) => rows.includes(id));
+  const results = await runRows(wanted, { contextOf, commit, quick }, log);
+  if (!write) return;
+  const file = new URL(`../results/${store}.json`, import.meta.url);
+  writeFileSync(file, resultsText({ commit, machine, candidates, rows: results }));
+  console.log(`written to bench/results/${store}.json`);
+}
+
+/**
+ * Measures and prints M16 on a store. Writes the results of that store to `results/fleets.json` if requested.
+ *
+ * @param {{ store?: string, quick: boolean, write: boolean }} order
+ * @param {unknown} programs what `openServer` of the store needs
+ * @param {(line: string) => void} log
+ */
+export async function measureFleets({ store = 'redis', quick, write }, programs, log) {
+  const { stats, url, machine, commit } = await open(store, programs);
+  const { file, scale, ...rest } = STORES[store].fleets;
+  const candidate = (await candidatesOf(file)).find(({ variant }) => variant === 'withLock');
+  const context = { ...rest, url, stats, candidate, scale: quick ? m16.QUICK : scale };
+  const [row] = await runRows([m16], { contextOf: () => context, commit, quick }, log);
+  if (!write) return;
+  await writeFleets(store, { commit, machine, scale, ...row }, Object.keys(STORES));
+  console.log(`written to ${WRITTEN.join(', ')}`);
+}
