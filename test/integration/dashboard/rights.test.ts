@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { aclRules } from '../../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisServer } from '../../support/redis-server.js';
-import { until } from '../../support/until.js';
+import { rejectionOf, until } from '../../support/until.js';
 import { OpsPages, type OpsPage } from './ops-page.js';
 
 const used = { cluster: false, sharded: false, replicas: false, database: false };
