@@ -36,6 +36,8 @@ class Contender {
       await this.process.close();
       if (!this.isOver) await this.open();
     }
+    // It may have been started while the contest ended.
+    await this.process.close();
   }
 
   count(reply) {

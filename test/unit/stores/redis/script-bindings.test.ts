@@ -31,8 +31,8 @@ function headerOf({ name }: Binding): string {
   return source.slice(0, source.search(/^(?!--)/m));
 }
 
-/** Scripts for one lock: those for many have an index such as `KEYS[2i]`. */
-const single = bindings.filter((binding) => !/^-- KEYS\[\w*i/m.test(headerOf(binding)));
+/** Scripts for one lock: those for many, and those with a list, have an index such as `KEYS[2i]`. */
+const single = bindings.filter((binding) => !/^-- (KEYS|ARGV)\[\w*i/m.test(headerOf(binding)));
 
 function fileOf(name: string): string {
   return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lua`;
