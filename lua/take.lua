@@ -12,7 +12,8 @@
 -- Reply: if all were granted by the clock, the first token of the first lock; those of the next locks
 -- follow it. Else for each lock {first token, since ms} if granted, or its ttl in ms, or -3 if it is free
 -- but has earlier waiters, or -2 where acquire must decide: the owner has a tombstone or holds it
--- already, it is shared, or its name has a value of another type
+-- already, it is held by a semaphore or by readers that may have expired, or its name has a value of
+-- another type
 
 local call = redis.call
 local tombstones, fence, tokens = KEYS[#KEYS - 1], KEYS[#KEYS], ARGV[#ARGV]
@@ -63,9 +64,14 @@ local since = digits(now.ms)
 local replies = {}
 
 local function take(lock, queue, owner, lease)
-  local fields = redis.pcall('HMGET', lock, owner, 'limit')
-  if fields.err or fields[1] or fields[2] then
+  local fields = redis.pcall('HMGET', lock, owner, 'limit', 'due')
+  if fields.err or fields[1] then
     return -2
+  end
+  if fields[2] then
+    -- Before `due`, none of the readers' leases has expired.
+    local is_held = fields[2] == '0' and tonumber(fields[3]) > now.ms
+    return is_held and call('PTTL', lock) or -2
   end
   local left = call('PTTL', lock)
   if left ~= -2 then

@@ -31,6 +31,7 @@ const NEAR_ONLY: Readonly<Record<string, string>> = {
   'postgres-standby': 'about failover',
   'postgres-start': 'about messages at the start',
   quorum: 'unit tests of the quorum cover slow members',
+  redisson: 'about restarts, failover and rights',
   'request-memory': 'about memory',
   resources: 'about memory and connections',
   'restored-snapshots': 'about lost data',
