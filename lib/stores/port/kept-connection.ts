@@ -69,6 +69,12 @@ export class KeptConnection<Server, L extends Link> {
     this.link?.cut(new Error(why));
   }
 
+  /** For `prepare` before it fails: the server is well, so the next attempt goes to it without a long pause. */
+  tryAgain(): void {
+    this.next -= 1;
+    this.attempts = 0;
+  }
+
   /** Stops connecting. Returns the connection that is being prepared, or is ready, for the caller to end. */
   close(): L | undefined {
     const { link } = this;

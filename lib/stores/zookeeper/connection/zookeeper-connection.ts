@@ -191,7 +191,10 @@ export class ZooKeeperConnection {
       throw error;
     }
     this.lastReplyAt = performance.now();
-    if (this.session === undefined) throw new Error('the session has ended');
+    if (this.session === undefined) {
+      this.kept.tryAgain();
+      throw new Error('the session has ended');
+    }
     return this.session;
   }
 }

@@ -88,6 +88,25 @@ describe('a connection that is kept', () => {
     expect(events).toEqual(['connect', 'connect', 'back']);
   });
 
+  it('stays with a server that is well, and begins with the shortest pause again', async () => {
+    const tried: string[] = [];
+    const startedAt: number[] = [];
+    const { connection } = keep(['a', 'b'], ({ server }, attempt) => {
+      tried.push(server);
+      startedAt.push(performance.now());
+      // By the eighth attempt, pauses would be 200 ms long.
+      if (attempt === 8) connection.tryAgain();
+      if (attempt <= 8) throw new Error('it is down');
+    });
+    expect(await connection.open()).toBe(false);
+    await until('it is connected', () => connection.ready !== undefined);
+    expect(tried).toHaveLength(9);
+    expect(tried[8]).toBe(tried[7]);
+    expect((startedAt[8] ?? NaN) - (startedAt[7] ?? NaN)).toBeLessThan(
+      (startedAt[7] ?? NaN) - (startedAt[6] ?? NaN),
+    );
+  });
+
   it('makes no further attempt once it is closed', async () => {
     const { connection, events } = keep(['a', 'b', 'c'], (link) => {
       expect(connection.close()).toBe(link);
