@@ -318,6 +318,22 @@ describe('redissonStore', () => {
     await server.close();
   });
 
+  it('J4: while another client listens, a process frees the lock after at most 8 of its callers', async () => {
+    const server = await RedisServer.start();
+    const app = await LockApp.start({ store: redissonStore({ redis: server.url }) });
+    const name = `order:${randomUUID()}`;
+    const listener = server.client();
+    let freed = 0;
+    listener.on('message', () => (freed += 1));
+    await listener.subscribe(channelOf(name));
+    const calls = Array.from({ length: 40 }, () =>
+      app.locks.withLock(name, { waitTime: 60_000 }, () => undefined),
+    );
+    await Promise.all(calls);
+    await app.close();
+    await until('it was freed five times', () => freed >= 5).finally(() => server.close());
+  });
+
   it('J4: refuses what an RLock lacks before it sends anything', async () => {
     // Nothing listens there.
     const app = await LockApp.start({ store: redissonStore({ redis: 'redis://127.0.0.1:1' }) });
