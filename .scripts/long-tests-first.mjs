@@ -38,7 +38,6 @@ const LONGEST = [
   'contract/redis-sentinel',
   'integration/every-store/sentinel',
   'faults/sentinel-faults',
-  'integration/scheduled-jobs',
   'integration/sample-app',
   'faults/server-faults',
   'faults/blocked-loop',

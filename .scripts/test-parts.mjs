@@ -21,7 +21,7 @@ export const PARTS = {
       'test/integration/command-line/lock.test.ts',
       'test/integration/compatibility/(graphql|http|microservice|websocket).test.ts',
       'test/integration/nest/(ended-pipelines|locked-methods|module).test.ts',
-      'test/package/(both-builds|command-line|exports|packed-files).test.ts',
+      'test/package/(both-builds|command-line|packed-files).test.ts',
     ],
   },
   redis: {
@@ -38,7 +38,7 @@ export const PARTS = {
       'test/faults/(advice|health|restored-snapshots).test.ts',
       'test/integration/every-store/(postgres|etcd|zookeeper).test.ts',
       'test/integration/command-line/doctor-postgres.test.ts',
-      'test/integration/(store-demos|store-fences|moving-stores|promtool).test.ts',
+      'test/integration/(store-demos|moving-stores|promtool).test.ts',
       'test/integration/stored-format/(etcd|postgres|zookeeper).test.ts',
       'test/browser/[a-z-]+.test.ts',
       'test/interop/[a-z-]+.test.ts',

@@ -5,7 +5,7 @@ import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { DistributedLockModule, Locked, LockService } from '../../dist/esm/index.js';
+import { DistributedLockModule, LockService } from '../../dist/esm/index.js';
 import { moduleOptionsOf } from './worker-options.mjs';
 
 let app;
@@ -165,28 +165,6 @@ const commands = {
     setImmediate(() => work.then(() => process.exit(0)));
   },
 
-  /** Runs a scheduled job by the wall clock of this process, as one of several replicas; reports each run and each tick. */
-  async schedule({ options, period, locked }) {
-    const { Cron, ScheduleModule } = await import('@nestjs/schedule');
-    const everyPeriod = Cron(`*/${period / 1_000} * * * * *`);
-    const tell = (type) => process.send?.({ event: { type, tick: Math.round(Date.now() / period) } });
-    class Job {
-      async run() {
-        tell('ran');
-      }
-
-      look() {
-        tell('ticked');
-      }
-    }
-    decorate(Job.prototype, 'run', everyPeriod, Locked(locked));
-    decorate(Job.prototype, 'look', everyPeriod);
-    class JobModule {}
-    const imports = [ScheduleModule.forRoot(), DistributedLockModule.forRoot(options)];
-    Module({ imports, providers: [Job] })(JobModule);
-    app = await NestFactory.createApplicationContext(JobModule, { logger: false });
-  },
-
   /** Closes the application and disconnects from the parent: after that only the library can keep the process alive. */
   async close() {
     await app?.close();
@@ -252,14 +230,6 @@ async function hold(lock, ms) {
 /** Records the last time at which `assertHeld()` would have succeeded. */
 function renew(belief) {
   if (belief.lock.isHeld) belief.until = monotonic();
-}
-
-/** Applies the last decorator first, as the compiler does. */
-function decorate(prototype, name, ...decorators) {
-  for (const decorator of decorators.reverse()) {
-    const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
-    Object.defineProperty(prototype, name, decorator(prototype, name, descriptor) ?? descriptor);
-  }
 }
 
 function enter(witness) {

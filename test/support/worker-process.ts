@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { LockedOptions } from '../../lib/index.js';
 import { ClockOffset } from './clock-offset.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
 import { within } from './until.js';
@@ -84,7 +83,6 @@ interface Commands {
   stopLoop: [{ name: string }, null];
   workAndExit: [{ keys: readonly string[] }, null];
   askAndExit: [{ key: string }, null];
-  schedule: [{ options: object; period: number; locked: LockedOptions<[], object, 'throw' | 'skip'> }, null];
   close: [object, readonly string[]];
 }
 
@@ -100,8 +98,6 @@ interface Message {
 export interface WorkerEvent {
   readonly type: string;
   readonly key?: string;
-  /** For a scheduled job: the number of its period, by the worker's own clock. */
-  readonly tick?: number;
 }
 
 /** An error of a command in the worker. */

@@ -90,25 +90,4 @@ describe('shutdown with workers of queues', () => {
     });
     expect(await queue.getFailedCount()).toBe(0);
   });
-
-  /** Fails at once if its lock is held. */
-  @Processor('orders')
-  class Impatient extends WorkerHost {
-    @Locked({ key: 'held', waitTime: 0 })
-    async process(): Promise<void> {}
-  }
-
-  it('a job that did not acquire its lock has failed permanently, unless it was added with attempts', async () => {
-    const app = await start({ imports: [locks(), ...bull()], providers: [Impatient] });
-    const held = await app.get(LockService).acquire('held');
-    const once = await queue.add('once', 0);
-    await until('it has failed', () => once.isFailed());
-    const twice = await queue.add('twice', 0, { attempts: 2, backoff: { type: 'fixed', delay: 60_000 } });
-    await until('it waits for its second attempt', () => twice.isDelayed());
-    await held.release();
-    await twice.promote();
-    await until('it has succeeded', () => twice.isCompleted());
-    expect(await once.isFailed()).toBe(true);
-    expect((await queue.getJob(once.id!))?.attemptsMade).toBe(1);
-  });
 });

@@ -41,12 +41,22 @@ describe.each([
     busy: {
       status: 423,
       retryAfter: '1',
-      body: { statusCode: 423, message: expect.any(String), error: 'Locked', code: 'LOCK_TIMEOUT' },
+      body: {
+        statusCode: 423,
+        message: 'The resource is in use by another request. Try again later.',
+        error: 'Locked',
+        code: 'LOCK_TIMEOUT',
+      },
     },
     crowded: {
       status: 429,
       retryAfter: '1',
-      body: expect.objectContaining({ statusCode: 429, code: 'LOCK_QUEUE_FULL' }),
+      body: {
+        statusCode: 429,
+        message: 'Too many requests wait for the resource. Try again later.',
+        error: 'Too Many Requests',
+        code: 'LOCK_QUEUE_FULL',
+      },
     },
     failed: {
       status: 404,

@@ -96,32 +96,6 @@ describe('@Locked on scheduled jobs', () => {
     expect(runs).toBe(1);
   });
 
-  it('B30, B36: ticks during a run of the job are skipped', async () => {
-    let ticks = 0;
-    let runs = 0;
-    @Injectable()
-    class Jobs {
-      @Interval(5)
-      @Locked({
-        key: () => {
-          ticks += 1;
-          return KEY;
-        },
-        waitTime: 0,
-        onBusy: 'skip',
-      })
-      async tick(): Promise<void> {
-        runs += 1;
-        await work.pass();
-      }
-    }
-    await start(Jobs);
-    await until('it has ticked ten times', () => ticks >= 10);
-    expect(runs).toBe(1);
-    work.open();
-    await until('it runs again', () => runs > 1);
-  });
-
   it('B35: an error of the job is logged by Nest, its lock is free, and it runs again', async () => {
     let runs = 0;
     @Injectable()

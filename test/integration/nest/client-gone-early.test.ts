@@ -230,17 +230,6 @@ describe.each(Object.entries(ADAPTERS_FOR_STREAMS))(
         agent.destroy();
       }
     });
-
-    it('that stays connected while it waits for the lock acquires it', async () => {
-      const app = await start();
-      const holder = await app.locks.acquire(KEY);
-      const answer = app.get('/guard');
-      await within(5_000, 'the request', gate.reached);
-      gate.open();
-      await until('it waits', () => events.includes('queued'));
-      await holder.release();
-      expect((await answer).text).toBe('served ');
-    });
   },
 );
 

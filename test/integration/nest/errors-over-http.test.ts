@@ -17,12 +17,6 @@ class Things {
     return Promise.resolve('served');
   }
 
-  @Get('crowded')
-  @Locked({ key: KEY, maxWaiting: 0 })
-  async crowded(): Promise<string> {
-    return Promise.resolve('served');
-  }
-
   @Get('other-limit')
   @Locked({ key: KEY, limit: 2 })
   async otherLimit(): Promise<string> {
@@ -51,12 +45,6 @@ class Things {
   })
   async throws(): Promise<unknown> {
     return Promise.resolve('served');
-  }
-
-  @Get('missing')
-  @Locked('missing')
-  async missing(): Promise<string> {
-    return Promise.reject(new NotFoundException('no such thing'));
   }
 
   @Get('bad-key')
@@ -95,33 +83,6 @@ describe('lock errors over HTTP', () => {
     message,
     error,
     code,
-  });
-
-  it.each([
-    [
-      '/busy',
-      '1',
-      bodyOf(423, 'Locked', 'LOCK_TIMEOUT', 'The resource is in use by another request. Try again later.'),
-    ],
-    [
-      '/crowded',
-      '1',
-      bodyOf(
-        429,
-        'Too Many Requests',
-        'LOCK_QUEUE_FULL',
-        'Too many requests wait for the resource. Try again later.',
-      ),
-    ],
-  ])('B41: %s is answered without the key, and not logged', async (path, retryAfter, body) => {
-    const app = await start();
-    const answer = await whileHeld(app, path);
-    expect(answer).toMatchObject({ status: body.statusCode, body });
-    expect(answer.headers.get('retry-after')).toBe(retryAfter);
-    expectNoKey(answer);
-    expect((await app.get(path)).text).toBe('served');
-    // That is normal operation, not an error of the application.
-    expect(app.problems).toEqual([]);
   });
 
   it.each(['/busy', '/skip', '/instead'])(
@@ -168,13 +129,6 @@ describe('lock errors over HTTP', () => {
     const before = methods();
     await start();
     expect(methods()).toEqual(before);
-  });
-
-  it('B35: a NotFoundException of the method stays a 404 with its body', async () => {
-    const app = await start();
-    const answer = await app.get('/missing');
-    expect(answer.body).toEqual({ statusCode: 404, message: 'no such thing', error: 'Not Found' });
-    expect(await app.locks.isLocked('missing')).toBe(false);
   });
 
   it('B36: onBusy answers the request', async () => {

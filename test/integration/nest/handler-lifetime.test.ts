@@ -22,7 +22,7 @@ import {
   type DistributedLockOptions,
 } from '../../../lib/index.js';
 import { RedisScene } from '../../faults/redis-scene.js';
-import { rejectionOf, stateOf, until, within } from '../../support/until.js';
+import { stateOf, within } from '../../support/until.js';
 import { Gate } from './gate.js';
 import { GatedStore } from './gated-store.js';
 import { HttpApps, type HttpApp } from './http-app.js';
@@ -221,33 +221,5 @@ describe('the lock of a handler', () => {
     expect((await app.get('/piped/k')).status).toBe(404);
     expect(types).toEqual([]);
     expect(await scene.client.keys('*')).toEqual([]);
-  });
-
-  it('B10: is not reported as a handle whose release is missing', async () => {
-    const work = new Gate();
-    @Controller()
-    class Slow {
-      @Get()
-      @Locked({ key: 'k', waitTime: 20 })
-      async show(): Promise<string> {
-        await work.pass();
-        return 'done';
-      }
-    }
-    const app = await start(Slow, { redis: scene.url, warnHeldAfter: 1_000 });
-    const answer = app.get('/');
-    await work.reached;
-    const refused = await rejectionOf(app.locks.acquire('k', { waitTime: 20 }));
-    expect(refused).toMatchObject({
-      message: expect.stringMatching(/held by another caller.* which is this process\. .*Increase waitTime/),
-    });
-    const warning = await until('it is reported as held for long', () =>
-      app.log.lines.find(({ message }) => message.includes('warnHeldAfter')),
-    );
-    expect(warning.message).toContain('(operation "Slow.show")');
-    expect(warning.message).toContain('Its work may hang.');
-    expect(warning.message).not.toContain('acquire()');
-    work.open();
-    expect((await answer).status).toBe(200);
   });
 });

@@ -55,16 +55,6 @@ describe('LeaderElectionModule', () => {
   };
   const memory = DistributedLockModule.forRoot({ store: 'memory' });
 
-  it('B80: elects by the lock "leader:<name>" of the module, which the page and inspect() show', async () => {
-    const module = await start(testing([memory, LeaderElectionModule.forFeature('poller')]));
-    const { election, calls } = module.get(Poller);
-    await until('it is the leader', () => election.isLeader);
-    const admin = module.get(LockAdmin);
-    const token = election.leadership?.token;
-    expect(admin.held()).toMatchObject([{ key: 'leader:poller', token, operation: 'leader election' }]);
-    expect(calls).toEqual([`elected ${String(token)}`]);
-  });
-
   it.each([{}, { watchdogTimeout: 3_000 }])(
     'B80: metrics, dashboard and the LockAdmin of the election show the lock of the leader (%j)',
     async (options) => {

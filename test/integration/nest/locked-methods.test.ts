@@ -124,6 +124,25 @@ describe('a locked method', () => {
     expect(shop.calls).toEqual([]);
   });
 
+  it('B36: a full queue is not "busy"', async () => {
+    const calls: string[] = [];
+    @Injectable()
+    class Crowded {
+      @Locked({ key: 'busy', maxWaiting: 0, onBusy: () => calls.push('onBusy') })
+      async work(): Promise<number> {
+        return Promise.resolve(calls.push('work'));
+      }
+    }
+    const app = await apps.start({
+      imports: [DistributedLockModule.forRoot({ store: 'memory' })],
+      providers: [Crowded],
+    });
+    await using _holder = await app.locks.acquire('busy');
+    const error = await rejectionOf(app.nest.get(Crowded).work());
+    expect(error).toMatchObject({ code: 'LOCK_QUEUE_FULL', keys: ['busy'], waiting: 0, maxWaiting: 0 });
+    expect(calls).toEqual([]);
+  });
+
   it('B38, B27: leaseTime and onLost are those of withLock', async () => {
     const { app, shop } = await start();
     for (const [method, outcome] of [
@@ -192,8 +211,12 @@ describe('a locked method', () => {
         return Bad;
       };
     const cases: [object, RegExp][] = [
+      [undefined as unknown as object, /must be an object/],
       [{ key: undefined }, /key must be a string; got undefined/],
       [{ key: '' }, /must not be empty/],
+      [{ key: [] }, /must not be empty/],
+      [{ key: ['a', ''] }, /must not be empty/],
+      [{ key: [7] }, /must be a string/],
       [{ key: 'k', waitTime: -1 }, /waitTime .* from 0 .*; got -1/],
       [{ key: 'k', leaseTime: 1 }, /leaseTime .* from 10 .*; got 1/],
       [{ key: 'k', leaseTime: '5s' }, /leaseTime .*; got '5s'/],
@@ -201,7 +224,6 @@ describe('a locked method', () => {
       [{ key: 'k', onBusy: 'wait' }, /onBusy must be 'throw', 'skip' or a function; got 'wait'/],
       [{ key: 'k', returns: 'stream' }, /returns must be 'promise' or 'observable'; got 'stream'/],
       [{ key: 'k', signal: undefined }, /signal would be the same for all calls/],
-      [{ key: 'k', instance: '' }, /name of a lock module must be a non-empty string/],
       [{ key: 'k', retry: 3 }, /retry must be an object .*; got 3/],
       [{ key: 'k', retry: {}, waitTime: 0 }, /retry needs a waitTime/],
       [{ key: 'k', ttl: 5 }, /unknown option "ttl".*waitTime, maxWaiting, leaseTime/],
@@ -209,8 +231,9 @@ describe('a locked method', () => {
     for (const [options, message] of cases) {
       expect(define(options)).toThrow(LockOptionsError);
       expect(define(options)).toThrow(message);
-      if (!('instance' in options)) expect(define(options)).toThrow('@Locked on Bad.act');
+      expect(define(options)).toThrow('@Locked on Bad.act');
     }
+    expect(define({ key: 'k', instance: '' })).toThrow(/name of a lock module must be a non-empty string/);
   });
 
   it('B38: only methods of instances can be locked', () => {

@@ -64,13 +64,6 @@ describe('DistributedLockModule, imported more than once', () => {
     expect(await app.locks.withLock('k', () => orders.locks.withLock('k', (lock) => lock.isHeld))).toBe(true);
   });
 
-  it('in two applications of one process: both start', async () => {
-    const locks = inMemory();
-    const first = await apps.start({ imports: [locks] });
-    const second = await apps.start({ imports: [locks] });
-    expect(first.locks).not.toBe(second.locks);
-  });
-
   it('in a module that is loaded later: that load fails, and the application continues', async () => {
     const app = await apps.start({ imports: [inMemory()] });
     const loader = app.nest.get(LazyModuleLoader);

@@ -136,23 +136,6 @@ describe('shutdown hooks', () => {
     });
   });
 
-  it('B60: work that is not awaited may end, and calls after everything has stopped are rejected', async () => {
-    const app = await standalone(memory());
-    const locks = app.get(LockService);
-    const work = new Gate();
-    const working = locks.withLock('k', () => work.pass());
-    await work.reached;
-    const waiting = rejectionOf(locks.acquire('k', { waitTime: 15_000 }));
-    const closed = app.close();
-    expect(await within(5_000, 'the wait', waiting)).toBeInstanceOf(LockClosedError);
-    const error = await rejectionOf(locks.acquire('another'));
-    expect(error).toBeInstanceOf(LockClosedError);
-    expect(await stateOf(closed)).toBe('pending');
-    work.open();
-    await working;
-    await within(5_000, 'the end', closed);
-  });
-
   it('B60: shutdownTimeout counts from the beginning of shutdown', async () => {
     const seen: string[] = [];
     @Module({ imports: [memory({ shutdownTimeout: 50 })] })
@@ -276,16 +259,6 @@ describe('shutdown hooks', () => {
     ]);
     for (const lock of held) await lock.release();
     await within(5_000, 'the end', closed);
-  });
-
-  it('B60: closing three times is one shutdown', async () => {
-    const app = await standalone(memory());
-    const lock = await app.get(LockService).acquire('k');
-    const closed = Promise.all([app.close(), app.close()]);
-    expect(await stateOf(closed)).toBe('pending');
-    await lock.release();
-    await within(5_000, 'the end', closed);
-    await within(5_000, 'another end', app.close());
   });
 
   describe('an application whose start fails', () => {
