@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Queue } from 'bullmq';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { Example, send } from '../support/example.js';
 import { until } from '../support/until.js';
 
 /** A job as the example shows it. */
@@ -13,15 +12,8 @@ interface Summary {
 }
 
 describe('examples/bullmq', () => {
-  let example: Example;
-  let apps: readonly Instance[];
-
-  beforeAll(async () => {
-    example = await Example.prepare('bullmq');
-    apps = await Promise.all([example.start(), example.start()]);
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('bullmq', { processes: 2 });
+  const { apps } = example;
 
   const add = async (queue: string, customer: string, app = 0): Promise<string> =>
     ((await send(apps[app]!, 'POST', `/${queue}`, { customer })).body as { id: string }).id;

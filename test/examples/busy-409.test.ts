@@ -1,25 +1,20 @@
 import { ClientProxyFactory, Transport } from '@nestjs/microservices';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom } from 'rxjs';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { Example, send } from '../support/example.js';
 import { freePort } from '../support/free-port.js';
 
 describe('examples/busy-409', () => {
-  let example: Example;
-  let app: Instance;
   let port: number;
-
-  beforeAll(async () => {
-    example = await Example.prepare('busy-409');
-    port = await freePort();
-    app = await example.start({ BOOKINGS_PORT: String(port) });
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('busy-409', {
+    env: async () => {
+      port = await freePort();
+      return { BOOKINGS_PORT: String(port) };
+    },
+  });
 
   it('answers 201 to the booking of a free seat', async () => {
-    expect(await send(app, 'POST', '/seats/7/bookings')).toMatchObject({
+    expect(await send(example.app, 'POST', '/seats/7/bookings')).toMatchObject({
       status: 201,
       body: { booked: '7' },
     });
@@ -27,7 +22,7 @@ describe('examples/busy-409', () => {
 
   it('answers 409 with the body of its filter, and Retry-After, for a busy one', async () => {
     await using _held = await example.locks.acquire('seat:8');
-    const { status, headers, body } = await send(app, 'POST', '/seats/8/bookings');
+    const { status, headers, body } = await send(example.app, 'POST', '/seats/8/bookings');
     expect([status, headers.get('retry-after'), body]).toEqual([
       409,
       '2',

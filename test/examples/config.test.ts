@@ -1,30 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { Example, scriptsOf, send } from '../support/example.js';
 import { RedisServer } from '../support/redis-server.js';
-import { scriptsOf } from '../support/example.js';
 
 describe('examples/config', () => {
-  let example: Example;
   let billing: RedisServer;
-  let app: Instance;
-
-  beforeAll(async () => {
-    example = await Example.prepare('config');
-    billing = await RedisServer.start();
-    app = await example.start({ BILLING_REDIS_URL: billing.url, LOCK_WAIT_TIME: '100' });
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(async () => {
-    await example.end();
-    await billing.close();
+  const example = new Example('config', {
+    env: async () => {
+      billing = await RedisServer.start();
+      return { BILLING_REDIS_URL: billing.url, LOCK_WAIT_TIME: '100' };
+    },
   });
+  afterAll(() => billing.close());
 
   it('takes the waitTime and the Redis of the first instance from its namespace', async () => {
-    expect((await send(app, 'POST', '/invoices/1/reminders')).status).toBe(201);
+    expect((await send(example.app, 'POST', '/invoices/1/reminders')).status).toBe(201);
     await using _held = await example.locks.acquire('invoice:1');
     const asked = performance.now();
-    expect((await send(app, 'POST', '/invoices/1/reminders')).status).toBe(423);
+    expect((await send(example.app, 'POST', '/invoices/1/reminders')).status).toBe(423);
     // The default is 5 s.
     expect(performance.now() - asked).toBeLessThan(4_500);
   });
@@ -32,7 +24,7 @@ describe('examples/config', () => {
   it('locks invoices in the Redis of the instance "billing", with its prefix', async () => {
     await using _other = await example.locks.acquire('invoice:2');
     const before = await scriptsOf(billing);
-    expect((await send(app, 'POST', '/invoices/2/payments')).body).toEqual({
+    expect((await send(example.app, 'POST', '/invoices/2/payments')).body).toEqual({
       invoice: '2',
       lockedInBilling: true,
     });

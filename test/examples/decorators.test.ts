@@ -1,26 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
-import { scriptsOf } from '../support/example.js';
+import { describe, expect, it } from '@jest/globals';
+import { Example, scriptsOf, send } from '../support/example.js';
 import { until } from '../support/until.js';
 
 describe('examples/decorators', () => {
-  let example: Example;
-  let app: Instance;
-
-  beforeAll(async () => {
-    example = await Example.prepare('decorators');
-    app = await example.start();
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('decorators');
 
   const build = (report: string, tenant: string) =>
-    send(app, 'POST', `/reports/${report}`, undefined, { 'x-tenant': tenant });
+    send(example.app, 'POST', `/reports/${report}`, undefined, { 'x-tenant': tenant });
   const approve = (report: string, user: string) =>
-    send(app, 'POST', `/reports/${report}/approvals`, undefined, { 'x-user': user });
+    send(example.app, 'POST', `/reports/${report}/approvals`, undefined, { 'x-user': user });
   const cleanUps = async () =>
-    ((await send(app, 'GET', '/reports/clean-ups')).body as { cleanUps: number }).cleanUps;
+    ((await send(example.app, 'GET', '/reports/clean-ups')).body as { cleanUps: number }).cleanUps;
 
   it('@LockedByTenant locks a report for one tenant, and not for others', async () => {
     await using _held = await example.locks.acquire('tenant:blue:report:sales');

@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { describe, expect, it } from '@jest/globals';
+import { Example, send } from '../support/example.js';
 import { until } from '../support/until.js';
 
 describe('examples/fencing', () => {
-  let example: Example;
-  let app: Instance;
-
-  beforeAll(async () => {
-    example = await Example.prepare('fencing');
-    app = await example.start();
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('fencing');
 
   const book = (seat: string, guest: string, pause = 0) =>
-    send(app, 'POST', `/seats/${seat}`, { guest, pause });
+    send(example.app, 'POST', `/seats/${seat}`, { guest, pause });
 
   it('books a free seat, and refuses a booked one', async () => {
     expect(await book('7', 'Ada')).toMatchObject({ status: 201, body: { guest: 'Ada' } });

@@ -1,22 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { describe, expect, it } from '@jest/globals';
+import { Example, send } from '../support/example.js';
 
 describe('examples/graphql', () => {
-  let example: Example;
-  let app: Instance;
-
-  beforeAll(async () => {
-    example = await Example.prepare('graphql');
-    app = await example.start();
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('graphql');
 
   const book = async (seat: string, guest: string) => {
     const query =
       'mutation ($seat: ID!, $guest: String!) { bookSeat(seat: $seat, guest: $guest) { seat guest } }';
-    const { body } = await send(app, 'POST', '/graphql', { query, variables: { seat, guest } });
+    const { body } = await send(example.app, 'POST', '/graphql', { query, variables: { seat, guest } });
     return body;
   };
 

@@ -1,22 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, scriptsOf, send, type Reply } from '../support/example.js';
+import { describe, expect, it } from '@jest/globals';
+import { Example, scriptsOf, send, type Reply } from '../support/example.js';
 import { until } from '../support/until.js';
 
 describe('examples/kinds', () => {
-  let example: Example;
-  let app: Instance;
+  // The instance `cache` never reaches its Redis.
+  const example = new Example('kinds', { env: () => ({ CACHE_REDIS_URL: 'redis://localhost:1' }) });
 
-  beforeAll(async () => {
-    example = await Example.prepare('kinds');
-    // The instance `cache` never reaches its Redis.
-    app = await example.start({ CACHE_REDIS_URL: 'redis://localhost:1' });
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
-
-  const get = async (path: string): Promise<unknown> => (await send(app, 'GET', path)).body;
-  const post = (path: string, body?: unknown): Promise<Reply> => send(app, 'POST', path, body);
+  const get = async (path: string): Promise<unknown> => (await send(example.app, 'GET', path)).body;
+  const post = (path: string, body?: unknown): Promise<Reply> => send(example.app, 'POST', path, body);
   const untilWaiting = (key: string): Promise<unknown> =>
     until(`a request waits for ${key}`, async () => String(await get(`/locks/${key}`)).includes('waiting'));
 
@@ -27,8 +18,8 @@ describe('examples/kinds', () => {
 
   it('read-write: readers run beside another reader, and a writer waits for it', async () => {
     const reader = await example.locks.acquire('price-list:eu', { mode: 'shared' });
-    expect((await send(app, 'GET', '/price-lists/eu')).status).toBe(200);
-    const written = send(app, 'PUT', '/price-lists/eu', { price: 3 });
+    expect((await send(example.app, 'GET', '/price-lists/eu')).status).toBe(200);
+    const written = send(example.app, 'PUT', '/price-lists/eu', { price: 3 });
     await untilWaiting('price-list:eu');
     await reader.release();
     expect((await written).status).toBe(200);
@@ -89,7 +80,7 @@ describe('examples/kinds', () => {
   it('inspecting: shows the holder, and breaks its lock', async () => {
     await using held = await example.locks.acquire('stuck', { label: 'an import' });
     expect(await get('/locks/stuck')).toEqual([expect.stringMatching(/^held for an import by .+ pid \d+/)]);
-    expect((await send(app, 'DELETE', '/locks/stuck')).body).toEqual({ wasHeld: true });
+    expect((await send(example.app, 'DELETE', '/locks/stuck')).body).toEqual({ wasHeld: true });
     expect(await get('/locks/stuck')).toEqual(['stuck is free']);
     expect(await held.release()).toBe('expired');
   });
@@ -103,7 +94,7 @@ describe('examples/kinds', () => {
   });
 
   it('handlers: a stream holds the lock until its last event', async () => {
-    const response = await fetch(new URL('/exports/1/progress', app.url));
+    const response = await fetch(new URL('/exports/1/progress', example.app.url));
     const events = response.text();
     expect(await get('/locks/export:1')).toEqual([expect.stringMatching(/^held /)]);
     expect((await events).match(/^data: .+$/gm)).toHaveLength(3);

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { Example, send } from '../support/example.js';
 import { until } from '../support/until.js';
 
 describe('examples/leader-cron', () => {
-  let example: Example;
-  let apps: readonly Instance[];
-
-  beforeAll(async () => {
-    example = await Example.prepare('leader-cron');
-    apps = await Promise.all([example.start(), example.start()]);
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('leader-cron', { processes: 2 });
+  const { apps } = example;
 
   const sentBy = async (app: Instance): Promise<number> =>
     ((await send(app, 'GET', '/reminders')).body as { sent: number }).sent;

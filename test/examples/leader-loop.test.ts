@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { Example, send } from '../support/example.js';
 import { until } from '../support/until.js';
 
 describe('examples/leader-loop', () => {
-  let example: Example;
-  let apps: readonly Instance[];
-
-  beforeAll(async () => {
-    example = await Example.prepare('leader-loop');
-    apps = await Promise.all([example.start(), example.start()]);
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('leader-loop', { processes: 2 });
+  const { apps } = example;
 
   interface State {
     readonly isLeader: boolean;

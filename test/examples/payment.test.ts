@@ -1,31 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send, type Reply } from '../support/example.js';
+import { Example, send, type Reply } from '../support/example.js';
 import { until } from '../support/until.js';
 
 const ORDER = { account: 'ann', amount: 100 };
 
 describe('examples/payment', () => {
-  let example: Example;
-  let provider: Instance;
+  // The first process is also the provider.
+  const example = new Example('payment', { postgres: true });
+  const startApp = () => example.start({ PROVIDER_URL: `${example.app.url}/charges` });
   let apps: readonly Instance[];
-  let startApp: () => Promise<Instance>;
 
   beforeAll(async () => {
-    example = await Example.prepare('payment', { postgres: true });
     // One after the other, since each creates the table if it is missing.
-    provider = await example.start();
-    startApp = () => example.start({ PROVIDER_URL: `${provider.url}/charges` });
     apps = [await startApp(), await startApp()];
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  });
 
   const pay = (app: Instance, key: string, order: object = ORDER): Promise<Reply> =>
     send(app, 'POST', '/payments', order, { 'idempotency-key': key });
   const charges = async () =>
-    (await send(provider, 'GET', '/charges')).body as { readonly id: string; readonly calls: number }[];
+    (await send(example.app, 'GET', '/charges')).body as { readonly id: string; readonly calls: number }[];
   const chargeOf = async ({ body }: Reply) =>
     (await charges()).find(({ id }) => id === (body as { charge: string }).charge);
 

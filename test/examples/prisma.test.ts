@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Instance } from '../../.scripts/demo/application.mjs';
 import { tablesOf } from '../../.scripts/demo/examples.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { Example, send } from '../support/example.js';
 import type { TestPgClient } from '../support/postgres-server.js';
 
 describe('examples/prisma', () => {
-  let example: Example;
+  const example = new Example('prisma', { postgres: true, processes: 0 });
   let apps: readonly Instance[];
   let database: TestPgClient;
 
   beforeAll(async () => {
-    example = await Example.prepare('prisma', { postgres: true });
     database = await example.database();
     await database.query(tablesOf('prisma')!);
     apps = await Promise.all([example.start(), example.start()]);
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  });
 
   const open = (id: string, capacity: number) => send(apps[0]!, 'PUT', `/courses/${id}`, { capacity });
   const enrol = (index: number, id: string) =>

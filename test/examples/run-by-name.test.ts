@@ -1,23 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { exampleNames } from '../../.scripts/demo/examples.mjs';
 import { guardAgainstOrphans } from '../support/orphan-guard.js';
-import { Example, EXAMPLES_SET_UP_MS } from '../support/example.js';
+import { Example } from '../support/example.js';
 import { freePort } from '../support/free-port.js';
 import { until, within } from '../support/until.js';
 
 const script = join(import.meta.dirname, '../../.scripts/example.mjs');
 
 describe('npm run example', () => {
-  let example: Example;
-
-  beforeAll(async () => {
-    example = await Example.prepare('busy-409');
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('busy-409', { processes: 0 });
 
   const start = (args: readonly string[], env: Record<string, string>) => {
     const child = spawn(process.execPath, [script, ...args], { env: { ...process.env, ...env } });

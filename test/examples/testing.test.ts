@@ -1,18 +1,12 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { examples } from '../../.scripts/demo/examples.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { Example, send } from '../support/example.js';
 
 describe('examples/testing', () => {
-  let example: Example;
-
-  beforeAll(async () => {
-    example = await Example.prepare('testing');
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  const example = new Example('testing');
 
   it('has tests that pass with Jest, without a Redis', async () => {
     const jest = join(examples, 'node_modules/jest/bin/jest.js');
@@ -39,8 +33,7 @@ describe('examples/testing', () => {
   }, 60_000);
 
   it('is the application that they test', async () => {
-    const app = await example.start();
     await using _held = await example.locks.acquire('payment:7');
-    expect((await send(app, 'POST', '/payments/7')).status).toBe(423);
+    expect((await send(example.app, 'POST', '/payments/7')).status).toBe(423);
   });
 });

@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Example, EXAMPLES_SET_UP_MS, send } from '../support/example.js';
+import { Example, send } from '../support/example.js';
 import type { TestPgClient } from '../support/postgres-server.js';
 import { until } from '../support/until.js';
 
 describe('examples/typeorm', () => {
-  let example: Example;
+  const example = new Example('typeorm', { postgres: true, processes: 0 });
   let apps: readonly Instance[];
   let database: TestPgClient;
 
   beforeAll(async () => {
-    example = await Example.prepare('typeorm', { postgres: true });
     // One after the other, since each creates tables that are missing.
     apps = [await example.start(), await example.start()];
     database = await example.database();
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(() => example.end());
+  });
 
   const open = (id: string, balance: number) => send(apps[0]!, 'PUT', `/accounts/${id}`, { balance });
   const withdraw = (app: Instance, id: string, amount: number) =>

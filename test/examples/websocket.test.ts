@@ -1,22 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
-import { Example, EXAMPLES_SET_UP_MS } from '../support/example.js';
+import { Example } from '../support/example.js';
 import { within } from '../support/until.js';
 
 describe('examples/websocket', () => {
-  let example: Example;
+  const example = new Example('websocket');
   let client: Socket;
 
   beforeAll(async () => {
-    example = await Example.prepare('websocket');
-    const { url } = await example.start();
-    client = io(url, { transports: ['websocket'] });
+    client = io(example.app.url, { transports: ['websocket'] });
     await within(10_000, 'the connection', new Promise<void>((resolve) => client.once('connect', resolve)));
-  }, EXAMPLES_SET_UP_MS);
-
-  afterAll(async () => {
+  });
+  afterAll(() => {
     client.disconnect();
-    await example.end();
   });
 
   /** Sends the message, and returns the first event that answers it, with its data. */

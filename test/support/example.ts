@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from '@jest/globals';
 import { prepareExamples, startExample } from '../../.scripts/demo/examples.mjs';
 import type { Instance } from '../../.scripts/demo/application.mjs';
 import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
@@ -7,7 +8,7 @@ import { PostgresServer, type TestPgClient } from './postgres-server.js';
 import { RedisServer } from './redis-server.js';
 
 /** How long installing and building all examples may take, ms. */
-export const EXAMPLES_SET_UP_MS = 600_000;
+const SET_UP_MS = 600_000;
 
 /** The reply of an example to an HTTP request. */
 export interface Reply {
@@ -16,48 +17,79 @@ export interface Reply {
   readonly body: unknown;
 }
 
-/** A folder of `examples/` as a test runs it: real processes, with a Redis, and a PostgreSQL if asked for, of their own. */
-export class Example {
-  private constructor(
-    private readonly name: string,
-    private readonly leftovers: Leftovers,
-    readonly redis: RedisServer,
-    private readonly otherProcess: LockApp,
-    private readonly postgres: PostgresServer | undefined,
-  ) {}
+interface ExampleSettings {
+  /** Whether it needs a PostgreSQL. */
+  readonly postgres?: boolean;
+  /** The number of processes to start. Default 1. */
+  readonly processes?: number;
+  readonly env?: () => Promise<Record<string, string>> | Record<string, string>;
+}
 
-  /** Installs and builds the examples if anything has changed, and starts the servers. */
-  static async prepare(name: string, { postgres = false } = {}): Promise<Example> {
-    const leftovers = new Leftovers();
-    await prepareExamples({ leftovers, log: () => undefined });
-    const redis = await RedisServer.start();
-    const database = postgres ? await PostgresServer.start() : undefined;
-    return new Example(name, leftovers, redis, await LockApp.start({ redis: redis.url }), database);
+interface Started {
+  readonly redis: RedisServer;
+  readonly otherProcess: LockApp;
+  readonly postgres: PostgresServer | undefined;
+}
+
+/** A folder of `examples/` as a test file runs it: real processes, with a Redis, and a PostgreSQL if needed, of their own. */
+export class Example {
+  /** The processes that were started for the whole file. */
+  readonly apps: Instance[] = [];
+  private readonly leftovers = new Leftovers();
+  private started: Started | undefined;
+
+  /** Installs and builds the examples if anything has changed, and starts servers and processes; they end after the tests. */
+  constructor(
+    private readonly name: string,
+    { postgres = false, processes = 1, env = () => ({}) }: ExampleSettings = {},
+  ) {
+    beforeAll(async () => {
+      await prepareExamples({ leftovers: this.leftovers, log: () => undefined });
+      const redis = await RedisServer.start();
+      const otherProcess = await LockApp.start({ redis: redis.url });
+      this.started = { redis, otherProcess, postgres: postgres ? await PostgresServer.start() : undefined };
+      const variables = await env();
+      this.apps.push(...(await Promise.all(Array.from({ length: processes }, () => this.start(variables)))));
+    }, SET_UP_MS);
+    afterAll(async () => {
+      await this.leftovers.remove();
+      await this.started?.otherProcess.close();
+      await this.started?.redis.close();
+      await this.started?.postgres?.close();
+    });
+  }
+
+  get app(): Instance {
+    const [first] = this.apps;
+    if (!first) throw new Error('the processes run only while tests run');
+    return first;
+  }
+
+  get redis(): RedisServer {
+    return this.now.redis;
   }
 
   /** The locks of another process of the application: a test holds a lock with them to make it busy. */
   get locks(): LockService {
-    return this.otherProcess.locks;
+    return this.now.otherProcess.locks;
   }
 
   /** A client of its database. */
   database(): Promise<TestPgClient> {
-    if (!this.postgres) throw new Error('prepare the example with `postgres: true`');
-    return this.postgres.client();
+    if (!this.now.postgres) throw new Error('the example needs `postgres: true`');
+    return this.now.postgres.client();
   }
 
-  /** Starts a process, and waits until it listens. It ends with {@link end}. */
+  /** Starts one more process, and waits until it listens. */
   start(env: Record<string, string> = {}): Promise<Instance> {
-    const database = this.postgres && { DATABASE_URL: this.postgres.url };
-    const variables = { REDIS_URL: this.redis.url, ...database, ...env };
+    const { redis, postgres } = this.now;
+    const variables = { REDIS_URL: redis.url, ...(postgres && { DATABASE_URL: postgres.url }), ...env };
     return startExample({ name: this.name, env: variables, leftovers: this.leftovers });
   }
 
-  async end(): Promise<void> {
-    await this.leftovers.remove();
-    await this.otherProcess.close();
-    await this.redis.close();
-    await this.postgres?.close();
+  private get now(): Started {
+    if (!this.started) throw new Error('the servers run only while tests run');
+    return this.started;
   }
 }
 

@@ -67,31 +67,6 @@ describe.each(Object.entries(ADAPTERS))(
       expect(runs).toBe(0);
       expect(app.problems).toEqual([]);
     });
-
-    it('B33: a grant that arrives after the client has disconnected is released', async () => {
-      let runs = 0;
-      @Controller()
-      class Things {
-        @Get()
-        @Locked({ key: 'k', waitTime: 0 })
-        async show(): Promise<string> {
-          runs += 1;
-          return Promise.resolve('value');
-        }
-      }
-      const store = new GatedStore();
-      const app = await start(Things, store);
-      const answer = new Gate();
-      store.afterAsk = answer;
-      const client = new Visitor(app.url('/'));
-      await within(5_000, 'the request for the lock', answer.reached);
-      await client.leave();
-      await app.get('/none');
-      expect(await app.locks.isLocked('k')).toBe(true);
-      answer.open();
-      await until('it is free', async () => !(await app.locks.isLocked('k')));
-      expect(runs).toBe(0);
-    });
   },
 );
 

@@ -2,9 +2,11 @@ import {
   Controller,
   Get,
   Injectable,
+  Query,
   RequestTimeoutException,
   Scope,
   UseInterceptors,
+  UsePipes,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
@@ -12,7 +14,7 @@ import {
 } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { firstValueFrom, from, mergeMap, of, race, retry, takeUntil, throwError, timeout, timer } from 'rxjs';
+import { firstValueFrom, from, of, retry, throwError, timeout, timer } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { DistributedLockModule, Locked } from '../../../lib/index.js';
 import { ExclusionWitness } from '../../support/exclusion-witness.js';
@@ -24,38 +26,24 @@ import { HttpApps, type HttpApp } from './http-app.js';
 const LIMIT = 50;
 const late = (): RequestTimeoutException => new RequestTimeoutException();
 
-/** How interceptors of applications end the pipeline inside them, with the status of their response. */
-const ENDINGS: Readonly<
-  Record<string, readonly [status: number, end: (handled: Observable<unknown>) => Observable<unknown>]>
-> = {
-  timeout: [500, (handled) => handled.pipe(timeout(LIMIT))],
-  'timeout with an error': [
-    408,
-    (handled) => handled.pipe(timeout({ first: LIMIT, with: () => throwError(late) })),
-  ],
-  'timeout with a value': [
-    200,
-    (handled) => handled.pipe(timeout({ first: LIMIT, with: () => of('too late') })),
-  ],
-  takeUntil: [500, (handled) => handled.pipe(takeUntil(timer(LIMIT)))],
-  race: [408, (handled) => race(handled, timer(LIMIT).pipe(mergeMap(() => throwError(late))))],
-  'a race of promises': [
-    408,
-    (handled) =>
-      from(
-        Promise.race([
-          firstValueFrom(handled),
-          firstValueFrom(timer(LIMIT)).then(() => Promise.reject(late())),
-        ]),
-      ),
-  ],
-  'timeout and retry': [
-    408,
-    (handled) => handled.pipe(timeout({ first: LIMIT, with: () => throwError(late) }), retry(2)),
-  ],
+type End = (handled: Observable<unknown>) => Observable<unknown>;
+
+const timedOut: End = (handled) => handled.pipe(timeout({ first: LIMIT, with: () => throwError(late) }));
+
+/** How interceptors of applications end the pipeline inside them. */
+const ENDINGS: Readonly<Record<string, End>> = {
+  timeout: timedOut,
+  'a race of promises': (handled) =>
+    from(
+      Promise.race([
+        firstValueFrom(handled),
+        firstValueFrom(timer(LIMIT)).then(() => Promise.reject(late())),
+      ]),
+    ),
+  'timeout and retry': (handled) => timedOut(handled).pipe(retry(2)),
 };
 
-function interceptorOf(end: (handled: Observable<unknown>) => Observable<unknown>): Type<NestInterceptor> {
+function interceptorOf(end: End): Type<NestInterceptor> {
   @Injectable()
   class Ending implements NestInterceptor {
     intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -112,11 +100,11 @@ describe('a locked handler whose pipeline ends first', () => {
   const isFree = (app: HttpApp): Promise<true> =>
     until('the lock is free', async () => !(await app.locks.isLocked('k')));
 
-  describe.each(Object.entries(ENDINGS))('by %s', (_, [status, end]) => {
+  describe.each(Object.entries(ENDINGS))('by %s', (_, end) => {
     it('F60: leaves the queue at once, and never runs', async () => {
       const app = await start(handlers(UseInterceptors(interceptorOf(end))));
       const holder = await app.locks.acquire('k');
-      expect((await app.get('/')).status).toBe(status);
+      expect((await app.get('/')).status).toBe(408);
       await until('no call waits', () => app.admin.waiting().length === 0);
       await holder.release();
       await isFree(app);
@@ -127,7 +115,7 @@ describe('a locked handler whose pipeline ends first', () => {
     it('F60: answers at once while it works, and keeps its lock until the work ends', async () => {
       const app = await start(handlers(UseInterceptors(interceptorOf(end))));
       work = new Gate();
-      expect((await within(10_000, 'the answer', app.get('/'))).status).toBe(status);
+      expect((await within(10_000, 'the answer', app.get('/'))).status).toBe(408);
       expect(await app.locks.isLocked('k')).toBe(true);
       work.open();
       await isFree(app);
@@ -135,38 +123,17 @@ describe('a locked handler whose pipeline ends first', () => {
     });
   });
 
-  const limit = interceptorOf(ENDINGS['timeout with an error']?.[1] ?? ((handled) => handled));
+  const limit = interceptorOf(timedOut);
 
-  it.each<[string, (controller: Type) => Promise<HttpApp>]>([
-    [
-      'useGlobalInterceptors',
-      (controller) => apps.start(parts(controller), (nest) => nest.useGlobalInterceptors(new limit())),
-    ],
-    [
-      'a class',
-      (controller) => {
-        UseInterceptors(limit)(controller);
-        return start(controller);
-      },
-    ],
-    [
-      'APP_INTERCEPTOR',
-      (controller) =>
-        apps.start({
-          ...parts(controller),
-          providers: [{ provide: APP_INTERCEPTOR, useClass: limit }],
-        }),
-    ],
-    [
-      'a request-scoped APP_INTERCEPTOR',
-      (controller) =>
-        apps.start({
-          ...parts(controller),
-          providers: [{ provide: APP_INTERCEPTOR, scope: Scope.REQUEST, useClass: limit }],
-        }),
-    ],
-  ])('F60: waits no longer, and keeps the lock while it works, with a time limit by %s', async (_, begin) => {
-    const app = await begin(handlers());
+  it.each([
+    ['useGlobalInterceptors', undefined],
+    ['APP_INTERCEPTOR', Scope.DEFAULT],
+    ['a request-scoped APP_INTERCEPTOR', Scope.REQUEST],
+  ])('F60: waits no longer, and keeps the lock while it works, with a time limit by %s', async (_, scope) => {
+    const providers = scope === undefined ? [] : [{ provide: APP_INTERCEPTOR, scope, useClass: limit }];
+    const app = await apps.start({ ...parts(handlers()), providers }, (nest) => {
+      if (scope === undefined) nest.useGlobalInterceptors(new limit());
+    });
     const holder = await app.locks.acquire('k');
     expect((await app.get('/')).status).toBe(408);
     await until('no call waits', () => app.admin.waiting().length === 0);
@@ -204,7 +171,6 @@ describe('a locked handler whose pipeline ends first', () => {
         return value;
       }
     }
-    const { UsePipes, Query } = await import('@nestjs/common');
     @Controller()
     class Things {
       @Get()

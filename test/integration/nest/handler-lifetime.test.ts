@@ -22,7 +22,7 @@ import {
   type DistributedLockOptions,
 } from '../../../lib/index.js';
 import { RedisScene } from '../../faults/redis-scene.js';
-import { stateOf, within } from '../../support/until.js';
+import { rejectionOf, stateOf, within } from '../../support/until.js';
 import { Gate } from './gate.js';
 import { GatedStore } from './gated-store.js';
 import { HttpApps, type HttpApp } from './http-app.js';
@@ -221,5 +221,26 @@ describe('the lock of a handler', () => {
     expect((await app.get('/piped/k')).status).toBe(404);
     expect(types).toEqual([]);
     expect(await scene.client.keys('*')).toEqual([]);
+  });
+
+  it('B10: is not reported as a handle whose release is missing', async () => {
+    const work = new Gate();
+    @Controller()
+    class Slow {
+      @Get()
+      @Locked('k')
+      async show(): Promise<string> {
+        await work.pass();
+        return 'done';
+      }
+    }
+    const app = await start(Slow, { store: 'memory' });
+    const answer = app.get('/');
+    await work.reached;
+    expect(await rejectionOf(app.locks.acquire('k', { waitTime: 20 }))).toMatchObject({
+      message: expect.stringMatching(/held by another caller.* which is this process\. .*Increase waitTime/),
+    });
+    work.open();
+    await answer;
   });
 });
