@@ -54,15 +54,6 @@ describe('shutdown with workers of queues', () => {
 
   const places: Record<string, () => ModuleMetadata> = {
     'imported first': () => ({ imports: [locks(), ...bull()], providers: [Orders] }),
-    'imported last': () => ({ imports: [...bull(), locks()], providers: [Orders] }),
-    'that is not global': () => {
-      const scoped = DistributedLockModule.forRoot({ redis: scene.url, isGlobal: false });
-      @Module({ imports: [scoped], exports: [scoped] })
-      class Infrastructure {}
-      @Module({ imports: [Infrastructure], providers: [Orders] })
-      class Work {}
-      return { imports: [...bull(), Work] };
-    },
     'beside global modules that have workers': () => {
       @Global()
       @Module({ imports: [...bull()], providers: [Orders] })

@@ -1,11 +1,10 @@
-import { Controller, Get, NotFoundException, Param, Scope, Sse, type MessageEvent } from '@nestjs/common';
-import { describe, expect, it } from '@jest/globals';
-import { of, type Observable } from 'rxjs';
-import { DistributedLockModule, Locked } from '../../../lib/index.js';
+import { Controller, Get, NotFoundException, Param, Scope } from '@nestjs/common';
+import { describe } from '@jest/globals';
+import { DistributedLockModule } from '../../../lib/index.js';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { ADAPTERS, HttpApp } from '../nest/http-app.js';
 import { ordersOf, type HandlerName } from './orders.js';
-import { KEY, StockModule, type Receipt } from './stock.js';
+import { StockModule, type Receipt } from './stock.js';
 import { clientOf, pipelineRules, type Client } from './transport.rules.js';
 
 describe.each([
@@ -73,31 +72,5 @@ describe.each([
       retryAfter: null,
       body: { statusCode: 403, message: 'Forbidden resource', error: 'Forbidden' },
     },
-  });
-
-  it('B41: server-sent events whose lock is busy are answered with the error', async () => {
-    @Controller()
-    class Feed {
-      @Sse('events')
-      @Locked({ key: KEY, waitTime: 0 })
-      events(): Observable<MessageEvent> {
-        return of({ data: 'only' });
-      }
-    }
-    const app = await HttpApp.start(
-      { imports: [DistributedLockModule.forRoot({ redis: scene.url })], controllers: [Feed] },
-      undefined,
-      createAdapter(),
-    );
-    try {
-      await using holder = await app.locks.acquire(KEY);
-      const answer = await app.get('/events');
-      expect(answer.status).toBe(423);
-      expect(answer.body).toMatchObject({ code: 'LOCK_TIMEOUT' });
-      await holder.release();
-      expect((await app.get('/events')).text).toContain('data: only');
-    } finally {
-      await app.close();
-    }
   });
 });

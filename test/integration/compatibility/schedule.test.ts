@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
 import { ExclusionWitness } from '../../support/exclusion-witness.js';
 import { RedisScene } from '../../faults/redis-scene.js';
-import { until, within } from '../../support/until.js';
+import { until } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
 import { HttpApps, type HttpApp } from '../nest/http-app.js';
 import { KEY } from './stock.js';
@@ -110,23 +110,5 @@ describe('@Locked on scheduled jobs', () => {
     const app = await start(Jobs);
     await until('it runs again', () => runs > 1);
     expect(app.log.matching('out of paper')).toHaveLength(1);
-  });
-
-  it('B41: a job whose lock is busy logs the lock error', async () => {
-    @Injectable()
-    class Jobs {
-      @Interval(5)
-      @Locked({ key: KEY, waitTime: 0 })
-      async tick(): Promise<void> {}
-    }
-    const app = await start(Jobs);
-    await using holder = await app.locks.acquire(KEY);
-    const timeout = app.next('timeout', KEY);
-    await within(5_000, 'a tick', timeout);
-    await until(
-      'it is logged',
-      () => app.log.matching(`The lock "${KEY}" is held by this process`).length > 0,
-    );
-    await holder.release();
   });
 });

@@ -24,8 +24,7 @@ describe('shutdown with requests, messages and jobs', () => {
   const apps = new HttpApps();
   const scene = new RedisScene();
 
-  const locksOf = (shutdownTimeout = 10_000) =>
-    DistributedLockModule.forRoot({ redis: scene.url, shutdownTimeout });
+  const locksOf = () => DistributedLockModule.forRoot({ redis: scene.url, shutdownTimeout: 10_000 });
 
   describe.each(Object.entries(ADAPTERS))('requests to %s', (_, adapterOf) => {
     let work = new Gate();
@@ -40,12 +39,6 @@ describe('shutdown with requests, messages and jobs', () => {
         await work.pass();
         // Acquired after shutdown has begun.
         return this.locks.withLock('inner', () => `${name} done`);
-      }
-
-      @Get('endless')
-      @Locked({ key: 'held', waitTime: Infinity })
-      async endless(): Promise<string> {
-        return Promise.resolve('never');
       }
     }
 
@@ -77,21 +70,6 @@ describe('shutdown with requests, messages and jobs', () => {
       } finally {
         agent.destroy();
       }
-    });
-
-    it('B60: one with an infinite waitTime is rejected when shutdownTimeout ends', async () => {
-      const rival = await apps.start({ imports: [locksOf()] });
-      const held = await rival.locks.acquire('held');
-      const app = await apps.start({ imports: [locksOf(100)], controllers: [Web] }, undefined, adapterOf());
-      const queued = app.next('queued', 'held');
-      const waiting = app.get('/endless');
-      await queued;
-      const closed = app.close();
-      const answer = await waiting;
-      expect(answer.status).toBe(503);
-      expect(answer.body).toMatchObject({ code: 'LOCK_CLOSED' });
-      await within(10_000, 'the end', closed);
-      await held.release();
     });
   });
 

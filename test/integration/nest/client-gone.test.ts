@@ -153,14 +153,4 @@ describe('the lock of a handler whose client has disconnected, even if Nest stop
     expect(things.subscribed).toBe(0);
     expect(await app.locks.isLocked('k')).toBe(false);
   });
-
-  it('B33: the connection of a complete response closes without effect', async () => {
-    const { app, things } = await start();
-    const { response, values } = call(things, 'stream');
-    await until('it has begun', () => values.length > 0);
-    response.writableFinished = true;
-    response.emit('close');
-    expect(things.stopped).toBe(0);
-    await app.admin.forceRelease('k');
-  });
 });

@@ -7,7 +7,7 @@ import type {
 } from '../../../lib/stores/port/index.js';
 import type { Gate } from './gate.js';
 
-/** A memory store whose requests and replies a test can delay. */
+/** A memory store without the optional methods of the port, whose requests and replies a test can delay. */
 export class GatedStore implements LockStore {
   readonly name = 'memory behind gates';
   beforeAsk: Gate | undefined;

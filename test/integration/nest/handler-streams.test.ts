@@ -171,7 +171,7 @@ describe.each(Object.entries(ADAPTERS))('a locked stream of a handler on %s', (_
     }
   });
 
-  it('B36: busy server-sent events with onBusy skip end without an event', async () => {
+  it('B36, B41: busy server-sent events are answered with the error; with onBusy skip they end without an event', async () => {
     @Controller()
     class Things {
       @Sse()
@@ -179,9 +179,16 @@ describe.each(Object.entries(ADAPTERS))('a locked stream of a handler on %s', (_
       show(): Observable<MessageEvent> {
         return EMPTY;
       }
+
+      @Sse('refused')
+      @Locked({ key: 'k', waitTime: 0 })
+      refused(): Observable<MessageEvent> {
+        return EMPTY;
+      }
     }
     const app = await start(Things);
     await using _holder = await app.locks.acquire('k');
+    expect(await app.get('/refused')).toMatchObject({ status: 423, body: { code: 'LOCK_TIMEOUT' } });
     const client = new Visitor(app.url('/'));
     await within(5_000, 'the end', client.gone);
     // An event without data, which clients of event streams ignore.

@@ -1,4 +1,5 @@
-import { Controller, Get, Inject, Injectable, Module, type DynamicModule } from '@nestjs/common';
+import { Controller, Get, Inject, Injectable, Module, type DynamicModule, type Type } from '@nestjs/common';
+import { LazyModuleLoader } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { describe, expect, it } from '@jest/globals';
 import {
@@ -9,6 +10,7 @@ import {
   InjectLockService,
   LockAdmin,
   Locked,
+  LockOptionsError,
   LockService,
   type DistributedLockOptions,
 } from '../../../lib/index.js';
@@ -31,6 +33,21 @@ class Counter {
 @Module({ providers: [Counter], exports: [Counter] })
 class FeatureModule {}
 
+/** A module of the application that imports these. */
+function feature(...imports: DynamicModule[]): Type {
+  @Module({ imports, providers: [Counter], exports: [Counter] })
+  class OrdersModule {}
+  return OrdersModule;
+}
+
+const inMemory = (name?: string): DynamicModule => DistributedLockModule.forRoot({ name, store: 'memory' });
+
+/** The error that an application with these imports fails to start with. */
+const failureOf = async (...imports: (DynamicModule | Type)[]): Promise<Error> => {
+  const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
+  return (await rejectionOf(start)) as Error;
+};
+
 describe('instances of DistributedLockModule', () => {
   const apps = new HttpApps();
   const scene = new RedisScene();
@@ -50,12 +67,6 @@ describe('instances of DistributedLockModule', () => {
       expect.stringMatching(/^Locks of "billing" are kept in Redis at .*\), prefix "billing:", as client /),
     ]);
   });
-
-  /** The error that an application with these imports fails to start with. */
-  const failureOf = async (...imports: (DynamicModule | typeof FeatureModule)[]): Promise<Error> => {
-    const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
-    return (await rejectionOf(start)) as Error;
-  };
 
   it('B2: is global by default, and with isGlobal: false only where it is imported', async () => {
     const app = await apps.start({
@@ -107,7 +118,10 @@ describe('instances of DistributedLockModule', () => {
     const app = await apps.start({
       imports: [
         DistributedLockModule.forRoot({ redis: scene.url }),
-        DistributedLockModule.forRoot({ name: 'billing', redis: scene.url, keyPrefix: 'billing:' }),
+        DistributedLockModule.forRootAsync({
+          name: 'billing',
+          useFactory: () => ({ redis: scene.url, keyPrefix: 'billing:' }),
+        }),
       ],
       providers: [Both],
       controllers: [Pages],
@@ -134,20 +148,6 @@ describe('instances of DistributedLockModule', () => {
     ]);
     expect((await app.get('/')).status).toBe(423);
     await biller.release();
-  });
-
-  it('B3: named instances also come from forRootAsync', async () => {
-    const app = await apps.start({
-      imports: [
-        DistributedLockModule.forRootAsync({ name: 'a', useFactory: () => ({ store: 'memory' }) }),
-        DistributedLockModule.forRootAsync({ name: 'b', useFactory: () => ({ store: 'memory' }) }),
-      ],
-    });
-    const [a, b] = ['a', 'b'].map((name) => app.nest.get<LockService>(getLockServiceToken(name)));
-    const handle = await a!.acquire('k');
-    expect(await b!.isLocked('k')).toBe(false);
-    await handle.release();
-    expect(() => app.locks).toThrow(/LockService/);
   });
 
   it('B5: options come from a factory, a class or an existing provider', async () => {
@@ -187,5 +187,59 @@ describe('instances of DistributedLockModule', () => {
       await handle.release();
       expect(await app.nest.get(Counter, { strict: false }).count()).toBe('counted');
     }
+  });
+});
+
+describe('DistributedLockModule, imported more than once', () => {
+  const apps = new HttpApps();
+
+  it('without a name: the application does not start, with a remedy', async () => {
+    const error = await failureOf(inMemory(), feature(inMemory()));
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect(error.message).toMatch(/imported twice without a name: into RootTestModule and OrdersModule\./);
+    expect(error.message).toMatch(/once into the root module/);
+    expect(error.message).toContain("forRoot({ name: '…', … })");
+  });
+
+  it('without a name: the same with forRootAsync and isGlobal: false', async () => {
+    const fromFactory = DistributedLockModule.forRootAsync({
+      isGlobal: false,
+      useFactory: () => ({ store: 'memory' }),
+    });
+    expect(await failureOf(inMemory(), feature(fromFactory))).toBeInstanceOf(LockOptionsError);
+  });
+
+  it('with the same name: the application does not start', async () => {
+    const error = await failureOf(inMemory(), inMemory('billing'), feature(inMemory('billing')));
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect(error.message).toContain("imported twice with the name 'billing'");
+  });
+
+  it('the result of one forRoot() is one module, wherever it is imported', async () => {
+    const locks = inMemory();
+    const app = await apps.start({ imports: [locks, feature(locks)] });
+    const { locks: ofFeature } = app.nest.get(Counter, { strict: false });
+    expect(ofFeature).toBe(app.locks);
+    expect(await app.locks.withLock('k', () => ofFeature.withLock('k', (lock) => lock.isHeld))).toBe(true);
+  });
+
+  it('in a module that is loaded later: that load fails, and the application continues', async () => {
+    const app = await apps.start({ imports: [inMemory()] });
+    const loader = app.nest.get(LazyModuleLoader);
+    const error = await rejectionOf(loader.load(() => feature(inMemory())));
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect(await app.locks.withLock('k', (lock) => lock.isHeld)).toBe(true);
+    await loader.load(() => feature(inMemory('later')));
+  });
+
+  it('a test that overrides the module has one instance', async () => {
+    const locks = DistributedLockModule.forRoot({ redis: 'redis://redis.internal:6379' });
+    const module = await Test.createTestingModule({ imports: [locks, feature(locks)] })
+      .overrideModule(locks)
+      .useModule(inMemory())
+      .setLogger(new LogRecorder())
+      .compile();
+    expect(await module.get(LockService).withLock('k', (lock) => lock.isHeld)).toBe(true);
+    await module.close();
   });
 });

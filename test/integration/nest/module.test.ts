@@ -8,7 +8,6 @@ import {
   LockOptionsError,
   LockService,
   LockUnavailableError,
-  MemoryLockStore,
   type DistributedLockOptions,
   type RedisModuleOptions,
 } from '../../../lib/index.js';
@@ -41,29 +40,6 @@ describe('DistributedLockModule', () => {
     const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
     return (await rejectionOf(start)) as Error;
   };
-
-  it.each<[string, () => DistributedLockOptions]>([
-    ['a URL', () => ({ redis: scene.url })],
-    ['ioredis options', () => ({ redis: { host: scene.server.host, port: scene.server.port } })],
-    ['memory', () => ({ store: 'memory' })],
-    ['a LockStore', () => ({ store: new MemoryLockStore() })],
-  ])('B1: accepts %s', async (_, options) => {
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot(options()), FeatureModule],
-    });
-    expect(await app.nest.get(Counter, { strict: false }).count()).toBe('counted');
-    expect(await app.locks.withLock('k', (lock) => lock.isHeld)).toBe(true);
-  });
-
-  it('B1: names in Redis start with keyPrefix', async () => {
-    const app = await apps.start({
-      imports: [DistributedLockModule.forRoot({ redis: scene.url, keyPrefix: 'shop:' })],
-    });
-    const handle = await app.locks.acquire('k');
-    expect(await scene.client.type('shop:k')).toBe('hash');
-    await handle.release();
-    expect((await scene.client.keys('*')).filter((name) => !name.startsWith('shop:'))).toEqual([]);
-  });
 
   it('B1, B5: bad options end the start with a LockOptionsError', async () => {
     const neither = {} as DistributedLockOptions;

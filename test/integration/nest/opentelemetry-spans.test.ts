@@ -13,6 +13,7 @@ import {
   LockService,
   type HoldTrace,
   type LockHandle,
+  type LockOptions,
 } from '../../../lib/index.js';
 import { LockOpenTelemetryModule, type LockOpenTelemetryOptions } from '../../../lib/opentelemetry/index.js';
 import { TestLockStore } from '../../../lib/testing/index.js';
@@ -142,27 +143,17 @@ describe('O11: spans of OpenTelemetry', () => {
     expect(telemetry.named('lock acquire shelf')).toEqual([]);
   });
 
-  it('a call with retry has the span of a wait, too', async () => {
+  it.each<[string, string | string[], LockOptions]>([
+    ['with retry', 'k', { retry: {} }],
+    ['for several keys', ['a', 'k'], {}],
+  ])('a call %s has the span of a wait, too', async (_, key, options) => {
     await start();
     const holder = await store.hold('k');
-    const taking = telemetry.inSpan('job', () =>
-      locks.withLock('k', { retry: {}, operation: 'poll' }, () => undefined),
-    );
+    const taking = locks.withLock(key, { ...options, operation: 'poll' }, () => undefined);
     await until('it waits', () => app.admin.waiting().length === 1);
     await holder.release();
     await taking;
     expect(telemetry.span('lock acquire poll').events.map(({ name }) => name)).toEqual(['queued']);
-  });
-
-  it('among simultaneous calls only those that wait have a span', async () => {
-    await start();
-    const holder = await store.hold('busy');
-    const waiting = locks.acquire(['a', 'busy'], { operation: 'several' });
-    await until('it waits', () => app.admin.waiting().length === 1);
-    await locks.withLock('free', { operation: 'free' }, () => undefined);
-    await holder.release();
-    await (await waiting).release();
-    expect(telemetry.spans.map(({ name }) => name)).toEqual(['lock hold free', 'lock acquire several']);
   });
 
   it('a skip is no error, and has a span only if it waited', async () => {

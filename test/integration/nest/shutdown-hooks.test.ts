@@ -15,7 +15,6 @@ import { Test } from '@nestjs/testing';
 import { describe, expect, it } from '@jest/globals';
 import {
   DistributedLockModule,
-  getLockServiceToken,
   Locked,
   LockClosedError,
   LockLostError,
@@ -23,7 +22,7 @@ import {
 } from '../../../lib/index.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { RedisServer } from '../../support/redis-server.js';
-import { rejectionOf, stateOf, until, within } from '../../support/until.js';
+import { rejectionOf, until, within } from '../../support/until.js';
 import { Gate } from './gate.js';
 
 const memory = (
@@ -187,40 +186,6 @@ describe('shutdown hooks', () => {
     await within(5_000, 'the end', app.close());
     expect(seen).toHaveLength(3);
     for (const error of seen) expect(error).toBeInstanceOf(LockClosedError);
-  });
-
-  it('B60: a call of @Locked may end, and may use another instance of the module', async () => {
-    const work = new Gate();
-    const done: string[] = [];
-    @Injectable()
-    class Jobs {
-      constructor(private readonly locks: LockService) {}
-
-      // Like a scheduled job, which is not awaited.
-      @Locked({ key: 'k', instance: 'billing' })
-      async run(name: string): Promise<void> {
-        await work.pass();
-        await this.locks.withLock('another', () => done.push(name));
-      }
-    }
-    @Module({ imports: [memory(), memory({ name: 'billing' })], providers: [Jobs] })
-    class Root {}
-    const app = await standalone(Root);
-    const billing = app.get<LockService>(getLockServiceToken('billing'));
-    const queued = new Promise<void>((resolve) =>
-      billing.events.subscribe(({ type }) => {
-        if (type === 'queued') resolve();
-      }),
-    );
-    const jobs = ['first', 'second'].map((name) => app.get(Jobs).run(name));
-    await queued;
-    const closed = app.close();
-    expect(await stateOf(closed)).toBe('pending');
-    work.open();
-    await Promise.all(jobs);
-    expect(done).toEqual(['first', 'second']);
-    await within(5_000, 'the end', closed);
-    expect(await rejectionOf(billing.acquire('k'))).toBeInstanceOf(LockClosedError);
   });
 
   it('B60: a call of @Locked with an infinite wait is rejected when everything else has stopped', async () => {
