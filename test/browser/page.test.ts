@@ -166,19 +166,6 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       await old.release();
     });
 
-    it('removes a listed hold that was broken on this page', async () => {
-      const [ops, other] = [await start(true), await start()];
-      await other.app.locks.acquire('stuck', { leaseTime: 600_000 });
-      const page = await visit(ops);
-      await page.getByRole('button', { name: 'List all locks in the store' }).click();
-      const row = heldTable(page).getByRole('row', { name: 'stuck' });
-      await row.getByRole('button').click();
-      await page.getByRole('button', { name: 'Break this lock …' }).click();
-      await page.getByRole('button', { name: /^Break the hold with token/ }).click();
-      await page.getByRole('status').getByText('The lock stuck was broken.').waitFor();
-      await row.waitFor({ state: 'detached', timeout: 2_000 });
-    });
-
     it('marks upper bounds of leases as such', async () => {
       const memory = new MemoryLockStore();
       const store: LockStore = {
@@ -209,27 +196,6 @@ whereThereIsChromium('the lock dashboard in a browser', () => {
       } finally {
         await other.close();
       }
-    });
-
-    it('breaks the hold that was shown, after a confirmation, if that is allowed', async () => {
-      const [ops, other] = [await start(true), await start()];
-      const hold = await other.app.locks.acquire('stuck');
-      const page = await visit(ops);
-      await until('the other process publishes', async () => {
-        await ops.overview();
-        await page.getByRole('button', { name: 'List all locks in the store' }).click();
-        return (await heldTable(page).count()) === 1;
-      });
-      await heldTable(page).getByRole('button', { name: 'stuck' }).click();
-      await page.getByRole('button', { name: 'Break this lock …' }).click();
-      expect(hold.isHeld).toBe(true);
-      const lost = other.app.next('lost', 'stuck');
-      await page.getByRole('button', { name: `Break the hold with token ${hold.token}` }).click();
-      await page.getByRole('status').getByText('The lock stuck was broken.').waitFor();
-      await lost;
-      expect(hold.isHeld).toBe(false);
-      // Nest uses the logger of the application that started last.
-      expect(other.app.log.matching('"stuck" was broken by force, by ')).toHaveLength(1);
     });
 
     it('reports that the hold has ended before it was broken', async () => {

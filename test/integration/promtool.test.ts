@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { ALERT_RULES, alertQueries, panelQueries } from '../support/monitoring-docs.js';
+import { TestFolder } from '../support/test-folder.js';
 import { rejectionOf } from '../support/until.js';
 
 const run = promisify(execFile);
@@ -16,19 +14,13 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
     return;
   }
 
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'promtool-'));
-  });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const folder = new TestFolder();
 
   /** Recording rules for the queries, since promtool checks only rules. */
-  const rulesOf = async (exprs: readonly string[]): Promise<string> => {
+  const rulesOf = (exprs: readonly string[]): Promise<string> => {
     const rules = exprs.map((expr, index) => ({ record: `query_${index}`, expr }));
-    const file = join(folder, `${exprs.length}.yaml`);
     // JSON is YAML.
-    await writeFile(file, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
-    return file;
+    return folder.write(`${exprs.length}.yaml`, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
   };
 
   it('the alert rules are correct', async () => {
@@ -65,8 +57,7 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
         },
       ],
     };
-    const file = join(folder, `${alert}.yaml`);
-    await writeFile(file, JSON.stringify(test));
+    const file = await folder.write(`${alert}.yaml`, JSON.stringify(test));
     // The check fails, and prints the actual alerts.
     const error = (await rejectionOf(run(promtool, ['test', 'rules', file]))) as {
       stdout: string;

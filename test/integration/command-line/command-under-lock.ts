@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { RedisScene } from '../../faults/redis-scene.js';
 import { CommandLine, type CommandLineSettings } from '../../support/command-line.js';
 
@@ -32,17 +29,4 @@ export function lockIn(
   return scene.until(
     CommandLine.start(['lock', ...args], { env: { LOCK_REDIS_URL: scene.url }, ...settings }),
   );
-}
-
-/** A configuration file with a short lease, which a busy machine can still renew. */
-export async function shortLease(
-  scene: RedisScene,
-  redis = scene.url,
-  watchdogTimeout = 5_000,
-): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
-  scene.until({ kill: () => rm(folder, { recursive: true }) });
-  const config = join(folder, 'lock.config.mjs');
-  await writeFile(config, `export default { redis: '${redis}', watchdogTimeout: ${watchdogTimeout} };`);
-  return ['--config', config];
 }

@@ -1,13 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { aclRules } from '../../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { CommandLine, runHere } from '../../support/command-line.js';
 import { RedisCluster } from '../../support/redis-cluster.js';
 import { RedisServer, type RedisSettings } from '../../support/redis-server.js';
-import { SentinelGroup } from '../../support/sentinel-group.js';
 import { ServerFleet } from '../../support/server-fleet.js';
 import { canSetServerClocks } from '../../support/server-clock.js';
 
@@ -301,39 +297,5 @@ describe('O25: nestjs-distributed-lock doctor', () => {
     } finally {
       await cluster.close();
     }
-  });
-
-  it('examines the primary that Sentinel names', async () => {
-    const group = await SentinelGroup.start();
-    try {
-      const args = group.sentinels.flatMap(({ host, port }) => ['--redis', `redis://${host}:${port}`]);
-      const report = await doctor(...args, '--sentinel', group.name);
-      expect(Object.keys(findingsByCheck(report))).toEqual(USUAL);
-      const unknown = await doctor(...args, '--sentinel', 'nobody');
-      expect(findingsByCheck(unknown)['connection']).toMatch(/name of the primary/);
-    } finally {
-      await group.close();
-    }
-  });
-
-  it('tries the locks of any other store', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
-    scene.until({ kill: () => rm(folder, { recursive: true }) });
-    const config = join(folder, 'store.mjs');
-    // The only store of the package without a server.
-    const memory = new URL('../../../dist/esm/index.js', import.meta.url).href;
-    await writeFile(
-      config,
-      `import { MemoryLockStore } from '${memory}'; export default { store: new MemoryLockStore() };`,
-    );
-    const report = await doctor('--config', config);
-    expect(findingsByCheck(report)).toEqual({});
-    expect(report.findings.map(({ check }) => check)).toEqual([
-      'connection',
-      'latency',
-      'locks',
-      'lock',
-      'pub/sub',
-    ]);
   });
 });

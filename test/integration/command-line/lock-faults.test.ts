@@ -2,18 +2,24 @@ import { describe, expect, it } from '@jest/globals';
 import { RedisScene } from '../../faults/redis-scene.js';
 import type { CommandLine } from '../../support/command-line.js';
 import { RedisServer } from '../../support/redis-server.js';
-import { until } from '../../support/until.js';
-import { lockIn, node, shortLease, SIGNALS } from './command-under-lock.js';
+import { TestFolder } from '../../support/test-folder.js';
+import { lockIn, node, SIGNALS } from './command-under-lock.js';
 
 describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', () => {
   const scene = new RedisScene();
+  const folder = new TestFolder();
+  /** A configuration file with a short lease, which a busy machine can still renew. */
+  const shortLease = async (redis = scene.url): Promise<string[]> => {
+    const options = JSON.stringify({ redis, watchdogTimeout: 5_000 });
+    return ['--config', await folder.write('short.mjs', `export default ${options};`)];
+  };
 
   const lock = (args: readonly string[]): CommandLine => lockIn(scene, args);
 
   it('sends TERM to the command when the lock is lost, and exits with 74', async () => {
     const app = await scene.app();
     const key = scene.key();
-    const running = lock([key, ...(await shortLease(scene)), ...node(SIGNALS)]);
+    const running = lock([key, ...(await shortLease()), ...node(SIGNALS)]);
     await running.wrote(/ready/);
     expect(await app.admin.forceRelease(key)).toBe(true);
     const ended = await running.ended();
@@ -29,7 +35,7 @@ describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', 
     const key = scene.key();
     const deaf =
       "process.on('SIGTERM', () => console.log('heard')); console.log('ready'); setTimeout(() => process.exit(99), 120_000);";
-    const running = lock([key, ...(await shortLease(scene)), '--kill-after', '3s', ...node(deaf)]);
+    const running = lock([key, ...(await shortLease()), '--kill-after', '3s', ...node(deaf)]);
     await running.wrote(/ready/);
     await app.admin.forceRelease(key);
     const ended = await running.ended();
@@ -42,7 +48,7 @@ describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', 
     const app = await scene.app();
     const key = scene.key();
     const script = `console.log('token', process.env.LOCK_TOKEN, 'pid', process.pid, '.'); setTimeout(() => process.exit(99), 120_000);`;
-    const running = lock([key, ...(await shortLease(scene)), ...node(script)]);
+    const running = lock([key, ...(await shortLease()), ...node(script)]);
     const [, token, pid] = await running.wrote(/token (\d+) pid (\d+) \./);
     try {
       await running.kill();
@@ -60,46 +66,21 @@ describe('O26: nestjs-distributed-lock lock, when something crashes or stalls', 
   it('kill -9 of Redis: the command gets TERM when the lease expires, and the exit code is 74', async () => {
     const server = await RedisServer.start();
     try {
-      const running = lock([scene.key(), ...(await shortLease(scene, server.url)), ...node(SIGNALS)]);
+      const running = lock([scene.key(), ...(await shortLease(server.url)), ...node(SIGNALS)]);
       await running.wrote(/ready/);
       await server.kill();
       const ended = await running.ended();
       expect(ended).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
-      await server.restart();
-      const again = lock([scene.key(), ...(await shortLease(scene, server.url, 60_000)), ...node(SIGNALS)]);
-      await again.wrote(/ready/);
-      // It comes back empty, long before the lease expires.
-      await server.restart();
-      expect(await again.ended()).toMatchObject({ code: 74, stdout: 'ready\nSIGTERM\n' });
     } finally {
       await server.close();
     }
-  });
-
-  it('a short outage of Redis loses nothing', async () => {
-    const proxy = await scene.proxy();
-    const app = await scene.app();
-    const key = scene.key();
-    const running = lock([key, ...(await shortLease(scene, proxy.url)), ...node(SIGNALS)]);
-    await running.wrote(/ready/);
-    await proxy.refuse();
-    proxy.cut();
-    await proxy.accept();
-    let remaining = Infinity;
-    await until('it is renewed again', async () => {
-      const before = remaining;
-      remaining = (await app.admin.inspect(key))?.remaining ?? 0;
-      return remaining > before;
-    });
-    await running.kill('SIGTERM');
-    expect(await running.ended()).toMatchObject({ code: 3, stderr: '' });
   });
 
   it('reports a lock that was lost while all of its processes were stopped, although the command succeeded', async () => {
     const app = await scene.app();
     const key = scene.key();
     const script = `console.log('pid', process.pid, '.'); process.on('SIGUSR1', () => process.exit(0)); setTimeout(() => process.exit(99), 120_000);`;
-    const running = lock([key, ...(await shortLease(scene)), '--kill-after=1m', ...node(script)]);
+    const running = lock([key, ...(await shortLease()), '--kill-after=1m', ...node(script)]);
     const [, pid] = await running.wrote(/pid (\d+) \./);
     process.kill(running.pid, 'SIGSTOP');
     const next = await app.locks.acquire(key, { waitTime: 30_000 });

@@ -1,14 +1,13 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { CommandLine } from '../../support/command-line.js';
+import { TestFolder } from '../../support/test-folder.js';
 import { until } from '../../support/until.js';
 import { lockIn, node, SIGNALS, UNTIL_ENDED } from './command-under-lock.js';
 
 describe('O26: nestjs-distributed-lock lock', () => {
   const scene = new RedisScene();
+  const folder = new TestFolder();
 
   const lock = (args: readonly string[]): CommandLine => lockIn(scene, args);
 
@@ -155,11 +154,7 @@ describe('O26: nestjs-distributed-lock lock', () => {
       stdout: '',
       stderr: 'nestjs-distributed-lock: there is no command no-such-command-here\n',
     });
-    const folder = await mkdtemp(join(tmpdir(), 'lock-command-'));
-    scene.until({ kill: () => rm(folder, { recursive: true }) });
-    const file = join(folder, 'plain');
-    await writeFile(file, 'no program');
-    await chmod(file, 0o644);
+    const file = await folder.write('plain', 'no program');
     const plain = await lock([key, '--', file]).ended();
     expect(plain).toMatchObject({ code: 126, stdout: '' });
     expect(plain.stderr).toContain('EACCES');

@@ -1,8 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CommandLine } from '../../support/command-line.js';
+import { TestFolder } from '../../support/test-folder.js';
 
 /** A store without the optional methods of the port. */
 const BARE = (memory: string): string => `
@@ -16,15 +14,12 @@ const BARE = (memory: string): string => `
   export default { store: { name: 'a store of mine', open } };`;
 
 describe('O25: the command line with a store without optional abilities', () => {
-  let folder: string;
+  const folder = new TestFolder();
   let config: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
-    config = join(folder, 'bare.mjs');
     const memory = new URL('../../../dist/esm/index.js', import.meta.url).href;
-    await writeFile(config, BARE(memory));
+    config = await folder.write('bare.mjs', BARE(memory));
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   it.each([['list'], ['watch']])('%s reports the missing ability, with an alternative', async (command) => {
     const ended = await CommandLine.run([command, '--config', config]);

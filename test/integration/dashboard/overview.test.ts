@@ -1,17 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { LockDashboardModule } from '../../../lib/dashboard/index.js';
-import {
-  DistributedLockModule,
-  LockAdmin,
-  MemoryLockStore,
-  type DistributedLockOptions,
-} from '../../../lib/index.js';
+import { DistributedLockModule, LockAdmin, type DistributedLockOptions } from '../../../lib/index.js';
 import { sourcesOf } from '../../../lib/api/lock-admin.js';
 import { CommandMonitor } from '../../support/command-monitor.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { until } from '../../support/until.js';
+import { GatedStore } from '../nest/gated-store.js';
 import { OpsPages } from './ops-page.js';
 
 /** Keys with a special meaning in HTML, JSON, logs or patterns. */
@@ -155,18 +151,12 @@ describe('O20: the overview of the lock dashboard', () => {
   });
 
   it('shows only this process, with a note, if the store does not share snapshots', async () => {
-    const store = new MemoryLockStore();
-    const page = await pages.start({
-      locks: {
-        store: { name: 'a store of mine', open: (client) => bare(store, client) },
-        shutdownTimeout: 0,
-      },
-    });
+    const page = await pages.start({ locks: { store: new GatedStore(), shutdownTimeout: 0 } });
     const hold = await page.app.locks.acquire('a');
     const { processes, notes } = await page.overview();
     expect(processes).toMatchObject([{ held: [{ key: 'a', token: hold.token }] }]);
     expect(notes).toEqual([
-      expect.stringContaining('a store of mine does not let processes publish their state'),
+      expect.stringContaining('memory behind gates does not let processes publish their state'),
     ]);
     const { status, text } = await page.get('?data=list');
     expect(status).toBe(501);
@@ -219,21 +209,3 @@ describe('O20: the overview of the lock dashboard', () => {
     await expect(sourcesOf(admin).board?.isWatched()).rejects.toThrow();
   });
 });
-
-/** A store without the optional methods of the port. */
-function bare(
-  store: MemoryLockStore,
-  client: Parameters<MemoryLockStore['open']>[0],
-): ReturnType<MemoryLockStore['open']> {
-  const session = store.open(client);
-  return {
-    start: () => session.start(),
-    acquire: (request) => session.acquire(request),
-    cancel: (request) => session.cancel(request),
-    release: (request) => session.release(request),
-    renew: (requests) => session.renew(requests),
-    inspect: (key) => session.inspect(key),
-    breakHold: (key, hold) => session.breakHold(key, hold),
-    close: () => session.close(),
-  };
-}

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { aclRules } from '../../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisServer } from '../../support/redis-server.js';
-import { rejectionOf, until } from '../../support/until.js';
+import { until } from '../../support/until.js';
 import { OpsPages, type OpsPage } from './ops-page.js';
 
 const used = { cluster: false, sharded: false, replicas: false, database: false };
@@ -92,21 +92,5 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
     for (const { app } of [page, other]) expect(app.log.matching(/can't be acquired|may not/)).toEqual([]);
     expect(page.app.admin.status()).toMatchObject({ recentLosses: 0, store: { reachable: true } });
     expect([...new Set(await refused())].sort()).toEqual(['mget', 'scan']);
-  });
-
-  it('rejects a listing with an error about the right, without an unavailable event', async () => {
-    const [page] = await start(aclRules({ prefix: 'lock:' }, used));
-    const { locks, admin } = page.app;
-    const events: string[] = [];
-    locks.events.subscribe(({ type }) => events.push(type));
-    const error = await rejectionOf(admin.list());
-    expect(error).toMatchObject({
-      code: 'LOCK_UNAVAILABLE',
-      keys: [],
-      message: expect.stringContaining('+scan'),
-    });
-    await locks.withLock('a', () => undefined);
-    expect(events).not.toContain('unavailable');
-    expect(page.app.log.matching("Locks can't be acquired")).toEqual([]);
   });
 });

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { CommandLine, runHere, type Ended } from '../../support/command-line.js';
 import { LockApp } from '../../support/lock-app.js';
+import { TestFolder } from '../../support/test-folder.js';
 import { until } from '../../support/until.js';
 import { node, UNTIL_ENDED } from '../command-line/command-under-lock.js';
 import { configOf, optionsOf, type OperatedStore, type Reach } from './operated-store.js';
@@ -19,23 +17,17 @@ export function commandLineRules(store: () => OperatedStore): void {
   describe('O25, O26: the command line, with --config', () => {
     const apps: LockApp[] = [];
     const programs: CommandLine[] = [];
-    let folder: string;
+    const folder = new TestFolder();
     let config: string;
 
-    const fileWith = async (reach: Reach): Promise<string> => {
-      const file = join(folder, `${randomUUID()}.mjs`);
-      await writeFile(file, configOf(reach));
-      return file;
-    };
+    const fileWith = (reach: Reach): Promise<string> => folder.write(`${randomUUID()}.mjs`, configOf(reach));
     beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'lock-config-'));
       config = await fileWith(store().reach);
     });
     afterEach(async () => {
       for (const program of programs.splice(0)) await program.kill();
       await Promise.all(apps.splice(0).map((app) => app.close()));
     });
-    afterAll(() => rm(folder, { recursive: true }));
 
     const app = async (): Promise<LockApp> => {
       const started = await LockApp.start({ ...optionsOf(store().reach), shutdownTimeout: 100 });

@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DistributedLockOptions } from '../../../lib/index.js';
 import { CommandLine } from '../../support/command-line.js';
 import { LockApp } from '../../support/lock-app.js';
+import { TestFolder } from '../../support/test-folder.js';
 
 /** A store in which a later version has left the mark of its format. */
 export interface MarkedStore {
@@ -24,16 +22,12 @@ const workerOptions = fileURLToPath(new URL('../../support/worker-options.mjs', 
 export function unknownFormatRules(store: string, start: () => Promise<MarkedStore>): void {
   describe(`${store} with locks in a format of a later version`, () => {
     const refusal = /keeps locks in format "2", written by version 3\.0\.0 .*Upgrade this process/;
+    const folder = new TestFolder();
     let marked: MarkedStore;
-    let folder: string;
     beforeAll(async () => {
       marked = await start();
-      folder = mkdtempSync(join(tmpdir(), 'lock-formats-'));
     });
-    afterAll(async () => {
-      await marked.close();
-      rmSync(folder, { recursive: true });
-    });
+    afterAll(() => marked.close());
 
     it('refuses every call, says why, and writes nothing', async () => {
       const before = await marked.names();
@@ -49,9 +43,8 @@ export function unknownFormatRules(store: string, start: () => Promise<MarkedSto
     });
 
     it('is a problem for doctor', async () => {
-      const config = join(folder, 'locks.mjs');
-      writeFileSync(
-        config,
+      const config = await folder.write(
+        'locks.mjs',
         `import { moduleOptionsOf } from ${JSON.stringify(workerOptions)};
          export default await moduleOptionsOf(${JSON.stringify(marked.options)});`,
       );
