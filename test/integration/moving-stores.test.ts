@@ -120,35 +120,4 @@ describe('the page about moving to another store', () => {
       );
     });
   });
-
-  it('excludes simultaneous releases of an application, without downtime', async () => {
-    const [old, next] = await Promise.all([RedisServer.start(), RedisServer.start()]);
-    ends.push(
-      () => old.close(),
-      () => next.close(),
-    );
-    const inOld = async () => (await start({ redis: old.url })).locks;
-    const inNew = async () => (await start({ redis: next.url })).locks;
-    const [before, outer, inner, after] = [await inOld(), await inOld(), await inNew(), await inNew()];
-    let [inside, runs] = [0, 0];
-    const work = async (): Promise<void> => {
-      inside += 1;
-      expect(inside).toBe(1);
-      await new Promise(setImmediate);
-      inside -= 1;
-      runs += 1;
-    };
-    const release1 = () => outer.withLock('order:42', () => inner.withLock('order:42', work));
-    await Promise.all(
-      Array.from({ length: 20 }, () => [before.withLock('order:42', work), release1()]).flat(),
-    );
-    await Promise.all(
-      Array.from({ length: 20 }, () => [release1(), after.withLock('order:42', work)]).flat(),
-    );
-    expect(runs).toBe(80);
-    // The combination that the page warns of: the old version and release 2.
-    await before.withLock('order:42', async () => {
-      expect(await after.tryAcquire('order:42')).not.toBeNull();
-    });
-  });
 });

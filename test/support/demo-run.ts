@@ -1,10 +1,74 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
+import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
+import { prepareSampleApp } from '../../.scripts/demo/sample-app.mjs';
+import { until, within } from './until.js';
 
-/** The environment of this process, without the URL of the user's server. */
-export function withoutRedisUrl(): NodeJS.ProcessEnv {
-  const { REDIS_URL: _, ...rest } = process.env;
-  return rest;
+export const demoScript = fileURLToPath(new URL('../../.scripts/demo.mjs', import.meta.url));
+/** In memory if possible: a disk that is busy after an npm install takes seconds for each sale. */
+const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+/** Shorter than the test timeout, so that a failure shows the output of the demo. */
+export const PATIENCE_MS = 290_000;
+
+interface DemoRun {
+  readonly child: ChildProcess;
+  /** Resolves with the exit code. */
+  readonly ended: () => Promise<number | null>;
+  readonly output: () => string;
+  readonly printed: (text: string) => Promise<unknown>;
+}
+
+/** Runs of `npm run demo` in the tests of a group. */
+export class Demos {
+  /** Temporary files of the demo. Its processes are found by this path, which they inherit in their environment. */
+  scratch = '';
+
+  constructor(place = SCRATCH) {
+    const leftovers = new Leftovers();
+    beforeAll(() => prepareSampleApp({ leftovers, log: () => undefined }));
+    afterAll(() => leftovers.remove());
+    beforeEach(() => {
+      this.scratch = mkdtempSync(join(place, 'demo-test-'));
+      // PostgreSQL runs as its own user.
+      chmodSync(this.scratch, 0o755);
+    });
+    afterEach(() => {
+      for (const { pid } of processesWith(this.scratch)) process.kill(pid, 'SIGKILL');
+      rmSync(this.scratch, { recursive: true, force: true });
+    });
+  }
+
+  /** The environment of this process with that folder, without the URL of the user's server. */
+  get env(): NodeJS.ProcessEnv {
+    const { REDIS_URL: _, ...rest } = process.env;
+    return { ...rest, TMPDIR: this.scratch };
+  }
+
+  start(args: readonly string[], env: Record<string, string> = {}): DemoRun {
+    const child = spawn(process.execPath, [demoScript, ...args], { env: { ...this.env, ...env } });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    }
+    const ended = once(child, 'close').then(([code]) => code as number | null);
+    return {
+      child,
+      ended: () => within(PATIENCE_MS, `the end of the demo:\n${output}`, ended),
+      output: () => output,
+      printed: (text) =>
+        until(`the demo prints "${text}"`, () => output.includes(text), { deadline: PATIENCE_MS }),
+    };
+  }
+
+  expectNothingLeft(): void {
+    expect(processesWith(this.scratch)).toEqual([]);
+    expect(readdirSync(this.scratch)).toEqual([]);
+  }
 }
 
 type Row = Record<string, number>;
