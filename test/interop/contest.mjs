@@ -1,7 +1,7 @@
 /**
  * Java and Node.js processes contend for one lock, while processes are killed or stopped and the lock is broken by force.
  *
- * contest.mjs REDIS_URL CLASS_PATH SECONDS [--no-faults]: prints a JSON object, and fails if a hold overlapped another one
+ * contest.mjs REDIS_URL CLASS_PATH SECONDS: prints a JSON object, and fails if a hold overlapped another one
  * without a fault that explains it, or if an increment was lost.
  */
 import { randomUUID } from 'node:crypto';
@@ -144,14 +144,9 @@ export function findingsOf({ written, refused, value, faults, holds }) {
   ];
 }
 
-const [url, classPath, seconds, flag] = process.argv.slice(2);
+const [url, classPath, seconds] = process.argv.slice(2);
 if (process.argv[1]?.endsWith('contest.mjs')) {
-  const outcome = await contest({
-    url,
-    classPath,
-    seconds: Number(seconds),
-    hasFaults: flag !== '--no-faults',
-  });
+  const outcome = await contest({ url, classPath, seconds: Number(seconds), hasFaults: true });
   const findings = findingsOf(outcome);
   console.log(JSON.stringify({ ...outcome, findings }));
   process.exitCode = findings.length === 0 ? 0 : 1;

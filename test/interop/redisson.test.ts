@@ -258,14 +258,6 @@ whereThereIs('Redisson and Java', paths)('one lock with Java', () => {
       ]).catch((error: unknown) => error as { stdout: string });
       expect(JSON.parse(stdout)).toMatchObject({ findings: [] });
     }, 60_000);
-
-    it('J7: without faults no hold overlaps another', async () => {
-      const args = [CONTEST, server.url, classPath, '4', '--no-faults'];
-      const { stdout } = await promisify(execFile)(process.execPath, args).catch(
-        (error: unknown) => error as { stdout: string },
-      );
-      expect(JSON.parse(stdout)).toMatchObject({ findings: [], refused: 0 });
-    }, 60_000);
   });
 
   it('J6: one lock in a Redis Cluster, with messages both ways', async () => {

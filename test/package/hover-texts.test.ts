@@ -66,20 +66,6 @@ describe('texts that editors show', () => {
     expect(texts.find(([name]) => name === 'Locked')?.[1]).toContain('`@Locked({ key: ');
   });
 
-  it('say unit, bounds and default of each time, and of forRoot what to set, without sending the reader elsewhere', () => {
-    const texts = hoverTexts(sources);
-    expect([...texts].filter(([, text]) => /\bas in `?withLock/i.test(text))).toEqual([]);
-    const options = ['DistributedLockOptions', 'LockOptions', 'LockedOptions'].flatMap((type) =>
-      ['waitTime', 'leaseTime', 'holdAtLeast', 'watchdogTimeout', 'shutdownTimeout', 'warnHeldAfter'].map(
-        (name) => texts.get(`${type}.${name}`),
-      ),
-    );
-    const times = options.filter((text) => text !== undefined);
-    expect(times).toHaveLength(10);
-    expect(times.filter((text) => !/\bms\b[^]*@default|…[^]*\bms\b[^]*@default/.test(text))).toEqual([]);
-    expect(texts.get('DistributedLockModule.forRoot')).toMatch(/`redis`[^]*`quorum`[^]*`store`[^]*\bms\b/);
-  });
-
   it.each(['cjs', 'esm'])('are the same in the declarations of dist/%s', (folder) => {
     const declarations = Object.keys(ENTRIES).map((entry) => join(root, 'dist', folder, `${entry}.d.ts`));
     const published = hoverTexts(declarations);

@@ -21,11 +21,6 @@ describe('the pages of the documentation site', () => {
     expect(pagesWithoutSidebar(files)).toEqual([]);
   });
 
-  it('are missed by a sidebar without their folder', () => {
-    const stray = 'docs/elsewhere/stray.md';
-    expect(pagesWithoutSidebar([...files, stray])).toEqual([stray]);
-  });
-
   it('are in the sidebar of their language only', () => {
     for (const [locale, isOwn] of [
       ['en', (link: string) => !link.startsWith('/zh/')],
@@ -47,11 +42,6 @@ describe('the pages of the documentation site', () => {
   it(`have at most ${MOST_LINES} lines`, () => {
     const tooLong = files.filter((file) => readPage(file).trimEnd().split('\n').length > MOST_LINES);
     expect(tooLong.filter((file) => !TABLES.includes(file))).toEqual([]);
-  });
-
-  it('in Chinese stand where the English page is', () => {
-    const translated = files.filter((file) => file.startsWith('docs/zh/'));
-    expect(translated.filter((file) => !files.includes(file.replace('docs/zh/', 'docs/')))).toEqual([]);
   });
 });
 
@@ -135,12 +125,6 @@ describe('what the documentation site takes from package.json', () => {
     expect(settings.sourceOf('lib/')).toBe('https://host.example/owner/name/blob/main/lib');
   });
 
-  it('is a repository of GitHub in short', () => {
-    expect(settingsOf({ version: '1.2.3', repository: 'github:owner/name' }).repository).toBe(
-      'https://github.com/owner/name',
-    );
-  });
-
   it.each([
     ['https://owner.example/name/', '/name/'],
     ['https://owner.example/name', '/name/'],
@@ -148,11 +132,5 @@ describe('what the documentation site takes from package.json', () => {
     ['https://host.example/owner/name#readme', '/'],
   ])('is the path of the site: %s', (homepage, base) => {
     expect(settingsOf({ version: '1.2.3', homepage }).base).toBe(base);
-  });
-
-  it('is overridden by the environment', () => {
-    const env = { DOCS_BASE: '/other/', DOCS_REPOSITORY: 'https://host.example/other' };
-    const settings = settingsOf({ version: '1.2.3', homepage: 'https://owner.example/name/' }, env);
-    expect(settings).toMatchObject({ base: '/other/', repository: 'https://host.example/other' });
   });
 });
