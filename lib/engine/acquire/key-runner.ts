@@ -49,10 +49,6 @@ export class KeyRunners {
     return [...this.runners.values()];
   }
 
-  waitingFor(key: string): readonly PendingAcquire[] {
-    return [...(this.runners.get(key)?.machine.waiting ?? [])];
-  }
-
   /** The callers that a queue entry of this process represents. */
   callersAt(owner: OwnerId): readonly PendingAcquire[] {
     const machine = this.owners.get(owner)?.machine;
@@ -162,7 +158,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   adopt(lease: Lease): void {
     this.handle((machine, now) => {
-      if (lease.state !== 'held') return;
       lease.runner = this;
       for (const each of machine.adopt(lease, now)) this.leases.onSuperseded(each);
     });

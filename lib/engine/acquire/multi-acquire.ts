@@ -83,8 +83,6 @@ export class MultiAcquire implements Timer {
     } catch (error) {
       await this.release();
       throw error;
-    } finally {
-      this.keepAlive.end();
     }
   }
 
@@ -141,10 +139,10 @@ export class MultiAcquire implements Timer {
     const outcomes = await Promise.allSettled(attempts);
     const first = outcomes.findIndex(({ status }) => status === 'rejected');
     const count = first === -1 ? outcomes.length : first;
-    const holds = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined));
-    const isHold = (hold: Hold | undefined): hold is Hold => hold !== undefined;
-    this.add(holds.slice(0, count).filter(isHold));
-    this.startRelease(holds.slice(count).filter(isHold));
+    const holdsOf = (some: typeof outcomes): Hold[] =>
+      some.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
+    this.add(holdsOf(outcomes.slice(0, count)));
+    this.startRelease(holdsOf(outcomes.slice(count)));
     const failed = outcomes[count];
     if (failed?.status !== 'rejected') return to;
     const why: unknown = failed.reason;

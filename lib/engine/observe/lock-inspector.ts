@@ -116,13 +116,8 @@ export class LockInspector {
       for (const caller of here) placed.add(caller);
       return here.map(waiterOf);
     });
-    return [
-      ...waiters,
-      ...keys
-        .waitingFor(key)
-        .filter((caller) => !placed.has(caller))
-        .map(waiterOf),
-    ];
+    const others = [...(keys.of(key)?.machine.waiting ?? [])].filter((caller) => !placed.has(caller));
+    return [...waiters, ...others.map(waiterOf)];
   }
 
   async forceRelease(key: string, by?: string): Promise<boolean> {
