@@ -168,9 +168,7 @@ export class MultiAcquire implements Timer {
   private assertInTime(key: string): void {
     const { engine, startedAt, next } = this;
     const { waitTime } = next;
-    const isInTime = waitTime === 0 || !this.isAnswered || engine.clock.monotonic() - startedAt < waitTime;
-    if (!this.isOver && isInTime) return;
-    this.isOver = true;
+    if (waitTime === 0 || !this.isAnswered || engine.clock.monotonic() < later(startedAt, waitTime)) return;
     throw engine.reporter.reported(
       engine.reporter.outOfTime({ ...next, key, startedAt, holding: this.holding }),
     );
@@ -192,7 +190,7 @@ export class MultiAcquire implements Timer {
   /** Combines all holds into one; undefined if one was lost meanwhile and there is time for another attempt. */
   private async complete(): Promise<MultiHold | undefined> {
     const { engine, keys, holds, startedAt, options } = this;
-    const { waitTime, leaseTime } = options;
+    const { waitTime, leaseTime, operation, label, limit, permits } = options;
     this.keepAlive.end();
     if (leaseTime !== undefined && this.earlier > 0) {
       // The last key is acquired: the leases of the others begin now as well.
@@ -203,7 +201,7 @@ export class MultiAcquire implements Timer {
     const lost = holds.find(({ isOver }) => isOver);
     if (lost === undefined && first !== undefined) {
       for (const hold of holds) hold.keepFor(options.holdAtLeast);
-      return new MultiHold(engine, first, holds, options);
+      return new MultiHold(engine, first, holds, operation, label, limit, permits);
     }
     if (engine.clock.monotonic() - startedAt < waitTime) return undefined;
     // A loss does not predict the next attempt, so `waitTime: 0` gets a second one.

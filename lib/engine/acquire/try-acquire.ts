@@ -201,7 +201,10 @@ export class UnqueuedAcquire {
   }
 
   /** The caller acquires the lock, unless it is too late. */
-  private async granted(owner: OwnerId, { token, since, local = false }: Grant): Promise<Refusal | undefined> {
+  private async granted(
+    owner: OwnerId,
+    { token, since, local = false }: Grant,
+  ): Promise<Refusal | undefined> {
     const { engine, caller, sentAt: startedAt } = this;
     const { leases, reporter } = engine;
     if (!leases.mayBeOver(startedAt, caller.lease) && !engine.isClosing && !caller.isSettled) {
