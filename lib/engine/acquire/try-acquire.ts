@@ -201,13 +201,11 @@ export class UnqueuedAcquire {
   }
 
   /** The caller acquires the lock, unless it is too late. */
-  private async granted(
-    owner: OwnerId,
-    { token, since, local = false }: Grant,
-  ): Promise<Refusal | undefined> {
+  private async granted(owner: OwnerId, reply: Grant): Promise<Refusal | undefined> {
     const { engine, caller, sentAt: startedAt } = this;
     const { leases, reporter } = engine;
     if (!leases.mayBeOver(startedAt, caller.lease) && !engine.isClosing && !caller.isSettled) {
+      const { token, since, local = false } = reply;
       const deadline = leases.deadlineOf(startedAt, caller.lease);
       const grant = { token, since, startedAt, deadline, unclaimed: false, local };
       const lease = leases.open({ owner, inDoubt: false }, caller, grant);
