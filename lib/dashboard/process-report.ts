@@ -4,8 +4,8 @@ import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHolder, LockInfo } from '../model/lock-info.js';
 import type { LockBoard } from '../stores/port/lock-store.js';
-import { parseSnapshot, shownEvent, snapshotOf, textOf } from './to-wire.js';
-import type { BreakRequest, ProcessSnapshot, ShownEvent } from './wire.js';
+import { isListed, parseSnapshot, snapshotOf, textOf } from './to-wire.js';
+import type { BreakRequest, ListedEvent, ProcessSnapshot } from './wire.js';
 
 /** How often a process checks for visitors and, if there are any, publishes a snapshot, ms. */
 const REPORT_INTERVAL = 5_000;
@@ -132,16 +132,14 @@ function laterTokens(
 
 /** The last events of a module instance. Subscribes only while there are visitors, since events cost time. */
 class RecentEvents {
-  private events: ShownEvent[] = [];
+  private events: ListedEvent[] = [];
   private subscription: Subscription | undefined;
 
   constructor(private readonly source: Observable<LockEvent>) {}
 
   start(): void {
     this.subscription ??= this.source.subscribe((event) => {
-      const shown = shownEvent(event);
-      if (shown === undefined) return;
-      if (this.events.push(shown) > MOST_EVENTS) this.events.shift();
+      if (isListed(event) && this.events.push(event) > MOST_EVENTS) this.events.shift();
     });
   }
 
@@ -152,7 +150,7 @@ class RecentEvents {
   }
 
   /** Newest first. */
-  list(): readonly ShownEvent[] {
+  list(): readonly ListedEvent[] {
     return [...this.events].reverse();
   }
 }
