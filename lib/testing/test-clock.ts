@@ -73,11 +73,7 @@ export class TestClock implements LockClock {
   }
 
   private earliest(): TestTimer | undefined {
-    let earliest: TestTimer | undefined;
-    for (const timer of this.pending) {
-      if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;
-    }
-    return earliest;
+    return [...this.pending].sort((one, other) => one.dueAt - other.dueAt)[0];
   }
 
   private arm(timer: TestTimer): void {
