@@ -7,6 +7,7 @@ import {
   flag,
   option,
   shown,
+  type Checked,
   type FactoryOptions,
 } from '../model/option-checks.js';
 
@@ -112,8 +113,9 @@ export function resolveDashboardOptions(options: LockDashboardOptions | undefine
 }
 
 /** Hosts are in lower case. */
-export type ResolvedDashboardOptions = Omit<Checked<typeof CHECKS>, 'access'> &
-  Required<Pick<LockDashboardOptions, 'imports'>>;
+export type ResolvedDashboardOptions = Omit<Checked<typeof CHECKS>, 'access'> & {
+  readonly imports: NonNullable<LockDashboardOptions['imports']>;
+};
 
 /** @throws LockOptionsError for invalid options */
 export function resolveFactoryOptions(options: LockDashboardFactoryOptions): ResolvedDashboardOptions {
@@ -143,11 +145,9 @@ function unguarded(): LockOptionsError {
 }
 
 function areHosts(hosts: unknown): hosts is readonly string[] {
+  const isHost = (host: unknown): boolean =>
+    typeof host === 'string' && /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(host);
   return Array.isArray(hosts) && hosts.length > 0 && hosts.every(isHost);
-}
-
-function isHost(host: unknown): boolean {
-  return typeof host === 'string' && /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(host);
 }
 
 function isUserFunction(user: unknown): user is NonNullable<LockDashboardOptions['user']> {

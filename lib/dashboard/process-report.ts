@@ -5,7 +5,7 @@ import type { LockEvent } from '../model/lock.events.js';
 import type { LockHolder, LockInfo } from '../model/lock-info.js';
 import type { LockBoard } from '../stores/port/lock-store.js';
 import { isListed, parseSnapshot, snapshotOf, textOf } from './to-wire.js';
-import type { BreakRequest, ListedEvent, ProcessSnapshot } from './wire.js';
+import { laterTokens, type BreakRequest, type ListedEvent, type ProcessSnapshot } from './wire.js';
 
 /** How often a process checks for visitors and, if there are any, publishes a snapshot, ms. */
 const REPORT_INTERVAL = 5_000;
@@ -111,23 +111,10 @@ function holderWith(
 ): LockHolder | undefined {
   return lock.holders.find((holder) => {
     if (token === null || holder.token === undefined) return token === null && holder.token === undefined;
-    const tokens = [holder.token, ...laterTokens(holder, lock.key, snapshots)];
+    const tokens = [holder.token, ...laterTokens(holder.owner, holder.token, lock.key, snapshots)];
     // An exclusive lock has only its latest hold; a process may have several holds of a shared one.
     return lock.limit === 1 ? Math.max(...tokens) === token : tokens.includes(token);
   });
-}
-
-/** A process hands a lock over to its own callers without the store, which then knows only the first of their tokens. */
-function laterTokens(
-  { owner, token: first = 0 }: LockHolder,
-  key: string,
-  snapshots: readonly ProcessSnapshot[],
-): readonly number[] {
-  return snapshots
-    .filter(({ client }) => owner.startsWith(`${client}:`))
-    .flatMap(({ held }) => held)
-    .filter((hold) => hold.key === key && hold.token > first)
-    .map(({ token }) => token);
 }
 
 /** The last events of a module instance. Subscribes only while there are visitors, since events cost time. */

@@ -103,3 +103,20 @@ export interface BreakRequest extends LockAddress {
   /** Token of the hold that was shown. */
   readonly token: number | null;
 }
+
+/**
+ * The tokens of a holder after the one that the store knows: a process hands a lock over to its own callers without the
+ * store.
+ */
+export function laterTokens(
+  owner: string,
+  first: number,
+  key: string,
+  snapshots: readonly ProcessSnapshot[],
+): readonly number[] {
+  return snapshots
+    .filter(({ client }) => owner.startsWith(`${client}:`))
+    .flatMap(({ held }) => held)
+    .filter((hold) => hold.key === key && hold.token > first)
+    .map(({ token }) => token);
+}

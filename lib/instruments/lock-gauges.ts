@@ -37,36 +37,25 @@ export class LockGauges {
     const first = { ...attributes, operation: 'default', mode: 'exclusive' };
     this.add('active', first, 0);
     this.add('waiting', first, 0);
+    // The limit of a semaphore counts once.
     const semaphores = new Set<string>();
-    for (const hold of admin.held()) {
-      this.add('active', { ...attributes, operation: hold.operation, mode: hold.mode }, 1);
-      this.addPermits(hold, hold.permits, attributes, semaphores);
-    }
-    for (const call of admin.waiting()) {
-      this.add('waiting', { ...attributes, operation: call.operation, mode: call.mode }, 1);
-      this.addPermits(call, 0, attributes, semaphores);
-    }
+    const count = (metric: 'active' | 'waiting', use: HeldLock | WaitingCall, permits: number): void => {
+      const { operation, mode, key, limit } = use;
+      this.add(metric, { ...attributes, operation, mode }, 1);
+      if (limit === 1 || limit === Infinity) return;
+      const semaphore = `${operation}\n${key}`;
+      this.add('permitsHeld', { ...attributes, operation }, permits);
+      this.add('permitsLimit', { ...attributes, operation }, semaphores.has(semaphore) ? 0 : limit);
+      semaphores.add(semaphore);
+    };
+    for (const hold of admin.held()) count('active', hold, hold.permits);
+    for (const call of admin.waiting()) count('waiting', call, 0);
     const values: GaugeValue[] = [
       { metric: 'oldestWait', attributes, value: longestWait / 1_000 },
       { metric: 'local', attributes, value: local ? 1 : 0 },
     ];
     if (leastRemaining === undefined) return values;
     return [...values, { metric: 'leaseMargin', attributes, value: leastRemaining / 1_000 }];
-  }
-
-  /** @param counted the semaphores whose limit has been added */
-  private addPermits(
-    { operation, key, limit }: HeldLock | WaitingCall,
-    held: number,
-    attributes: MetricAttributes,
-    counted: Set<string>,
-  ): void {
-    if (limit === 1 || limit === Infinity) return;
-    const semaphore = `${operation}\n${key}`;
-    const own = { ...attributes, operation };
-    this.add('permitsHeld', own, held);
-    this.add('permitsLimit', own, counted.has(semaphore) ? 0 : limit);
-    counted.add(semaphore);
   }
 
   private add(metric: ObservedMetric, attributes: MetricAttributes, value: number): void {

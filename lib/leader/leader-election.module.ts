@@ -17,7 +17,7 @@ import { LockEngine } from '../engine/lock-engine.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { checkKey } from '../model/lock-key.js';
 import { resolveLockOptions } from '../model/lock.options.js';
-import { checkNames, checkObject, checkTime, type FactoryOptions } from '../model/option-checks.js';
+import { checkOptions, checkTime, type FactoryOptions } from '../model/option-checks.js';
 import { asyncOptions } from '../nest/module/async-options.js';
 import {
   resolveModuleOptions,
@@ -72,12 +72,6 @@ export type LeaderElectionAsyncOptions = ConfigurableModuleAsyncOptions<
 
 const OPTIONS = Symbol('import LeaderElectionModule.forFeature(name), not the class itself');
 const WHERE = 'LeaderElectionModule.forFeature()';
-const KNOWN: ReadonlySet<string> = new Set<keyof LeaderElectionOptions>([
-  'instance',
-  'key',
-  'watchdogTimeout',
-  'label',
-]);
 
 /** Starts the elections of an application, calls the methods under `@OnElected` and `@OnRevoked`, and resigns at shutdown. */
 @onePerProcess('LeaderElections')
@@ -223,7 +217,7 @@ export class LeaderElectionModule {
 /** @param name of the election */
 function checkOptionsOf(name: string) {
   return (where: string, options: LeaderElectionFactoryOptions): LeaderElectionFactoryOptions => {
-    checkNames(where, checkObject(where, options), KNOWN);
+    checkOptions(where, options, {}, ['instance', 'key', 'watchdogTimeout', 'label']);
     const { watchdogTimeout, label = `leader of ${name}` } = options;
     resolveLockOptions(where, { label }, Infinity);
     if (watchdogTimeout !== undefined) checkTime(where, 'watchdogTimeout', watchdogTimeout, { min: 300 });

@@ -1,12 +1,13 @@
 /** Data derived from overviews and the list of the store. Without DOM, so that unit tests run in Node. */
-import type {
-  LockAddress,
-  Overview,
-  ShownEvent,
-  ShownHold,
-  ShownHolder,
-  ShownList,
-  ShownLock,
+import {
+  laterTokens,
+  type LockAddress,
+  type Overview,
+  type ShownEvent,
+  type ShownHold,
+  type ShownHolder,
+  type ShownList,
+  type ShownLock,
 } from '../wire.js';
 import { hostAndPid, sharing } from './format.js';
 
@@ -321,20 +322,12 @@ export function withNews(history: History, address: LockAddress, { processes }: 
   return new Map([...seen].sort(([, one], [, other]) => other.at - one.at).slice(0, MOST_EVENTS));
 }
 
-/**
- * The current token of a holder. When a process hands its lock over to its own callers, the store has the first token and
- * the process reports the last.
- */
+/** The current token of a holder. */
 export function currentToken(
   { token, owner }: ShownHolder,
   { key, limit }: ShownLock,
   { processes }: Overview,
 ): number | null {
   if (token === null || limit !== 1) return token;
-  const own = processes
-    .filter(({ client }) => client === clientOf(owner))
-    .flatMap(({ held }) => held)
-    .filter((hold) => hold.key === key)
-    .map((hold) => hold.token);
-  return Math.max(token, ...own);
+  return Math.max(token, ...laterTokens(owner, token, key, processes));
 }

@@ -15,11 +15,6 @@ export interface Column<R> {
   readonly isNumber?: boolean;
 }
 
-interface Sorting {
-  readonly column: string;
-  readonly isDown: boolean;
-}
-
 export interface TableProps<R> {
   readonly label: string;
   readonly rows: readonly R[];
@@ -40,7 +35,7 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
   sortedBy,
   open,
 }: TableProps<R>): View {
-  const [sorting, setSorting] = useState<Sorting>({ column: sortedBy, isDown: true });
+  const [sorting, setSorting] = useState({ column: sortedBy, isDown: true });
   const [active, setActive] = useState<string | undefined>();
   const [top, setTop] = useState(0);
   const [{ height, rowHeight }, setSize] = useState({ height: 400, rowHeight: 36 });
@@ -181,7 +176,7 @@ function cellClass({ id, isNumber = false }: { readonly id: string; readonly isN
 function sort<R extends { readonly key: string }>(
   rows: readonly R[],
   columns: readonly Column<R>[],
-  { column, isDown }: Sorting,
+  { column, isDown }: { readonly column: string; readonly isDown: boolean },
 ): readonly R[] {
   const by = columns.find(({ id }) => id === column)?.by;
   if (by === undefined) return rows;
