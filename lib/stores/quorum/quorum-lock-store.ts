@@ -132,11 +132,11 @@ export function openQuorum(
       await timers.within(MAX_MEMBER_TIMEOUT, all);
     },
     acquire: (request) => {
-      let acquire = find(request);
-      if (acquire === undefined || acquire.state === 'ended') {
-        acquire = new QuorumAcquire(context, request, forget, acquire);
-        acquires.set(request.owner, acquire);
-      }
+      const known = find(request);
+      // It was withdrawn or rejected, and is used up.
+      if (known?.state === 'ended') return Promise.resolve({ outcome: 'cancelled' });
+      const acquire = known ?? new QuorumAcquire(context, request, forget);
+      acquires.set(request.owner, acquire);
       return acquire.acquire(request);
     },
     cancel: async (request) => {

@@ -8,7 +8,7 @@ import type {
   ReserveRequest,
 } from '../port/lock-store.js';
 import type { RenewReplies } from '../port/forwarding-session.js';
-import { asked } from '../port/store-failure.js';
+import { tried } from '../port/store-failure.js';
 import { majorityOf, undecided, type QuorumContext } from './majority.js';
 import type { QuorumAcquire } from './quorum-acquire.js';
 
@@ -103,18 +103,11 @@ export function renewByMajority(
         return owner === undefined ? [] : [{ renewal, request: { ...renewal.request, owner } }];
       });
       if (here.length === 0) continue;
-      const done = asked(() => session.renew(here.map(({ request }) => request))).then(
-        (replies) => {
-          here.forEach(({ renewal, request }, position) => {
-            renewal.onReply(index, request.owner, replies[position]);
-          });
-        },
-        (error: unknown) => {
-          for (const { renewal, request } of here) {
-            renewal.onReply(index, request.owner, error as LockStoreError); // see asked()
-          }
-        },
-      );
+      const done = tried(() => session.renew(here.map(({ request }) => request))).then((replies) => {
+        here.forEach(({ renewal, request }, position) => {
+          renewal.onReply(index, request.owner, replies instanceof Error ? replies : replies[position]);
+        });
+      });
       // Like a release, the end of a hold has to reach every member before the session closes.
       if (here.some(({ request }) => request.exactly === true)) void context.retry.track(done);
     }
@@ -146,18 +139,15 @@ export function reserveByMajority(
     for (const [index, session] of context.sessions.entries()) {
       const owner = renewal.nameAt(index);
       if (owner === undefined) continue;
-      asked(async () => await session.reserve?.({ ...request, owner })).then(
-        (reply) => {
-          if (reply?.outcome === 'reserved') {
-            reserved.push(reply);
-            acquire?.members[index]?.onReserved(owner, reply.token + tokens - 1);
-          }
-          renewal.onReply(index, owner, reply?.outcome === 'reserved' ? 'renewed' : reply?.outcome);
-        },
-        (error: unknown) => {
-          renewal.onReply(index, owner, error as LockStoreError); // see asked()
-        },
-      );
+      void tried(async () => await session.reserve?.({ ...request, owner })).then((reply) => {
+        if (reply instanceof Error || reply?.outcome !== 'reserved') {
+          renewal.onReply(index, owner, reply instanceof Error ? reply : reply?.outcome);
+          return;
+        }
+        reserved.push(reply);
+        acquire?.members[index]?.onReserved(owner, reply.token + tokens - 1);
+        renewal.onReply(index, owner, 'renewed');
+      });
     }
   });
 }
