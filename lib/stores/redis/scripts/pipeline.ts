@@ -1,4 +1,3 @@
-import type { ChainableCommander } from 'ioredis';
 import { Deferred } from '../../../common/deferred.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import type { ServerConnection } from '../connection/server-connection.js';
@@ -25,14 +24,11 @@ class PendingCall implements CallListener {
     readonly isLoneRelease = false,
   ) {}
 
-  /** The reply, if the call was sent alone. */
   replied(reply: unknown): void {
-    this.pipeline.ended(this);
-    this.pipeline.deliver(this, reply);
+    this.pipeline.replied(this, reply);
   }
 
   failed(error: unknown): void {
-    this.pipeline.ended(this);
     this.pipeline.failed(this, error);
   }
 }
@@ -44,14 +40,13 @@ interface CallSource {
   drain(): readonly PendingCall[];
 }
 
-/** Sends all requests of one tick together: requests of one kind as one script, several scripts as one pipeline. */
+/** Sends the requests of one tick together: those of one kind as one script. */
 export class Pipeline {
   private calls: PendingCall[] = [];
   private sources: CallSource[] = [];
   private scheduled = false;
   /** Used by callers that wait until all pending calls have been sent. */
-  private sent: Promise<void> | undefined;
-  private onSent: (() => void) | undefined;
+  private sent: Deferred<void> | undefined;
   /** Whether this turn of the event loop has sent anything: later requests of the turn are sent together at its end. */
   private sentInTurn = false;
   /** Calls without a reply yet. */
@@ -61,7 +56,11 @@ export class Pipeline {
   /** Digests of the scripts that the server has. */
   private readonly loaded = new Set<string>();
 
-  constructor(private readonly connection: ServerConnection) {}
+  /** @param slotOf the slot of a key in a cluster: only requests of one slot can be in one call */
+  constructor(
+    private readonly connection: ServerConnection,
+    readonly slotOf: ((key: string) => number) | undefined,
+  ) {}
 
   /** The next connection may lead to a server without the scripts. */
   disconnected(): void {
@@ -77,10 +76,8 @@ export class Pipeline {
   /** Resolves when all calls so far have been sent; undefined if they have been. */
   whenSent(): Promise<void> | undefined {
     if (!this.scheduled) return undefined;
-    this.sent ??= new Promise((resolve) => {
-      this.onSent = resolve;
-    });
-    return this.sent;
+    this.sent ??= new Deferred<void>();
+    return this.sent.promise;
   }
 
   /** Sends a call at the end of this tick, after those of the batches. */
@@ -109,10 +106,7 @@ export class Pipeline {
   /** Sends a call to a server that is still receiving the slot. */
   sendAsking<T>({ text, keyCount, args, decode }: ScriptCall<T>): Promise<T> {
     return this.connection.do(async (redis) => {
-      const asking = redis.pipeline().asking();
-      const replies = await asking.eval(text.source, keyCount, ...args).exec();
-      const [error, reply] = replies?.[1] ?? [new Error('Connection is closed.')];
-      if (error) throw error;
+      const [, reply] = await Promise.all([redis.asking(), redis.eval(text.source, keyCount, ...args)]);
       return decode(reply);
     });
   }
@@ -150,10 +144,7 @@ export class Pipeline {
       for (const pending of calls) pending.reject(this.connection.failureOf(error));
       return;
     }
-    const [first] = calls;
-    if (first === undefined) return;
-    if (calls.length > 1) this.writeAll(calls);
-    else this.writeOne(first);
+    for (const pending of calls) this.writeOne(pending);
   }
 
   private schedule(): void {
@@ -177,59 +168,24 @@ export class Pipeline {
     this.calls = [];
     this.sources = [];
     this.write(calls);
-    this.onSent?.();
-    this.sent = this.onSent = undefined;
+    this.sent?.resolve();
+    this.sent = undefined;
   };
-
-  private writeOne(pending: PendingCall): void {
-    const { call, isLoneRelease } = pending;
-    this.underWay += 1;
-    if (isLoneRelease) this.loneReleases += 1;
-    this.connection.watch.sent();
-    sendCall(this.connection.redis, call, pending, this.isLoaded(call));
-  }
 
   /**
    * The first call of a script on a connection includes its text. A call that had to be sent again would run after
    * those behind it, for example a release after the next request for the same lock.
    */
-  private isLoaded({ text }: ScriptCall<unknown>): boolean {
-    return this.loaded.has(text.sha);
-  }
-
-  /** A call that was sent alone has its outcome, which is handled next. */
-  ended({ isLoneRelease }: PendingCall): void {
-    this.connection.watch.ended();
-    this.underWay -= 1;
-    if (isLoneRelease) this.loneReleases -= 1;
-  }
-
-  private writeAll(calls: readonly PendingCall[]): void {
-    let pipeline: ChainableCommander = this.connection.redis.pipeline();
-    for (const { call } of calls) {
-      const { text, keyCount, args } = call;
-      pipeline = this.isLoaded(call)
-        ? pipeline.evalsha(text.sha, keyCount, ...args)
-        : pipeline.eval(text.source, keyCount, ...args);
-    }
+  private writeOne(pending: PendingCall): void {
+    const { call, isLoneRelease } = pending;
     this.underWay += 1;
-    this.connection.watch.request(pipeline.exec()).then(
-      (replies) => {
-        this.underWay -= 1;
-        calls.forEach((pending, index) => {
-          const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
-          if (error) this.failed(pending, error);
-          else this.deliver(pending, reply);
-        });
-      },
-      (error: unknown) => {
-        this.underWay -= 1;
-        for (const pending of calls) pending.reject(this.connection.failureOf(error));
-      },
-    );
+    if (isLoneRelease) this.loneReleases += 1;
+    this.connection.watch.sent();
+    sendCall(this.connection.redis, call, pending, this.loaded.has(call.text.sha));
   }
 
-  deliver(pending: PendingCall, reply: unknown): void {
+  replied(pending: PendingCall, reply: unknown): void {
+    this.ended(pending);
     this.loaded.add(pending.call.text.sha);
     try {
       pending.deliver(reply);
@@ -240,10 +196,17 @@ export class Pipeline {
 
   /** Sends the text if the server has lost the script. */
   failed(pending: PendingCall, error: unknown): void {
+    this.ended(pending);
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) {
       this.loaded.clear();
       this.write([pending]);
     } else pending.reject(this.connection.failureOf(error));
+  }
+
+  private ended({ isLoneRelease }: PendingCall): void {
+    this.connection.watch.ended();
+    this.underWay -= 1;
+    if (isLoneRelease) this.loneReleases -= 1;
   }
 }
 
@@ -258,13 +221,11 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
   private items: Item<Request, Result>[] = [];
 
   /**
-   * @param slotOf the slot of a key: only requests of one slot can be in one call. Undefined if all can
    * @param callFor creates the call for some requests
    * @param resultOf turns the reply for a request into its result; throws if it is an error
    */
   constructor(
     private readonly pipeline: Pipeline,
-    private readonly slotOf: ((key: string) => number) | undefined,
     private readonly callFor: (requests: readonly Request[]) => ScriptCall<Reply[]>,
     private readonly resultOf: (request: Request, reply: Reply) => Result | Promise<Result>,
     readonly goesFirst = false,
@@ -294,12 +255,13 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
 
   drain(): readonly PendingCall[] {
     const { items } = this;
+    const { slotOf } = this.pipeline;
     if (items.length === 0) return [];
     this.items = [];
-    if (this.slotOf === undefined || items.length === 1) return [this.callOf(items)];
+    if (slotOf === undefined || items.length === 1) return [this.callOf(items)];
     const slots = new Map<number, Item<Request, Result>[]>();
     for (const item of items) {
-      const slot = this.slotOf(item.request.key);
+      const slot = slotOf(item.request.key);
       const others = slots.get(slot);
       if (others === undefined) slots.set(slot, [item]);
       else others.push(item);
