@@ -7,7 +7,7 @@ import {
   type OwnerId,
   type OwnerRequest,
 } from '../port/lock-store.js';
-import { asked, storeFailure } from '../port/store-failure.js';
+import { asked, tried } from '../port/store-failure.js';
 import { SessionTimers } from '../port/times.js';
 import { confirmedByMajority, isOutOfReach, majorityOf, type QuorumContext } from './majority.js';
 import { QuorumAcquire } from './quorum-acquire.js';
@@ -103,15 +103,13 @@ export function openQuorum(
       const failures: LockStoreError[] = [];
       const reasons: string[] = [];
       const starts = sessions.map(async (session, index) => {
-        try {
-          await asked(() => session.start());
-          missing.delete(index);
-        } catch (error) {
-          const failure = storeFailure(error);
+        const failure = await tried(() => session.start());
+        if (failure instanceof LockStoreError) {
           failures.push(failure);
           reasons.push(`${members[index]?.name ?? ''} (${failure.message})`);
           throw failure;
         }
+        missing.delete(index);
       });
       const all = Promise.allSettled(starts);
       try {

@@ -139,7 +139,6 @@ export abstract class ServerSession {
   }
 
   close(): Promise<void> {
-    this.channel.close();
     this.link.close();
     return Promise.resolve();
   }
