@@ -1,3 +1,4 @@
+import type { ChainableCommander } from 'ioredis';
 import { Deferred } from '../../../common/deferred.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import type { ServerConnection } from '../connection/server-connection.js';
@@ -24,11 +25,14 @@ class PendingCall implements CallListener {
     readonly isLoneRelease = false,
   ) {}
 
+  /** The reply, if the call was sent alone. */
   replied(reply: unknown): void {
-    this.pipeline.replied(this, reply);
+    this.pipeline.ended(this);
+    this.pipeline.deliver(this, reply);
   }
 
   failed(error: unknown): void {
+    this.pipeline.ended(this);
     this.pipeline.failed(this, error);
   }
 }
@@ -40,7 +44,7 @@ interface CallSource {
   drain(): readonly PendingCall[];
 }
 
-/** Sends the requests of one tick together: those of one kind as one script. */
+/** Sends all requests of one tick together: requests of one kind as one script, several scripts as one pipeline. */
 export class Pipeline {
   private calls: PendingCall[] = [];
   private sources: CallSource[] = [];
@@ -144,7 +148,10 @@ export class Pipeline {
       for (const pending of calls) pending.reject(this.connection.failureOf(error));
       return;
     }
-    for (const pending of calls) this.writeOne(pending);
+    const [first] = calls;
+    if (first === undefined) return;
+    if (calls.length > 1) this.writeAll(calls);
+    else this.writeOne(first);
   }
 
   private schedule(): void {
@@ -172,20 +179,55 @@ export class Pipeline {
     this.sent = undefined;
   };
 
-  /**
-   * The first call of a script on a connection includes its text. A call that had to be sent again would run after
-   * those behind it, for example a release after the next request for the same lock.
-   */
   private writeOne(pending: PendingCall): void {
     const { call, isLoneRelease } = pending;
     this.underWay += 1;
     if (isLoneRelease) this.loneReleases += 1;
     this.connection.watch.sent();
-    sendCall(this.connection.redis, call, pending, this.loaded.has(call.text.sha));
+    sendCall(this.connection.redis, call, pending, this.isLoaded(call));
   }
 
-  replied(pending: PendingCall, reply: unknown): void {
-    this.ended(pending);
+  /**
+   * The first call of a script on a connection includes its text. A call that had to be sent again would run after
+   * those behind it, for example a release after the next request for the same lock.
+   */
+  private isLoaded({ text }: ScriptCall<unknown>): boolean {
+    return this.loaded.has(text.sha);
+  }
+
+  /** A call that was sent alone has its outcome, which is handled next. */
+  ended({ isLoneRelease }: PendingCall): void {
+    this.connection.watch.ended();
+    this.underWay -= 1;
+    if (isLoneRelease) this.loneReleases -= 1;
+  }
+
+  private writeAll(calls: readonly PendingCall[]): void {
+    let pipeline: ChainableCommander = this.connection.redis.pipeline();
+    for (const { call } of calls) {
+      const { text, keyCount, args } = call;
+      pipeline = this.isLoaded(call)
+        ? pipeline.evalsha(text.sha, keyCount, ...args)
+        : pipeline.eval(text.source, keyCount, ...args);
+    }
+    this.underWay += 1;
+    this.connection.watch.request(pipeline.exec()).then(
+      (replies) => {
+        this.underWay -= 1;
+        calls.forEach((pending, index) => {
+          const [error, reply] = replies?.[index] ?? [new Error('Connection is closed.')];
+          if (error) this.failed(pending, error);
+          else this.deliver(pending, reply);
+        });
+      },
+      (error: unknown) => {
+        this.underWay -= 1;
+        for (const pending of calls) pending.reject(this.connection.failureOf(error));
+      },
+    );
+  }
+
+  deliver(pending: PendingCall, reply: unknown): void {
     this.loaded.add(pending.call.text.sha);
     try {
       pending.deliver(reply);
@@ -196,17 +238,10 @@ export class Pipeline {
 
   /** Sends the text if the server has lost the script. */
   failed(pending: PendingCall, error: unknown): void {
-    this.ended(pending);
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) {
       this.loaded.clear();
       this.write([pending]);
     } else pending.reject(this.connection.failureOf(error));
-  }
-
-  private ended({ isLoneRelease }: PendingCall): void {
-    this.connection.watch.ended();
-    this.underWay -= 1;
-    if (isLoneRelease) this.loneReleases -= 1;
   }
 }
 
