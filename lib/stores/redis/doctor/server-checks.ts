@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { LockStoreError } from '../../port/lock-store.js';
-import { checkFormat, UnknownFormatError } from '../../port/stored-format.js';
+import { checkFormat, type UnknownFormatError } from '../../port/stored-format.js';
 import { rejection } from '../connection/redis-failure.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 import type { PubSubMode } from '../scripts/key-names.js';
