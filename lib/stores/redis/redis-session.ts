@@ -73,6 +73,10 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     return request.inDoubt ? this.pipeline.sendNow(this.calls.cancel(request)) : this.releases.add(request);
   }
 
+  whenSent(): Promise<void> | undefined {
+    return this.pipeline.whenSent();
+  }
+
   renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     return this.confirmRenewals(() => this.pipeline.send(this.calls.renew(requests)));
   }

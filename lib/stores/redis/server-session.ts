@@ -44,6 +44,7 @@ export interface ClusterPart {
 /** A client's session at one Redis server. */
 export type WholeServerSession = ServerSession &
   WholeSession & {
+    whenSent(): Promise<void> | undefined;
     /** Renews locks whose slot is moving to this server. */
     renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;
   };
@@ -110,10 +111,6 @@ export abstract class ServerSession {
     await this.link.open();
     this.channel.open();
     await this.check();
-  }
-
-  whenSent(): Promise<void> | undefined {
-    return this.pipeline.whenSent();
   }
 
   listKeys(request: ListKeysRequest): Promise<ListedKeys> {

@@ -125,6 +125,10 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     return this.releases.add({ ...request, inDoubt });
   }
 
+  whenSent(): Promise<void> | undefined {
+    return this.pipeline.whenSent();
+  }
+
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const claimed = requests.map((request) => this.claimed(request));
     const replies = await this.confirmRenewals(() => this.pipeline.send(this.calls.renew(claimed)));
