@@ -74,27 +74,10 @@ export class RedissonSession extends ServerSession implements WholeServerSession
       () => this.channel.mode,
       (channel) => this.channel.hears(channel),
     ));
-    this.takes = new ScriptBatch(
-      this.pipeline,
-      (requests) => calls.take(requests),
-      (_, reply) => reply,
-    );
-    this.reserves = new ScriptBatch(
-      this.pipeline,
-      (requests) => calls.reserve(requests),
-      (_, reply) => reply,
-    );
-    this.releases = new ScriptBatch(
-      this.pipeline,
-      (requests) => calls.release(requests),
-      (_, reply) => reply,
-      true,
-    );
-  }
-
-  /** Redisson keeps neither an order of waiters nor permits in an `RLock`. */
-  whyUnsupported({ fair, limit }: { readonly fair: boolean; readonly limit: number }): string | undefined {
-    return whyUnsupported(fair, limit);
+    const { pipeline } = this;
+    this.takes = new ScriptBatch(pipeline, (some) => calls.take(some), unchanged);
+    this.reserves = new ScriptBatch(pipeline, (some) => calls.reserve(some), unchanged);
+    this.releases = new ScriptBatch(pipeline, (some) => calls.release(some), unchanged, true);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -295,7 +278,13 @@ export class RedissonSession extends ServerSession implements WholeServerSession
   }
 }
 
-export function whyUnsupported(fair: boolean, limit: number): string | undefined {
+function unchanged<Reply>(_: unknown, reply: Reply): Reply {
+  return reply;
+}
+
+/** Redisson keeps neither an order of waiters nor permits in an `RLock`. */
+export function whyUnsupported(call: { readonly fair: boolean; readonly limit: number }): string | undefined {
+  const { fair, limit } = call;
   const option =
     limit === Infinity
       ? "mode: 'shared'"
