@@ -245,15 +245,6 @@ describe('several keys (B12)', () => {
     await lock.release();
   });
 
-  it('no request is sent after the signal was aborted', async () => {
-    const abort = new AbortController();
-    const waiting = acquire(['a', 'b', 'c'], { signal: abort.signal });
-    abort.abort('enough');
-    expect(await rejectionOf(waiting)).toBe('enough');
-    await pass(100);
-    expect(store.asked).toEqual([]);
-  });
-
   it('B10, B11: a final renewal that fails is retried until waitTime ends', async () => {
     const other = newEngine();
     const held = await other.acquire('b', options());

@@ -7,6 +7,7 @@ import {
   type LockStoreClient,
   type LockStoreSession,
   type MonotonicMs,
+  type OwnerId,
   type RenewReply,
   type WallClockMs,
 } from '../../../lib/stores/port/index.js';
@@ -145,5 +146,13 @@ describe('locks that stay unavailable after their hold (holdAtLeast)', () => {
     await closing;
     expect(store.written).toEqual([100]);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('B14: a lock that was broken by force needs no release', async () => {
+    await use(60_000, 1_000);
+    expect(jest.getTimerCount()).toBe(1);
+    store.client?.broken(`${store.client.id}:1` as OwnerId);
+    expect(jest.getTimerCount()).toBe(0);
+    expect(store.written).toEqual([59_000]);
   });
 });

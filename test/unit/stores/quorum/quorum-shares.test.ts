@@ -146,6 +146,22 @@ describe('permits and read locks of a quorum', () => {
     expect((await a.granted(waiter)).token).toBeGreaterThan(second.token);
   });
 
+  it('an exact lease ends at that time at all members, also at unreachable ones', async () => {
+    const members = five();
+    const a = await open(members);
+    const owner = a.newOwner();
+    await a.acquire(KEY, owner, { limit: Infinity });
+    const [deaf] = members;
+    if (deaf === undefined) throw new Error('there are five');
+    deaf.isDeafTo = 'renew';
+    expect(await a.renew({ key: KEY, owner, lease: 500, exactly: true })).toEqual(['renewed']);
+    expect((await a.lockOf(KEY))?.holders[0]?.leaseLeft).toBeLessThanOrEqual(500);
+    const start = performance.now();
+    await free(members);
+    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(await a.release(KEY, owner)).toBe('not-held');
+  });
+
   it('B58: requests that have room beside each other, kept apart by a larger one, do not wait for each other forever', async () => {
     const members = five().slice(0, 3);
     const [a, b, c] = [await open(members), await open(members), await open(members)];

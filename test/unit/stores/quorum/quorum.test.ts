@@ -94,6 +94,17 @@ describe('the quorum', () => {
     await noHolders(members);
   });
 
+  it('P42: a release reaches an unresponsive member once it replies again', async () => {
+    const { members, open, first } = scene();
+    const a = await open();
+    const owner = a.newOwner();
+    await a.take(KEY, owner);
+    first(2, 'down');
+    expect(await a.release(KEY, owner)).toBe('released');
+    first(2, 'up');
+    await noHolders(members);
+  });
+
   it('P30: a second release finds nothing to release, although a member has not confirmed the first', async () => {
     const { members, open } = scene([0, 0, 0]);
     const [a, b] = [await open(), await open()];
