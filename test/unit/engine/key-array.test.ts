@@ -247,6 +247,17 @@ describe('several keys (B12)', () => {
     });
   });
 
+  it('F24: an abort by a listener of a granted event leaves nothing behind', async () => {
+    const abort = new AbortController();
+    engine.hub.events.subscribe(({ type }) => {
+      if (type === 'granted') abort.abort('too late');
+    });
+    const outcome = acquire(['a', 'b'], { signal: abort.signal });
+    expect(await rejectionOf(outcome)).toBe('too late');
+    await pass(10);
+    await isFree('a', 'b');
+  });
+
   it('B20: acquired keys are renewed together while the call waits for others, and once all are acquired', async () => {
     const keys = Array.from({ length: 1_000 }, (_, index) => String(index).padStart(4, '0'));
     const other = newEngine();
