@@ -1,6 +1,6 @@
 import type { LockHandle, LockOptions, ReleaseOutcome } from '../../lib/index.js';
 import type { LockApp } from './lock-app.js';
-import { elapse, next } from './until.js';
+import { next } from './until.js';
 
 /** Long enough for a busy machine. */
 export const patient = { waitTime: 15_000 };
@@ -10,15 +10,13 @@ export interface LineUp {
   readonly waits: Promise<LockHandle>[];
 }
 
-/** A holder, and waiters of the same process (P20) that call `after` ms later. */
+/** A holder, and waiters of the same process (P20). */
 export async function lineUp(
   app: LockApp,
   key: string,
   waiters: readonly LockOptions[] = [{}],
-  { after = 0 }: { readonly after?: number } = {},
 ): Promise<LineUp> {
   const first = await app.locks.acquire(key, patient);
-  if (after > 0) await elapse(after);
   // When the first waiter calls, a renewal reserves tokens for the waiters.
   const reserved = next(app.locks.events, (event) => event.type === 'renewed' && event.key === key);
   const waits = waiters.map((options) => app.locks.acquire(key, { ...patient, ...options }));

@@ -5,8 +5,6 @@ import { elapse } from './until.js';
 /** A store in memory behind a slow network. */
 export class SlowStore implements LockStore {
   readonly name = 'a distant store';
-  /** The number of requests sent. */
-  requests = 0;
 
   constructor(
     private readonly memory: MemoryLockStore,
@@ -20,7 +18,6 @@ export class SlowStore implements LockStore {
       granted: (owner, grant) => void this.way().then(() => client.granted(owner, grant)),
     });
     const far = async <T>(request: () => PromiseLike<T>): Promise<T> => {
-      this.requests += 1;
       await this.way();
       const reply = await request();
       await this.way();

@@ -50,19 +50,6 @@ describe('patterns of keys', () => {
   });
 
   it.each([
-    ['many wildcards', '*?'.repeat(100) + '!', 'k'.repeat(1_024)],
-    ['the longest pattern of wildcards', '*?'.repeat(511) + '*!', 'k'.repeat(1_024)],
-    ['a long end that nearly matches everywhere', `*${'k'.repeat(512)}!`, 'k'.repeat(1_024)],
-    ['many ends', '*k'.repeat(511) + '!', 'k'.repeat(1_024)],
-  ])('F56: are as fast for %s', (_, pattern, key) => {
-    const glob = new Glob(pattern);
-    const begun = process.cpuUsage();
-    expect(glob.matches(key)).toBe(false);
-    const { user, system } = process.cpuUsage(begun);
-    expect((user + system) / 1_000).toBeLessThan(50);
-  });
-
-  it.each([
     ['order:*', 'order:'],
     ['order:?:*', 'order:'],
     ['*', ''],

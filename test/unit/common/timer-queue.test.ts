@@ -83,14 +83,6 @@ describe('TimerQueue', () => {
     expect(fired).toHaveBeenCalledTimes(1);
   });
 
-  it('leaves no timer when its last timer is cleared', () => {
-    const timers = new TimerQueue(clock, true);
-    const reminder = new CallbackTimer(() => undefined);
-    timers.set(reminder, later(clock.monotonic(), 10));
-    timers.clear(reminder);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
   it.each([
     [true, ['input', 'timer']],
     [false, ['timer', 'input']],

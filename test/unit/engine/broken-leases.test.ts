@@ -93,14 +93,4 @@ describe.each(['breakHold', 'forceRelease'] as const)('a lease that its own proc
     expect(next.token).toBeGreaterThan(between.token);
     expect(await next.release()).toBe('released');
   });
-
-  it('B23: notifies the holder at once, without a message from the store', async () => {
-    const { store, app, held, breakIt } = await scene();
-    const breaking = breakIt();
-    const request = await store.request(0);
-    await request.carryOut();
-    await breaking;
-    expect(held.isHeld).toBe(false);
-    expect(app.events('lost')).toHaveLength(1);
-  });
 });

@@ -8,6 +8,7 @@ import {
   tokensFor,
 } from '../../../lib/engine/machine/hand-over-budget.js';
 import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import { resolveLockOptions } from '../../../lib/model/lock.options.js';
 import { MemoryLockStore } from '../../../lib/index.js';
 import {
   LockStoreError,
@@ -38,19 +39,6 @@ describe('the hand-over budget', () => {
     expect(turns.isOutOfTokens(false)).toBe(false);
   });
 
-  it('P20: starts anew from the time of the request if no other process waits', () => {
-    const turns = new HandOverBudget(1, 64, true, ms(0));
-    for (let count = 0; count < 64; count++) turns.pass();
-    expect(turns.mayPass(ms(40))).toBe(false);
-    turns.reserving(ms(0));
-    turns.reserved(5_000, 65, false, ms(40));
-    expect(turns.endsAt).toBe(90);
-    expect(turns.areOthersWaiting).toBe(false);
-    const tokens: number[] = [];
-    while (turns.mayPass(ms(60))) tokens.push(turns.pass());
-    expect(tokens).toEqual(Array.from({ length: 64 }, (_, index) => 5_000 + index));
-  });
-
   it('P20: counts hand-overs during the request too', () => {
     const turns = new HandOverBudget(1, 64, false, ms(0));
     for (let count = 0; count < 33; count++) turns.pass();
@@ -60,35 +48,6 @@ describe('the hand-over budget', () => {
     let more = 0;
     for (; turns.mayPass(ms(2)); more++) turns.pass();
     expect(more).toBe(64 - 31);
-  });
-
-  it('P20: waits for a pending reply, but only within the bounds if another process waits', () => {
-    for (const othersWait of [true, false]) {
-      const turns = new HandOverBudget(1, 64, othersWait, ms(0));
-      expect(turns.isAwaited(ms(1))).toBe(false);
-      turns.reserving(ms(0));
-      expect(turns.isAwaited(ms(49))).toBe(true);
-      expect(turns.isAwaited(ms(50))).toBe(false);
-      for (let count = 0; count < 63; count++) turns.pass();
-      expect(turns.isAwaited(ms(1))).toBe(true);
-      turns.pass();
-      expect(turns.isAwaited(ms(1))).toBe(!othersWait);
-      turns.reservationFailed();
-      expect(turns.isAwaited(ms(1))).toBe(false);
-    }
-  });
-
-  it('P20: continues to count if another process waits', () => {
-    const turns = new HandOverBudget(1, 64, false, ms(0));
-    for (let count = 0; count < 40; count++) turns.pass();
-    turns.reserving(ms(0));
-    turns.reserved(5_000, 65, true, ms(30));
-    expect(turns.endsAt).toBe(50);
-    expect(turns.areOthersWaiting).toBe(true);
-    let more = 0;
-    for (; turns.mayPass(ms(35)); more++) turns.pass();
-    expect(more).toBe(24);
-    expect(turns.mayPass(ms(35))).toBe(false);
   });
 
   it('P20: is reserved early enough, and once', () => {
@@ -121,37 +80,13 @@ describe('the hand-over budget', () => {
     few.reserving(ms(0));
     expect(few.isOutOfTokens(false)).toBe(false);
   });
-
-  it('P3: keeps its tokens after a failed reservation', () => {
-    const turns = new HandOverBudget(7, 2, false, ms(0));
-    turns.reserving(ms(0));
-    expect(turns.pass()).toBe(7);
-    turns.reservationFailed();
-    expect(turns.pass()).toBe(8);
-    expect(turns.mayPass(ms(1))).toBe(false);
-  });
 });
 
 const clock: Clock = {
   monotonic: () => ms(performance.now()),
   wall: () => Date.now() as WallClockMs,
 };
-const options = {
-  maxWaiting: Infinity,
-  waitTime: Infinity,
-  leaseTime: undefined,
-  signal: undefined,
-  onLost: 'report',
-  fair: false,
-  reentrant: true,
-  retry: undefined,
-  limit: 1,
-  permits: 1,
-  holdAtLeast: 0,
-  label: undefined,
-  operation: 'default',
-  skips: false,
-} as const;
+const options = resolveLockOptions('a test', {}, Infinity);
 
 interface Changes {
   readonly reserve?: LockStoreSession['reserve'] | undefined;
@@ -208,18 +143,6 @@ describe('callers of one process', () => {
   /** Resolves when everything that takes no time is done. */
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-  it('P20: hand a lock over without the store while no other process waits', async () => {
-    const store = new CountingStore();
-    const engine = await start(store);
-    const served: string[] = [];
-    await several(500, () => use(engine, 'a', served));
-    expect(served).toHaveLength(500);
-    // The first hold may end before the tokens for its waiters have arrived.
-    expect(store.counts.acquire).toBeLessThanOrEqual(2);
-    expect(store.counts.release).toBe(store.counts.acquire);
-    expect(store.counts.reserve).toBeLessThanOrEqual(20);
-  });
-
   it('P20: hand it over exactly 64 times while another process waits', async () => {
     const store = new CountingStore();
     const [one, two] = [await start(store), await start(store)];
@@ -233,36 +156,6 @@ describe('callers of one process', () => {
     expect(served.indexOf('b')).toBe(64);
     await here;
     expect(served).toHaveLength(201);
-  });
-
-  it('P20: keep it for 50 ms and one section while another process waits', async () => {
-    const store = new CountingStore();
-    const [one, two] = [await start(store), await start(store)];
-    const served: string[] = [];
-    const first = await one.acquire('key', options);
-    const start0 = performance.now();
-    const there = use(two, 'b', served).then(() => performance.now() - start0);
-    const here = several(20, () => use(one, 'a', served, 7));
-    await settled();
-    await first.release();
-    await jest.advanceTimersByTimeAsync(200);
-    // Sections begin at 0, 7, … 49.
-    expect(served.indexOf('b')).toBe(8);
-    expect(await there).toBe(56);
-    await here;
-  });
-
-  it('P20: request a queue position after 50 ms, not before', async () => {
-    const store = new CountingStore();
-    const engine = await start(store);
-    const first = await engine.acquire('key', options);
-    const waiting = engine.acquire('key', options);
-    await jest.advanceTimersByTimeAsync(49);
-    expect(store.counts.acquire).toBe(1);
-    await jest.advanceTimersByTimeAsync(1);
-    expect(store.counts.acquire).toBe(2);
-    await first.release();
-    await (await waiting).release();
   });
 
   it('P20: are all served by a store without reservations, each with its own grant', async () => {

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { LockEngine } from '../../../lib/engine/lock-engine.js';
 import {
-  LockClosedError,
   LockTimeoutError,
   LockUnavailableError,
   MemoryLockStore,
@@ -23,7 +22,6 @@ import { rejectionOf, stateOf } from '../../support/until.js';
 type Ask = () => Promise<AcquireReply>;
 
 const inDoubt = new LockStoreError('no answer', { inDoubt: true, retryable: true });
-const refused = new LockStoreError('no permission', { inDoubt: false, retryable: false });
 
 /** A store in memory that records its requests, and whose replies a test can change. */
 class ChangedStore implements LockStore {
@@ -106,14 +104,6 @@ describe('several keys (B12)', () => {
     for (const key of keys) expect([key, await engine.session.inspect(key)]).toEqual([key, null]);
   };
 
-  it('free keys are requested at once', async () => {
-    const lock = await acquire(['a', 'b', 'c']);
-    expect(store.asked).toEqual(['a', 'b', 'c']);
-    expect(lock.isHeld).toBe(true);
-    expect(await lock.release()).toBe('released');
-    await isFree('a', 'b', 'c');
-  });
-
   it('the keys before a held one stay held, those behind it are released, and requested again after it', async () => {
     const other = newEngine();
     const held = await other.acquire('b', options());
@@ -156,23 +146,6 @@ describe('several keys (B12)', () => {
     await isFree('a', 'b', 'c', 'd');
   });
 
-  it('with waitTime 0 a held key ends the call without another request, and with one event', async () => {
-    const other = newEngine();
-    const held = [await other.acquire('b', options()), await other.acquire('c', options())];
-    store.asked.length = 0;
-    const failed: string[] = [];
-    engine.hub.events.subscribe(({ type, key }) => {
-      if (type === 'timeout') failed.push(key);
-    });
-    const error = await rejectionOf(acquire(['a', 'b', 'c'], { waitTime: 0 }));
-    expect(error).toBeInstanceOf(LockTimeoutError);
-    expect(error).toMatchObject({ keys: ['b'] });
-    expect(failed).toEqual(['b']);
-    expect(store.asked).toEqual(['a', 'b', 'c']);
-    await isFree('a');
-    for (const each of held) await each.release();
-  });
-
   describe('a request that fails', () => {
     /** The request for this key is carried out, but its reply is lost. */
     const lose = async (ask: Ask, key: string): Promise<AcquireReply> => {
@@ -210,21 +183,6 @@ describe('several keys (B12)', () => {
       expect(store.asked).toEqual(['a', 'b', 'cancel b in doubt', 'b']);
       await lock.release();
     });
-
-    it('in another way ends a call with a single attempt', async () => {
-      store.twist = lose;
-      expect(await rejectionOf(acquire(['a', 'b'], { waitTime: 0 }))).toBeInstanceOf(LockUnavailableError);
-      await pass(50);
-      await isFree('a', 'b');
-    });
-
-    it('without a chance of success ends any call', async () => {
-      store.twist = () => Promise.reject(refused);
-      const error = await rejectionOf(acquire(['a', 'b'], { waitTime: Infinity }));
-      expect(error).toBeInstanceOf(LockUnavailableError);
-      expect((error as Error).message).toContain('no permission');
-      expect(store.asked).toEqual(['a', 'b']);
-    });
   });
 
   describe('a late reply', () => {
@@ -247,27 +205,6 @@ describe('several keys (B12)', () => {
       await pass(50);
       expect(await stateOf(waiting)).toBe('rejected');
       expect(await rejectionOf(waiting)).toBeInstanceOf(LockUnavailableError);
-      answer();
-      await pass(50);
-      await isFree('a', 'b');
-    });
-
-    it('is awaited by a call with a single attempt', async () => {
-      const waiting = acquire(['a', 'b'], { waitTime: 0 });
-      await pass(3_000);
-      expect(await stateOf(waiting)).toBe('pending');
-      answer();
-      const lock = await waiting;
-      expect(lock.isHeld).toBe(true);
-      await lock.release();
-    });
-
-    it('is not awaited by an aborted call, and its grants are released', async () => {
-      const abort = new AbortController();
-      const waiting = acquire(['a', 'b'], { signal: abort.signal });
-      await pass(10);
-      abort.abort('enough');
-      expect(await rejectionOf(waiting)).toBe('enough');
       answer();
       await pass(50);
       await isFree('a', 'b');
@@ -308,17 +245,6 @@ describe('several keys (B12)', () => {
       expect(types).toEqual(['renewed', 'released', 'timeout']);
       await isFree('a', 'b', 'c');
     });
-
-    it('B60: grants nothing to an application that is closing', async () => {
-      const waiting = acquire(['a', 'b']);
-      await pass(10);
-      const closed = engine.close();
-      answer();
-      expect(await rejectionOf(waiting)).toBeInstanceOf(LockClosedError);
-      await pass(2_000);
-      await closed;
-      await isFree('a', 'b');
-    });
   });
 
   it('F24: an abort by a listener of a granted event leaves nothing behind', async () => {
@@ -329,26 +255,6 @@ describe('several keys (B12)', () => {
     const outcome = acquire(['a', 'b'], { signal: abort.signal });
     expect(await rejectionOf(outcome)).toBe('too late');
     await pass(10);
-    await isFree('a', 'b');
-  });
-
-  it('B20: leases with a leaseTime are renewed while the call waits for other keys, and not afterwards', async () => {
-    const other = newEngine();
-    const held = await other.acquire('b', options());
-    const waiting = acquire(['a', 'b'], { leaseTime: 900, waitTime: 60_000 });
-    await pass(5_000);
-    expect(store.renewed.filter((key) => key === 'a').length).toBeGreaterThanOrEqual(15);
-    await held.release();
-    await pass(10);
-    const lock = await waiting;
-    expect(lock.remaining).toBeGreaterThan(850);
-    store.renewed.length = 0;
-    await pass(870);
-    expect(lock.isHeld).toBe(true);
-    expect(store.renewed).not.toContain('a');
-    await pass(60);
-    expect(lock.isHeld).toBe(false);
-    await lock.release();
     await isFree('a', 'b');
   });
 
@@ -373,26 +279,6 @@ describe('several keys (B12)', () => {
     expect(store.renewals).toEqual([500, 500]);
     expect(lock.remaining).toBeGreaterThan(1_900);
     await lock.release();
-  });
-
-  it('B20: keys that were granted together with the last one are not renewed once more', async () => {
-    const outer = await engine.acquire('a', options());
-    await outer.run(async () => {
-      const lock = await acquire(['a', 'b', 'c'], { leaseTime: 900 });
-      expect(store.asked.slice(-2)).toEqual(['b', 'c']);
-      expect(store.renewals).toEqual([]);
-      await lock.release();
-    });
-    await outer.release();
-  });
-
-  it('no request is sent after the signal was aborted', async () => {
-    const abort = new AbortController();
-    const waiting = acquire(['a', 'b', 'c'], { signal: abort.signal });
-    abort.abort('enough');
-    expect(await rejectionOf(waiting)).toBe('enough');
-    await pass(100);
-    expect(store.asked).toEqual([]);
   });
 
   it('B10, B11: a final renewal that fails is retried until waitTime ends', async () => {
@@ -424,14 +310,6 @@ describe('several keys (B12)', () => {
         await other.session.breakHold('a');
         await new Promise((resolve) => setImmediate(resolve));
       };
-    });
-
-    it('B12: is acquired again, after all keys were released', async () => {
-      const lock = await acquire(['a', 'b']);
-      expect(store.asked).toEqual(['a', 'b', 'a', 'b']);
-      expect(lock.isHeld).toBe(true);
-      await lock.release();
-      await isFree('a', 'b');
     });
 
     it('B10, B12: is acquired again even by a call with waitTime 0, since the loss does not mean that the lock is held', async () => {

@@ -14,23 +14,15 @@ import {
 } from 'rxjs';
 import {
   bufferCount,
-  concatMap,
   connect,
-  debounceTime,
   delay,
-  filter,
   finalize,
-  groupBy,
   map,
   mergeMap,
   observeOn,
-  pairwise,
   scan,
   share,
-  shareReplay,
-  switchMap,
   take,
-  tap,
   toArray,
 } from 'rxjs/operators';
 import { MemoryLockStore, type LockEvent } from '../../../lib/index.js';
@@ -78,20 +70,10 @@ describe('a listener of lock events', () => {
     );
   const ways: Record<string, (events: Observable<LockEvent>) => unknown> = {
     'next throws': (events) => events.subscribe(fail),
-    'next of an observer throws': (events) => events.subscribe({ next: fail }),
     'next rejects': (events) => events.subscribe(failLater),
     'complete throws': (events) => events.subscribe({ complete: fail }),
     'complete rejects': (events) => events.subscribe({ complete: failLater }),
     'an operator throws': (events) => events.pipe(map(fail)).subscribe(),
-    'an operator throws and there is a listener': (events) =>
-      events.pipe(map(fail)).subscribe(() => undefined),
-    'the second of two operators throws': (events) =>
-      events
-        .pipe(
-          filter(() => true),
-          map(fail),
-        )
-        .subscribe({}),
     'an operator throws, whose error handler throws': (events) =>
       events.pipe(map(fail)).subscribe({ error: fail }),
     'an operator throws, whose error handler rejects': (events) =>
@@ -104,33 +86,16 @@ describe('a listener of lock events', () => {
           map(({ length }) => length),
         )
         .subscribe(fail),
-    'it subscribes through an operator': (events) => events.pipe(tap(), pairwise()).subscribe(fail),
     'it subscribes later': (events) => events.pipe(delay(1)).subscribe(fail),
-    'an operator throws later': (events) => events.pipe(debounceTime(1), map(fail)).subscribe(),
     'a projection returns an observable with an error': (events) =>
       events.pipe(mergeMap(() => timer(1).pipe(map(fail)))).subscribe(),
-    'a projection throws': (events) => events.pipe(concatMap(fail)).subscribe(),
-    'a projection rejects': (events) =>
-      events.pipe(switchMap(() => Promise.resolve().then(fail))).subscribe(),
-    'it subscribes to flattened groups': (events) =>
-      events
-        .pipe(
-          groupBy(({ type }) => type),
-          mergeMap((group) => group.pipe(map(fail))),
-        )
-        .subscribe(),
     'two share it': (events) => {
       const shared = events.pipe(share());
       return [shared.subscribe(fail), shared.pipe(map(fail)).subscribe()];
     },
-    'two share it with replay': (events) => {
-      const shared = events.pipe(map(fail), shareReplay(1));
-      return [shared.subscribe(), shared.subscribe({ next: fail })];
-    },
     'it is connected': (events) => events.pipe(connect((shared) => shared.pipe(map(fail)))).subscribe(),
     'it goes through from()': (events) => from(events).subscribe(fail),
     'finalize throws': (events) => events.pipe(finalize(fail), take(1)).subscribe(),
-    'finalize throws at the end': (events) => events.pipe(finalize(fail)).subscribe(),
     'finalize throws later': (events) => events.pipe(observeOn(asyncScheduler), finalize(fail)).subscribe(),
     'a user-defined teardown throws': (events) =>
       events
@@ -141,9 +106,6 @@ describe('a listener of lock events', () => {
         subscription.unsubscribe();
         fail();
       });
-    },
-    'the unsubscription itself throws': (events) => {
-      events.pipe(finalize(fail)).subscribe().unsubscribe();
     },
     'it throws a value without text': (events) =>
       events.subscribe(() => {

@@ -82,8 +82,6 @@ describe('a lease between two holds', () => {
     readonly watchdogTimeout?: number;
     readonly hesitation?: 'to ask' | 'to reply';
     readonly waitTime?: number;
-    /** Whether the process already has a queue position, requested for a caller that has left. */
-    readonly withQueuePosition?: boolean;
   }
 
   /**
@@ -94,7 +92,6 @@ describe('a lease between two holds', () => {
     withOtherCaller = false,
     watchdogTimeout = 30_000,
     hesitation = 'to ask',
-    withQueuePosition = false,
     waitTime = patient.waitTime,
   }: Setting = {}): Promise<Scene> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -105,18 +102,7 @@ describe('a lease between two holds', () => {
       ];
       apps.push(app, other);
       const key = 'key';
-      const goneEarly = new AbortController();
-      const waiters = [withQueuePosition ? { signal: goneEarly.signal } : {}];
-      // The 50 ms count from the last report that no other process waits, not from the grant.
-      const { first, waits } = await lineUp(app, key, waiters, { after: withQueuePosition ? 20 : 0 });
-      if (withQueuePosition) {
-        const fixed = new AbortController();
-        const needy = app.locks.acquire(key, { ...patient, leaseTime: 60_000, signal: fixed.signal });
-        waits.push(app.locks.acquire(key, patient));
-        goneEarly.abort('enough');
-        fixed.abort('enough');
-        await Promise.allSettled([waits.shift(), needy]);
-      }
+      const { first, waits } = await lineUp(app, key);
       const tokens = [first.token];
       const abort = new AbortController();
       const served = Array.from({ length: CALLERS }, () =>
@@ -164,15 +150,6 @@ describe('a lease between two holds', () => {
     expect(over.size).toBe(CALLERS + 2);
   });
 
-  it('P20: is reported by inspect with the token of its grant', async () => {
-    const { store, app, other, key, tokens, all } = await resting();
-    const [here, there] = [await app.admin.inspect(key), await other.admin.inspect(key)];
-    expect(here?.token).toBe(there?.token);
-    expect(here?.token).toBe(tokens[0]);
-    store.answer();
-    await all;
-  });
-
   it('P20, B10: is released before its last caller rejects with a timeout', async () => {
     const { store, other, key, all } = await resting({ waitTime: 25 });
     store.releaseTakes = 10;
@@ -203,17 +180,6 @@ describe('a lease between two holds', () => {
     await handle.release();
     expect(await within(2_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
     expect(tokens).toHaveLength(CALLERS + 2);
-  });
-
-  it('P20: is released in time even if the process has a queue position', async () => {
-    const { tokens, all, otherCaller } = await resting({ withOtherCaller: true, withQueuePosition: true });
-    const before = tokens.length;
-    const handle = await within(2_000, 'the other process', otherCaller ?? Promise.reject(new Error()));
-    // Its queue position was before that of the other process.
-    expect(tokens.length).toBeGreaterThan(before);
-    expect(handle.token).toBeGreaterThan(Math.max(...tokens));
-    await handle.release();
-    expect(await within(5_000, 'the callers', all)).toEqual(Array(CALLERS).fill(fulfilled));
   });
 
   it('P20: is released when the reservation fails', async () => {

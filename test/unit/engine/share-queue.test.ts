@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
-  LockLostError,
   LockConflictError,
   LockTimeoutError,
   LockUnavailableError,
@@ -196,25 +195,6 @@ describe('read locks and permits of one process', () => {
     }
   });
 
-  it('P24: permits are handed over inside the process without a request for each hold', async () => {
-    const { app, store } = await scene();
-    const tokens: number[] = [];
-    let [inside, most] = [0, 0];
-    await Promise.all(
-      Array.from({ length: 300 }, () =>
-        app.locks.withLock('key', { limit: 3, ...patient }, async ({ token }) => {
-          tokens.push(token);
-          most = Math.max(most, (inside += 1));
-          await Promise.resolve();
-          inside -= 1;
-        }),
-      ),
-    );
-    expect(new Set(tokens).size).toBe(300);
-    expect(most).toBe(3);
-    expect(store.asked.length + store.reservations).toBeLessThan(60);
-  });
-
   it('P25: readers of a process use one read lock of the store, which is released when the last one ends', async () => {
     const { app, other, store } = await scene();
     const first = await app.locks.acquire('key', { mode: 'shared' });
@@ -235,20 +215,6 @@ describe('read locks and permits of one process', () => {
     expect(held.token).toBeGreaterThan(Math.max(...readers.map(({ token }) => token)));
     await held.release();
     expect(await app.locks.isLocked('key')).toBe(false);
-  });
-
-  it('P25: breaking a read lock by force ends all holds on it, each with its event', async () => {
-    const { app, other } = await scene();
-    const readers = [await app.locks.acquire('key', { mode: 'shared' })];
-    for (let n = 0; n < 3; n++) readers.push(await app.locks.acquire('key', { mode: 'shared', ...patient }));
-    expect(await other.admin.forceRelease('key')).toBe(true);
-    await until('the losses are known', () => app.events('lost', 'key').length === 4);
-    for (const reader of readers) {
-      expect(reader.isHeld).toBe(false);
-      expect(await reader.release()).toBe('expired');
-    }
-    expect(app.events('lost', 'key').map(({ token }) => token)).toEqual(readers.map(({ token }) => token));
-    expect(await other.locks.isLocked('key')).toBe(false);
   });
 
   it('P25: a reader that is admitted when a late writer times out keeps the read lock of the last reader', async () => {
@@ -481,17 +447,6 @@ describe('read locks and permits of one process', () => {
     },
   );
 
-  it('B23, P25: with onLost "throw" the last reader reports that the store had lost the read lock', async () => {
-    const { app, store } = await scene();
-    store.released = 'not-held';
-    const options = { mode: 'shared', onLost: 'throw', ...patient } as const;
-    const reads = await Promise.allSettled(
-      [1, 2, 3].map(() => app.locks.withLock('key', options, () => Promise.resolve())),
-    );
-    const errors = reads.flatMap((read) => (read.status === 'rejected' ? [read.reason as unknown] : []));
-    expect(errors).toEqual([expect.any(LockLostError)]);
-  });
-
   it('P25: a writer behind readers for which a read lock was kept sends its request as soon as they hold it', async () => {
     const stopTime = await VirtualTime.start();
     try {
@@ -552,15 +507,5 @@ describe('read locks and permits of one process', () => {
     } finally {
       stopTime();
     }
-  });
-
-  it('P25: readers with a leaseTime have their own read lock', async () => {
-    const { app, other } = await scene();
-    const kept = await app.locks.acquire('key', { mode: 'shared' });
-    const short = await app.locks.acquire('key', { mode: 'shared', leaseTime: 60_000, ...patient });
-    expect((await other.admin.inspect('key'))?.holders).toHaveLength(2);
-    await short.release();
-    expect((await other.admin.inspect('key'))?.holders).toHaveLength(1);
-    await kept.release();
   });
 });

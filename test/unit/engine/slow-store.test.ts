@@ -24,10 +24,8 @@ const keys = Array.from({ length: 8 }, (_, index) => `key-${String(index).padSta
 
 const ways: [string, LockOptions][] = [
   ['exclusively', {}],
-  ['with leaseTime', { leaseTime: 20_000 }],
   ['as readers', { mode: 'shared' }],
   ['of a semaphore', { limit: 3 }],
-  ['with retry', { retry: { backoff: backoff.fixed(15) } }],
   ['of a semaphore with retry', { limit: 3, retry: { backoff: backoff.fixed(15) } }],
 ];
 
@@ -120,16 +118,5 @@ describe('several keys in a distant store', () => {
         },
       );
     });
-  });
-
-  it('B12: requests all keys at once, then waits for the one that is held', async () => {
-    const store = new SlowStore(memory, 10);
-    const release = await hold(keys[6], {});
-    const waiting = engineOn(store).acquireAll(keys, optionsOf({}));
-    await elapse(25);
-    // The key behind the held one was released, and the held one is requested again.
-    expect(store.requests).toBe(keys.length + 2);
-    await release();
-    await (await waiting).release();
   });
 });

@@ -186,10 +186,8 @@ describe('module options', () => {
 
   it.each([
     ['undefined', undefined],
-    ['null', null],
     ['a string', 'redis://localhost'],
     ['an array', []],
-    ['a function', () => undefined],
   ])('B5: %s instead of options is rejected', (_, options) => {
     expect(refusal(options)).toContain('options must be an object; got');
     const forRoot = DistributedLockModule.forRoot.bind(DistributedLockModule);
@@ -401,19 +399,9 @@ describe('options of a call', () => {
   const resolveCall = (options: unknown): unknown =>
     resolveLockOptions('withLock', options as LockOptions | undefined, 5_000);
 
-  it('fair is false by default, and keeps its value', () => {
-    for (const options of [undefined, {}, { fair: undefined }, { fair: false }]) {
-      expect(resolveCall(options)).toMatchObject({ fair: false });
-    }
-    expect(resolveCall({ fair: true })).toMatchObject({ fair: true, waitTime: 5_000 });
-  });
-
   it.each([
     [1, '1'],
-    [0, '0'],
     ['true', "'true'"],
-    ['', "''"],
-    [null, 'null'],
     [{}, 'an object'],
   ])('F40: fair rejects %j', (fair, shown) => {
     expect(() => resolveCall({ fair })).toThrow(LockOptionsError);
@@ -437,10 +425,7 @@ describe('options of a call', () => {
 
   it.each([
     ['a number', 3, '3'],
-    ['null', null, 'null'],
-    ['false', false, 'false'],
     ['an array', [], 'an array'],
-    ['a function', backoff.fixed, 'a function'],
     ['a backoff', backoff.fixed(5), 'only a backoff'],
   ])('F40: retry rejects %s', (_, retry, shown) => {
     expect(() => resolveCall({ retry })).toThrow(LockOptionsError);

@@ -35,6 +35,15 @@ class History {
 
 const history = (): History => new History();
 
+/** `b` waits for a lock that is free from 110 on, and holds it at `t`. */
+const waitingUntil = (t: number, waitTime = 9_000): History =>
+  history()
+    .hold('a', 1, 10, 100, 110)
+    .add('invoke', 101, { p: 'b', i: 1, w: waitTime, l: 0 })
+    .add('queued', 102, { p: 'b' })
+    .add('ok', t, { p: 'b', i: 1, tok: 11, held: true, r: 50 })
+    .add('abandon', t, { p: 'b', i: 1 });
+
 describe('history checker: holds', () => {
   it('finds nothing in a correct history', () => {
     const good = history()
@@ -204,25 +213,12 @@ describe('history checker: outcomes and waits', () => {
   });
 
   it('finds a free lock that is not granted to a waiter', () => {
-    const waiting = (from: number): History =>
-      history()
-        .hold('a', 1, 10, 100, 110)
-        .add('invoke', 101, { p: 'b', i: 1, w: 9_000, l: 0 })
-        .add('queued', 102, { p: 'b' })
-        .add('ok', from, { p: 'b', i: 1, tok: 11, held: true, r: 50 })
-        .add('abandon', from, { p: 'b', i: 1 });
-    expect(waiting(150).kinds()).toEqual([]);
-    expect(waiting(2_000).kinds()).toEqual(['left-lying']);
+    expect(waitingUntil(150).kinds()).toEqual([]);
+    expect(waitingUntil(2_000).kinds()).toEqual(['left-lying']);
   });
 
   it('subtracts outages and stalls, and overlapping ones only once', () => {
-    const waiting = (): History =>
-      history()
-        .hold('a', 1, 10, 100, 110)
-        .add('invoke', 101, { p: 'b', i: 1, w: 9_000, l: 0 })
-        .add('queued', 102, { p: 'b' })
-        .add('ok', 5_000, { p: 'b', i: 1, tok: 11, held: true, r: 50 })
-        .add('abandon', 5_000, { p: 'b', i: 1 });
+    const waiting = (): History => waitingUntil(5_000);
     expect(waiting().add('away', 4_000, { from: 200 }).kinds()).toEqual([]);
     expect(waiting().add('away', 3_000, { from: 200 }).kinds()).toEqual(['left-lying']);
     expect(waiting().add('away', 9_000, { from: 4_000 }).kinds()).toEqual(['left-lying']);
@@ -236,12 +232,7 @@ describe('history checker: outcomes and waits', () => {
 
   it('does not count the time that dead processes had left when a new leader started it again', () => {
     const freedAt = (t: number, ...outages: readonly [from: number, to: number][]): History => {
-      const waiting = history()
-        .hold('a', 1, 10, 100, 110)
-        .add('invoke', 101, { p: 'b', i: 1, w: -1, l: 0 })
-        .add('queued', 102, { p: 'b' })
-        .add('ok', t, { p: 'b', i: 1, tok: 11, held: true, r: 50 })
-        .add('abandon', t, { p: 'b', i: 1 });
+      const waiting = waitingUntil(t, -1);
       for (const [from, to] of outages) waiting.add('away', to, { from });
       return waiting;
     };

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { readOptions } from '../../soak/options.mjs';
 import { problemsIn, type SteadySample } from '../../soak/steady.mjs';
 
 const minute: SteadySample = { rate: 1_000, cpuPerHold: 50, heap: 60e6, timers: 15, entries: 150 };
@@ -51,17 +50,5 @@ describe('F54: a steady run', () => {
 
   it('finds writes while no lock is in use', () => {
     expect(problemsIn(run({}), { ...rest, writesAtRest: 351 })).toEqual(['351 writes at rest']);
-  });
-
-  it.each([['--no-faults'], ['--seed', '1'], ['--plant', 'all'], ['--cycles']])(
-    'can’t be combined with %s',
-    (...others) => {
-      expect(() => readOptions(['--steady', ...others])).toThrow('--steady has no faults and no seed');
-    },
-  );
-
-  it('records its figures only with --steady', () => {
-    expect(() => readOptions(['--write'])).toThrow('add --steady');
-    expect(readOptions(['--steady', '--write'])).toMatchObject({ steady: true, write: true, minutes: 10 });
   });
 });

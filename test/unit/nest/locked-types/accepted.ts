@@ -2,7 +2,6 @@
 import { Injectable } from '@nestjs/common';
 import { EMPTY, type Observable } from 'rxjs';
 import {
-  backoff,
   Locked,
   type LockedOptions,
   type LockHandle,
@@ -28,11 +27,6 @@ export class Accepted {
 
   constructor(readonly locks: LockService) {}
 
-  @Locked('k')
-  async fixedKey(order: Order, amount: number): Promise<string> {
-    return Promise.resolve(`${order.sku} ${amount}`);
-  }
-
   @Locked({ key: 'k', waitTime: 3_000, leaseTime: 10_000, onLost: 'throw', instance: 'billing' })
   async allOptions(): Promise<void> {
     return Promise.resolve();
@@ -41,11 +35,6 @@ export class Accepted {
   @Locked()
   async noKey(order: Order): Promise<string> {
     return Promise.resolve(order.sku);
-  }
-
-  @Locked({ waitTime: 0, limit: 3 })
-  async noKeyOfSemaphore(): Promise<void> {
-    return Promise.resolve();
   }
 
   @Locked({
@@ -64,31 +53,6 @@ export class Accepted {
 
   @Locked({ key: 'k', label: (order: Order) => order.sku, onBusy: (order: Order) => order.sku })
   async computedBesideFixedKey(order: Order, amount: number): Promise<string> {
-    return Promise.resolve(`${order.sku} ${amount}`);
-  }
-
-  @Locked({ key: 'k', maxWaiting: 20 })
-  async fewWait(): Promise<string> {
-    return Promise.resolve('a value, since only onBusy would have to fit');
-  }
-
-  @Locked({ key: (id: string) => ['k', id], maxWaiting: Infinity, onBusy: 'skip' })
-  async manyWait(id: string): Promise<string | undefined> {
-    return Promise.resolve(id);
-  }
-
-  @Locked({ key: 'k', retry: { maxAttempts: 3, backoff: backoff.exponential({ min: 10, max: 500 }) } })
-  async tries(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  @Locked({ key: (order: Order) => order.sku })
-  async firstOfTwo(order: Order, amount: number): Promise<string> {
-    return Promise.resolve(`${order.sku} ${amount}`);
-  }
-
-  @Locked({ key: (order: Order, amount: number) => `${order.sku} ${amount}` })
-  async both(order: Order, amount: number): Promise<string> {
     return Promise.resolve(`${order.sku} ${amount}`);
   }
 
@@ -122,29 +86,14 @@ export class Accepted {
     return Promise.resolve(id);
   }
 
-  @Locked({ key: (id: string) => id, waitTime: 0, onBusy: 'skip' })
-  async skips(id: string): Promise<string | undefined> {
-    return Promise.resolve(id);
-  }
-
   @Locked({ key: 'k', onBusy: (id: string) => `busy with ${id}` })
   async replaces(id: string): Promise<string> {
     return Promise.resolve(id);
   }
 
-  @Locked({ key: ['a', 'b'] })
-  async severalKeys(): Promise<void> {
-    return Promise.resolve();
-  }
-
   @Locked({ key: ['a', 'b'] as const, holdAtLeast: 100 })
   async readonlyKeys(): Promise<void> {
     return Promise.resolve();
-  }
-
-  @Locked({ key: (a: Order, b: Order) => [`order:${a.sku}`, `order:${b.sku}`] })
-  async keysOfBoth(a: Order, b: Order): Promise<string> {
-    return Promise.resolve(a.sku + b.sku);
   }
 
   @Locked({ key: (orders: readonly Order[]) => orders.map(({ sku }) => sku) })
@@ -155,26 +104,6 @@ export class Accepted {
   @Locked({ key: (order: Order | undefined) => (order === undefined ? 'none' : [order.sku, 'all']) })
   async oneOrSeveral(order?: Order): Promise<Order | undefined> {
     return Promise.resolve(order);
-  }
-
-  @Locked({ key: 'k', mode: 'shared', label: 'a report', waitTime: 5_000 })
-  async reads(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  @Locked({ key: 'k', mode: 'exclusive', fair: true })
-  async writes(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  @Locked({ key: (id: string) => id, limit: 5, retry: { maxAttempts: 3 } })
-  async oneOfFive(id: string): Promise<string> {
-    return Promise.resolve(id);
-  }
-
-  @Locked({ key: 'k', waitTime: 0, onBusy: 'skip', holdAtLeast: 5_000, leaseTime: 10_000 })
-  async atMostOnce(): Promise<void> {
-    return Promise.resolve();
   }
 
   async kindsByHand(options: LockOptions, limit: number): Promise<void> {

@@ -19,12 +19,6 @@ export class Refused {
     return 'not locked';
   }
 
-  // @ts-expect-error returns nothing awaitable
-  @Locked('k')
-  nothing(): void {
-    // never run
-  }
-
   // @ts-expect-error returns a promise only sometimes
   @Locked('k')
   sometimes(): Promise<string> | string {
@@ -41,12 +35,6 @@ export class Refused {
   @Locked({ key: (id: string, name: string) => id + name })
   async tooMany(id: string): Promise<string> {
     return Promise.resolve(id);
-  }
-
-  // @ts-expect-error parameters in another order
-  @Locked({ key: (amount: number, order: Order) => `${order.sku} ${amount}` })
-  async swapped(order: Order, amount: number): Promise<string> {
-    return Promise.resolve(`${order.sku} ${amount}`);
   }
 
   // @ts-expect-error a narrower type than that of the parameter
@@ -67,34 +55,10 @@ export class Refused {
     return Promise.resolve(id);
   }
 
-  // @ts-expect-error the key may be undefined
-  @Locked({ key: (id: string | undefined) => id })
-  async maybeKey(id: string | undefined): Promise<string | undefined> {
-    return Promise.resolve(id);
-  }
-
-  // @ts-expect-error one of the keys is not a string
-  @Locked({ key: (id: string) => [id, 7] })
-  async numberAmongKeys(id: string): Promise<string> {
-    return Promise.resolve(id);
-  }
-
   // @ts-expect-error one of the keys may be undefined
   @Locked({ key: (order: Order, name?: string) => [order.sku, name] })
   async maybeAmongKeys(order: Order, name?: string): Promise<string> {
     return Promise.resolve(`${order.sku} ${name ?? ''}`);
-  }
-
-  // @ts-expect-error another type than the method's parameter, for several keys, too
-  @Locked({ key: (id: number, name: string) => [String(id), name] })
-  async otherTypeOfKeys(id: string, name: string): Promise<string> {
-    return Promise.resolve(id + name);
-  }
-
-  // @ts-expect-error a set has no order
-  @Locked({ key: (id: string) => new Set([id]) })
-  async setOfKeys(id: string): Promise<string> {
-    return Promise.resolve(id);
   }
 
   // @ts-expect-error the key comes too late
@@ -115,27 +79,9 @@ export class Refused {
     return Promise.resolve(id);
   }
 
-  // @ts-expect-error the same of a method without parameters
-  @Locked({ key: 'k', waitTime: 0, onBusy: 'skip' })
-  async skippedList(): Promise<readonly Order[]> {
-    return Promise.resolve([]);
-  }
-
   // @ts-expect-error another type than the method's result
   @Locked({ key: 'k', onBusy: () => 5 })
   async otherResult(): Promise<string> {
-    return Promise.resolve('a string');
-  }
-
-  // @ts-expect-error another type, in a promise
-  @Locked({ key: 'k', onBusy: () => Promise.resolve(5) })
-  async otherPromise(): Promise<string> {
-    return Promise.resolve('a string');
-  }
-
-  // @ts-expect-error the function returns nothing
-  @Locked({ key: 'k', onBusy: () => undefined })
-  async noResult(): Promise<string> {
     return Promise.resolve('a string');
   }
 
@@ -149,12 +95,6 @@ export class Refused {
   @Locked({ key: 'k', onBusy: () => 'a string' })
   otherValue(): Observable<number> {
     throw new Error('never run');
-  }
-
-  // @ts-expect-error no such value of onBusy
-  @Locked({ key: 'k', onBusy: 'ignore' })
-  async unknownBusy(): Promise<void> {
-    return Promise.resolve();
   }
 
   // @ts-expect-error the method has no second parameter
@@ -196,12 +136,6 @@ export class Refused {
     return Promise.resolve(order.sku);
   }
 
-  // @ts-expect-error a time is a number
-  @Locked({ key: 'k', leaseTime: (ms: number) => `${ms}` })
-  async textForTime(ms: number): Promise<number> {
-    return Promise.resolve(ms);
-  }
-
   // prettier-ignore
   // @ts-expect-error no such property for a computed option
   @Locked({ key: 'k', operation(this: Refused) { return String(this.suffix); } })
@@ -221,12 +155,6 @@ export class Refused {
     return Promise.resolve();
   }
 
-  // @ts-expect-error maxWaiting is a number
-  @Locked({ key: 'k', maxWaiting: '20' })
-  async textForNumber(): Promise<void> {
-    return Promise.resolve();
-  }
-
   // @ts-expect-error no such option
   @Locked({ key: 'k', ttl: 5 })
   async unknownOption(): Promise<void> {
@@ -242,12 +170,6 @@ export class Refused {
   // @ts-expect-error a semaphore has neither readers nor a writer
   @Locked({ key: 'k', mode: 'shared', limit: 5 })
   async readersOfSemaphore(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  // @ts-expect-error no such mode
-  @Locked({ key: 'k', mode: 'read' })
-  async unknownMode(): Promise<void> {
     return Promise.resolve();
   }
 

@@ -1,10 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  LockLostError,
-  LockTimeoutError,
-  LockUnavailableError,
-  type LockHandle,
-} from '../../../../lib/index.js';
+import { LockTimeoutError, LockUnavailableError, type LockHandle } from '../../../../lib/index.js';
 import { LockStoreError } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { AwayStore } from '../../../support/away-store.js';
@@ -88,23 +83,6 @@ describe('local locks while the store is unreachable', () => {
     await app.locks.withLock('e', (lock) => expect(lock.local).toBe(false));
   });
 
-  it.each(['not sent', 'no answer'] as const)(
-    'B65: a connection that is back at once changes nothing: %s',
-    async (fault) => {
-      const store = new AwayStore();
-      const app = await start(store);
-      store.failNextAsks(1, fault);
-      const waited = await app.locks.acquire('waited', patient);
-      store.failNextAsks(1, fault);
-      const tried = await app.locks.tryAcquire('tried');
-      expect([waited.local, tried?.local]).toEqual([false, false]);
-      expect(app.events('local')).toEqual([]);
-      await waited.release();
-      await tried?.release();
-      expect(await app.locks.isLocked('waited')).toBe(false);
-    },
-  );
-
   it('B65: many requests that fail together are one failure', async () => {
     const store = new AwayStore();
     const app = await start(store);
@@ -151,43 +129,6 @@ describe('local locks while the store is unreachable', () => {
     expect(app.events('local')).toEqual([]);
   });
 
-  it('B65: a store that is unreachable at the start is reported once, and locks can be acquired', async () => {
-    const store = new AwayStore();
-    store.goAway();
-    const app = await start(store);
-    expect((await app.locks.acquire('key', { waitTime: 0 })).local).toBe(true);
-    expect(warnings(app)).toEqual([expect.stringContaining('Locks are acquired in this process only')]);
-    // Only the probe detects it.
-    const back = change(app, false);
-    store.comeBack(false);
-    await within(3_000, 'the return', back);
-    expect((await app.locks.acquire('other')).local).toBe(false);
-  });
-
-  it('B65: a hold of the store excludes local callers until its end, is lost in time, and is never local', async () => {
-    const store = new AwayStore();
-    const app = await start(store, 1_000);
-    const events: string[] = [];
-    const held = await app.locks.acquire('key');
-    const sentBefore = performance.now();
-    await goLocal(app, store);
-    expect(await app.locks.tryAcquire('key')).toBeNull();
-    expect(await app.locks.isLocked('key')).toBe(true);
-    expect((await app.admin.inspect('key'))?.token).toBe(held.token);
-    held.signal.addEventListener('abort', () => events.push('lost'));
-    const local = await app.locks.acquire('key', patient).then((handle) => {
-      events.push('granted');
-      return handle;
-    });
-    expect(events).toEqual(['lost', 'granted']);
-    expect(performance.now() - sentBefore).toBeGreaterThan(500);
-    expect([held.local, local.local]).toEqual([false, true]);
-    expect(held.signal.reason).toMatchObject({ reason: 'unreachable' });
-    expect(() => held.assertHeld()).toThrow(LockLostError);
-    expect(local.token).toBeGreaterThan(held.token);
-    expect(local.isHeld).toBe(true);
-  });
-
   it('B65: a hold of the store that is released meanwhile frees the lock locally at once, and in the store later', async () => {
     const store = new AwayStore();
     const app = await start(store, 20_000);
@@ -225,59 +166,6 @@ describe('local locks while the store is unreachable', () => {
     expect(app.events('renewal-failed', 'local')).toEqual([]);
   });
 
-  it('B65: the cancel of a request in doubt is repeated until the store confirms it', async () => {
-    const store = new AwayStore();
-    const app = await start(store, 60_000);
-    store.goAway('no answer');
-    const [waited, tried] = await Promise.all([
-      app.locks.acquire('waited', patient),
-      app.locks.tryAcquire('tried'),
-    ]);
-    expect([waited.local, tried?.local]).toEqual([true, true]);
-    const other = await neighbour(store);
-    // The requests were carried out: ghosts.
-    expect([await other.locks.isLocked('waited'), await other.locks.isLocked('tried')]).toEqual([true, true]);
-    const back = change(app, false);
-    store.fault = (kind) => (kind === 'cancel' ? 'not sent' : undefined);
-    await within(3_000, 'the return', back);
-    expect(await other.locks.isLocked('waited')).toBe(true);
-    store.comeBack(false);
-    await until('the ghosts are gone', async () => {
-      return !(await other.locks.isLocked('waited')) && !(await other.locks.isLocked('tried'));
-    });
-    // It does not affect the locks of the callers.
-    expect([waited.isHeld, tried?.isHeld]).toEqual([true, true]);
-    expect(await waited.release()).toBe('released');
-    expect(await tried?.release()).toBe('released');
-  });
-
-  it('B65: a local hold excludes other callers of this process after the return; then they continue in the store', async () => {
-    const store = new AwayStore();
-    const app = await start(store);
-    await goLocal(app, store);
-    const local = await app.locks.acquire('key', patient);
-    const early = app.locks.acquire('key', patient);
-    await queuedIn(app, 'key');
-    const asked = store.asked.acquire;
-    await comeBack(app, store);
-    const late = app.locks.acquire('key', patient);
-    expect(await app.locks.tryAcquire('key')).toBeNull();
-    expect(await rejectionOf(app.locks.acquire('key', { waitTime: 100 }))).toBeInstanceOf(LockTimeoutError);
-    expect(await app.locks.isLocked('key')).toBe(true);
-    expect(local.isHeld).toBe(true);
-    expect(await stateOf(Promise.race([early, late]))).toBe('pending');
-    expect(store.asked.acquire).toBe(asked);
-    expect(await local.release()).toBe('released');
-    const second = await within(500, 'the first waiter', early);
-    expect(second.local).toBe(false);
-    expect(await (await neighbour(store)).locks.isLocked('key')).toBe(true);
-    await second.release();
-    const third = await within(500, 'the second waiter', late);
-    expect(third.local).toBe(false);
-    await third.release();
-    expect(await (await neighbour(store)).locks.isLocked('key')).toBe(false);
-  });
-
   it('B65: a local hold is not handed over after the store is back', async () => {
     const store = new AwayStore();
     const app = await start(store);
@@ -297,25 +185,6 @@ describe('local locks while the store is unreachable', () => {
     for (const local of [true, true, false, false]) store.tellLocal(local, local ? error : undefined);
     expect(app.events('local').map(({ local }) => local)).toEqual([true, false]);
     expect(warnings(app)).toHaveLength(1);
-  });
-
-  it('B65: local callers hold the lock one after the other, in order', async () => {
-    const store = new AwayStore();
-    const app = await start(store);
-    await goLocal(app, store);
-    const order: number[] = [];
-    let inside = 0;
-    await Promise.all(
-      Array.from({ length: 30 }, (_, index) =>
-        app.locks.withLock('key', patient, async (lock) => {
-          expect([lock.local, ++inside]).toEqual([true, 1]);
-          await elapse(1);
-          order.push(index);
-          inside -= 1;
-        }),
-      ),
-    );
-    expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
   it('B65: waiters in the store wait locally during an outage', async () => {

@@ -9,7 +9,6 @@ import {
 import { LockStoreError, type LockStore, type LockStoreSession } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
-import { ExclusionWitness } from '../../../support/exclusion-witness.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
 import { LockApp, queuedIn } from '../../../support/lock-app.js';
 import { withUncaughtCollected } from '../../../support/uncaught.js';
@@ -190,27 +189,6 @@ describe('a user-defined store', () => {
     });
   });
 
-  it('B11: a lease shorter than the reply time ends as unavailable, after few requests', async () => {
-    let asked = 0;
-    const app = await start(
-      storeWith(({ acquire }) => ({
-        acquire: async (request) => {
-          asked += 1;
-          const reply = await acquire(request);
-          await elapse(15);
-          return reply;
-        },
-      })),
-    );
-    const error = await rejectionOf(app.locks.acquire('key', { waitTime: 600, leaseTime: 10 }));
-    expect(error).toBeInstanceOf(LockUnavailableError);
-    expect((error as LockUnavailableError).message).toMatch(/leaseTime of 10 ms/);
-    expect(asked).toBeLessThan(25);
-    // Another key: the last request of the wait above may have been granted, and its release may be under way.
-    const trying = app.locks.tryAcquire('another key', { leaseTime: 10 });
-    expect(await rejectionOf(trying)).toBeInstanceOf(LockUnavailableError);
-  });
-
   it('B11: a lock freed while the cancel of a wait is under way can be acquired at once', async () => {
     const replied = new AbortController();
     const cancelled = new AbortController();
@@ -238,32 +216,6 @@ describe('a user-defined store', () => {
     await tried?.release();
     await (await within(1_000, 'a newcomer', waiting)).release();
     replied.abort();
-  });
-
-  it('B13: a caller that arrives just as the last one of its key leaves is served, at any moment', async () => {
-    const app = await start(new MemoryLockStore());
-    for (let turns = 0; turns < 40; turns++) {
-      const key = `key-${turns}`;
-      const arriveLater = async (): Promise<LockHandle> => {
-        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
-        return await app.locks.acquire(key, { waitTime: 500 });
-      };
-      // The last caller leaves with the lock …
-      const first = await app.locks.acquire(key);
-      const second = arriveLater();
-      await first.release();
-      const handle = await within(1_000, `a caller ${turns} turns after a grant`, second);
-      // … or without it.
-      const stop = new AbortController();
-      const queued = next(app.locks.events, (event) => event.type === 'queued' && event.key === key);
-      const failing = rejectionOf(app.locks.acquire(key, { signal: stop.signal }));
-      await queued;
-      stop.abort();
-      const third = arriveLater();
-      await failing;
-      await handle.release();
-      await (await within(1_000, `a caller ${turns} turns after a wait`, third)).release();
-    }
   });
 
   it('B52: a wait for re-entry that is aborted as the outer hold ends rejects with the reason of its signal', async () => {
@@ -304,28 +256,5 @@ describe('a user-defined store', () => {
       await within(2_000, 'the end', engine.close());
     });
     expect(uncaught).toEqual([]);
-  });
-
-  it("B51: a listener that another caller's request runs is outside of that caller's scope", async () => {
-    const app = await start(new MemoryLockStore());
-    const witness = new ExclusionWitness();
-    let saw: string | undefined;
-    let audit: Promise<void> | undefined;
-    const work = async (): Promise<void> => {
-      witness.enter();
-      await elapse(20);
-      witness.leave();
-    };
-    app.locks.events.subscribe(({ type, key }) => {
-      if (type !== 'granted' || key !== 'inner') return;
-      saw = app.locks.current()?.key;
-      audit = app.locks.withLock('audit', work);
-    });
-    await app.locks.withLock('audit', async () => {
-      await app.locks.withLock('inner', work);
-    });
-    await audit;
-    expect(saw).toBeUndefined();
-    expect(witness.most).toBe(1);
   });
 });

@@ -64,17 +64,6 @@ describe('permits and read locks of a quorum', () => {
     expect(await a.renew({ key: KEY, owner: first, lease })).toEqual(['renewed']);
   });
 
-  it('B11: a full semaphore is busy, also with too few members to grant it', async () => {
-    const members = five();
-    const [a, b] = [await open(members), await open(members)];
-    for (let count = 0; count < 2; count++) {
-      expect(await a.acquire(KEY, a.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'granted' });
-    }
-    only(members, 0, 1, 2);
-    expect(await b.acquire(KEY, b.newOwner(), { limit: 2 })).toMatchObject({ outcome: 'busy' });
-    expect(await b.acquire(KEY, b.newOwner(), { limit: 2, wait: true })).toMatchObject({ outcome: 'queued' });
-  });
-
   it('P42: a hold that lost a vote it needs is gone, and released at the other members', async () => {
     const members = five();
     const a = await open(members);
@@ -208,25 +197,6 @@ describe('permits and read locks of a quorum', () => {
     );
     expect(most).toBeLessThanOrEqual(2);
     await free(members);
-  });
-
-  it('B58: inspect returns the permits of holders and waiters, and their sum decides whether a lock is busy', async () => {
-    const members = five();
-    const [a, b] = [await open(members), await open(members)];
-    const [first, second, waiter] = [a.newOwner(), b.newOwner(), b.newOwner()];
-    await a.acquire(KEY, first, { limit: 4, permits: 2 });
-    await b.acquire(KEY, second, { limit: 4 });
-    await b.acquire(KEY, waiter, { limit: 4, permits: 2, wait: true });
-    expect(await a.lockOf(KEY)).toMatchObject({
-      holders: [
-        { owner: first, permits: 2 },
-        { owner: second, permits: 1 },
-      ],
-      waiters: [{ owner: waiter, permits: 2 }],
-    });
-    expect(await a.acquire(KEY, a.newOwner(), { limit: 4 })).toMatchObject({ outcome: 'busy' });
-    await b.release(KEY, second);
-    await b.granted(waiter);
   });
 
   it('B60: an exact end reaches a slow member before the session closes', async () => {

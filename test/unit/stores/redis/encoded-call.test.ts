@@ -25,23 +25,6 @@ describe('a call of a script as a command of ioredis', () => {
     jest.useRealTimers();
   });
 
-  it('reports the reply at once, as text, and no later outcome', async () => {
-    command.resolve([Buffer.from('granted'), 1]);
-    expect(seen).toEqual([['granted', 1]]);
-    command.reject(new Error('closed'));
-    command.resolve(2);
-    await Promise.resolve();
-    expect(seen).toHaveLength(1);
-  });
-
-  it('reports a failure once, after the client has handled it', async () => {
-    command.reject(new Error('closed'));
-    expect(seen).toEqual([]);
-    command.reject(new Error('again'));
-    await Promise.resolve();
-    expect(seen).toEqual([new Error('closed')]);
-  });
-
   it('reports the outcome of a command that a wrapper sends instead', async () => {
     const redis = new Redis({ lazyConnect: true });
     redis.sendCommand = ({ name, args }: Command) => {
@@ -53,12 +36,6 @@ describe('a call of a script as a command of ioredis', () => {
     sendCall(redis, call, listener, true);
     await jest.advanceTimersByTimeAsync(0);
     expect(seen).toEqual(['granted']);
-  });
-
-  it('has one promise for code that traces the commands of the client', async () => {
-    const traced = [command.promise.then((reply: unknown) => reply), command.promise];
-    command.resolve(Buffer.from('granted'));
-    expect(await Promise.all([...traced, command.promise])).toEqual(['granted', 'granted', 'granted']);
   });
 
   it("applies the user's commandTimeout, and leaves no timer", () => {

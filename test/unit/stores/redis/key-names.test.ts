@@ -54,20 +54,6 @@ describe('names in Redis', () => {
     );
   });
 
-  it('B70: a key that looks like a name of the library does not collide with it', () => {
-    for (const start of ['lock:', '']) {
-      for (const name of ['foo', 'a{b}c', 'x}y']) {
-        const own = namesOf(start, name);
-        for (const taken of [...own, ...sharedNames(start)]) {
-          const imitation = taken.slice(start.length);
-          if (imitation === name) continue;
-          expect(own).not.toContain(new KeyNames(start).of(imitation).lock);
-          expect(sharedNames(start)).not.toContain(new KeyNames(start).of(imitation).lock);
-        }
-      }
-    }
-  });
-
   it('the pattern of a list has one wildcard, at its end, and matches all keys with the prefix', () => {
     fc.assert(
       fc.property(prefix, key, fc.nat(8), (start, name, length) => {

@@ -104,14 +104,4 @@ describe('the version check at the start', () => {
     const { warnings } = await checkOf(serverWith(info, refusal), false);
     expect(warnings).toEqual([expect.stringContaining('lacks rights that locks need: EVAL ')]);
   });
-
-  it('counts replicas', async () => {
-    const lines = [
-      'redis_version:7.0.15',
-      'maxmemory_policy:noeviction',
-      'role:master',
-      'connected_slaves:2',
-    ];
-    expect((await check(...lines)).description).toBe('Redis 7.0.15, noeviction, 2 replicas');
-  });
 });

@@ -40,18 +40,6 @@ describe('options of zookeeperStore', () => {
   });
 
   it.each([
-    ['zk1,zk2:2191, zk3', 'zk1:2181,zk2:2191,zk3:2181'],
-    [['10.0.0.1', '[fd00::1]:2190'], '10.0.0.1:2181,[fd00::1]:2190'],
-  ])('describe the servers %j without secrets', (given, named) => {
-    const auth = { user: 'shop', password: 's3cr3t' };
-    expect(zookeeperStore({ hosts: given, auth, tls: false }).name).toBe(`ZooKeeper at ${named}`);
-  });
-
-  it('use the TLS port', () => {
-    expect(zookeeperStore({ hosts: 'zk1', tls: true }).name).toBe('ZooKeeper at zk1:2281');
-  });
-
-  it.each([
     [{}, /hosts is undefined.*set it, or write a value, such as zookeeperStore\(/],
     [null, /options must be an object; got null/],
     [{ hosts: 'zk1:2181/shop' }, /The node below which locks are kept goes into path/],

@@ -5,13 +5,11 @@ import type {
   MonotonicMs,
   OwnerId,
 } from '../../../../lib/stores/port/lock-store.js';
-import { LockQueue, type QueueEntry } from '../../../../lib/stores/ordered/lock-queue.js';
 import type { JoinReply } from '../../../../lib/stores/ordered/ordered-driver.js';
 import { JuteWriter, type Operation } from '../../../../lib/stores/zookeeper/connection/protocol.js';
 import { CODE, ZooKeeperError } from '../../../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { zookeeperStore } from '../../../../lib/stores/zookeeper/index.js';
-import { entriesIn, nameFor } from '../../../../lib/stores/zookeeper/layout.js';
 import type { ZooKeeperDriver } from '../../../../lib/stores/zookeeper/zookeeper-driver.js';
 import { requestsOf } from '../../../support/zookeeper-requests.js';
 
@@ -67,26 +65,7 @@ const join = (nodes: ZooKeeperDriver): Promise<JoinReply> =>
     (state) => ({ state, lease: 1, isKept: false, claim: 1, callers: 1, label: undefined }),
   );
 
-const queueOf = (names: readonly string[]): LockQueue => new LockQueue('key', entriesIn('/key', names), 1);
-
 describe('the queue of a lock in ZooKeeper', () => {
-  it('B58: takes the permits of an entry from its name, and one permit if it says none', () => {
-    const names = [nameFor({ owner: 'a+b:1' as OwnerId, limit: 4, permits: 3 }), 's4-b-'];
-    const more = [nameFor({ owner: 'c-2:1' as OwnerId, limit: 4, permits: 2 }), 's4-d-'];
-    const queue = queueOf([...names, ...more].map((name, at) => `${name}000000000${at}`));
-    const parts = (entries: readonly QueueEntry[]): unknown =>
-      entries.map(({ owner, permits }) => [owner, permits]);
-    expect(parts(queue.holders)).toEqual([
-      ['a+b:1', 3],
-      ['b', 1],
-    ]);
-    expect(parts(queue.waiters)).toEqual([
-      ['c-2:1', 2],
-      ['d', 1],
-    ]);
-    expect(nameFor({ owner: 'a:1' as OwnerId, limit: 4, permits: 1 })).toBe('s4-a%3A1-');
-  });
-
   it('accepts entries with numbers that ZooKeeper can count on from', async () => {
     const { nodes, deleted } = nodesAt('2000000000');
     expect((await join(nodes)).queue.holders).toHaveLength(1);

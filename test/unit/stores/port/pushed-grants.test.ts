@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockStoreClient, MonotonicMs, OwnerId, PushedGrant } from '../../../lib/stores/port/index.js';
-import { PushedGrants } from '../../../lib/stores/port/pushed-grants.js';
+import type {
+  LockStoreClient,
+  MonotonicMs,
+  OwnerId,
+  PushedGrant,
+} from '../../../../lib/stores/port/index.js';
+import { PushedGrants } from '../../../../lib/stores/port/pushed-grants.js';
 
 const owner = 'client:1' as OwnerId;
 /** µs, as the server's TIME returns it. */
