@@ -1,12 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
+import { LockUnavailableError } from '../../lib/index.js';
 import { keySlot } from '../../lib/stores/redis/scripts/key-names.js';
 import { RedisServer } from '../support/redis-server.js';
 import { addSlots, RedisCluster } from '../support/redis-cluster.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { next, rejectionOf, until, within } from '../support/until.js';
-import { WorkerProcess } from '../support/worker-process.js';
 import { throughout, TopologyScene } from './topology-scene.js';
 
 const patient = { waitTime: 60_000 };
@@ -153,20 +152,6 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
-  it('F5: a planned failover delays callers, and no hold is lost', async () => {
-    const [holder, waiter] = [await scene.app({ watchdogTimeout: 3_000 }), await scene.app()];
-    const key = scene.key();
-    const held = await holder.locks.acquire(key);
-    const waiting = waiter.locks.acquire(key, patient);
-    await queuedIn(waiter, key);
-    await scene.servers.failover(await scene.servers.replicaOf(slotOf(key)));
-    await throughout(3_500, 'held', () => held.isHeld);
-    expect(await held.release()).toBe('released');
-    await (await within(5_000, 'the waiter', waiting)).release();
-    expect(holder.events('lost')).toEqual([]);
-    await scene.nothingLeft();
-  });
-
   it('P41: grants are pushed by sharded pub/sub, one subscription for each client and server', async () => {
     const [holder, waiter] = [await scene.app(), await scene.app()];
     const [server] = await scene.servers.primaries();
@@ -207,33 +192,6 @@ describe('faults of a Redis Cluster', () => {
     await again.release();
     await (await within(500, 'the pushed grant', pushed)).release();
     await scene.servers.migrateSlot(lowest, server);
-    await scene.nothingLeft();
-  });
-
-  it('F21: ten killed waiters do not cost ten claim leases', async () => {
-    const [holder, last] = [await scene.app(), await scene.app()];
-    const key = scene.key();
-    const handle = await holder.locks.acquire(key);
-    const options = scene.optionsFor();
-    const dying = await Promise.all([1, 2].map(async () => scene.until(await WorkerProcess.start())));
-    await Promise.all(dying.map((process) => process.do('queueAs', { key, sessions: 5, options })));
-    const waiting = last.locks.acquire(key, patient);
-    await queuedIn(last, key);
-    await Promise.all(dying.map((process) => process.kill()));
-    await handle.release();
-    await (await within(2_500, 'the living one', waiting)).release();
-    await scene.nothingLeft();
-  });
-
-  it('B11: a held lock is a LockTimeoutError in every slot', async () => {
-    const [holder, other] = [await scene.app(), await scene.app()];
-    const keys = Array.from({ length: 30 }, () => scene.key());
-    const held = await Promise.all(keys.map((key) => holder.locks.acquire(key)));
-    const errors = await Promise.all(
-      keys.map((key) => rejectionOf(other.locks.acquire(key, { waitTime: 1_000 }))),
-    );
-    for (const error of errors) expect(error).toBeInstanceOf(LockTimeoutError);
-    await Promise.all(held.map((handle) => handle.release()));
     await scene.nothingLeft();
   });
 

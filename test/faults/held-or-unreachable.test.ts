@@ -3,7 +3,7 @@ import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { elapse, rejectionOf, within } from '../support/until.js';
+import { elapse, rejectionOf } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
 
@@ -87,21 +87,6 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     expect(app.events('unavailable')).toEqual([]);
   });
 
-  it.each(unordered)(
-    'when a second request would take longer than waitTime, for a retrying call: $what',
-    async ({ holds, asks }) => {
-      const proxy = await scene.proxy();
-      const key = scene.key();
-      await occupy(key, holds);
-      const app = await scene.app({ redis: proxy.url });
-      proxy.delay(SLOW);
-      const error = await rejectionOf(
-        app.locks.acquire(key, { ...asks, waitTime, retry: {} } as LockOptions),
-      );
-      expect(error).toBeInstanceOf(LockTimeoutError);
-    },
-  );
-
   /** Locks that would be granted if other callers had not come first. */
   const queues: readonly { what: string; asks: LockOptions; prepare: (key: string) => Promise<void> }[] = [
     {
@@ -155,21 +140,6 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
       const error = await rejectionOf(app.locks.acquire(key, { ...asks, waitTime }));
       expect(error).toBeInstanceOf(LockTimeoutError);
       expect(app.events('unavailable')).toEqual([]);
-    },
-  );
-
-  it.each(queues)(
-    'when other callers came first and the second request is too slow for a retrying call: $what',
-    async ({ asks, prepare }) => {
-      const proxy = await scene.proxy();
-      const key = scene.key();
-      await prepare(key);
-      const app = await scene.app({ redis: proxy.url });
-      proxy.delay(SLOW);
-      const error = await rejectionOf(
-        app.locks.acquire(key, { ...asks, waitTime, retry: {} } as LockOptions),
-      );
-      expect(error).toBeInstanceOf(LockTimeoutError);
     },
   );
 
@@ -250,23 +220,6 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     proxy.cut();
     await elapse(50);
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockUnavailableError);
-  });
-
-  it('is acquired by a caller that keeps waiting once it is released', async () => {
-    const proxy = await scene.proxy();
-    const key = scene.key();
-    const holder = await scene.app();
-    const held = await holder.locks.acquire(key);
-    const app = await scene.app({ redis: proxy.url });
-    const known = new Set(proxy.connections);
-    const deliver = proxy.hold('replies', (connection) => !known.has(connection));
-    const queued = queuedIn(app, key);
-    const waiting = app.locks.acquire(key, { waitTime: 20_000 });
-    await queued;
-    await held.release();
-    await (await within(8_000, 'the lock', waiting)).release();
-    deliver();
-    await scene.nothingLeft();
   });
 });
 

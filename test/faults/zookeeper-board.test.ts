@@ -66,23 +66,6 @@ whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', (
     }
   });
 
-  it('O20: a notice of an open dashboard expires in time, even if it is not withdrawn', async () => {
-    const proxy = await TcpProxy.before(server.port);
-    try {
-      const [, looking] = await start(proxy.port);
-      const [, other] = await start();
-      await looking.watch(300);
-      expect(await other.isWatched()).toBe(true);
-      await proxy.refuse();
-      proxy.cut();
-      await until('the notice has expired', async () => !(await other.isWatched()));
-    } finally {
-      await proxy.accept();
-      await Promise.all(apps.splice(0).map((app) => app.close()));
-      await proxy.close();
-    }
-  });
-
   it('O20: when one of several dashboards closes, the others stay known', async () => {
     const [first, one] = await start();
     const [, other] = await start();
