@@ -108,15 +108,11 @@ describe('the consumer of a locked stream', () => {
 describe.each([0, 40])('a waiter that receives no notifications, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  /** The URL of a user with all rights except access to channels. */
-  const deafUrl = async (): Promise<string> => {
-    await scene.client.acl('SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels');
-    return scene.url.replace('://', '://deaf:secret@');
-  };
-
   it('B13: does not starve while other processes pass the lock to each other', async () => {
     const [one, two] = [await scene.app(), await scene.app()];
-    const deaf = await scene.app({ redis: await deafUrl() });
+    // All rights except access to channels.
+    await scene.client.acl('SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels');
+    const deaf = await scene.app({ redis: scene.url.replace('://', '://deaf:secret@') });
     const key = scene.key();
     let going = true;
     const use = async (locks: LockService): Promise<void> => {

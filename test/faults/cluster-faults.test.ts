@@ -198,26 +198,22 @@ describe('faults of a Redis Cluster', () => {
   it('P41: the slot map is refreshed as usual after a start without any node', async () => {
     const [server] = await scene.servers.primaries();
     const proxy = await TcpProxy.before(server!.port);
+    scene.until({ kill: () => proxy.close() });
     await proxy.refuse();
     // No periodic refresh during the test.
     const redis = { nodes: [proxy.url], options: { slotsRefreshInterval: 600_000 } };
-    const app = await LockApp.start({ redis, shutdownTimeout: 50 });
-    try {
-      const key = scene.key();
-      const waiting = app.locks.acquire(key, patient);
-      // Some of these calls run while no node is known.
-      await throughout(300, 'waiting', () => {
-        app.locks.acquire(scene.key(), { waitTime: 0 }).catch(() => undefined);
-        return true;
-      });
-      await proxy.accept();
-      await (await within(5_000, 'the lock', waiting)).release();
-      await scene.servers.migrateSlot(slotOf(key), await otherThan(slotOf(key)));
-      await (await within(1_000, 'the lock on the new owner of its slot', app.locks.acquire(key))).release();
-    } finally {
-      await app.close();
-      await proxy.close();
-    }
+    const app = await scene.app({ redis });
+    const key = scene.key();
+    const waiting = app.locks.acquire(key, patient);
+    // Some of these calls run while no node is known.
+    await throughout(300, 'waiting', () => {
+      app.locks.acquire(scene.key(), { waitTime: 0 }).catch(() => undefined);
+      return true;
+    });
+    await proxy.accept();
+    await (await within(5_000, 'the lock', waiting)).release();
+    await scene.servers.migrateSlot(slotOf(key), await otherThan(slotOf(key)));
+    await (await within(1_000, 'the lock on the new owner of its slot', app.locks.acquire(key))).release();
     await scene.nothingLeft();
   });
 
@@ -248,24 +244,20 @@ describe('a Redis Cluster whose nodes are all replaced', () => {
 
   it('P41: the new nodes are found by the configured addresses', async () => {
     const former = await RedisCluster.start({ replicasEach: 0 });
+    scene.until({ kill: () => former.close() });
     const seeds = await Promise.all(
       [former, scene.servers].map(({ servers }) => TcpProxy.before(servers[0]!.port)),
     );
+    for (const proxy of seeds) scene.until({ kill: () => proxy.close() });
     const [seed, laterSeed] = seeds;
     await laterSeed!.refuse();
-    const app = await LockApp.start({ redis: { nodes: seeds.map(({ url }) => url) }, shutdownTimeout: 50 });
-    try {
-      const key = scene.key();
-      await (await app.locks.acquire(key)).release();
-      await Promise.all(former.servers.map((server) => server.kill()));
-      await seed!.refuse();
-      await laterSeed!.accept();
-      await (await within(5_000, 'the lock', app.locks.acquire(key, patient))).release();
-    } finally {
-      await app.close();
-      await Promise.all(seeds.map((proxy) => proxy.close()));
-      await former.close();
-    }
+    const app = await scene.app({ redis: { nodes: seeds.map(({ url }) => url) } });
+    const key = scene.key();
+    await (await app.locks.acquire(key)).release();
+    await Promise.all(former.servers.map((server) => server.kill()));
+    await seed!.refuse();
+    await laterSeed!.accept();
+    await (await within(5_000, 'the lock', app.locks.acquire(key, patient))).release();
     await scene.nothingLeft();
   });
 });

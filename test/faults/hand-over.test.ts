@@ -44,17 +44,13 @@ describe('the cost of hand-over inside a process', () => {
 // With a longer delay, most of the time for which a process may keep a lock from others is spent on the way.
 describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
-  const newKey = (): string => scene.key();
-
-  for (const [how, wipe] of [
-    ['FLUSHALL', () => scene.client.flushall()],
-    ['DEL', (key: string) => scene.client.del(`lock:${key}`)],
-  ] as const) {
-  }
 
   it('F7, P20: a release that finds another holder ends local hand-over', async () => {
     const [app, other] = [await scene.app({ watchdogTimeout: 6_000 }), await scene.app()];
-    const { key, first } = await handOver(app, other, { newKey, waiters: [{}, { waitTime: 1 }] });
+    const { key, first } = await handOver(app, other, {
+      newKey: () => scene.key(),
+      waiters: [{}, { waitTime: 1 }],
+    });
     await scene.client.del(`lock:${key}`);
     const thief = await other.locks.acquire(key, { waitTime: 0 });
     expect(thief.token).toBeGreaterThan(first.token);
@@ -71,27 +67,19 @@ describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
 describe.each([0, 40])('waiters behind a hold of their own process, %d ms away', (delay) => {
   const scene = new RedisScene({ delay });
 
-  /** A holder that loses its lock without notice, while two callers wait behind it with a queue position. */
-  async function lostAhead(signals: { next?: AbortSignal; last?: AbortSignal }) {
-    const [app, other] = [await scene.app(), await scene.app()];
+  it('F7, F24: no caller loses the lock because another gives up when the former holder detects its loss', async () => {
+    const app = await scene.app();
     const key = scene.key();
+    const giveUp = new AbortController();
     const first = await app.locks.acquire(key, patient);
-    const next = app.locks.acquire(key, { ...patient, signal: signals.next });
-    const last = app.locks.acquire(key, { ...patient, signal: signals.last });
-    last.catch(() => undefined);
+    const next = app.locks.acquire(key, { ...patient, signal: giveUp.signal });
+    const last = app.locks.acquire(key, patient);
     await until('the process stands in the queue', async () => {
       return (await scene.client.keys('lock:@:queue:*')).length === 1;
     });
+    first.signal.addEventListener('abort', () => giveUp.abort('enough'));
     // The next request for the position detects the loss, long before the next renewal.
-    const lose = (): Promise<unknown> => scene.client.del(`lock:${key}`);
-    return { app, other, key, first, next, last, lose };
-  }
-
-  it('F7, F24: no caller loses the lock because another gives up when the former holder detects its loss', async () => {
-    const abort = new AbortController();
-    const { first, next, last, lose } = await lostAhead({ next: abort.signal });
-    first.signal.addEventListener('abort', () => abort.abort('enough'));
-    await lose();
+    await scene.client.del(`lock:${key}`);
     // It had the lock already when its signal fired.
     const second = await within(5_000, 'the next in line', next);
     expect(second.isHeld).toBe(true);

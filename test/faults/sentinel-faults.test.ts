@@ -263,17 +263,13 @@ describe('grants that replicas must confirm', () => {
 
   it('P32: a grant whose confirmation was cut off is released as soon as the primary is reachable again', async () => {
     const proxy = await TcpProxy.before((await scene.servers.primary()).port);
-    const app = await LockApp.start({ redis: proxy.url, replicas: { min: 1 }, shutdownTimeout: 50 });
-    try {
-      const cut = proxy.loseReply((request) => /\r\nwait\r\n/i.test(request));
-      const error = await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 0 }));
-      expect(error).toBeInstanceOf(LockUnavailableError);
-      await cut;
-      await scene.nothingLeft(3_000);
-    } finally {
-      await app.close();
-      await proxy.close();
-    }
+    scene.until({ kill: () => proxy.close() });
+    const app = await scene.app({ redis: proxy.url });
+    const cut = proxy.loseReply((request) => /\r\nwait\r\n/i.test(request));
+    const error = await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 0 }));
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    await cut;
+    await scene.nothingLeft(3_000);
   });
 
   function confirmingStoreAt(url: string): RedisLockStore {
