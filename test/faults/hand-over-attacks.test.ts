@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError } from '../../lib/index.js';
-import { next, rejectionOf, within } from '../support/until.js';
+import { blockEventLoop, next, rejectionOf, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
-
-/** Blocks the event loop. */
-function block(ms: number): void {
-  for (const end = performance.now() + ms; performance.now() < end;);
-}
 
 describe.each([0, 10])('faults of hand-over and batched requests, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
@@ -38,7 +33,7 @@ describe.each([0, 10])('faults of hand-over and batched requests, %d ms away', (
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockTimeoutError);
     for (let round = 0; round < 5; round++) {
       const failing = [0, 1, 2].map(() => rejectionOf(app.locks.acquire(key, { waitTime: 20 })));
-      block(60);
+      blockEventLoop(60);
       for (const error of await Promise.all(failing)) expect(error).toBeInstanceOf(LockTimeoutError);
     }
     await handle.release();

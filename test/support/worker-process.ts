@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { LockedOptions } from '../../lib/index.js';
 import { ClockOffset } from './clock-offset.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
+import { endProcess } from './server-process.js';
 import { within } from './until.js';
 
 const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
@@ -213,10 +214,6 @@ export class WorkerProcess {
     return this.child.pid;
   }
 
-  get hasExited(): boolean {
-    return this.child.exitCode !== null || this.child.signalCode !== null;
-  }
-
   stop(): void {
     this.child.kill('SIGSTOP');
   }
@@ -226,10 +223,7 @@ export class WorkerProcess {
   }
 
   async kill(): Promise<void> {
-    if (this.hasExited) return;
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exited;
+    await endProcess(this.child);
   }
 
   /** Holds these locks at the same time, and ends the process by `process.exit()` as soon as all work is done. */
