@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LockUnavailableError } from '../../lib/index.js';
+import { Endings } from '../support/endings.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -15,20 +16,16 @@ const patient = { waitTime: 20_000 };
 
 describe('a quorum of five servers', () => {
   let servers: RedisServer[] = [];
-  const apps: LockApp[] = [];
-  const workers: WorkerProcess[] = [];
   const stopped = new Set<RedisServer>();
+  // Applications close when the servers reply again.
+  afterEach(() => resume());
+  const endings = new Endings();
 
   const app = async (
     settings: { watchdogTimeout?: number; onUnavailable?: 'local' } = {},
   ): Promise<LockApp> => {
-    const started = await LockApp.start({
-      quorum: servers.map(({ url }) => url),
-      shutdownTimeout: 50,
-      ...settings,
-    });
-    apps.push(started);
-    return started;
+    const quorum = servers.map(({ url }) => url);
+    return endings.app(await LockApp.start({ quorum, shutdownTimeout: 50, ...settings }));
   };
   const key = (): string => `key-${randomUUID()}`;
   const stop = (...some: readonly RedisServer[]): void => {
@@ -66,19 +63,10 @@ describe('a quorum of five servers', () => {
   };
 
   beforeAll(async () => {
-    servers = await Promise.all(Array.from({ length: 5 }, () => RedisServer.start()));
+    servers = await RedisServer.startAll(5);
   });
   beforeEach(async () => {
-    await Promise.all(
-      servers.map(async (server) => {
-        await server.restart();
-      }),
-    );
-  });
-  afterEach(async () => {
-    resume();
-    await Promise.all(workers.splice(0).map((worker) => worker.kill()));
-    await Promise.all(apps.splice(0).map((started) => started.close()));
+    await Promise.all(servers.map((server) => server.restart()));
   });
   afterAll(async () => {
     await Promise.all(servers.map((server) => server.close()));
@@ -238,7 +226,8 @@ describe('a quorum of five servers', () => {
   it('B13, P42: fifty waiters in four processes exclude each other, and all are served', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'quorum-witness-'));
     const options = { quorum: servers.map(({ url }) => url) };
-    for (let index = 0; index < 4; index++) workers.push(await WorkerProcess.start(options));
+    const workers = await Promise.all([1, 2, 3, 4].map(() => WorkerProcess.start(options)));
+    for (const worker of workers) endings.until({ close: () => worker.kill() });
     const name = key();
     const loops = workers.flatMap((worker, index) =>
       Array.from({ length: 12 + (index % 2) }, (_, loop) =>
