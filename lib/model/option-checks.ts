@@ -62,6 +62,17 @@ export function checkBound(where: string, name: string, value: unknown): number 
   return refuse(where, `${name} must be a whole number from 0, or Infinity`, value);
 }
 
+const LONGEST_PREFIX = 256;
+
+/** The prefix of the locks' names. */
+export function checkKeyPrefix(where: string, prefix: unknown): asserts prefix is string {
+  const isText = typeof prefix === 'string' && !/\p{Surrogate}/u.test(prefix);
+  check(isText, where, 'keyPrefix must be a well-formed string', prefix);
+  const bytes = Buffer.byteLength(prefix);
+  const rule = `keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8`;
+  check(bytes <= LONGEST_PREFIX, where, rule, bytes);
+}
+
 export function checkOneOf<T extends string>(
   where: string,
   name: string,

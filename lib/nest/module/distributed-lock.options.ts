@@ -2,6 +2,7 @@ import { LockOptionsError } from '../../model/lock.errors.js';
 import {
   check,
   checkBound,
+  checkKeyPrefix,
   checkNames,
   checkObject,
   checkOneOf,
@@ -195,7 +196,6 @@ const KNOWN = new Set<string>([
   'rpc',
   ...EXTRAS,
 ]);
-const LONGEST_PREFIX = 256;
 
 /** Checks the options and applies the defaults. */
 export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
@@ -335,11 +335,7 @@ function checkMember(entry: unknown, index: number, keyPrefix: string): RedisLoc
 }
 
 function checkPrefix(prefix: unknown): void {
-  const isText = typeof prefix === 'string' && !/\p{Surrogate}/u.test(prefix);
-  check(isText, WHERE, 'keyPrefix must be a well-formed string', prefix);
-  const bytes = Buffer.byteLength(prefix);
-  const rule = `keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8`;
-  check(bytes <= LONGEST_PREFIX, WHERE, rule, bytes);
+  checkKeyPrefix(WHERE, prefix);
   // Half a tag would make the names of one lock fall into different hash slots of a cluster.
   const isWhole = !/[{}]/.test(prefix.replace(/\{[^{}]+\}/, ''));
   check(isWhole, WHERE, 'keyPrefix may contain one hash tag such as {app}, but no other braces', prefix);

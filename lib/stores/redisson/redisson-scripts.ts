@@ -147,12 +147,7 @@ function toTakeReply(reply: unknown): TakeReply {
   if (typeof reply === 'string') return otherValue(reply);
   if (reply === -4) return { outcome: 'cancelled' };
   if (typeof reply === 'number') return { outcome: 'held', leaseLeft: leaseLeftOf(reply) };
-  const [token, since, tokens, others] = (reply as (string | number)[]).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [token = 0, since = 0, tokens = 1, others] = (reply as (string | number)[]).map(Number);
   const grant = { outcome: 'granted', token, since: since as WallClockMs, tokens } as const;
   return others === 1 ? { ...grant, othersWait: true, turn: SHORT_TURN.ms } : grant;
 }

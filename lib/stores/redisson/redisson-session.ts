@@ -75,30 +75,10 @@ export class RedissonSession extends ServerSession {
       (channel) => this.channel.hears(channel),
     ));
     const slotOf = cluster === undefined ? undefined : (key: string) => lockNames.slotOf(key);
-    this.takes = new ScriptBatch(
-      this.pipeline,
-      slotOf,
-      (requests) => calls.take(requests),
-      (_, reply) => reply,
-    );
-    this.reserves = new ScriptBatch(
-      this.pipeline,
-      slotOf,
-      (requests) => calls.reserve(requests),
-      (_, reply) => reply,
-    );
-    this.releases = new ScriptBatch(
-      this.pipeline,
-      slotOf,
-      (requests) => calls.release(requests),
-      (_, reply) => reply,
-      true,
-    );
-  }
-
-  /** Redisson keeps neither an order of waiters nor permits in an `RLock`. */
-  whyUnsupported({ fair, limit }: { readonly fair: boolean; readonly limit: number }): string | undefined {
-    return whyUnsupported(fair, limit);
+    const { pipeline } = this;
+    this.takes = new ScriptBatch(pipeline, slotOf, (some) => calls.take(some), unchanged);
+    this.reserves = new ScriptBatch(pipeline, slotOf, (some) => calls.reserve(some), unchanged);
+    this.releases = new ScriptBatch(pipeline, slotOf, (some) => calls.release(some), unchanged, true);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -307,7 +287,13 @@ export class RedissonSession extends ServerSession {
   }
 }
 
-export function whyUnsupported(fair: boolean, limit: number): string | undefined {
+function unchanged<Reply>(_: unknown, reply: Reply): Reply {
+  return reply;
+}
+
+/** Redisson keeps neither an order of waiters nor permits in an `RLock`. */
+export function whyUnsupported(call: { readonly fair: boolean; readonly limit: number }): string | undefined {
+  const { fair, limit } = call;
   const option =
     limit === Infinity
       ? "mode: 'shared'"
