@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { LockLostError, LockUnavailableError } from '../../lib/index.js';
 import { handOver, lineUp, patient } from '../support/hand-over.js';
-import { elapse, until, within } from '../support/until.js';
+import { latenessOfAbort } from '../support/lateness.js';
+import { elapse, rejectionOf, until, within } from '../support/until.js';
 import { RedisScene, scripts } from './redis-scene.js';
 
 describe('the cost of hand-over inside a process', () => {
@@ -62,6 +64,38 @@ describe.each([0, 10])('hand-over inside a process, %d ms away', (delay) => {
     expect(await thief.release()).toBe('released');
     await scene.nothingLeft();
   });
+
+  it('B22, P20: a hold that was handed over ends at the deadline of its lease when the server stands still', async () => {
+    let late = Infinity;
+    for (let attempt = 0; attempt < 12 && late > 20; attempt++) {
+      const [app, other] = [await scene.app({ watchdogTimeout: 1_000 }), await scene.app()];
+      let deadline = 0;
+      const { first, second } = await handOver(app, other, {
+        newKey: () => scene.key(),
+        meanwhile: async (holder) => {
+          await elapse(20);
+          deadline = performance.now() + holder.remaining;
+        },
+      });
+      scene.server.stop();
+      try {
+        // A hand-over extends no lease: only a renewal with a reply does.
+        const renewed = app.events('renewed', first.key).some(({ token }) => token === second.token);
+        if (!renewed) expect(performance.now() + second.remaining).toBeLessThanOrEqual(deadline + 2);
+        const lateness = await latenessOfAbort(second);
+        expect(lateness.early).toBeLessThanOrEqual(20);
+        late = lateness.late;
+        expect(second.isHeld).toBe(false);
+        expect(second.signal.reason).toBeInstanceOf(LockLostError);
+        expect(first.signal.aborted).toBe(false);
+      } finally {
+        scene.server.resume();
+      }
+      await scene.client.ping();
+    }
+    expect(late).toBeLessThanOrEqual(20);
+    await scene.nothingLeft();
+  });
 });
 
 describe.each([0, 40])('waiters behind a hold of their own process, %d ms away', (delay) => {
@@ -85,6 +119,23 @@ describe.each([0, 40])('waiters behind a hold of their own process, %d ms away',
     expect(second.isHeld).toBe(true);
     await second.release();
     await (await within(2_000, 'the last in line', last)).release();
+    await scene.nothingLeft();
+  });
+
+  it('B17, P20: no hand-over from a lease whose deadline has passed', async () => {
+    // A sixth of it is allowed for a request and its reply.
+    const app = await scene.app({ watchdogTimeout: 1_500 });
+    const key = scene.key();
+    const { first, waits } = await lineUp(app, key, [{ waitTime: 4_500 }]);
+    scene.server.stop();
+    try {
+      await until('the deadline has passed', () => !first.isHeld);
+      expect(await first.release()).toBe('expired');
+      expect(await rejectionOf(waits[0] ?? Promise.resolve())).toBeInstanceOf(LockUnavailableError);
+      expect(app.events('granted', key)).toHaveLength(1);
+    } finally {
+      scene.server.resume();
+    }
     await scene.nothingLeft();
   });
 

@@ -19,9 +19,6 @@ const kinds: readonly { what: string; holds: LockOptions; asks: LockOptions }[] 
   { what: 'one of several permits, which are all held', holds: { limit: 2 }, asks: { limit: 2 } },
 ];
 
-/** Fair callers cannot be combined with `retry`. */
-const unordered = kinds.filter(({ asks }) => asks.fair !== true);
-
 /** The round trip of a request, ms: one fits into `waitTime`, two do not. */
 const SLOW = 400;
 const waitTime = 600;
