@@ -24,7 +24,7 @@ import type { Rights } from '../redis/doctor/acl-rules.js';
 import type { Replicas } from '../redis/replicas.js';
 import { RedirectedError } from '../redis/connection/redis-failure.js';
 import { ScriptBatch } from '../redis/scripts/pipeline.js';
-import { ServerSession, type ClusterPart } from '../redis/server-session.js';
+import { ServerSession, type ClusterPart, type WholeServerSession } from '../redis/server-session.js';
 import type { RedissonKeyNames } from './redisson-names.js';
 import { RedissonCalls, SHORT_TURN, type OtherValue, type TakeReply } from './redisson-scripts.js';
 
@@ -42,7 +42,7 @@ interface Waiters {
  * A client's locks at one server. Redisson keeps no queue: a waiter subscribes to the lock's channel, and requests again
  * after each message there.
  */
-export class RedissonSession extends ServerSession {
+export class RedissonSession extends ServerSession implements WholeServerSession {
   private readonly calls: RedissonCalls;
   private readonly takes: ScriptBatch<AcquireRequest, TakeReply, TakeReply>;
   private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
@@ -64,21 +64,20 @@ export class RedissonSession extends ServerSession {
     connector: ServerConnector,
     private readonly lockNames: RedissonKeyNames,
     client: LockStoreClient,
-    private readonly confirmedBy: Replicas | undefined,
+    confirmedBy: Replicas | undefined,
     cluster?: ClusterPart,
   ) {
-    super(connector, lockNames.own, lockNames, client, confirmedBy?.min ?? 0, cluster);
+    super(connector, lockNames.own, client, confirmedBy, cluster, lockNames);
     this.timers = new TimerQueue({ monotonic: () => client.now() }, false);
     const calls = (this.calls = new RedissonCalls(
       (key) => lockNames.of(key),
       () => this.channel.mode,
       (channel) => this.channel.hears(channel),
     ));
-    const slotOf = cluster === undefined ? undefined : (key: string) => lockNames.slotOf(key);
     const { pipeline } = this;
-    this.takes = new ScriptBatch(pipeline, slotOf, (some) => calls.take(some), unchanged);
-    this.reserves = new ScriptBatch(pipeline, slotOf, (some) => calls.reserve(some), unchanged);
-    this.releases = new ScriptBatch(pipeline, slotOf, (some) => calls.release(some), unchanged, true);
+    this.takes = new ScriptBatch(pipeline, (some) => calls.take(some), unchanged);
+    this.reserves = new ScriptBatch(pipeline, (some) => calls.reserve(some), unchanged);
+    this.releases = new ScriptBatch(pipeline, (some) => calls.release(some), unchanged, true);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -115,7 +114,7 @@ export class RedissonSession extends ServerSession {
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const claimed = requests.map((request) => this.claimed(request));
-    const replies = await this.renewed(() => this.pipeline.send(this.calls.renew(claimed)));
+    const replies = await this.confirmRenewals(() => this.pipeline.send(this.calls.renew(claimed)));
     // No release follows.
     requests.forEach(({ owner }, index) => {
       if (replies[index] === 'gone' || replies[index] === 'taken') this.turns.delete(owner);
@@ -123,16 +122,15 @@ export class RedissonSession extends ServerSession {
     return replies;
   }
 
-  async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return await this.renewed(() => this.pipeline.sendAsking(this.calls.renew(requests)));
+  renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return this.confirmRenewals(() => this.pipeline.sendAsking(this.calls.renew(requests)));
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const connection = this.link.count;
     const reply = await this.reserves.add(request.lease === 0 ? request : this.claimed(request));
     if (reply.outcome === 'reserved' && reply.othersWait) this.beginTurn(request.owner);
-    if (this.confirmedBy !== undefined && reply.outcome === 'reserved')
-      await this.confirm(this.confirmedBy, connection);
+    if (reply.outcome === 'reserved') await this.confirm(connection);
     return reply;
   }
 
@@ -226,12 +224,9 @@ export class RedissonSession extends ServerSession {
     const connection = this.link.count;
     const reply = await this.takes.add(request);
     if (reply.outcome === 'other') throw otherValue(key, reply);
-    if (reply.outcome === 'granted' && this.confirmedBy !== undefined) {
-      await this.confirmOrCancel(this.confirmedBy, connection, () =>
-        this.cancel({ key, owner, inDoubt: false }),
-      );
-    }
-    if (reply.outcome === 'granted' && reply.othersWait === true) this.beginTurn(owner);
+    if (reply.outcome !== 'granted') return reply;
+    await this.confirmOrCancel(connection, () => this.cancel({ key, owner, inDoubt: false }));
+    if (reply.othersWait === true) this.beginTurn(owner);
     return reply;
   }
 
@@ -261,10 +256,6 @@ export class RedissonSession extends ServerSession {
 
   private claimed<R extends RenewRequest>(request: R): R {
     return this.unclaimed.delete(request.owner) ? { ...request, exactly: true } : request;
-  }
-
-  private renewed(renew: () => Promise<RenewReplies>): Promise<RenewReplies> {
-    return this.confirmedBy === undefined ? renew() : this.confirmRenewals(this.confirmedBy, renew);
   }
 
   private waitersFor(key: string): Waiters {
