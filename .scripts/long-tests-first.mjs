@@ -27,6 +27,7 @@ const LONGEST = [
   'package/consumers',
   'contract/quorum',
   'contract/redis-40ms',
+  'faults/redis-faults',
   'faults/process-faults',
   'contract/redis-replicas',
   'faults/hand-over',

@@ -39,12 +39,12 @@ const ON_REDIS = [
 /** The contract, and the faults that need no other program than the server. */
 const ON_POSTGRES = [
   'test/contract/postgres.test.ts',
-  'test/faults/postgres-(connections|deleted|exit|faults|start).test.ts',
+  'test/faults/postgres-(connections|deleted|faults|start).test.ts',
 ];
-const ON_ETCD = ['test/contract/etcd.test.ts', 'test/faults/etcd-(data|exit|faults|start|turns).test.ts'];
+const ON_ETCD = ['test/contract/etcd.test.ts', 'test/faults/etcd-(data|faults|start|turns).test.ts'];
 const ON_ZOOKEEPER = [
   'test/contract/zookeeper.test.ts',
-  'test/faults/zookeeper-(crash|exit|faults|start).test.ts',
+  'test/faults/zookeeper-(crash|faults|start).test.ts',
 ];
 
 /** What a program prints about its version. */

@@ -27,7 +27,7 @@ const AREAS = {
     tests: [
       ['test/contract/(memory|model|random-calls).test.ts', 'test/unit/(engine|common)/'],
       ['test/contract/redis.test.ts'],
-      ['test/faults/(hand-over|re-entry|releases|retry|blocked-loop|outcomes|advice|network-faults).test.ts'],
+      ['test/faults/(hand-over|re-entry|redis-faults|blocked-loop|outcomes|advice|network-faults).test.ts'],
     ],
   },
   ordered: {
@@ -35,7 +35,7 @@ const AREAS = {
     tests: [
       ['test/contract/ordered.test.ts', 'test/unit/stores/(ordered|etcd|zookeeper)/'],
       ['test/contract/(etcd|zookeeper).test.ts'],
-      ['test/faults/(etcd|zookeeper)-(faults|exit|data|deleted|turns).test.ts'],
+      ['test/faults/(etcd|zookeeper)-(faults|data|deleted|turns).test.ts'],
     ],
   },
   scripts: {
@@ -44,7 +44,7 @@ const AREAS = {
       ['test/contract/(redis|redisson).test.ts'],
       ['test/contract/(quorum|redis-cluster).test.ts'],
       [
-        'test/faults/(hand-over|attacks|deleted-data|server-clock|tombstones|releases|batches|commands).test.ts',
+        'test/faults/(hand-over|attacks|deleted-data|server-clock|tombstones|batches|commands).test.ts',
       ],
     ],
   },

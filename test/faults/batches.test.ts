@@ -107,18 +107,6 @@ describe.each([0, 10])('batched requests, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('P21: a release is sent before later requests of the same turn', async () => {
-    const app = await scene.app();
-    const key = scene.key();
-    const held = await app.locks.acquire(key, { leaseTime: 20_000 });
-    const take = (wanted: string) => (): Promise<LockHandle | null> => app.locks.tryAcquire(wanted);
-    const others = keysOf(3).map(take);
-    const outcomes = await inOneTurn([...others, () => held.release(), take(key)]);
-    expect(outcomes).toEqual([...others.map(() => expect.anything()), 'released', expect.anything()]);
-    for (const handle of outcomes) if (handle !== 'released') await (handle as LockHandle).release();
-    await scene.nothingLeft();
-  });
-
   it('P21: a foreign value at the name of one lock does not affect other locks', async () => {
     const app = await scene.app();
     const keys = keysOf(60);
@@ -263,43 +251,6 @@ describe.each([0, 10])('batched requests, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F11: acquires that were never delivered are granted once, too', async () => {
-    const proxy = await scene.proxy();
-    const app = await scene.app({ redis: proxy.url });
-    const keys = keysOf(100);
-    const marked = keys[40] ?? '';
-    const lost = proxy.loseRequest((request) => request.includes(marked));
-    const taking = Promise.all(keys.map((key) => app.locks.acquire(key, patient)));
-    await lost;
-    const handles = await within(8_000, 'the locks', taking);
-    for (const handle of handles) {
-      expect(Number(await scene.client.hget(`lock:${handle.key}`, 'token'))).toBe(handle.token);
-    }
-    await Promise.all(handles.map((handle) => handle.release()));
-    await scene.nothingLeft();
-  });
-
-  it('F10, F11: acquires that are given up while the connection is down leave nothing behind', async () => {
-    const proxy = await scene.proxy();
-    const app = await scene.app({ redis: proxy.url });
-    const keys = keysOf(100);
-    const lost = proxy.loseReply((request) => request.includes(keys[30] ?? ''));
-    const failing = Promise.allSettled(keys.map((key) => app.locks.acquire(key, { waitTime: 300 })));
-    await lost;
-    await proxy.refuse();
-    proxy.cut();
-    const outcomes = await within(3_000, 'the end of the waits', failing);
-    // Some were granted by scripts whose replies arrived before the cut.
-    const handles = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-    for (const outcome of outcomes) {
-      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(LockUnavailableError);
-    }
-    expect(handles.length).toBeLessThan(100);
-    await proxy.accept();
-    await Promise.all(handles.map((handle) => handle.release()));
-    await scene.nothingLeft(8_000);
-  });
-
   it('F12: releases whose replies were lost, or that never arrived, are repeated', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url });
@@ -315,29 +266,6 @@ describe.each([0, 10])('batched requests, %d ms away', (delay) => {
       // Without the repeated releases the leases would last for 30 s.
       await until('all are free', async () => (await scene.leftovers()).length === 0, { deadline: 4_000 });
     }
-  });
-
-  it('P30, P21: callers of one process for one lock in one tick have one grant', async () => {
-    const app = await scene.app();
-    for (let round = 0; round < 5; round++) {
-      const key = scene.key();
-      const handles = await Promise.all(Array.from({ length: 30 }, () => app.locks.tryAcquire(key)));
-      const got = handles.filter((handle) => handle !== null);
-      expect(got).toHaveLength(1);
-      await got[0]?.release();
-    }
-    await scene.nothingLeft();
-  });
-
-  it('B70: keys with any characters are sent together', async () => {
-    const app = await scene.app();
-    const keys = ['a b', 'ü{x}', '{x}y', '\r\n$3\r\nfoo\r\n', '😀', 'é'.repeat(512), '\0', '\'"', '*3', 'a'];
-    const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
-    expect((await Promise.all(keys.map((key) => app.locks.isLocked(key)))).every(Boolean)).toBe(true);
-    expect(await scene.client.exists(...keys.map((key) => `lock:${key}`))).toBe(keys.length);
-    const outcomes = await Promise.all(handles.map((handle) => handle.release()));
-    expect(new Set(outcomes)).toEqual(new Set(['released']));
-    await scene.nothingLeft();
   });
 
   it('P21, P33: a lock whose release is in doubt is free for the next request in the same tick', async () => {

@@ -1,7 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it } from '@jest/globals';
-import { LockApp } from '../support/lock-app.js';
-import { blockEventLoop, elapse, until } from '../support/until.js';
+import { blockEventLoop, elapse } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
 describe('F22: an event loop that was blocked while a request was under way', () => {
@@ -61,21 +60,6 @@ describe('F22: an event loop that was blocked while a request was under way', ()
     await scene.nothingLeft();
   });
 
-  it('a connection without a reply is still closed', async () => {
-    const proxy = await scene.proxy();
-    const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_200 });
-    const restore = proxy.swallow('replies');
-    const before = proxy.connectionsAccepted;
-    const trying = app.locks.tryAcquire(scene.key()).catch((error: unknown) => error);
-    await Promise.resolve();
-    blockEventLoop(500);
-    expect(await trying).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    await until('it tries another connection', () => proxy.connectionsAccepted > before);
-    restore();
-    await elapse(0);
-    await scene.nothingLeft();
-  });
-
   it('a connection without a reply is closed even if the event loop blocks repeatedly', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_200 });
@@ -115,26 +99,20 @@ describe('F22: an event loop that is blocked while a connection is being made', 
       subscribe('net.client.socket', asked);
     });
 
-  const start = (): Promise<LockApp> => {
-    const { host, port } = scene.server;
-    return LockApp.start({ redis: { host, port, connectTimeout: CONNECT_TIMEOUT }, shutdownTimeout: 50 });
-  };
-
   it('at the start, the next attempt connects', async () => {
     const blocked = blockWhileConnecting();
-    const app = await start();
+    const { host, port } = scene.server;
+    const app = await scene.app({ redis: { host, port, connectTimeout: CONNECT_TIMEOUT } });
     await blocked;
     const handle = await app.locks.acquire(scene.key());
     expect(handle.isHeld).toBe(true);
     await handle.release();
-    await app.close();
   });
 
   it('a reconnect needs at most one attempt more', async () => {
     const proxy = await scene.proxy();
-    const app = await LockApp.start({
+    const app = await scene.app({
       redis: { host: '127.0.0.1', port: proxy.port, connectTimeout: CONNECT_TIMEOUT },
-      shutdownTimeout: 50,
     });
     await app.locks.withLock(scene.key(), () => undefined);
     const before = proxy.connectionsAccepted;
@@ -143,7 +121,6 @@ describe('F22: an event loop that is blocked while a connection is being made', 
     await blocked;
     await app.locks.withLock(scene.key(), () => undefined);
     expect(proxy.connectionsAccepted).toBeLessThanOrEqual(before + 2);
-    await app.close();
     await scene.nothingLeft();
   });
 });

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisModuleOptions } from '../../lib/index.js';
+import { Endings } from '../support/endings.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -14,8 +15,7 @@ describe('F63: a password that changes while the application runs', () => {
   let group: SentinelGroup;
   let cluster: RedisCluster;
   let password = 'first';
-  const apps: LockApp[] = [];
-  const clients: { disconnect(): void }[] = [];
+  const endings = new Endings();
 
   beforeAll(async () => {
     [server, group, cluster] = await Promise.all([
@@ -23,10 +23,6 @@ describe('F63: a password that changes while the application runs', () => {
       SentinelGroup.start(),
       RedisCluster.start({ replicasEach: 0 }),
     ]);
-  });
-  afterEach(async () => {
-    await Promise.all(apps.splice(0).map((app) => app.close()));
-    for (const client of clients.splice(0)) client.disconnect();
   });
   afterAll(() => Promise.all([server.close(), group.close(), cluster.close()]));
 
@@ -56,7 +52,7 @@ describe('F63: a password that changes while the application runs', () => {
   };
   /** A client of the user, whose password is changed in its options. */
   const own = <C extends { disconnect(): void }>(client: C): C => {
-    clients.push(client);
+    endings.until({ close: () => client.disconnect() });
     return client;
   };
   const ways: Record<string, () => RedisModuleOptions['redis']> = {
@@ -84,8 +80,7 @@ describe('F63: a password that changes while the application runs', () => {
     password = 'first';
     await changeTo(password);
     const redis = ways[way]!();
-    const app = await LockApp.start({ redis, watchdogTimeout: 6_000 });
-    apps.push(app);
+    const app = endings.app(await LockApp.start({ redis, watchdogTimeout: 6_000 }));
     const keys = ['a', 'b', 'c', 'd'];
     const handles = await Promise.all(keys.map((key) => app.locks.acquire(key)));
     for (const changed of ['second', 'third']) {
@@ -111,8 +106,8 @@ describe('F63: a password that changes while the application runs', () => {
       if (failures-- > 0) throw new Error('no token today');
       return password;
     };
-    const app = await LockApp.start({ redis: { port: server.port, username: USER, password: failing } });
-    apps.push(app);
+    const redis = { port: server.port, username: USER, password: failing };
+    const app = endings.app(await LockApp.start({ redis }));
     expect(app.log.matching('no token today')).toHaveLength(1);
     await app.locks.withLock('key', { waitTime: 10_000 }, () => undefined);
   });

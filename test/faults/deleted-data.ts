@@ -1,9 +1,10 @@
 import { expect } from '@jest/globals';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { next } from '../support/until.js';
+import type { StoreScene } from './scenes/store-scene.js';
 
 interface Scene {
-  app(settings?: { readonly watchdogTimeout?: number }): Promise<LockApp>;
+  app(settings?: { readonly watchdogTimeout?: number; readonly port?: number }): Promise<LockApp>;
   key(): string;
 }
 
@@ -42,6 +43,27 @@ export async function deleteUnder(
   await served.release();
   await tokensGrow(key, served.token, [idle, holder, waiter]);
   return { key, holder, idle };
+}
+
+/** F52: the same while the connections of the holder are cut. */
+export async function deleteWhileCut(
+  scene: Scene & Pick<StoreScene, 'proxy'>,
+  remove: () => Promise<unknown>,
+  ends: boolean,
+): Promise<void> {
+  const proxy = await scene.proxy();
+  const app = await scene.app({ port: proxy.port });
+  const key = scene.key();
+  const held = await app.locks.acquire(key);
+  await proxy.refuse();
+  proxy.cut();
+  await remove();
+  const back = next(app.locks.events, (event) => event.type === (ends ? 'lost' : 'renewed'), 15_000);
+  await proxy.accept();
+  await back;
+  expect(held.isHeld).toBe(!ends);
+  if (!ends) await held.release();
+  await tokensGrow(key, held.token, [app]);
 }
 
 /** The processes acquire the lock at once, and each gets a larger token. */

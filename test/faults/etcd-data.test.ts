@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { LockApp } from '../support/lock-app.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
-import { next, rejectionOf, until, within } from '../support/until.js';
+import { rejectionOf, until } from '../support/until.js';
 import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { PortClient } from '../contract/port-client.js';
 import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { deleteUnder, deleteWhileCut } from './deleted-data.js';
 import { EtcdScene } from './scenes/etcd-scene.js';
 
 /** What an operator deletes, and whether the locks are lost by that. */
@@ -20,7 +20,6 @@ const DELETIONS = [
 whereThereIsEtcd('deleted data of etcd', () => {
   describe('deleted data of etcd', () => {
     const scene = new EtcdScene();
-    const watchdogTimeout = 2_000;
 
     const remove = async (start: string, end: string): Promise<void> => {
       const client = await scene.client();
@@ -35,43 +34,19 @@ whereThereIsEtcd('deleted data of etcd', () => {
       return answer.revision;
     };
 
-    describe.each([false, true])('with a cut connection: %p', (isCut) => {
-      it.each(DELETIONS)('F52: %s', async (_, start, end, goWithIt) => {
-        const proxy = await scene.proxy();
-        const holder = await scene.app({ port: proxy.port, watchdogTimeout });
-        const [waiter, other] = [await scene.app({ watchdogTimeout }), await scene.app({ watchdogTimeout })];
-        const [held, free] = [scene.key(), scene.key()];
-        const first = await other.locks.acquire(free);
-        await first.release();
-        const handle = await holder.locks.acquire(held);
-        const waiting = waiter.locks.acquire(held, { waitTime: 30_000 });
-        await queuedIn(waiter, held);
-        const lost = goWithIt ? next(holder.locks.events, ({ type }) => type === 'lost') : undefined;
-        if (isCut) {
-          await proxy.refuse();
-          proxy.cut();
-        }
-        await remove(start, end);
-        if (isCut) await proxy.accept();
-        const before = performance.now();
-        const tokens: number[] = [];
-        for (const app of [other, waiter]) {
-          const again = await app.locks.acquire(free, { waitTime: 5_000 });
-          tokens.push(again.token);
-          await again.release();
-        }
-        expect(performance.now() - before).toBeLessThan(1_000);
-        expect([first.token, ...tokens]).toEqual([first.token, ...tokens].sort((one, two) => one - two));
-        await lost;
-        // P33: a release whose reply is lost with the connection stays in doubt until it is carried out again.
-        const outcomes = isCut ? ['released', 'unknown'] : ['released'];
-        if (!goWithIt) expect(outcomes).toContain(await handle.release());
-        const second = await within(10_000, 'the lock', waiting);
-        expect(second.token).toBeGreaterThan(handle.token);
-        await second.release();
-        await scene.nothingLeft();
-      });
-    });
+    it.each(DELETIONS)(
+      'F52: %s: holders are notified, waiters are served, and tokens grow',
+      async (_, start, end, ends) => {
+        await deleteUnder(scene, () => remove(start, end), ends);
+      },
+    );
+
+    it.each(DELETIONS)(
+      'F52: %s, while connections are cut: the same outcome',
+      async (_, start, end, ends) => {
+        await deleteWhileCut(scene, () => remove(start, end), ends);
+      },
+    );
 
     it('F52: acquiring again costs few proposals and reports no other callers', async () => {
       const app = await scene.app();
@@ -136,8 +111,7 @@ whereThereIsEtcd('deleted data of etcd', () => {
     });
 
     it('F52, B16: a waiter that is served after another process created the base gets a larger token', async () => {
-      const [one, two]: LockApp[] = [await scene.app(), await scene.app()];
-      if (one === undefined || two === undefined) throw new Error('two applications are needed');
+      const [one, two] = [await scene.app(), await scene.app()];
       const key = scene.key();
       const handle = await one.locks.acquire(key);
       const waiting = two.locks.acquire(key, { waitTime: 30_000 });

@@ -41,22 +41,6 @@ whereThereIsEtcd('batches in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('a contended semaphore grants exactly its permits, each with its own token', async () => {
-      const [app, other] = [await scene.app(), await scene.app()];
-      const key = scene.key();
-      const first = await other.locks.acquire(key, { limit: 40 });
-      const tries = await Promise.all(
-        Array.from({ length: 100 }, () => app.locks.tryAcquire(key, { limit: 40 })),
-      );
-      const permits = tries.filter((one) => one !== null);
-      expect(permits).toHaveLength(39);
-      expect(new Set([first, ...permits].map(({ token }) => token)).size).toBe(40);
-      const known = (await other.admin.inspect(key))?.holders.map(({ token }) => token);
-      expect(known?.sort()).toEqual([first, ...permits].map(({ token }) => token).sort());
-      await Promise.all([first, ...permits].map((permit) => permit.release()));
-      await scene.nothingLeft();
-    });
-
     it('P20, P21: a release and the queue request before it are one transaction', async () => {
       const proxy = await scene.proxy();
       const [holder, waiter] = [await scene.app(), await scene.app({ port: proxy.port })];

@@ -12,7 +12,6 @@ const stores = readdirSync(folder('../../lib/stores')).filter((name) => !OTHERS.
 /** The rules that each test file of a store must run, by the ending of its name. */
 const RULES = {
   faults: 'serverFaults',
-  exit: 'exitRules',
   start: 'startRules',
   cluster: 'groupFaults',
 };

@@ -1,7 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../lib/index.js';
+import { describe,expect,it } from '@jest/globals';
+import { LockTimeoutError,type LockOptions } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
-import { blockEventLoop, elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
+import { blockEventLoop,elapse,rejectionOf,until,within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
 /** The maximum number of queue positions that a process has for one key. */
@@ -72,33 +72,6 @@ describe('a distant Redis', () => {
     await held.release();
     await scene.nothingLeft();
   });
-
-  it.each<[string, LockOptions]>([
-    ['a reader', { mode: 'shared' }],
-    ['a permit', { limit: 3 }],
-    ['the exclusive lock', {}],
-  ])(
-    'B60: %s that is granted after its caller gave up is released while the application closes',
-    async (_, options) => {
-      const proxy = await scene.proxy();
-      const app = await scene.app({ redis: proxy.url });
-      const key = scene.key();
-      await app.locks.withLock(scene.key(), options, () => undefined);
-      // The event `lost` shows that the application no longer waits for work to end.
-      const held = await app.locks.acquire(scene.key(), { leaseTime: 1_000 });
-      const given = next(app.locks.events, ({ type }) => type === 'lost');
-      const deliver = proxy.hold('replies');
-      const error = await rejectionOf(app.locks.acquire(key, { ...options, waitTime: 20 }));
-      expect(error).toBeInstanceOf(LockUnavailableError);
-      const closed = app.close();
-      await given;
-      expect(await stateOf(closed)).toBe('pending');
-      expect(held.isHeld).toBe(false);
-      deliver();
-      await closed;
-      await scene.nothingLeft();
-    },
-  );
 
   it.each<[string, string | string[], LockOptions]>([
     ['a reader', 'one', { mode: 'shared', waitTime: 20 }],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LockHealthIndicator, type LockHealth } from '../../lib/health/index.js';
+import type { Redis } from 'ioredis';
 import type { DistributedLockOptions } from '../../lib/index.js';
 import { LockStoreError, type LockStore } from '../../lib/stores/port/index.js';
 import { MemoryLockStore } from '../../lib/stores/memory/memory-lock-store.js';
@@ -52,40 +53,34 @@ describe('F57: health is down while Redis grants no lock', () => {
     return endings.app(app);
   };
 
-  it('after it has become a replica', async () => {
+  it.each<[string, (client: Redis) => Promise<unknown>, (client: Redis) => Promise<unknown>, RegExp]>([
+    [
+      'after it has become a replica',
+      (client) => client.replicaof('127.0.0.1', '1'),
+      (client) => client.replicaof('NO', 'ONE'),
+      /has granted no lock for .*READONLY/,
+    ],
+    [
+      'after its memory is full',
+      (client) => client.config('SET', 'maxmemory', '1'),
+      (client) => client.config('SET', 'maxmemory', '0'),
+      /has granted no lock for .*OOM/,
+    ],
+    [
+      'while it reaches too few replicas',
+      (client) => client.config('SET', 'min-replicas-to-write', '1'),
+      (client) => client.config('SET', 'min-replicas-to-write', '0'),
+      /has granted no lock for .*NOREPLICAS/,
+    ],
+  ])('%s', async (_, spoil, repair, why) => {
     const client = server.client();
     const app = await start();
     await isUp(app);
-    await client.replicaof('127.0.0.1', '1');
+    await spoil(client);
     try {
-      await isDown(app, /has granted no lock for .*READONLY/);
+      await isDown(app, why);
     } finally {
-      await client.replicaof('NO', 'ONE');
-    }
-    await isUp(app);
-  });
-
-  it('after its memory is full', async () => {
-    const client = server.client();
-    const app = await start();
-    await isUp(app);
-    await client.config('SET', 'maxmemory', '1');
-    try {
-      await isDown(app, /has granted no lock for .*OOM/);
-    } finally {
-      await client.config('SET', 'maxmemory', '0');
-    }
-    await isUp(app);
-  });
-
-  it('while it reaches too few replicas', async () => {
-    const client = server.client();
-    const app = await start();
-    await client.config('SET', 'min-replicas-to-write', '1');
-    try {
-      await isDown(app, /has granted no lock for .*NOREPLICAS/);
-    } finally {
-      await client.config('SET', 'min-replicas-to-write', '0');
+      await repair(client);
     }
     await isUp(app);
   });
@@ -154,27 +149,23 @@ whereThereIsPostgres('health with postgres', () => {
     const start = async (connection = server.url): Promise<LockApp> =>
       endings.app(await LockApp.start({ store: postgresStore({ connection }) }));
 
-    it.each(['ask', 'grant_hold', 'run'])('after its function %s was dropped', async (name) => {
+    const functionsCalled = (name: string): string => `
+      DO $$ BEGIN EXECUTE (SELECT string_agg(format('DROP FUNCTION %s CASCADE', oid::regprocedure), ';')
+        FROM pg_proc WHERE proname = '${name}' AND pronamespace = 'distributed_lock'::regnamespace); END $$`;
+    it.each([
+      ['its function ask', functionsCalled('ask')],
+      ['its function grant_hold', functionsCalled('grant_hold')],
+      ['its function run', functionsCalled('run')],
+      ['a table', 'DROP TABLE distributed_lock.tombstones'],
+    ])('after %s was dropped', async (_, drop) => {
       const app = await start();
       await isUp(app);
-      await admin.query(`DO $$ BEGIN EXECUTE (SELECT string_agg(format('DROP FUNCTION %s CASCADE', oid::regprocedure), ';')
-        FROM pg_proc WHERE proname = '${name}' AND pronamespace = 'distributed_lock'::regnamespace); END $$`);
+      await admin.query(drop);
       try {
         await isDown(
           app,
           /has granted no lock for .*no schema "distributed_lock" for locks, or an old one.*postgresMigration/,
         );
-      } finally {
-        await admin.query(postgresMigration());
-      }
-      await isUp(app);
-    });
-
-    it('after a table was dropped', async () => {
-      const app = await start();
-      await admin.query('DROP TABLE distributed_lock.tombstones');
-      try {
-        await isDown(app, /has granted no lock for .*or an old one.*postgresMigration/);
       } finally {
         await admin.query(postgresMigration());
       }

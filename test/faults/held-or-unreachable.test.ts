@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../lib/index.js';
+import { Endings } from '../support/endings.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { elapse, rejectionOf, within } from '../support/until.js';
+import { elapse, rejectionOf } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
 
@@ -17,9 +18,6 @@ const kinds: readonly { what: string; holds: LockOptions; asks: LockOptions }[] 
   { what: 'the only permit, which is held', holds: { limit: 1 }, asks: { limit: 1 } },
   { what: 'one of several permits, which are all held', holds: { limit: 2 }, asks: { limit: 2 } },
 ];
-
-/** Fair callers cannot be combined with `retry`. */
-const unordered = kinds.filter(({ asks }) => asks.fair !== true);
 
 /** The round trip of a request, ms: one fits into `waitTime`, two do not. */
 const SLOW = 400;
@@ -87,21 +85,6 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     expect(app.events('unavailable')).toEqual([]);
   });
 
-  it.each(unordered)(
-    'when a second request would take longer than waitTime, for a retrying call: $what',
-    async ({ holds, asks }) => {
-      const proxy = await scene.proxy();
-      const key = scene.key();
-      await occupy(key, holds);
-      const app = await scene.app({ redis: proxy.url });
-      proxy.delay(SLOW);
-      const error = await rejectionOf(
-        app.locks.acquire(key, { ...asks, waitTime, retry: {} } as LockOptions),
-      );
-      expect(error).toBeInstanceOf(LockTimeoutError);
-    },
-  );
-
   /** Locks that would be granted if other callers had not come first. */
   const queues: readonly { what: string; asks: LockOptions; prepare: (key: string) => Promise<void> }[] = [
     {
@@ -158,21 +141,6 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     },
   );
 
-  it.each(queues)(
-    'when other callers came first and the second request is too slow for a retrying call: $what',
-    async ({ asks, prepare }) => {
-      const proxy = await scene.proxy();
-      const key = scene.key();
-      await prepare(key);
-      const app = await scene.app({ redis: proxy.url });
-      proxy.delay(SLOW);
-      const error = await rejectionOf(
-        app.locks.acquire(key, { ...asks, waitTime, retry: {} } as LockOptions),
-      );
-      expect(error).toBeInstanceOf(LockTimeoutError);
-    },
-  );
-
   it.each([
     { what: 'a reader, after a writer', holds: [{}], asks: { mode: 'shared' } },
     { what: 'a writer, after a reader', holds: [{ mode: 'shared' }], asks: {} },
@@ -197,19 +165,6 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
       expect(await waiting).toBeInstanceOf(LockTimeoutError);
     },
   );
-
-  it('is reported as one if Redis becomes unreachable after it has said so', async () => {
-    const proxy = await scene.proxy();
-    const key = scene.key();
-    await occupy(key, {});
-    const app = await scene.app({ redis: proxy.url });
-    const queued = queuedIn(app, key);
-    const failing = rejectionOf(app.locks.acquire(key, { waitTime: 1_500 }));
-    await queued;
-    await proxy.refuse();
-    proxy.cut();
-    expect(await failing).toBeInstanceOf(LockUnavailableError);
-  });
 
   it.each([
     { what: 'the exclusive lock', holds: {} },
@@ -251,48 +206,27 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     await elapse(50);
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockUnavailableError);
   });
-
-  it('is acquired by a caller that keeps waiting once it is released', async () => {
-    const proxy = await scene.proxy();
-    const key = scene.key();
-    const holder = await scene.app();
-    const held = await holder.locks.acquire(key);
-    const app = await scene.app({ redis: proxy.url });
-    const known = new Set(proxy.connections);
-    const deliver = proxy.hold('replies', (connection) => !known.has(connection));
-    const queued = queuedIn(app, key);
-    const waiting = app.locks.acquire(key, { waitTime: 20_000 });
-    await queued;
-    await held.release();
-    await (await within(8_000, 'the lock', waiting)).release();
-    deliver();
-    await scene.nothingLeft();
-  });
 });
 
 describe('B11: a lock that is held on most servers of a quorum', () => {
   let servers: RedisServer[] = [];
   let proxies: TcpProxy[] = [];
   let stopTime: (() => void) | undefined;
-  const apps: LockApp[] = [];
+  const endings = new Endings();
 
   beforeEach(async () => {
     servers = await RedisServer.startAll(3, { clock: true });
     stopTime = await VirtualTime.start(...servers.map((server) => [server]));
     proxies = await Promise.all(servers.map(({ port }) => TcpProxy.before(port)));
+    for (const proxy of proxies) endings.until(proxy);
   });
   afterEach(async () => {
-    await Promise.all(apps.splice(0).map((app) => app.close()));
-    await Promise.all(proxies.map((proxy) => proxy.close()));
     stopTime?.();
     await Promise.all(servers.map((server) => server.close()));
   });
 
-  const app = async (urls: readonly { readonly url: string }[]): Promise<LockApp> => {
-    const started = await LockApp.start({ quorum: urls.map(({ url }) => url), ...options });
-    apps.push(started);
-    return started;
-  };
+  const app = async (urls: readonly { readonly url: string }[]): Promise<LockApp> =>
+    endings.app(await LockApp.start({ quorum: urls.map(({ url }) => url), ...options }));
 
   it('is reported as held when the subscriptions of the first wait are slow', async () => {
     await (await app(servers)).locks.acquire('key');

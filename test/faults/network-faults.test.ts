@@ -1,10 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockLostError, LockUnavailableError } from '../../lib/index.js';
-import { CommandMonitor } from '../support/command-monitor.js';
+import { LockLostError } from '../../lib/index.js';
 import { latenessOfAbort } from '../support/lateness.js';
 import { queuedIn } from '../support/lock-app.js';
-import { stopwatch } from '../support/stopwatch.js';
-import { elapse, next, rejectionOf, stateOf, until, within } from '../support/until.js';
+import { elapse, next, stateOf, until, within } from '../support/until.js';
 import { about, RedisScene } from './redis-scene.js';
 import { lostMessageRules } from './rules/lost-messages.rules.js';
 
@@ -14,40 +12,6 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     ...{ proxy: () => scene.proxy(), key: () => scene.key(), queues: about },
     app: ({ port } = {}) => scene.app(port === undefined ? {} : { redis: `redis://127.0.0.1:${port}` }),
     nothingLeft: () => scene.nothingLeft(),
-  });
-
-  it('F11, P31: an acquire that was never delivered and was given up is never carried out', async () => {
-    const proxy = await scene.proxy();
-    const app = await scene.app({ redis: proxy.url });
-    const key = scene.key();
-    const grants = await grantsSeen(key);
-    await proxy.refuse();
-    proxy.cut();
-    expect(await rejectionOf(app.locks.acquire(key, { waitTime: 200 }))).toBeInstanceOf(LockUnavailableError);
-    await proxy.accept();
-    await app.locks.withLock(scene.key(), { waitTime: 10_000 }, () => elapse(50));
-    // A late acquire would arrive behind the release of this lock.
-    await app.locks.isLocked(key);
-    expect(await scene.leftovers()).toEqual([]);
-    expect(grants.seen()).toBe(0);
-  });
-
-  it('F12: a release that did not reach the server is retried, and the hold ends immediately', async () => {
-    const proxy = await scene.proxy();
-    const [app, waiter] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    const key = scene.key();
-    const handle = await app.locks.acquire(key);
-    const waiting = waiter.locks.acquire(key, { waitTime: 15_000 });
-    await queuedIn(waiter, key);
-    await proxy.refuse();
-    proxy.cut();
-    const releasing = handle.release();
-    expect(handle.isHeld).toBe(false);
-    const outcome = await within(6_000, 'an answer', releasing);
-    expect(outcome).toBe('unknown');
-    await proxy.accept();
-    await (await within(5_000, 'the next holder', waiting)).release();
-    await scene.nothingLeft();
   });
 
   it('F13: a hold survives when renewals are lost for less than its deadline', async () => {
@@ -83,20 +47,6 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
       restore();
     }
     expect(late).toBeLessThanOrEqual(20);
-    await scene.nothingLeft();
-  });
-
-  it('F13: a renewal whose connection is cut is one failure, and renewals continue', async () => {
-    const proxy = await scene.proxy();
-    const app = await scene.app({ redis: proxy.url, watchdogTimeout: 1_500 });
-    const key = scene.key();
-    const handle = await app.locks.acquire(key);
-    for (let blip = 0; blip < 3; blip++) {
-      await proxy.loseReply(about(key));
-      await next(app.locks.events, (event) => event.type === 'renewed');
-    }
-    expect(handle.isHeld).toBe(true);
-    await handle.release();
     await scene.nothingLeft();
   });
 
@@ -187,24 +137,6 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     await scene.nothingLeft();
   });
 
-  it('F14: a grant that was lost with its connection is fetched again', async () => {
-    const proxy = await scene.proxy();
-    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
-    for (let round = 0; round < 3; round++) {
-      const key = scene.key();
-      const handle = await holder.locks.acquire(key);
-      const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-      await queuedIn(app, key);
-      const lost = proxy.losePush((_, connection) => connection.subscribes);
-      await handle.release();
-      const took = stopwatch();
-      await lost;
-      await (await waiting).release();
-      expect(took()).toBeLessThan(1_800);
-    }
-    await scene.nothingLeft();
-  });
-
   it('F14, P14: after a re-subscription waiters poll immediately', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
@@ -225,37 +157,4 @@ describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
     expect(best).toBeLessThan(600);
     await scene.nothingLeft();
   });
-
-  it('cutting all connections during holds and waits only delays callers', async () => {
-    const proxy = await scene.proxy();
-    const [app, other] = [await scene.app({ redis: proxy.url }), await scene.app({ redis: proxy.url })];
-    const key = scene.key();
-    const handle = await app.locks.acquire(key);
-    const waiting = other.locks.acquire(key, { waitTime: 15_000 });
-    await queuedIn(other, key);
-    for (let round = 0; round < 5; round++) {
-      proxy.cut();
-      await elapse(60);
-    }
-    expect(handle.isHeld).toBe(true);
-    const outcome = await handle.release();
-    expect(['released', 'unknown']).toContain(outcome);
-    await (await within(5_000, 'the next holder', waiting)).release();
-    await scene.nothingLeft();
-  });
-
-  /** Counts, with MONITOR, how often the lock is written as held. */
-  async function grantsSeen(key: string): Promise<{ seen: () => number }> {
-    let count = 0;
-    const monitor = await CommandMonitor.of(scene.server, ({ args: [command = '', name] }) => {
-      if (command.toLowerCase() === 'hset' && name === `lock:${key}`) count += 1;
-    });
-    scene.until({
-      kill: async () => {
-        monitor.close();
-        await Promise.resolve();
-      },
-    });
-    return { seen: () => count };
-  }
 });

@@ -9,17 +9,10 @@ import { keepAliveOfConnectionsTo } from '../support/keep-alive.js';
 import { outageRules } from './rules/outage.rules.js';
 import { RedisScene } from './redis-scene.js';
 
-describe('a call that waits through an outage of Redis', () => {
+describe('idle connections to Redis', () => {
   const scene = new RedisScene();
-  outageRules({
-    proxy: () => scene.proxy(),
-    app: ({ port } = {}) =>
-      scene.app(port === undefined ? {} : { redis: `redis://127.0.0.1:${String(port)}` }),
-    key: () => scene.key(),
-  });
-
   const itOnLinux = process.platform === 'linux' ? it : it.skip;
-  itOnLinux('F62: idle connections are tested by TCP after 30 s', async () => {
+  itOnLinux('F62: are tested by TCP after 30 s', async () => {
     const proxy = await scene.proxy();
     // The default of ioredis 5; that of ioredis 6 is 30 s.
     const app = await scene.app({ redis: { port: proxy.port, keepAlive: 0 } });

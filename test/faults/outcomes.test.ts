@@ -33,27 +33,6 @@ describe.each([0, 40])('outcomes of calls, %d ms away', (delay) => {
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockTimeoutError);
   });
 
-  it('B11: a server that stopped before a wait could be cancelled is unavailable', async () => {
-    const [app, holder] = [await scene.app(), await scene.app()];
-    const key = scene.key();
-    const handle = await holder.locks.acquire(key);
-    const stop = new AbortController();
-    const first = rejectionOf(app.locks.acquire(key, { signal: stop.signal }));
-    await queuedIn(app, key);
-    scene.server.stop();
-    try {
-      stop.abort();
-      await first;
-      const errors = [app.locks.acquire(key, { waitTime: 400 }), app.locks.tryAcquire(key)].map(rejectionOf);
-      for (const error of await Promise.all(errors)) expect(error).toBeInstanceOf(LockUnavailableError);
-    } finally {
-      scene.server.resume();
-    }
-    await handle.release();
-    await (await app.locks.acquire(key, { waitTime: 5_000 })).release();
-    await scene.nothingLeft();
-  });
-
   it('B54, F7: re-entry with a longer lease acquires a lost lock again', async () => {
     const app = await scene.app();
     const key = scene.key();

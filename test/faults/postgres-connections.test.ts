@@ -48,31 +48,6 @@ whereThereIsPostgres('connections to PostgreSQL', () => {
       await scene.nothingLeft();
     });
 
-    it('callers are served one at a time while their connections are terminated repeatedly', async () => {
-      const apps = await Promise.all(Array.from({ length: 3 }, () => scene.app()));
-      const client = await scene.client();
-      const key = scene.key();
-      let [inside, most, done] = [0, 0, 0];
-      const calls = apps.flatMap(({ locks }) =>
-        Array.from({ length: 40 }, (_, index) =>
-          locks.withLock(key, { ...patient, fair: index % 2 === 0 }, async () => {
-            most = Math.max(most, (inside += 1));
-            await elapse(2);
-            inside -= 1;
-            done += 1;
-          }),
-        ),
-      );
-      const all = Promise.all(calls);
-      for (let cut = 1; cut <= 5; cut++) {
-        await Promise.race([all, until('some are served', () => done >= cut * 15)]);
-        await terminate(client);
-      }
-      await all;
-      expect(most).toBe(1);
-      await scene.nothingLeft();
-    });
-
     it('a hold is kept while other clients use all connections, and locks work when those are closed', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const client = await scene.client();

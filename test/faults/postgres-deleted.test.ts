@@ -36,39 +36,35 @@ whereThereIsPostgres('deleted data of PostgreSQL', () => {
       },
     );
 
-    it.each(PARTS)(
-      'F52: %s: the error names the remedy, which takes effect without a restart of connected processes',
-      async (_, sql, ends) => {
-        const app = await scene.app({ watchdogTimeout: 3_000 });
-        const key = scene.key();
-        const held = await app.locks.acquire(key);
-        const lost = next(app.locks.events, (event) => event.type === 'lost', 10_000);
-        if (!ends) lost.catch(() => undefined);
-        await scene.query(sql);
-        const error = await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 1_000 }));
-        expect(error).toBeInstanceOf(LockUnavailableError);
-        expect((error as Error).message).toMatch(/Run the SQL of postgresMigration\(\), or set createSchema/);
-        await scene.query(postgresMigration());
-        if (ends) await lost;
-        await held.release();
-        await tokensGrow(key, held.token, [app, await scene.app()]);
-      },
-    );
-
-    it.each(PARTS)('F52: %s, with createSchema: it is created again automatically', async (_, sql, ends) => {
-      const [one, other] = [
-        await scene.app({ watchdogTimeout: 3_000, options: { createSchema: true } }),
-        await scene.app({ options: { createSchema: true } }),
-      ];
-      const key = scene.key();
-      const held = await one.locks.acquire(key);
-      const lost = next(one.locks.events, (event) => event.type === 'lost', 10_000);
-      if (!ends) lost.catch(() => undefined);
-      await scene.query(sql);
-      await other.locks.acquire(scene.key(), { waitTime: 3_000 });
-      if (ends) await lost;
-      await held.release();
-      await tokensGrow(key, held.token, [other, one]);
+    describe.each([false, true])('with createSchema: %p', (createSchema) => {
+      it.each(PARTS)(
+        'F52: %s: it is created again, or the error names the remedy, without a restart of connected processes',
+        async (_, sql, ends) => {
+          const options = { createSchema };
+          const [app, other] = [
+            await scene.app({ watchdogTimeout: 3_000, options }),
+            await scene.app({ options }),
+          ];
+          const key = scene.key();
+          const held = await app.locks.acquire(key);
+          const lost = next(app.locks.events, (event) => event.type === 'lost', 10_000);
+          if (!ends) lost.catch(() => undefined);
+          await scene.query(sql);
+          if (createSchema) {
+            await other.locks.acquire(scene.key(), { waitTime: 3_000 });
+          } else {
+            const error = await rejectionOf(app.locks.acquire(scene.key(), { waitTime: 1_000 }));
+            expect(error).toBeInstanceOf(LockUnavailableError);
+            expect((error as Error).message).toMatch(
+              /Run the SQL of postgresMigration\(\), or set createSchema/,
+            );
+            await scene.query(postgresMigration());
+          }
+          if (ends) await lost;
+          await held.release();
+          await tokensGrow(key, held.token, [other, app]);
+        },
+      );
     });
   });
 });

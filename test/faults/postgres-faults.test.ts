@@ -76,30 +76,6 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
       expect(rows[0]?.['whole']).toBe(0);
     });
 
-    it('a fencing token can be checked by the statement that writes', async () => {
-      const app = await scene.app();
-      const client = await scene.client();
-      await client.query(
-        'CREATE TABLE stock (sku text PRIMARY KEY, left_over integer, lock_token bigint DEFAULT 0)',
-      );
-      await client.query("INSERT INTO stock VALUES ('apple', 10)");
-      const write = async (token: number): Promise<number> => {
-        const { rows } = await client.query(
-          "UPDATE stock SET left_over = left_over - 1, lock_token = $1 WHERE sku = 'apple' AND lock_token <= $1 RETURNING 1",
-          [token],
-        );
-        return rows.length;
-      };
-      const key = scene.key();
-      const stale = await app.locks.acquire(key);
-      await app.admin.forceRelease(key);
-      const fresh = await app.locks.acquire(key);
-      expect(await write(fresh.token)).toBe(1);
-      expect(await write(stale.token)).toBe(0);
-      await fresh.release();
-      await client.end();
-    });
-
     it('a transaction that has read its hold FOR UPDATE delays the next holder until it ends', async () => {
       const [app, other] = [await scene.app(), await scene.app()];
       const client = await scene.client();

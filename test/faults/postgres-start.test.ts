@@ -284,15 +284,5 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       });
       expect(uncaught).toEqual([]);
     });
-
-    it('waiters get a lock by polling where nothing can be pushed', async () => {
-      await admin.query(postgresMigration());
-      const [one, other] = [await start({ listen: false }), await start({ listen: false })];
-      const name = key();
-      const held = await one.locks.acquire(name);
-      const waiting = other.locks.acquire(name, { waitTime: 15_000 });
-      await held.release();
-      await (await waiting).release();
-    });
   });
 });

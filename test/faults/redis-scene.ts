@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { DistributedLockOptions, RedisModuleOptions } from '../../lib/index.js';
+import { Endings } from '../support/endings.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisServer, type RedisServerOptions } from '../support/redis-server.js';
@@ -53,8 +54,7 @@ export class RedisScene {
   /** The round-trip delay, ms. */
   readonly delay: number;
   private started: Started | undefined;
-  private readonly apps: LockApp[] = [];
-  private readonly endings: (() => Promise<unknown>)[] = [];
+  private readonly endings = new Endings();
 
   constructor({ delay = 0, inVirtualTime = false, ...options }: RedisSceneOptions = {}) {
     this.delay = delay;
@@ -65,12 +65,7 @@ export class RedisScene {
       const stopTime = inVirtualTime ? await VirtualTime.start([server]) : undefined;
       this.started = { server, client: server.client(), way, stopTime };
     });
-    afterEach(async () => {
-      // Applications first, while the server and their proxies still run.
-      await Promise.all(this.apps.splice(0).map((app) => app.close()));
-      for (const end of this.endings.splice(0).reverse()) await end();
-      await this.client.flushall();
-    });
+    afterEach(() => this.client.flushall());
     afterAll(async () => {
       this.started?.stopTime?.();
       await this.started?.way?.close();
@@ -94,21 +89,17 @@ export class RedisScene {
 
   async app(settings: AppSettings = {}): Promise<LockApp> {
     const options: DistributedLockOptions = { redis: this.url, shutdownTimeout: 50, ...settings };
-    const app = await LockApp.start(options);
-    this.apps.push(app);
-    return app;
+    return this.endings.app(await LockApp.start(options));
   }
 
   /** A proxy in front of the server, with the same delay. */
   async proxy(): Promise<TcpProxy> {
-    const proxy = await this.wayTo(this.server);
-    this.endings.push(() => proxy.close());
-    return proxy;
+    return this.endings.until(await this.wayTo(this.server));
   }
 
   /** Registers something to be closed after the test. */
   until<T extends { kill(): Promise<unknown> }>(thing: T): T {
-    this.endings.push(() => thing.kill());
+    this.endings.until({ close: () => thing.kill() });
     return thing;
   }
 

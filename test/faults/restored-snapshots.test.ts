@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
+import { Endings } from '../support/endings.js';
 import { EtcdServer } from '../support/etcd-server.js';
 import { LockApp } from '../support/lock-app.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
@@ -22,17 +23,11 @@ interface RestorableServer {
 
 /** Follows the steps of docs/operations/restore.md. */
 describe('F53: a snapshot is restored', () => {
-  const servers: RestorableServer[] = [];
-  const apps: LockApp[] = [];
-  afterEach(async () => {
-    await Promise.all(apps.splice(0).map((app) => app.close()));
-    await Promise.all(servers.splice(0).map((server) => server.close()));
-  });
+  const endings = new Endings();
 
   /** Starts a process, uses a lock this often, and ends the process. Returns the last token. */
   const tokenAfter = async (uses: number, store: LockStore): Promise<number> => {
-    const app = await LockApp.start({ store, shutdownTimeout: 100 });
-    apps.push(app);
+    const app = endings.app(await LockApp.start({ store, shutdownTimeout: 100 }));
     let last = NaN;
     for (let use = 0; use < uses; use++) {
       const handle = await app.locks.acquire('order:42', { waitTime: 30_000 });
@@ -49,7 +44,7 @@ describe('F53: a snapshot is restored', () => {
     store: () => LockStore,
     raise: () => Promise<void>,
   ): Promise<{ before: number; unraised: number; after: number }> => {
-    servers.push(server);
+    endings.until(server);
     await tokenAfter(1, store());
     await server.saveData();
     const before = await tokenAfter(50, store());

@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
 import { LockUnavailableError, type DistributedLockOptions } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
+import { Endings } from '../support/endings.js';
 import { HandshakeProxy } from '../support/handshake-proxy.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { addSlots, RedisCluster } from '../support/redis-cluster.js';
@@ -14,15 +15,9 @@ import { rejectionOf, within } from '../support/until.js';
 const SECRET = 'hunter2-do-not-tell';
 const options = { shutdownTimeout: 50, waitTime: 1_000 };
 
-const apps: LockApp[] = [];
-async function start(given: DistributedLockOptions): Promise<LockApp> {
-  const app = await LockApp.start({ ...options, ...given });
-  apps.push(app);
-  return app;
-}
-afterEach(async () => {
-  await Promise.all(apps.splice(0).map((app) => app.close()));
-});
+const endings = new Endings();
+const start = async (given: DistributedLockOptions): Promise<LockApp> =>
+  endings.app(await LockApp.start({ ...options, ...given }));
 
 async function handOver(one: LockApp, two: LockApp, key: string): Promise<void> {
   const held = await one.locks.acquire(key);

@@ -63,23 +63,4 @@ describe('F31: the clock of the server', () => {
     expect(await holder.locks.withLock(key, (lock) => lock.token)).toBeGreaterThan(last);
     await scene.nothingLeft();
   });
-
-  it('does not extend the lease of a pushed grant', async () => {
-    scene.server.setClock(0);
-    const [holder, waiter] = [await scene.app(), await scene.app()];
-    for (const jump of [HOUR, -HOUR]) {
-      const key = scene.key();
-      const held = await holder.locks.acquire(key, { leaseTime: 20_000 });
-      const waiting = waiter.locks.acquire(key, { waitTime: 20_000, leaseTime: 5_000 });
-      await queuedIn(waiter, key);
-      scene.server.setClock(jump);
-      await held.release();
-      const got = await within(2_500, 'the waiter', waiting);
-      expect(got.remaining).toBeGreaterThan(0);
-      expect(got.remaining).toBeLessThanOrEqual(5_000);
-      await got.release();
-      scene.server.setClock(0);
-    }
-    await scene.nothingLeft();
-  });
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { guardAgainstOrphans } from '../support/orphan-guard.js';
+import { endProcess } from '../support/server-process.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
@@ -70,14 +71,7 @@ describe.each([0, 40])('shutdown under load, %d ms away', (delay) => {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     guardAgainstOrphans(child);
-    scene.until({
-      kill: async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        const exited = once(child, 'exit');
-        child.kill('SIGKILL');
-        await exited;
-      },
-    });
+    scene.until({ kill: () => endProcess(child) });
     const [message] = (await within(20_000, 'the HTTP application', once(child, 'message'))) as [
       { port: number },
     ];

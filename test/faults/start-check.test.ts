@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { backoff, LockUnavailableError, type LockOptions } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { RedisCluster } from '../support/redis-cluster.js';
+import { Endings } from '../support/endings.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { redisMajor } from '../support/redis-process.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -173,50 +174,44 @@ describe('the check at start', () => {
 
   it('checks a server that starts later, once', async () => {
     const server = await RedisServer.start({ settings: { 'maxmemory-policy': 'volatile-lru' } });
-    try {
-      await server.kill();
-      const app = await scene.app({ redis: server.url });
-      expect(app.log.matching('maxmemory-policy')).toEqual([]);
-      await server.restart();
-      const warnings = (): readonly string[] => app.log.matching('maxmemory-policy volatile-lru');
-      await until('the warning', () => warnings().length === 1);
-      await server.restart();
-      await (await app.locks.acquire(scene.key(), { waitTime: 10_000 })).release();
-      await app.close();
-      expect(warnings()).toHaveLength(1);
-    } finally {
-      await server.close();
-    }
+    scene.until({ kill: () => server.close() });
+    await server.kill();
+    const app = await scene.app({ redis: server.url });
+    expect(app.log.matching('maxmemory-policy')).toEqual([]);
+    await server.restart();
+    const warnings = (): readonly string[] => app.log.matching('maxmemory-policy volatile-lru');
+    await until('the warning', () => warnings().length === 1);
+    await server.restart();
+    await (await app.locks.acquire(scene.key(), { waitTime: 10_000 })).release();
+    await app.close();
+    expect(warnings()).toHaveLength(1);
   });
 
   it('reports that a server is a replica, and the number of replicas of a primary', async () => {
     const { host, port } = scene.server;
     const replica = await RedisServer.start();
-    try {
-      await replica.client().replicaof(host, port);
-      const atReplica = await scene.app({ redis: replica.url });
-      expect(warningsOf(atReplica)).toEqual([
-        `Redis at 127.0.0.1:${replica.port} is a replica, where no lock can be acquired. Give the address of its primary, or ` +
-          "of Sentinel: redis: { sentinels: [{ host, port }], name: 'mymaster' }.",
-      ]);
-      await atReplica.close();
-      const info = async (): Promise<string> => scene.client.info('replication');
-      await within(
-        10_000,
-        'the replica',
-        (async () => {
-          while (!(await info()).includes('connected_slaves:1'));
-        })(),
-      );
-      const atPrimary = await scene.app({ replicas: { min: 2 } });
-      expect(atPrimary.log.matching('Locks are kept')[0]).toContain('noeviction, 1 replica)');
-      expect(warningsOf(atPrimary)).toEqual([
-        `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be acquired with fewer. ` +
-          'Connect replicas, or lower replicas.min.',
-      ]);
-    } finally {
-      await replica.close();
-    }
+    scene.until({ kill: () => replica.close() });
+    await replica.client().replicaof(host, port);
+    const atReplica = await scene.app({ redis: replica.url });
+    expect(warningsOf(atReplica)).toEqual([
+      `Redis at 127.0.0.1:${replica.port} is a replica, where no lock can be acquired. Give the address of its primary, or ` +
+        "of Sentinel: redis: { sentinels: [{ host, port }], name: 'mymaster' }.",
+    ]);
+    await atReplica.close();
+    const info = async (): Promise<string> => scene.client.info('replication');
+    await within(
+      10_000,
+      'the replica',
+      (async () => {
+        while (!(await info()).includes('connected_slaves:1'));
+      })(),
+    );
+    const atPrimary = await scene.app({ replicas: { min: 2 } });
+    expect(atPrimary.log.matching('Locks are kept')[0]).toContain('noeviction, 1 replica)');
+    expect(warningsOf(atPrimary)).toEqual([
+      `Redis at 127.0.0.1:${port} has 1 replica connected, but replicas.min is 2: no lock can be acquired with fewer. ` +
+        'Connect replicas, or lower replicas.min.',
+    ]);
   });
 });
 
@@ -294,6 +289,7 @@ describe('the check at start in a Redis Cluster', () => {
 });
 
 describe('F64: a server, or a proxy in front of it, without INFO', () => {
+  const endings = new Endings();
   let server: RedisServer;
   beforeAll(async () => {
     server = await RedisServer.start({ settings: { 'rename-command': ['INFO', '""'] } });
@@ -301,17 +297,13 @@ describe('F64: a server, or a proxy in front of it, without INFO', () => {
   afterAll(() => server.close());
 
   it.each([{}, { enableReadyCheck: false }])('keeps locks (%j)', async (options) => {
-    const app = await LockApp.start({ redis: { port: server.port, ...options } });
-    try {
-      const other = await LockApp.start({ redis: { port: server.port, ...options } });
-      const held = await app.locks.acquire('key', { waitTime: 10_000 });
-      const waiting = other.locks.acquire('key', { waitTime: 10_000 });
-      await queuedIn(other, 'key');
-      await held.release();
-      await (await waiting).release();
-      await other.close();
-    } finally {
-      await app.close();
-    }
+    const redis = { port: server.port, ...options };
+    const app = endings.app(await LockApp.start({ redis }));
+    const other = endings.app(await LockApp.start({ redis }));
+    const held = await app.locks.acquire('key', { waitTime: 10_000 });
+    const waiting = other.locks.acquire('key', { waitTime: 10_000 });
+    await queuedIn(other, 'key');
+    await held.release();
+    await (await waiting).release();
   });
 });

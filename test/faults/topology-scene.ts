@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { DistributedLockOptions, RedisConnection } from '../../lib/index.js';
+import { Endings } from '../support/endings.js';
 import { LockApp } from '../support/lock-app.js';
 import { elapse, until } from '../support/until.js';
 
@@ -23,8 +24,7 @@ interface AppSettings {
 /** Several Redis servers for one test file, with applications that are closed after each test. */
 export class TopologyScene<T extends Topology> {
   private started: T | undefined;
-  private readonly apps: LockApp[] = [];
-  private readonly endings: (() => Promise<unknown>)[] = [];
+  private readonly endings = new Endings();
 
   /** @param options module options of an application on these servers */
   constructor(
@@ -34,11 +34,7 @@ export class TopologyScene<T extends Topology> {
     beforeAll(async () => {
       this.started = await start();
     });
-    afterEach(async () => {
-      await Promise.all(this.apps.splice(0).map((app) => app.close()));
-      for (const end of this.endings.splice(0).reverse()) await end();
-      await this.servers.flush();
-    });
+    afterEach(() => this.servers.flush());
     afterAll(async () => {
       await this.started?.close();
     });
@@ -49,19 +45,14 @@ export class TopologyScene<T extends Topology> {
     return this.started;
   }
 
-  optionsFor(settings: AppSettings = {}): DistributedLockOptions {
-    return { ...this.options(this.servers), shutdownTimeout: 50, ...settings };
-  }
-
   async app(settings: AppSettings = {}): Promise<LockApp> {
-    const app = await LockApp.start(this.optionsFor(settings));
-    this.apps.push(app);
-    return app;
+    const options = { ...this.options(this.servers), shutdownTimeout: 50, ...settings };
+    return this.endings.app(await LockApp.start(options));
   }
 
   /** Registers something to be closed after the test. */
   until<P extends { kill(): Promise<unknown> }>(thing: P): P {
-    this.endings.push(() => thing.kill());
+    this.endings.until({ close: () => thing.kill() });
     return thing;
   }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sourcesOf } from '../../lib/api/lock-admin.js';
 import type { LockBoard } from '../../lib/stores/port/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import { Endings } from '../support/endings.js';
 import { LockApp } from '../support/lock-app.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -13,15 +14,12 @@ import { ZooKeeperServer } from '../support/zookeeper-server.js';
 whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', () => {
   let server: ZooKeeperServer;
   let nodes: NodesOfLocks;
-  const apps: LockApp[] = [];
+  const endings = new Endings();
   beforeAll(async () => {
     server = await ZooKeeperServer.start();
     nodes = await NodesOfLocks.open(server.port);
   });
-  afterEach(async () => {
-    await Promise.all(apps.splice(0).map((app) => app.close()));
-    await nodes.clear();
-  });
+  afterEach(() => nodes.clear());
   afterAll(async () => {
     await nodes.close();
     await server.close();
@@ -33,8 +31,7 @@ whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', (
     { shutdownTimeout = 100, sessionTimeout = 1_000_000 } = {},
   ): Promise<[LockApp, LockBoard]> => {
     const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, sessionTimeout });
-    const app = await LockApp.start({ store, shutdownTimeout });
-    apps.push(app);
+    const app = endings.app(await LockApp.start({ store, shutdownTimeout }));
     const { board } = sourcesOf(app.admin);
     if (board === undefined) throw new Error('the session has no board');
     return [app, board];
@@ -43,44 +40,22 @@ whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', (
     (await nodes.clients()).filter((name) => name.startsWith('b-'));
 
   it('O20: the report of a process that is cut off expires in time, although its session lasts longer', async () => {
-    const proxy = await TcpProxy.before(server.port);
-    try {
-      const [, silent] = await start(proxy.port);
-      const [, reader] = await start();
-      await silent.publish('silent', 'from before', 300);
-      expect(await reader.read()).toEqual(['from before']);
-      await proxy.refuse();
-      proxy.cut();
-      await until('it is no longer listed', async () => (await reader.read()).length === 0);
-      // Its node may exist for as long as the session.
-      expect((await texts()).length).toBeLessThanOrEqual(1);
-      await silent.publish('silent', 'lost', 60_000).catch(() => undefined);
-      await proxy.accept();
-      await until('it is published again', async () => {
-        await silent.publish('silent', 'from after', 60_000).catch(() => undefined);
-        return (await reader.read()).includes('from after');
-      });
-    } finally {
-      await Promise.all(apps.splice(0).map((app) => app.close()));
-      await proxy.close();
-    }
-  });
-
-  it('O20: a notice of an open dashboard expires in time, even if it is not withdrawn', async () => {
-    const proxy = await TcpProxy.before(server.port);
-    try {
-      const [, looking] = await start(proxy.port);
-      const [, other] = await start();
-      await looking.watch(300);
-      expect(await other.isWatched()).toBe(true);
-      await proxy.refuse();
-      proxy.cut();
-      await until('the notice has expired', async () => !(await other.isWatched()));
-    } finally {
-      await proxy.accept();
-      await Promise.all(apps.splice(0).map((app) => app.close()));
-      await proxy.close();
-    }
+    const proxy = endings.until(await TcpProxy.before(server.port));
+    const [, silent] = await start(proxy.port);
+    const [, reader] = await start();
+    await silent.publish('silent', 'from before', 300);
+    expect(await reader.read()).toEqual(['from before']);
+    await proxy.refuse();
+    proxy.cut();
+    await until('it is no longer listed', async () => (await reader.read()).length === 0);
+    // Its node may exist for as long as the session.
+    expect((await texts()).length).toBeLessThanOrEqual(1);
+    await silent.publish('silent', 'lost', 60_000).catch(() => undefined);
+    await proxy.accept();
+    await until('it is published again', async () => {
+      await silent.publish('silent', 'from after', 60_000).catch(() => undefined);
+      return (await reader.read()).includes('from after');
+    });
   });
 
   it('O20: when one of several dashboards closes, the others stay known', async () => {
@@ -126,22 +101,17 @@ whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', (
   });
 
   it('O20: a process publishes its report again when the servers have lost all data', async () => {
-    const alone = await ZooKeeperServer.start();
-    try {
-      const [, board] = await start(alone.port, { sessionTimeout: 2_000 });
-      await board.publish('a', 'first', 60_000);
-      await alone.restart(true);
-      await until(
-        'it is published again',
-        async () => {
-          await board.publish('a', 'second', 60_000).catch(() => undefined);
-          return (await board.read().catch((): string[] => [])).includes('second');
-        },
-        { deadline: 60_000 },
-      );
-    } finally {
-      await Promise.all(apps.splice(0).map((app) => app.close()));
-      await alone.close();
-    }
+    const alone = endings.until(await ZooKeeperServer.start());
+    const [, board] = await start(alone.port, { sessionTimeout: 2_000 });
+    await board.publish('a', 'first', 60_000);
+    await alone.restart(true);
+    await until(
+      'it is published again',
+      async () => {
+        await board.publish('a', 'second', 60_000).catch(() => undefined);
+        return (await board.read().catch((): string[] => [])).includes('second');
+      },
+      { deadline: 60_000 },
+    );
   });
 });

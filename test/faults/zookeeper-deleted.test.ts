@@ -3,7 +3,7 @@ import type { LockStoreSession } from '../../lib/stores/port/index.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { next, rejectionOf, until } from '../support/until.js';
 import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
-import { deleteUnder, tokensGrow } from './deleted-data.js';
+import { deleteUnder, deleteWhileCut, tokensGrow } from './deleted-data.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 
 const ROOT = '/distributed-locks';
@@ -55,34 +55,15 @@ whereThereIsZooKeeper('ZooKeeper whose nodes are deleted', () => {
     );
 
     it.each(PARTS)('F52: %s, while connections are cut: the same outcome', async (_, path, ends) => {
-      const proxy = await scene.proxy();
-      const app = await scene.app({ port: proxy.port });
-      const key = scene.key();
-      const held = await app.locks.acquire(key);
-      await proxy.refuse();
-      proxy.cut();
-      await deleteAll(path);
-      const back = next(app.locks.events, (event) => event.type === (ends ? 'lost' : 'renewed'), 15_000);
-      await proxy.accept();
-      await back;
-      expect(held.isHeld).toBe(!ends);
-      if (!ends) await held.release();
-      await tokensGrow(key, held.token, [app]);
+      await deleteWhileCut(scene, () => deleteAll(path), ends);
     });
 
     it('F52: everything, before the servers are restarted: the same outcome', async () => {
-      const proxy = await scene.proxy();
-      const app = await scene.app({ port: proxy.port });
-      const key = scene.key();
-      const held = await app.locks.acquire(key);
-      await proxy.refuse();
-      proxy.cut();
-      await deleteAll(ROOT);
-      await scene.server.restart();
-      const lost = next(app.locks.events, (event) => event.type === 'lost', 15_000);
-      await proxy.accept();
-      await lost;
-      await tokensGrow(key, held.token, [app]);
+      const remove = async (): Promise<void> => {
+        await deleteAll(ROOT);
+        await scene.server.restart();
+      };
+      await deleteWhileCut(scene, remove, true);
     });
 
     it.each([

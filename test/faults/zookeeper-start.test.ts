@@ -4,9 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LockUnsupportedError, LockUnavailableError } from '../../lib/index.js';
-import type { LockStore } from '../../lib/stores/port/index.js';
 import { versionOf } from '../../lib/stores/zookeeper/start-check.js';
-import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
+import { zookeeperStore, type ZooKeeperStoreOptions } from '../../lib/stores/zookeeper/index.js';
 import { Endings } from '../support/endings.js';
 import { freePort } from '../support/free-port.js';
 import { LockApp } from '../support/lock-app.js';
@@ -24,9 +23,9 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
     const endings = new Endings();
     const server = async (settings: Readonly<Record<string, string>> = {}): Promise<ZooKeeperServer> =>
       endings.until(await ZooKeeperServer.start({ settings }));
-    const app = async (hosts: string, watchdogTimeout = 30_000): Promise<LockApp> =>
+    const app = async (options: ZooKeeperStoreOptions, watchdogTimeout = 30_000): Promise<LockApp> =>
       endings.app(
-        await LockApp.start({ store: zookeeperStore({ hosts }), watchdogTimeout, shutdownTimeout: 50 }),
+        await LockApp.start({ store: zookeeperStore(options), watchdogTimeout, shutdownTimeout: 50 }),
       );
     /** Uses TLS, with a certificate of this authority. */
     const secureServer = async (
@@ -93,18 +92,13 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
     it('keeps nodes for the subject of a client certificate', async () => {
       const { port, ca, directory } = await secureServer('need');
       const hosts = `127.0.0.1:${String(port)}`;
-      const [shop, other] = [
-        await clientCertificate(directory, 'shop'),
-        await clientCertificate(directory, 'other'),
-      ];
-      const start = (store: LockStore): Promise<LockApp> => LockApp.start({ store, shutdownTimeout: 50 });
-      const owner = endings.app(await start(zookeeperStore({ hosts, tls: { ca, ...shop } })));
+      const startAs = async (subject: string): Promise<LockApp> =>
+        await app({ hosts, tls: { ca, ...(await clientCertificate(directory, subject)) } });
+      const owner = await startAs('shop');
       const held = await owner.locks.acquire('key');
-      const friend = endings.app(
-        await start(zookeeperStore({ hosts, tls: { ca, ...(await clientCertificate(directory, 'shop')) } })),
-      );
+      const friend = await startAs('shop');
       expect(await friend.locks.isLocked('key')).toBe(true);
-      const stranger = endings.app(await start(zookeeperStore({ hosts, tls: { ca, ...other } })));
+      const stranger = await startAs('other');
       for (const call of [
         () => stranger.locks.acquire('free', { waitTime: 500 }),
         () => stranger.admin.forceRelease('key'),
@@ -119,8 +113,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
     it('warns where servers do not request the client certificate that is to own the nodes', async () => {
       const { port, ca, directory } = await secureServer();
       const tls = { ca, ...(await clientCertificate(directory, 'shop')) };
-      const store = zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, tls });
-      const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
+      const one = await app({ hosts: `127.0.0.1:${String(port)}`, tls });
       const refusal = await rejectionOf(one.locks.acquire('refused', { waitTime: 500 }));
       expect(refusal).toBeInstanceOf(LockUnavailableError);
       expect((refusal as Error).message).toMatch(/invalid ACL.*ssl\.clientAuth=need.*`auth`/);
@@ -128,7 +121,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
 
     it('logs where it is connected, without a warning where none applies', async () => {
       const { address } = await server();
-      const one = await app(address);
+      const one = await app({ hosts: address });
       expect(one.admin.status().store.connections).toEqual([{ name: address, isOpen: true }]);
       expect(one.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
     });
@@ -141,8 +134,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       const readOnly = 1;
       await nodes.create('/shop/locks', readOnly);
       await nodes.close();
-      const store = zookeeperStore({ hosts, path: '/shop' });
-      const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
+      const one = await app({ hosts, path: '/shop' });
       expect(one.log.matching(/Locks can't be kept below \/shop\. .*no auth.*`auth`/)).toHaveLength(1);
       const refusal = await rejectionOf(one.locks.acquire('refused', { waitTime: 500 }));
       expect(refusal).toBeInstanceOf(LockUnavailableError);
@@ -151,7 +143,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
 
     it('warns when sessions are too short for watchdogTimeout, and keeps its locks all the same', async () => {
       const { address } = await server({ maxSessionTimeout: '20000' });
-      const one = await app(address);
+      const one = await app({ hosts: address });
       expect(
         one.log.matching(
           /keeps the session for 20000 ms only: .*after 18090 ms, before its watchdogTimeout of 30000 ms\. Set maxSessionTimeout of the servers to 33101 or more, or watchdogTimeout to 18090 or less/,
@@ -168,7 +160,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
 
     it('rejects a holdAtLeast that outlasts the session, with the remedy', async () => {
       const { address } = await server();
-      const one = await app(address);
+      const one = await app({ hosts: address });
       const hold = await one.locks.acquire('held');
       for (const call of [
         () => one.locks.acquire('refused', { holdAtLeast: 40_000 }),
@@ -186,8 +178,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
 
     it('does not warn when tickTime is exactly a fifth of watchdogTimeout', async () => {
       const { address } = await server({ tickTime: '400' });
-      const store = zookeeperStore({ hosts: address });
-      const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50, watchdogTimeout: 2_000 }));
+      const one = await app({ hosts: address }, 2_000);
       await until('it is connected', () => one.log.matching(/session timeout/).length === 1);
       expect(one.log.matching(/stays held/)).toEqual([]);
     });
@@ -207,17 +198,10 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       'warns when locks of a dead process stay held for longer than 1.5 times watchdogTimeout: %j, %j',
       async (settings, options, warning) => {
         const { address: hosts } = await server(settings);
-        const store = zookeeperStore({ hosts, ...options });
-        const one = endings.app(await LockApp.start({ store, shutdownTimeout: 50, watchdogTimeout: 2_000 }));
+        const one = await app({ hosts, ...options }, 2_000);
         expect(one.log.matching(warning)).toHaveLength(1);
         const { address } = await server();
-        const fitting = endings.app(
-          await LockApp.start({
-            store: zookeeperStore({ hosts: address }),
-            shutdownTimeout: 50,
-            watchdogTimeout: 2_000,
-          }),
-        );
+        const fitting = await app({ hosts: address }, 2_000);
         expect(fitting.log.matching(/stays held/)).toEqual([]);
       },
     );

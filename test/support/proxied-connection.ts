@@ -125,8 +125,8 @@ export class ProxiedConnection {
     this.flows[direction].delay = ms;
   }
 
-  watch(kind: 'request' | 'reply', watcher: Watcher): void {
-    this.flows[kind === 'request' ? 'requests' : 'replies'].watchers.add(watcher);
+  watchRequests(watcher: Watcher): void {
+    this.flows.requests.watchers.add(watcher);
   }
 
   /** From now on, the first reply resets the connection instead of reaching the client. */

@@ -8,19 +8,17 @@ import { SlotMigration } from './slot-migration.js';
 import { until } from './until.js';
 
 export interface RedisClusterOptions {
-  /** Default 3, the minimum for an election. */
-  readonly primaries?: number;
   /** Default 1. */
   readonly replicasEach?: number;
   /** Makes the wall clocks of all nodes adjustable, see {@link RedisServer.start}. */
   readonly clock?: boolean;
   /** Settings of every node, see {@link RedisServer.start}. */
   readonly settings?: RedisSettings;
-  /** How long a node may be silent before it is considered down, ms. Default 1 000. */
-  readonly nodeTimeout?: number;
 }
 
 const SLOTS = 16_384;
+/** The minimum for an election. */
+const PRIMARIES = 3;
 
 /** `ADDSLOTSRANGE` for Redis before 7, too. */
 export async function addSlots(node: Redis, first = 0, last = SLOTS - 1): Promise<void> {
@@ -40,11 +38,12 @@ export class RedisCluster {
 
   /** Resolves when every node sees a healthy cluster; Redis nodes refuse to serve for their first 2 s. */
   static async start(options: RedisClusterOptions = {}): Promise<RedisCluster> {
-    const { primaries = 3, replicasEach = 1, nodeTimeout = 1_000 } = options;
+    const { replicasEach = 1 } = options;
     const settings: RedisSettings = {
       'cluster-enabled': 'yes',
       'cluster-config-file': 'nodes.conf',
-      'cluster-node-timeout': String(nodeTimeout),
+      // How long a node may be silent before it is considered down, ms.
+      'cluster-node-timeout': '1000',
       'cluster-allow-replica-migration': 'no',
       // A replica may be promoted no matter how long it has been disconnected from its primary.
       'cluster-replica-validity-factor': '0',
@@ -53,8 +52,8 @@ export class RedisCluster {
       ...options.settings,
     };
     const size = 1 + replicasEach;
-    const servers = await RedisServer.startAll(primaries * size, { settings, clock: options.clock ?? false });
-    const groups = Array.from({ length: primaries }, (_, index) =>
+    const servers = await RedisServer.startAll(PRIMARIES * size, { settings, clock: options.clock ?? false });
+    const groups = Array.from({ length: PRIMARIES }, (_, index) =>
       servers.slice(index * size, (index + 1) * size),
     );
     const cluster = new RedisCluster(groups);
@@ -103,13 +102,6 @@ export class RedisCluster {
     });
   }
 
-  /** A live replica of the primary for a key or slot. */
-  async replicaOf(keyOrSlot: string | number): Promise<RedisServer> {
-    const replica = (await this.replicasOf(keyOrSlot)).find((server) => server.isAnswering);
-    if (!replica) throw new Error(`no replica of ${keyOrSlot} is left`);
-    return replica;
-  }
-
   /** The servers with slots, in the order of their start. */
   async primaries(): Promise<readonly RedisServer[]> {
     return Promise.all(this.groups.map((group) => this.leaderOf(group)));
@@ -138,24 +130,6 @@ export class RedisCluster {
         );
       },
     });
-  }
-
-  /** Promotes a replica while its primary lives, without loss. */
-  async failover(replica: RedisServer): Promise<void> {
-    // Rejected while the replica has not yet reached its primary, and dropped silently after 5 s without success, so it is
-    // repeated.
-    await until(
-      'the replica is promoted',
-      async () => {
-        await this.control
-          .of(replica)
-          .call('CLUSTER', 'FAILOVER')
-          .catch(() => undefined);
-        return (await this.control.info(replica, 'replication'))['role'] === 'master';
-      },
-      { deadline: 30_000, every: 250 },
-    );
-    await this.untilLeads([replica]);
   }
 
   /** SIGKILL; returns the killed server. {@link promotedAfter} waits for its successor. */

@@ -6,8 +6,6 @@ import { until } from './until.js';
 export interface SentinelGroupOptions {
   /** Settings of the primary and its replicas, see {@link RedisServer.start}. */
   readonly settings?: RedisSettings;
-  /** How many sentinels must agree that the primary is down. Default 2 of 3. */
-  readonly quorum?: number;
   /** How long a server may be silent before a sentinel considers it down, ms. Default 500. */
   readonly downAfter?: number;
   /** Makes the wall clocks of the primary and its replicas adjustable, see {@link RedisServer.start}. */
@@ -24,6 +22,8 @@ export interface Address {
 const NAME = 'main';
 const REPLICAS = 2;
 const SENTINELS = 3;
+/** How many of them must agree that the primary is down. */
+const AGREEING = 2;
 
 /**
  * Shorter than the built-in periods, which only Redis 7 and newer can change. The ping period must be shorter than
@@ -54,14 +54,13 @@ export class SentinelGroup {
     /** The first primary and its replicas, whatever their current roles. */
     readonly servers: readonly RedisServer[],
     readonly sentinelServers: readonly RedisServer[],
-    private readonly quorum: number,
     private readonly downAfter: number,
     private readonly password: string | undefined,
   ) {}
 
   /** Resolves when the replicas are in sync, and every sentinel knows them and the other sentinels. */
   static async start(options: SentinelGroupOptions = {}): Promise<SentinelGroup> {
-    const { password, quorum = 2, downAfter = 500, clock = false } = options;
+    const { password, downAfter = 500, clock = false } = options;
     const settings: RedisSettings = {
       'repl-diskless-sync': 'yes',
       'repl-diskless-sync-delay': '0',
@@ -72,7 +71,7 @@ export class SentinelGroup {
       RedisServer.startAll(1 + REPLICAS, { settings, clock }),
       RedisServer.startAll(SENTINELS, { sentinel: true }),
     ]);
-    const group = new SentinelGroup(servers, sentinels, quorum, downAfter, password);
+    const group = new SentinelGroup(servers, sentinels, downAfter, password);
     try {
       await group.form();
     } catch (error) {
@@ -270,7 +269,7 @@ export class SentinelGroup {
 
   private async watch(sentinel: RedisServer, primary: RedisServer): Promise<void> {
     const client = this.control.of(sentinel);
-    await client.call('SENTINEL', 'MONITOR', NAME, primary.host, String(primary.port), String(this.quorum));
+    await client.call('SENTINEL', 'MONITOR', NAME, primary.host, String(primary.port), String(AGREEING));
     const settings = [
       'down-after-milliseconds',
       ...[this.downAfter, ...Object.entries(WATCH).flat()].map(String),

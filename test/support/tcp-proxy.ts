@@ -117,28 +117,20 @@ export class TcpProxy {
    * client sees a reset. Resolves when that has happened.
    */
   loseReply(fits: (request: string, connection: ProxiedConnection) => boolean): Promise<void> {
-    return this.onceOn('request', fits, (connection) => connection.cutInsteadOfReply());
+    return this.onceRequested(fits, (connection) => connection.cutInsteadOfReply());
   }
 
   /** Resolves when a matching request passes on its way to the server. */
   request(fits: (request: string, connection: ProxiedConnection) => boolean): Promise<void> {
     return new Promise((resolve) => {
-      void this.onceOn('request', fits, () => resolve());
+      void this.onceRequested(fits, () => resolve());
     });
   }
 
   /** Loses the next matching request: its connection is cut before the request reaches the server. */
   loseRequest(fits: (request: string, connection: ProxiedConnection) => boolean): Promise<void> {
-    return this.onceOn('request', fits, (connection) => {
+    return this.onceRequested(fits, (connection) => {
       connection.swallow('requests');
-      connection.cut();
-    });
-  }
-
-  /** Loses the next matching reply together with its connection. */
-  losePush(fits: (reply: string, connection: ProxiedConnection) => boolean): Promise<void> {
-    return this.onceOn('reply', fits, (connection) => {
-      connection.swallow('replies');
       connection.cut();
     });
   }
@@ -158,15 +150,14 @@ export class TcpProxy {
     return () => this.faults.delete(guarded);
   }
 
-  private onceOn(
-    kind: 'request' | 'reply',
-    fits: (text: string, connection: ProxiedConnection) => boolean,
+  private onceRequested(
+    fits: (request: string, connection: ProxiedConnection) => boolean,
     act: (connection: ProxiedConnection) => void,
   ): Promise<void> {
     return new Promise((resolve) => {
       let done = false;
       const stop = this.apply((connection) => {
-        connection.watch(kind, (text) => {
+        connection.watchRequests((text) => {
           if (done || !fits(text, connection)) return;
           done = true;
           stop();

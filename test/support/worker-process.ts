@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ClockOffset } from './clock-offset.js';
 import { guardAgainstOrphans } from './orphan-guard.js';
+import { endProcess } from './server-process.js';
 import { within } from './until.js';
 
 const built = fileURLToPath(new URL('../../dist/esm/index.js', import.meta.url));
@@ -209,10 +210,6 @@ export class WorkerProcess {
     return this.child.pid;
   }
 
-  get hasExited(): boolean {
-    return this.child.exitCode !== null || this.child.signalCode !== null;
-  }
-
   stop(): void {
     this.child.kill('SIGSTOP');
   }
@@ -222,10 +219,7 @@ export class WorkerProcess {
   }
 
   async kill(): Promise<void> {
-    if (this.hasExited) return;
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exited;
+    await endProcess(this.child);
   }
 
   /** Holds these locks at the same time, and ends the process by `process.exit()` as soon as all work is done. */

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { LockUnavailableError } from '../../../lib/index.js';
+import { backoff, LockUnavailableError, type LockOptions } from '../../../lib/index.js';
 import { PortClient } from '../../contract/port-client.js';
 import { queuedIn, type LockApp } from '../../support/lock-app.js';
 import { reached } from '../../support/reached.js';
@@ -25,13 +25,17 @@ interface Messages {
 
 /** A request or its reply that the network loses or delivers late. */
 export function lostMessageRules(scene: Messages): void {
-  it('F10: an acquire that was executed but whose reply was lost is exactly one grant', async () => {
+  it.each<[string, LockOptions]>([
+    ['an acquire', {}],
+    ['an acquire with retry', { retry: { backoff: backoff.fixed(20) } }],
+  ])('F10, P33: %s that was executed but whose reply was lost is exactly one grant', async (_, options) => {
     const proxy = await scene.proxy();
     const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
     for (let round = 0; round < 5; round++) {
       const key = scene.key();
       const lost = proxy.loseReply(about(key));
-      const handle = await within(10_000, 'the lock', app.locks.acquire(key, { waitTime: 10_000 }));
+      const asking = app.locks.acquire(key, { ...options, waitTime: 10_000 });
+      const handle = await within(10_000, 'the lock', asking);
       await lost;
       const info = await other.admin.inspect(key);
       expect(info?.holders).toHaveLength(1);

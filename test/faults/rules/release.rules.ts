@@ -1,68 +1,9 @@
-import { afterEach, expect, it } from '@jest/globals';
-import type { LockApp } from '../../support/lock-app.js';
-import type { TcpProxy } from '../../support/tcp-proxy.js';
+import { expect, it } from '@jest/globals';
 import { elapse, stateOf, until, within } from '../../support/until.js';
-import { WorkerProcess } from '../../support/worker-process.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
-interface SceneWithProxy {
-  app(): Promise<LockApp>;
-  proxy(): Promise<TcpProxy>;
-  key(): string;
-  nothingLeft(): Promise<void>;
-}
-
-/**
- * Releases whose reply or request is lost with its connection.
- *
- * @param behind starts an application that reaches its store through this proxy
- */
-export function lostReplyRules(scene: SceneWithProxy, behind: (proxy: TcpProxy) => Promise<LockApp>): void {
-  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free within seconds', async () => {
-    const proxy = await scene.proxy();
-    const [app, other] = [await behind(proxy), await scene.app()];
-    const key = scene.key();
-    const work = app.locks.withLock(key, { waitTime: 10_000 }, () => {
-      void proxy.loseRequest((request) => request.includes(key));
-      return 'value';
-    });
-    expect(await within(10_000, 'the value', work)).toBe('value');
-    // Its lease would last for 30 s.
-    await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
-    expect(app.events('lost')).toEqual([]);
-    await scene.nothingLeft();
-  });
-
-  it.each([50, 300, 1_000])(
-    'B23, P33: a release that can only be sent when the connection is back, %d ms later, is not reported as a loss',
-    async (ms) => {
-      const proxy = await scene.proxy();
-      const app = await behind(proxy);
-      const keys = Array.from({ length: 5 }, () => scene.key());
-      const locks = await Promise.all(keys.map((key) => app.locks.acquire(key)));
-      await proxy.refuse();
-      proxy.cut();
-      const atOnce = locks.splice(0, 3).map((lock) => lock.release());
-      await elapse(ms / 2);
-      const later = locks.map((lock) => lock.release());
-      await elapse(ms / 2);
-      await proxy.accept();
-      for (const outcome of await Promise.all([...atOnce, ...later])) {
-        expect(['released', 'unknown']).toContain(outcome);
-      }
-      await scene.nothingLeft();
-      expect(app.events('lost')).toEqual([]);
-    },
-  );
-}
-
-/** Releases that no caller waits for. */
+/** Releases that no caller waits for, and releases whose reply or request is lost with its connection. */
 export function releaseRules(scene: StoreScene): void {
-  const workers: WorkerProcess[] = [];
-  afterEach(async () => {
-    await Promise.all(workers.splice(0).map((one) => one.kill()));
-  });
-
   it('P22: withLock returns while the network holds back the reply to its release, and later requests are carried out after the release', async () => {
     const proxy = await scene.proxy();
     const app = await scene.app({ port: proxy.port, shutdownTimeout: 5_000 });
@@ -100,7 +41,42 @@ export function releaseRules(scene: StoreScene): void {
     await scene.nothingLeft();
   });
 
-  lostReplyRules(scene, (proxy) => scene.app({ port: proxy.port }));
+  it('P22, P33: a release whose reply is lost with its connection delays no caller, and the lock is free within seconds', async () => {
+    const proxy = await scene.proxy();
+    const [app, other] = [await scene.app({ port: proxy.port }), await scene.app()];
+    const key = scene.key();
+    const work = app.locks.withLock(key, { waitTime: 10_000 }, () => {
+      void proxy.loseRequest((request) => request.includes(key));
+      return 'value';
+    });
+    expect(await within(10_000, 'the value', work)).toBe('value');
+    // Its lease would last for 30 s.
+    await (await other.locks.acquire(key, { waitTime: 10_000 })).release();
+    expect(app.events('lost')).toEqual([]);
+    await scene.nothingLeft();
+  });
+
+  it.each([50, 300, 1_000])(
+    'B23, P33: a release that can only be sent when the connection is back, %d ms later, is not reported as a loss',
+    async (ms) => {
+      const proxy = await scene.proxy();
+      const app = await scene.app({ port: proxy.port });
+      const keys = Array.from({ length: 5 }, () => scene.key());
+      const locks = await Promise.all(keys.map((key) => app.locks.acquire(key)));
+      await proxy.refuse();
+      proxy.cut();
+      const atOnce = locks.splice(0, 3).map((lock) => lock.release());
+      await elapse(ms / 2);
+      const later = locks.map((lock) => lock.release());
+      await elapse(ms / 2);
+      await proxy.accept();
+      for (const outcome of await Promise.all([...atOnce, ...later])) {
+        expect(['released', 'unknown']).toContain(outcome);
+      }
+      await scene.nothingLeft();
+      expect(app.events('lost')).toEqual([]);
+    },
+  );
 
   it('B15: a hold that ends just before its holdAtLeast is released, however far away the store is', async () => {
     const proxy = await scene.proxy();
@@ -121,8 +97,7 @@ export function releaseRules(scene: StoreScene): void {
   it.each([1, 5, 200])(
     'P22: a process that exits right after its work leaves no lock behind: %d that end together',
     async (count) => {
-      const one = await WorkerProcess.start(scene.workerOptions(scene.server.port));
-      workers.push(one);
+      const one = await scene.worker(scene.workerOptions(scene.server.port));
       await one.workAndExit(Array.from({ length: count }, () => scene.key()));
       // Their leases would last for 30 s.
       await scene.nothingLeft();
@@ -130,10 +105,10 @@ export function releaseRules(scene: StoreScene): void {
   );
 
   it('P22: a process that exits in the tick in which it requested a lock does not acquire it', async () => {
+    if (scene.sendsAtOnce) return;
     const other = await scene.app();
     const key = scene.key();
-    const one = await WorkerProcess.start(scene.workerOptions(scene.server.port));
-    workers.push(one);
+    const one = await scene.worker(scene.workerOptions(scene.server.port));
     await one.askAndExit(key);
     // The release of its first lock may still be on its way to the disk.
     await until('the first lock is free', async () => !(await other.locks.isLocked(key)));

@@ -1,6 +1,7 @@
 import type { StoreScene } from '../scenes/store-scene.js';
 import { connectionRules } from './connection.rules.js';
 import { crashRules } from './crash.rules.js';
+import { exitRules } from './exit.rules.js';
 import { releaseRules } from './release.rules.js';
 import { lateRequestRules, lostMessageRules } from './lost-messages.rules.js';
 import { outageRules } from './outage.rules.js';
@@ -12,6 +13,7 @@ export function serverFaults(scene: StoreScene): void {
   lateRequestRules(scene);
   connectionRules(scene);
   crashRules(scene);
+  exitRules(scene);
   releaseRules(scene);
   serverRules(scene);
   outageRules(scene);

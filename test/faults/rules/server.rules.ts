@@ -1,6 +1,8 @@
 import { expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError } from '../../../lib/index.js';
+import { LockStoreError } from '../../../lib/stores/port/index.js';
 import { ExclusionWitness } from '../../support/exclusion-witness.js';
+import { stopwatch } from '../../support/stopwatch.js';
 import { elapse, next, rejectionOf, until } from '../../support/until.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
@@ -11,9 +13,11 @@ export function serverRules(scene: StoreScene): void {
     const key = scene.key();
     await scene.server.stop();
     try {
-      expect(await rejectionOf(app.locks.acquire(key, { waitTime: 300 }))).toBeInstanceOf(
-        LockUnavailableError,
-      );
+      const took = stopwatch();
+      const error = await rejectionOf(app.locks.acquire(key, { waitTime: 300 }));
+      expect(took()).toBeLessThan(1_000);
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect(error).toMatchObject({ cause: expect.any(LockStoreError), keys: [key] });
     } finally {
       await scene.server.resume();
     }

@@ -5,6 +5,7 @@ import { Endings } from '../../support/endings.js';
 import { LockApp } from '../../support/lock-app.js';
 import { TcpProxy, type ProxiedConnection } from '../../support/tcp-proxy.js';
 import { until } from '../../support/until.js';
+import { WorkerProcess } from '../../support/worker-process.js';
 
 /** Matches the bytes of a request, one character each. */
 export type Fits = (request: string) => boolean;
@@ -46,6 +47,10 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
   readonly keepsLocksInSessions: boolean = true;
   /** Whether callers continue when their release has been carried out, instead of when it was sent. */
   readonly awaitsReleases: boolean = false;
+  /** Whether a request is sent in the tick of its call. */
+  readonly sendsAtOnce: boolean = false;
+  /** Whether nothing of its connections is left when an application has closed. */
+  readonly closesAtOnce: boolean = true;
   /** Whether this connection receives pushed messages. */
   readonly brings: (connection: ProxiedConnection) => boolean = () => true;
   /** Matches a request that must be answered before a connection can be used. */
@@ -98,6 +103,13 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
 
   async proxy(): Promise<TcpProxy> {
     return this.endings.until(await TcpProxy.before(this.server.port));
+  }
+
+  /** Another process, which is killed after the test. */
+  async worker(options: object): Promise<WorkerProcess> {
+    const worker = await WorkerProcess.start(options);
+    this.endings.until({ close: () => worker.kill() });
+    return worker;
   }
 
   /** A store whose sessions receive no events, and the number of missed ones. */
