@@ -109,7 +109,6 @@ export function keyRules(context: ContractContext): void {
         const next = keys[index + 1];
         if (next !== undefined) expect(await other.locks.isLocked(next)).toBe(true);
       }
-      await context.nothingLeft();
     });
 
     it('B70, F45: waiters of odd keys get their own lock', async () => {
@@ -124,7 +123,6 @@ export function keyRules(context: ContractContext): void {
         expect(handle.token).toBeGreaterThan(handles[index]?.token ?? Infinity);
       }
       await Promise.all(got.map((handle) => handle.release()));
-      await context.nothingLeft();
     });
 
     it('F40: bad keys are LockOptionsErrors of every call, and nothing is sent', async () => {

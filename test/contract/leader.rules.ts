@@ -15,8 +15,7 @@ import {
   type RevokedEvent,
 } from '../../lib/leader/index.js';
 import { LogRecorder } from '../support/lock-app.js';
-import { MortalStore } from '../support/mortal-store.js';
-import { stateOf, until, within } from '../support/until.js';
+import { gate, stateOf, until, within } from '../support/until.js';
 import type { AppSettings, ContractContext } from './contract-context.js';
 
 /** Leads until it is revoked, and then for as long as a test wants. */
@@ -151,11 +150,9 @@ export function leaderRules(context: ContractContext): void {
     it('B82: resign() ends the work of the leader before the next candidate leads', async () => {
       const key = context.key();
       const one = await start({ key });
-      let finish: (value?: unknown) => void = () => undefined;
-      ends.push(() => {
-        finish();
-      });
-      one.office.work = new Promise((resolve) => (finish = resolve));
+      const work = gate();
+      ends.push(work.open);
+      one.office.work = work.closed;
       const first = await one.elected();
       const two = await start({ key });
       await waits(key);
@@ -166,7 +163,7 @@ export function leaderRules(context: ContractContext): void {
       expect(one.office.ends).toMatchObject([{ reason: 'resigned', token: first.token }]);
       expect(await stateOf(resigned)).toBe('pending');
       expect(two.election.isLeader).toBe(false);
-      finish();
+      work.open();
       await within(10_000, 'the resignation', resigned);
       const second = await two.elected();
       expect(second.token).toBeGreaterThan(first.token);
@@ -178,9 +175,9 @@ export function leaderRules(context: ContractContext): void {
 
     it('B82: every call of resign() waits for the work of the leader', async () => {
       const one = await start({ key: context.key() });
-      let finish: (value?: unknown) => void = () => undefined;
-      ends.push(() => finish());
-      one.office.work = new Promise((resolve) => (finish = resolve));
+      const work = gate();
+      ends.push(work.open);
+      one.office.work = work.closed;
       const { token } = await one.elected();
       const first = one.election.resign();
       await until('it is notified', () => one.office.ends.length === 1);
@@ -188,7 +185,7 @@ export function leaderRules(context: ContractContext): void {
       const late: LeadershipEvent[] = [];
       one.election.leadership$.subscribe((event) => late.push(event));
       expect([await stateOf(first), await stateOf(second), late]).toEqual(['pending', 'pending', []]);
-      finish();
+      work.open();
       await within(10_000, 'both', Promise.all([first, second]));
       expect((await one.elected()).token).toBeGreaterThan(token);
     });
@@ -244,7 +241,6 @@ export function leaderRules(context: ContractContext): void {
       expect(three.seen).toEqual([]);
       await two.elected();
       await two.module.close();
-      await context.nothingLeft();
     });
 
     it('B84: after a crash another candidate leads within the lease of the election', async () => {
@@ -253,15 +249,12 @@ export function leaderRules(context: ContractContext): void {
       if (hasSessionsInRealTime) return;
       const key = context.key();
       const watchdogTimeout = 2_000;
-      const connection = await context.store.mortal?.();
-      const store = new MortalStore(connection?.port ?? context.store.port());
-      ends.push(() => connection?.close());
+      const { store, die } = await context.mortalStore();
       const one = await start({ key }, { store, watchdogTimeout, shutdownTimeout: 100 });
       const { token } = await one.elected();
       const two = await start({ key }, { watchdogTimeout });
       await waits(key);
-      store.die();
-      await connection?.cut();
+      await die();
       const diedAt = performance.now();
       const second = await two.elected();
       const bound = freesCrashedInSeconds

@@ -350,6 +350,7 @@ export function observabilityRules(context: ContractContext): void {
     });
 
     it('calls are traced with their outcome, and work under a lock with its handle', async () => {
+      context.leavesLocks();
       const app = await context.app();
       const key = context.key();
       const acquires: [string, AcquireTrace][] = [];

@@ -70,7 +70,6 @@ export function sharesRules(context: ContractContext): void {
       expect(order.slice(2, 4).sort()).toEqual(['r3', 'r4']);
       order.splice(2, 2);
       expect(order).toEqual(['w1', 'w2', 'w5', 'r6', 'w7', 'w8']);
-      await context.nothingLeft();
     });
 
     it('adjacent readers are granted together, however many there are', async () => {
@@ -88,7 +87,6 @@ export function sharesRules(context: ContractContext): void {
       await until('all readers hold the lock', () => handles.length === 100);
       expect(handles.every(({ isHeld }) => isHeld)).toBe(true);
       await releaseAll(readers);
-      await context.nothingLeft();
     });
 
     it('B20: the watchdog renews each shared hold', async () => {
@@ -100,7 +98,6 @@ export function sharesRules(context: ContractContext): void {
       expect(handles.every(({ isHeld }) => isHeld)).toBe(true);
       expect(await a.locks.tryAcquire(key, { limit: 2 })).toBeNull();
       for (const handle of handles) expect(await handle.release()).toBe('released');
-      await context.nothingLeft();
     });
 
     const limitOf = ({ mode, limit = mode === 'shared' ? Infinity : 1 }: LockOptions): number => limit;
@@ -147,7 +144,6 @@ export function sharesRules(context: ContractContext): void {
       expect(await stateOf(polling)).toBe('pending');
       await held.release();
       await (await within(10_000, 'the permit', polling)).release();
-      await context.nothingLeft();
     });
 
     it('B55: shared inside exclusive is re-entry, exclusive inside shared a LockUpgradeError at once', async () => {
@@ -177,7 +173,6 @@ export function sharesRules(context: ContractContext): void {
           expect(await rejectionOf(app.locks.acquire(key, other))).toBeInstanceOf(LockConflictError);
         }
       });
-      await context.nothingLeft();
     });
 
     it('B52: branches that re-enter as readers run together, any other branch runs alone', async () => {
@@ -203,7 +198,6 @@ export function sharesRules(context: ContractContext): void {
       await app.locks.withLock(key, { limit: 5 }, async () => {
         await Promise.all([1, 2, 3].map(branch({ limit: 5 }, 1).bind(undefined)));
       });
-      await context.nothingLeft();
     });
 
     it('forceRelease breaks all shared holds: each holder is notified, and the waiters are served', async () => {
@@ -230,7 +224,6 @@ export function sharesRules(context: ContractContext): void {
       expect(lock.isHeld).toBe(true);
       await lock.release();
       expect(await c.admin.forceRelease(key)).toBe(false);
-      await context.nothingLeft();
     });
 
     it('inspect reports holders and waiters in order, with labels and processes', async () => {
@@ -271,7 +264,6 @@ export function sharesRules(context: ContractContext): void {
       await releaseAll(waits);
       expect(order).toEqual(['import', 'read again']);
       expect(await a.admin.inspect(key)).toBeNull();
-      await context.nothingLeft();
     });
 
     it('inspect reports an exclusive hold with its label, and semaphores with their limit', async () => {
@@ -289,7 +281,6 @@ export function sharesRules(context: ContractContext): void {
       expect(await b.admin.inspect(semaphore)).toMatchObject({ mode: 'shared', limit: 7, label: 'download' });
       await held.release();
       await share.release();
-      await context.nothingLeft();
     });
 
     it('B60: at shutdown waiters are rejected, and shared holds are renewed until they end', async () => {
@@ -306,7 +297,6 @@ export function sharesRules(context: ContractContext): void {
       expect(await kept.release()).toBe('released');
       await closed;
       await full.release();
-      await context.nothingLeft();
     });
   });
 }
