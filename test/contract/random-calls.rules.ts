@@ -23,6 +23,16 @@ const mixes: Record<string, CallMix> = {
   'three permits': { limits: [3], fair: 0.2 },
   'one to five of five permits': { limits: [5], permits: [1, 1, 1, 2, 3, 5], fair: 0.2 },
   'two permits, strictly in order': { limits: [2], fair: 1, isPatient: true },
+  'three permits and callers with other limits': {
+    limits: [3, 3, 3, 3, 3, 3, 1, 5, Infinity],
+    fair: 0.1,
+    isMixed: true,
+  },
+  'exclusive locks and callers with other limits': {
+    limits: [1, 1, 1, 1, 1, 1, 3, 5, Infinity],
+    fair: 0.1,
+    isMixed: true,
+  },
 };
 
 /**
@@ -76,6 +86,7 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
           exclusion: history.exclusion(),
           tokens: history.tokens(!store.isDecidedByVotes),
           forgotten: history.forgotten(),
+          unfounded: history.unfounded(store.isDecidedByVotes),
           minimum: isTimed && isCalm ? history.minimum() : [],
           orderInApps: isOrdered ? history.orderInApps() : [],
           orderOverApps: isOrdered && mix.isPatient === true ? history.orderOverApps() : [],
@@ -87,6 +98,7 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
           exclusion: [],
           tokens: [],
           forgotten: [],
+          unfounded: [],
           minimum: [],
           orderInApps: [],
           orderOverApps: [],
