@@ -54,16 +54,6 @@ export function handleRules(context: ContractContext): void {
       expect(await owner.release()).toBe('released');
     });
 
-    it('B15: a release after a loss reports the loss and does not throw', async () => {
-      const app = await context.app({ watchdogTimeout: 600 });
-      const key = context.key();
-      const handle = await app.locks.acquire(key);
-      await app.admin.forceRelease(key);
-      await until('the loss is detected', () => handle.signal.aborted);
-      expect(await handle.release()).toBe('expired');
-      expect(await handle.release()).toBe('expired');
-    });
-
     it('B16: tokens are safe integers that grow with every hold, in any process and with any end', async () => {
       const apps = await context.fleet(3);
       const key = context.key();
@@ -127,17 +117,6 @@ export function handleRules(context: ContractContext): void {
       }
       expect(handle.isHeld).toBe(true);
       await handle.release();
-    });
-
-    it('asyncDispose releases', async () => {
-      const [app, other] = await context.fleet(2);
-      const key = context.key();
-      const handle = await app.locks.acquire(key);
-      await handle[Symbol.asyncDispose]();
-      const next = await other.locks.acquire(key, { waitTime: 0 });
-      await handle[Symbol.asyncDispose]();
-      expect(next.isHeld).toBe(true);
-      await next.release();
     });
 
     it('B23: forceRelease breaks the lock, notifies the holder and serves the next waiter', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { HoldTrace } from '../../lib/model/lock-channels.js';
 import type { LockHandle } from '../../lib/index.js';
 import type { LockApp } from '../support/lock-app.js';
+import { withSubscriber } from '../support/subscriber.js';
 import { next } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { begin, type RunningWork } from './running-work.js';
@@ -57,20 +57,15 @@ export function ownFactsRules(context: ContractContext): void {
       const key = context.key();
       const works = await readers(app, key);
       const traced: object[] = [];
-      const note = (message: unknown): void => {
-        const { operation, label, keys } = message as HoldTrace;
+      const note = ({ operation, label, keys }: HoldTrace): void => {
         if (keys[0] === key) traced.push({ operation, label });
       };
-      const channel = 'tracing:nestjs-distributed-lock:hold:start';
-      subscribe(channel, note);
-      try {
+      await withSubscriber('tracing:nestjs-distributed-lock:hold:start', note, async () => {
         for (const work of works) {
           await work.inside(() => app.locks.withLock(key, { mode: 'shared' }, () => undefined));
           await work.inside(() => work.lock.run(() => undefined));
         }
-      } finally {
-        unsubscribe(channel, note);
-      }
+      });
       const [a, b, c] = [
         { operation: 'first', label: 'A' },
         { operation: 'second', label: 'B' },

@@ -83,20 +83,6 @@ export function permitRules(context: ContractContext): void {
       await last.release();
     });
 
-    it('B58: a large waiter that leaves makes way for those behind it', async () => {
-      const [a, b] = await context.clients(2);
-      const asking = of(3, context.key());
-      const holder = asking(a, 1);
-      await holder.hold();
-      const [large, small] = [asking(b, 3), asking(a, 2)];
-      await large.queue();
-      await small.queue();
-      await large.cancel();
-      await small.pushed();
-      await holder.release();
-      await small.release();
-    });
-
     it('B58: a lease that ends frees all permits of its hold', async () => {
       const [a, b] = await context.clients(2);
       const asking = of(4, context.key());
@@ -199,22 +185,6 @@ export function permitRules(context: ContractContext): void {
       await waiter.release();
       await asking(b, 3).hold();
       await a.forceRelease(key);
-    });
-
-    it('B58: breaking one hold frees all of its permits, and no others', async () => {
-      const [a, b, c] = await context.clients(3);
-      const key = context.key();
-      const asking = of(4, key);
-      const [large, small] = [asking(a, 3), asking(a, 1)];
-      const token = await large.hold();
-      await small.hold();
-      const waiter = asking(b, 3);
-      await waiter.queue();
-      expect(await c.breakHold(key, { token })).toBe('broken');
-      await waiter.pushed();
-      await stand([small, waiter]);
-      await waiter.release();
-      await small.release();
     });
 
     it('B58: a lock is free for any limit once holds with several permits have ended', async () => {

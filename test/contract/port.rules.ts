@@ -208,21 +208,31 @@ export function portRules(context: ContractContext): void {
       await b.release(theirs, other);
     });
 
-    it('notifies a subscribed client that its lock was broken', async () => {
-      const [a, b, c] = await context.clients(3);
-      const nextKey = context.keysTogether();
-      const [key, other] = [nextKey(), nextKey()];
-      // A client that has waited once is subscribed for the locks of that place.
-      const warmUp = crowd(2, [c, a], other);
-      await warmUp[0].hold();
-      await warmUp[1].queue();
-      const [holder] = crowd(1, [a], key);
-      await holder.hold();
-      expect(await b.forceRelease(key)).toBe(true);
-      await until('it is notified', () => holder.isBroken);
-      expect(await b.forceRelease(key)).toBe(false);
-      for (const caller of [...warmUp].reverse()) await caller.cancel();
-    });
+    it.each(limits)(
+      'breaking a lock ends all holds, notifies subscribed clients and serves the waiters (limit %d)',
+      async (limit) => {
+        const [a, b, c] = await context.clients(3);
+        const nextKey = context.keysTogether();
+        // A client that has waited once is subscribed for the locks of that place.
+        const warmUp = crowd(3, [c, a, b], nextKey());
+        await warmUp[0].hold();
+        for (const caller of warmUp.slice(1)) await caller.queue();
+        for (const caller of [...warmUp].reverse()) await caller.cancel();
+        const { one, others, waiter } = callersOf([a, b], nextKey(), limit);
+        for (const caller of [one, ...others]) await caller.hold();
+        await waiter.queue();
+        expect(await c.forceRelease(one.key)).toBe(true);
+        for (const caller of [one, ...others]) await until('it is notified', () => caller.isBroken);
+        await waiter.pushed();
+        await stand([waiter]);
+        expect(await one.release()).toBe('not-held');
+        expect(await waiter.renew(20_000)).toBe('renewed');
+        expect(await c.forceRelease(one.key)).toBe(true);
+        await until('it is notified', () => waiter.isBroken);
+        expect(await c.forceRelease(one.key)).toBe(false);
+        expect(await c.lockOf(one.key)).toBeNull();
+      },
+    );
 
     it('a lease expires by the store’s own clock', async () => {
       const [a, b] = await context.clients(2);

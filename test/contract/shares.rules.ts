@@ -266,23 +266,6 @@ export function sharesRules(context: ContractContext): void {
       expect(await a.admin.inspect(key)).toBeNull();
     });
 
-    it('inspect reports an exclusive hold with its label, and semaphores with their limit', async () => {
-      const [a, b] = await context.fleet(2);
-      const [key, semaphore] = [context.key(), context.key()];
-      const held = await a.locks.acquire(key, { label: 'import' });
-      expect(await b.admin.inspect(key)).toMatchObject({
-        mode: 'exclusive',
-        limit: 1,
-        label: 'import',
-        holders: [{ token: held.token, label: 'import' }],
-        waiters: [],
-      });
-      const share = await a.locks.acquire(semaphore, { limit: 7, label: 'download' });
-      expect(await b.admin.inspect(semaphore)).toMatchObject({ mode: 'shared', limit: 7, label: 'download' });
-      await held.release();
-      await share.release();
-    });
-
     it('B60: at shutdown waiters are rejected, and shared holds are renewed until they end', async () => {
       const app = await context.app({ shutdownTimeout: 5_000 });
       const other = await context.app();

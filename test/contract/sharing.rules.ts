@@ -87,30 +87,6 @@ export function sharingRules(context: ContractContext): void {
       expect(writer.pushes).toBe(0);
     });
 
-    it('a semaphore never has more holders than its limit, and each release grants the next waiter', async () => {
-      const clients = await context.clients(2);
-      const [first, second, third, fourth, fifth, sixth, stranger] = crowd(7, clients, context.key(), {
-        limit: 3,
-      });
-      for (const caller of [first, second, third]) await caller.hold();
-      expect(await stranger.newcomer()).toMatchObject({ outcome: 'busy' });
-      for (const caller of [fourth, fifth, sixth]) await caller.queue();
-      await stand([first, second, third], [fourth, fifth, sixth]);
-      await second.release();
-      await fourth.pushed();
-      await stand([first, third, fourth], [fifth, sixth]);
-      expect(await stranger.newcomer()).toMatchObject({ outcome: 'busy' });
-      await fourth.cancel();
-      await fifth.pushed();
-      await stand([first, third, fifth], [sixth]);
-      for (const caller of [first, third, fifth]) await caller.release();
-      await sixth.pushed();
-      await stand([sixth]);
-      await stranger.hold();
-      await sixth.release();
-      await stranger.release();
-    });
-
     it('B13, P16: several expired permits are granted to several waiters at once, in order', async () => {
       const clients = await context.clients(2);
       const [first, second, third, fourth, fifth, sixth, stranger] = crowd(7, clients, context.key(), {

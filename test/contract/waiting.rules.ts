@@ -36,16 +36,6 @@ export function waitingRules(context: ContractContext): void {
       await handle.release();
     });
 
-    it('B10: waitTime 0 makes one attempt', async () => {
-      const [holder, waiter] = await context.fleet(2);
-      const key = context.key();
-      const handle = await holder.locks.acquire(key, { waitTime: 0 });
-      expect(await rejectionOf(waiter.locks.acquire(key, { waitTime: 0 }))).toBeInstanceOf(LockTimeoutError);
-      await handle.release();
-      const second = await waiter.locks.acquire(key, { waitTime: 0 });
-      await second.release();
-    });
-
     it('B10: calls without a waitTime use that of the module', async () => {
       context.leavesLocks();
       const app = await context.app({ waitTime: 100 });

@@ -27,13 +27,6 @@ export function withLockRules(context: ContractContext): void {
       expect(await other.locks.isLocked(key)).toBe(false);
     });
 
-    it('different keys do not wait for each other', async () => {
-      const app = await context.app();
-      const handle = await app.locks.acquire(context.key());
-      const other = await app.locks.acquire(context.key(), { waitTime: 0 });
-      await Promise.all([handle.release(), other.release()]);
-    });
-
     it('events describe the life of a lock in order', async () => {
       const [holder, waiter] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
