@@ -161,16 +161,17 @@ export function forceReleaseRules(context: ContractContext): void {
       'P20: never breaks a hold that begins while it breaks another one: %s',
       async (where) => {
         // No renewal reports the loss in this test.
-        const [app, other] = await context.fleet(2, { watchdogTimeout: 600_000 });
-        const following = where === 'of its own process' ? app : other;
+        const [app, other, third] = await context.fleet(3, { watchdogTimeout: 600_000 });
+        const isOwn = where === 'of its own process';
+        const [following, operator] = isOwn ? [app, app] : [other, third];
         const key = context.key();
         for (let turns = 0; turns < 12; turns++) {
           const seen = await app.locks.acquire(key, { waitTime: 15_000 });
           const waiting = following.locks.acquire(key, { waitTime: 15_000 });
-          if (following === other) {
-            await until('it is queued', async () => (await app.admin.inspect(key))?.waiting === 1);
-          }
-          const breaking = app.admin.breakHold(key, { token: seen.token });
+          const isQueued = async (): Promise<boolean> =>
+            isOwn || (await operator.admin.inspect(key))?.waiting === 1;
+          await until('it is queued', isQueued);
+          const breaking = operator.admin.breakHold(key, { token: seen.token });
           for (let turn = 0; turn < turns; turn++) await Promise.resolve();
           await seen.release();
           const next = await waiting;
