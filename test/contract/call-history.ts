@@ -137,21 +137,16 @@ export class CallHistory {
   }
 
   /**
-   * Callers rejected for their limit although no caller with another one was there, or although a holder agreed with them.
+   * Callers rejected for their limit although no caller with another one was there.
    *
    * @param isDecidedByVotes whether of two conflicting callers each may be first at some servers, and both be rejected
    */
   unfounded(isDecidedByVotes: boolean): readonly string[] {
-    const isIn = (call: Call): boolean => call.outcome === 'conflict';
-    return this.calls.filter(isIn).flatMap((call) => {
-      const others = this.calls.filter((other) => isDecidedByVotes || !isIn(other));
-      const isAgreed = this.certain.some(
-        ({ limit, grantedAt, endedAt }) =>
-          agree(limit, call.limit) && grantedAt < call.calledAt && endedAt > call.endedAt,
-      );
-      if (!isAgreed && others.some((other) => isReasonFor(other, call))) return [];
-      return [`${call.calledAt} of app ${call.app} with limit ${call.limit}`];
-    });
+    const rejected = this.calls.filter(({ outcome }) => outcome === 'conflict');
+    const others = this.calls.filter((other) => isDecidedByVotes || !rejected.includes(other));
+    return rejected
+      .filter((call) => !others.some((other) => isReasonFor(other, call)))
+      .map(({ app, calledAt, limit }) => `${calledAt} of app ${app} with limit ${limit}`);
   }
 
   private get certain(): readonly Call[] {
