@@ -187,6 +187,22 @@ export function permitRules(context: ContractContext): void {
       await a.forceRelease(key);
     });
 
+    it('B58: breaking one hold frees all of its permits, and no others', async () => {
+      const [a, b, c] = await context.clients(3);
+      const key = context.key();
+      const asking = of(4, key);
+      const [large, small] = [asking(a, 3), asking(a, 1)];
+      const token = await large.hold();
+      await small.hold();
+      const waiter = asking(b, 3);
+      await waiter.queue();
+      expect(await c.breakHold(key, { token })).toBe('broken');
+      await waiter.pushed();
+      await stand([small, waiter]);
+      await waiter.release();
+      await small.release();
+    });
+
     it('B58: a lock is free for any limit once holds with several permits have ended', async () => {
       const [a, b] = await context.clients(2);
       const key = context.key();

@@ -209,7 +209,7 @@ export function portRules(context: ContractContext): void {
     });
 
     it.each(limits)(
-      'breaking a lock ends all holds, notifies subscribed clients and serves the waiters (limit %d)',
+      'breaking a hold, or all holds, notifies subscribed clients and serves the waiters (limit %d)',
       async (limit) => {
         const [a, b, c] = await context.clients(3);
         const nextKey = context.keysTogether();
@@ -218,19 +218,25 @@ export function portRules(context: ContractContext): void {
         await warmUp[0].hold();
         for (const caller of warmUp.slice(1)) await caller.queue();
         for (const caller of [...warmUp].reverse()) await caller.cancel();
-        const { one, others, waiter } = callersOf([a, b], nextKey(), limit);
-        for (const caller of [one, ...others]) await caller.hold();
+        const { one, others, waiter, next } = callersOf([a, b], nextKey(), limit);
+        const { key } = one;
+        const token = await one.hold();
+        for (const caller of others) await caller.hold();
         await waiter.queue();
-        expect(await c.forceRelease(one.key)).toBe(true);
-        for (const caller of [one, ...others]) await until('it is notified', () => caller.isBroken);
+        expect(await c.breakHold(key, { token })).toBe('broken');
+        await until('it is notified', () => one.isBroken);
         await waiter.pushed();
-        await stand([waiter]);
+        await stand([...others, waiter]);
         expect(await one.release()).toBe('not-held');
         expect(await waiter.renew(20_000)).toBe('renewed');
-        expect(await c.forceRelease(one.key)).toBe(true);
-        await until('it is notified', () => waiter.isBroken);
-        expect(await c.forceRelease(one.key)).toBe(false);
-        expect(await c.lockOf(one.key)).toBeNull();
+        await next.queue();
+        expect(await c.forceRelease(key)).toBe(true);
+        for (const caller of [...others, waiter]) await until('it is notified', () => caller.isBroken);
+        await next.pushed();
+        await stand([next]);
+        await next.release();
+        expect(await c.forceRelease(key)).toBe(false);
+        expect(await c.lockOf(key)).toBeNull();
       },
     );
 
