@@ -122,6 +122,12 @@ export class ContractContext {
     return clients as Tuple<PortClient, N>;
   }
 
+  /** How long a crash keeps a lock at most (B20), ms. */
+  freedAfter(watchdogTimeout: number): number {
+    if (this.store.freesCrashedInSeconds !== true) return watchdogTimeout;
+    return Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000;
+  }
+
   /** A lease of this many ms in addition to the time that the reply may take. */
   leaseOf(ms: number): number {
     return ms + 2 * this.store.delay;

@@ -5,13 +5,10 @@ import type { ContractContext } from './contract-context.js';
 export function crashRules(context: ContractContext): void {
   describe('crashes', () => {
     it('B20, F55, B58: a crash frees the lock in time for a caller that arrives at any time afterwards', async () => {
-      const { freesCrashedInSeconds = false, hasSessionsInRealTime = false } = context.store;
       // Covered by the run in real time (`zookeeperInRealTime`).
-      if (hasSessionsInRealTime) return;
+      if (context.store.hasSessionsInRealTime === true) return;
       const watchdogTimeout = 4_000;
-      const bound = freesCrashedInSeconds
-        ? Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000
-        : watchdogTimeout;
+      const bound = context.freedAfter(watchdogTimeout);
       const { store, die } = await context.mortalStore();
       const holder = await context.app({ store, watchdogTimeout });
       const [key, unseen, shared] = [context.key(), context.key(), context.key()];

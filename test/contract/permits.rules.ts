@@ -362,7 +362,7 @@ export function permitRules(context: ContractContext): void {
       await whole.release();
     });
 
-    it('B58: a hold is released, lost and broken with all of its permits', async () => {
+    it('B20, B58: a hold is renewed, released, lost and broken with all of its permits', async () => {
       const [a, b] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
       const options = { limit: 4, permits: 3 };

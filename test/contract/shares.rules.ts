@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   backoff,
-  LockClosedError,
   LockLostError,
   LockConflictError,
   LockTimeoutError,
@@ -87,17 +86,6 @@ export function sharesRules(context: ContractContext): void {
       await until('all readers hold the lock', () => handles.length === 100);
       expect(handles.every(({ isHeld }) => isHeld)).toBe(true);
       await releaseAll(readers);
-    });
-
-    it('B20: the watchdog renews each shared hold', async () => {
-      const [a, b] = await context.fleet(2, { watchdogTimeout: 600 });
-      const key = context.key();
-      const handles = [await a.locks.acquire(key, { limit: 2 }), await b.locks.acquire(key, { limit: 2 })];
-      const renewed = (app: LockApp, from: number): boolean => app.events('renewed', key).length >= from;
-      await until('each was renewed four times', () => renewed(a, 4) && renewed(b, 4));
-      expect(handles.every(({ isHeld }) => isHeld)).toBe(true);
-      expect(await a.locks.tryAcquire(key, { limit: 2 })).toBeNull();
-      for (const handle of handles) expect(await handle.release()).toBe('released');
     });
 
     const limitOf = ({ mode, limit = mode === 'shared' ? Infinity : 1 }: LockOptions): number => limit;
@@ -264,22 +252,6 @@ export function sharesRules(context: ContractContext): void {
       await releaseAll(waits);
       expect(order).toEqual(['import', 'read again']);
       expect(await a.admin.inspect(key)).toBeNull();
-    });
-
-    it('B60: at shutdown waiters are rejected, and shared holds are renewed until they end', async () => {
-      const app = await context.app({ shutdownTimeout: 5_000 });
-      const other = await context.app();
-      const key = context.key();
-      const kept = await app.locks.acquire(key, { limit: 2 });
-      const full = await other.locks.acquire(key, { limit: 2 });
-      const waiting = rejectionOf(app.locks.acquire(key, { limit: 2, waitTime: 20_000 }));
-      await queuedIn(app, key);
-      const closed = app.close();
-      expect(await waiting).toBeInstanceOf(LockClosedError);
-      expect(kept.isHeld).toBe(true);
-      expect(await kept.release()).toBe('released');
-      await closed;
-      await full.release();
     });
   });
 }
