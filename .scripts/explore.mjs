@@ -142,31 +142,21 @@ async function part(name, { scenarios, plants, open, openPlanted, most, drainEve
 }
 
 function machinePart() {
-  const modules = modulesOf();
-  return part('machine', {
-    scenarios: SCENARIOS,
-    plants: PLANTS,
-    open: (rules) => () => new World(modules, rules),
-    openPlanted: (change, rules) => {
-      const planted = plantedModules(change);
-      return () => new World(planted, rules);
-    },
-    most: 1,
-    drainEvery: 8,
-  });
+  return worldPart('machine', World, SCENARIOS, PLANTS, { most: 1, drainEvery: 8 });
 }
 
 function quorumPart() {
-  return promisesPart('quorum', QuorumWorld, QUORUM_SCENARIOS, QUORUM_PLANTS, 0.06);
+  // Its code waits for promises, as does that of the next part.
+  takeOverTimers();
+  return worldPart('quorum', QuorumWorld, QUORUM_SCENARIOS, QUORUM_PLANTS, { most: 0.06, drainEvery: 4 });
 }
 
 function orderedPart() {
-  return promisesPart('ordered', OrderedWorld, ORDERED_SCENARIOS, ORDERED_PLANTS, 0.1);
+  takeOverTimers();
+  return worldPart('ordered', OrderedWorld, ORDERED_SCENARIOS, ORDERED_PLANTS, { most: 0.1, drainEvery: 4 });
 }
 
-/** A part whose code waits for promises. */
-async function promisesPart(name, PartWorld, scenarios, plants, most) {
-  takeOverTimers();
+async function worldPart(name, PartWorld, scenarios, plants, limits) {
   const modules = modulesOf();
   await part(name, {
     scenarios,
@@ -176,8 +166,7 @@ async function promisesPart(name, PartWorld, scenarios, plants, most) {
       const planted = plantedModules(change);
       return () => new PartWorld(planted, rules);
     },
-    most,
-    drainEvery: 4,
+    ...limits,
   });
 }
 

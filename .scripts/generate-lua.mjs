@@ -21,6 +21,16 @@ function camelCase(name) {
   return name.replace(/-([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }
 
+/**
+ * The names in the header of a script, from lines such as `-- KEYS[2i-1] lock  hash: …`. A script for many locks repeats
+ * them for each lock, except those in lines that end with `(shared)`.
+ */
+function namesIn(source, list, isShared) {
+  const header = source.slice(0, source.search(/^(?!--)/m));
+  const lines = [...header.matchAll(new RegExp(`^-- ${list}\\[[^\\]]+\\]\\s+(\\w+)(.*)$`, 'gm'))];
+  return lines.filter(([, , text]) => text.endsWith('(shared)') === isShared).map(([, name]) => name);
+}
+
 function expandIncludes(file, luaDir, chain = [], included = new Set()) {
   if (chain.includes(file)) throw new Error(`Lua files include each other: ${[...chain, file].join(' → ')}`);
   if (included.has(file)) return '';
@@ -53,10 +63,19 @@ export function renderLuaModule(luaDir) {
   const entries = files.sort().map((name) => {
     const base = name.slice(0, -'.lua'.length);
     if (!SCRIPT_NAME.test(base)) throw new Error(`lua/${name}: name the file in lower case with hyphens`);
-    return `  ${camelCase(base)}: ${JSON.stringify(minifyLua(expandIncludes(join(luaDir, name), luaDir)))},\n`;
+    const file = join(luaDir, name);
+    const text = readFileSync(file, 'utf8').replace(/\r\n/g, '\n');
+    const script = {
+      keys: namesIn(text, 'KEYS', false),
+      args: namesIn(text, 'ARGV', false),
+      sharedKeys: namesIn(text, 'KEYS', true),
+      sharedArgs: namesIn(text, 'ARGV', true),
+      source: minifyLua(expandIncludes(file, luaDir)),
+    };
+    return `  ${camelCase(base)}: ${JSON.stringify(script)},\n`;
   });
   const body = entries.length === 0 ? '{}' : `{\n${entries.join('')}}`;
-  return `// Generated from lua/*.lua by .scripts/generate-lua.mjs: change those files, not this one.\nexport const luaSource = ${body} as const;\n`;
+  return `// Generated from lua/*.lua by .scripts/generate-lua.mjs: change those files, not this one.\nexport const luaScripts = ${body} as const;\n`;
 }
 
 /** Writes the module. An unchanged module keeps its time stamp: a new one would cause a rebuild. */

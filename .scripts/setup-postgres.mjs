@@ -76,24 +76,14 @@ function librariesIn(cache) {
   return folders.map((name) => join(cache, 'usr/lib', name)).join(delimiter);
 }
 
-/** Unpacks a package with its dependencies. */
-function unpackWhole(cache, name) {
+/** Fetches the newest release of a package with its dependencies, and unpacks them. */
+function fetchWhole(cache, name) {
+  run('apt-get', ['update', '-qq']);
   const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', name]) ?? '';
   const needed = [...plan.matchAll(/^Inst (\S+)/gm)]
     .map(([, one]) => one)
     .filter((one) => !NOT_NEEDED.test(one));
   unpackInto(cache, [...new Set([name, ...needed])]);
-}
-
-function unpack(log) {
-  if (!mayUseApt()) return;
-  run('apt-get', ['update', '-qq']);
-  const known = run('apt-cache', ['pkgnames', 'postgresql-']) ?? '';
-  const versions = known.split('\n').flatMap((name) => /^postgresql-(\d+)$/.exec(name)?.[1] ?? []);
-  const version = versions.sort((one, other) => other - one)[0];
-  if (version === undefined) return;
-  log(`Fetching PostgreSQL ${version} …`);
-  unpackWhole(CACHE, `postgresql-${version}`);
 }
 
 function findPooler() {
@@ -112,8 +102,7 @@ export function findOrFetchPooler({ log = toStderr } = {}) {
   const found = findPooler();
   if (found !== undefined || !mayUseApt()) return found;
   log('Fetching PgBouncer …');
-  run('apt-get', ['update', '-qq']);
-  unpackWhole(POOLER_CACHE, 'pgbouncer');
+  fetchWhole(POOLER_CACHE, 'pgbouncer');
   return findPooler();
 }
 
@@ -128,8 +117,10 @@ export function findOrFetchPooler({ log = toStderr } = {}) {
  */
 export function ensurePostgres({ log = toStderr } = {}) {
   let found = findPrograms() ?? findUnpacked();
-  if (found === undefined) {
-    unpack(log);
+  if (found === undefined && mayUseApt()) {
+    log('Fetching PostgreSQL …');
+    // The package that depends on the server of the newest version.
+    fetchWhole(CACHE, 'postgresql');
     found = findUnpacked();
   }
   if (found !== undefined) return found;

@@ -5,8 +5,8 @@
 -- KEYS[1] lock        hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[2] queue       sorted set: owner by position
 -- KEYS[3] waiters     hash: owner -> record (include/queue.lua)
--- KEYS[4] tombstones  sorted set: tombstones of owners
--- KEYS[5] fence       last fencing token
+-- KEYS[4] tombstones  sorted set: tombstones of owners (shared)
+-- KEYS[5] fence       last fencing token (shared)
 -- ARGV[1]  owner      <client>:<number>
 -- ARGV[2]  lease      ms
 -- ARGV[3]  wait       1 to queue if busy, 0 to try once

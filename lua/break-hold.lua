@@ -4,7 +4,7 @@
 -- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
 -- KEYS[2] queue    sorted set: owner by position
 -- KEYS[3] waiters  hash: owner -> record (include/queue.lua)
--- KEYS[4] fence    last fencing token
+-- KEYS[4] fence    last fencing token (shared)
 -- ARGV[1] mode      how clients subscribe here: p, s or a (include/queue.lua)
 -- ARGV[2] channels  start of the clients' channel names
 -- ARGV[3] owner     '' for any

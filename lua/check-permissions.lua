@@ -1,12 +1,12 @@
 -- check-permissions: tries the commands of a store's scripts on keys that do not exist, and returns those
 -- that the server rejects. Nothing is written or replicated, so that health checks can run it.
 --
--- KEYS[1] hash    a key that is not used
--- KEYS[2] sorted  another one
--- KEYS[3] own     a third one
+-- KEYS[1] hash    a key that is not used (shared)
+-- KEYS[2] sorted  another one (shared)
+-- KEYS[3] own     a third one (shared)
 -- ARGV[i]   command  of the scripts
--- ARGV[#-1] mode     how clients subscribe here: p, s or a (include/queue.lua); '' to publish nothing
--- ARGV[#]   channel  of this client
+-- ARGV[#-1] mode     how clients subscribe here: p, s or a (include/queue.lua); '' to publish nothing (shared)
+-- ARGV[#]   channel  of this client (shared)
 --
 -- Reply: {command, error, command, error, ...}
 

@@ -3,7 +3,7 @@
 -- the counter.
 --
 -- KEYS[1] lock   hash: owner -> 1, token, since, unclaimed, label; or shared (include/shared-holds.lua)
--- KEYS[2] fence  last fencing token
+-- KEYS[2] fence  last fencing token (shared)
 -- ARGV[1] owner  <client>:<number>
 -- ARGV[2] token  of the hold
 -- ARGV[3] since  of the hold, ms

@@ -1,4 +1,5 @@
 import { short, times } from './numbers.mjs';
+import { nameOf, oursIn, peersIn, perSecond } from './performance-page.mjs';
 
 /** The row of the chart: several processes want one lock. */
 const ROW = 'M4';
@@ -34,24 +35,15 @@ const text = (x, y, content, attributes = '') =>
 const round = (length) => Math.round(length * 10) / 10;
 
 /**
- * The median of each library with a load. Of the settings of a peer those that served most, so that a peer is never shown
- * below what it can do.
+ * The median of each library with a load, ours first, then from most to least.
  *
- * @param {{ name: string, candidates: any[] }} load
- * @returns {Map<string, { kind: string, perSecond: number }>} by library, ours first, then from most to least
+ * @param {{ candidates: any[] }} load
+ * @returns {Map<string, { kind: string, perSecond: number }>} by library
  */
 function bestOf({ candidates }) {
-  const best = new Map();
-  for (const { label, kind, perSecond } of candidates) {
-    if (kind !== 'ours' && kind !== 'peer') continue;
-    const library = label.replace(/ \(tuned\)$/, '');
-    if ((best.get(library)?.perSecond ?? -1) < perSecond.median)
-      best.set(library, { kind, perSecond: perSecond.median });
-  }
-  const isOurs = ([, { kind }]) => Number(kind === 'ours');
-  return new Map(
-    [...best].sort((one, other) => isOurs(other) - isOurs(one) || other[1].perSecond - one[1].perSecond),
-  );
+  const peers = [...peersIn(candidates).values()].sort((one, other) => perSecond(other) - perSecond(one));
+  const figures = (each) => [nameOf(each), { kind: each.kind, perSecond: perSecond(each) }];
+  return new Map([oursIn(candidates), ...peers].map(figures));
 }
 
 /**

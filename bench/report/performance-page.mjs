@@ -49,18 +49,18 @@ function candidatesIn(rows, { row, load }) {
   return loads.find(({ name }) => name === load)?.candidates;
 }
 
-const perSecond = (candidate) => candidate.perSecond.median;
+export const perSecond = (candidate) => candidate.perSecond.median;
 
 function best(candidates) {
   return candidates.reduce((one, other) => (perSecond(other) > perSecond(one) ? other : one));
 }
 
-const oursIn = (candidates) => candidates.find(({ kind }) => kind === 'ours');
+export const oursIn = (candidates) => candidates.find(({ kind }) => kind === 'ours');
 
-const nameOf = ({ label }) => label.replace(/ \(tuned\)$/, '');
+export const nameOf = ({ label }) => label.replace(/ \(tuned\)$/, '');
 
-/** The better of both settings of each library. */
-function peersIn(candidates) {
+/** The better of both settings of each library, so that none is shown below what it can do. */
+export function peersIn(candidates) {
   const peers = candidates.filter(({ kind }) => kind === 'peer');
   return new Map(
     [...new Set(peers.map(nameOf))].map((name) => [

@@ -1,6 +1,6 @@
 import { above, atLeast, information, mostToLeast } from '../report/checks.mjs';
 import { short, times } from '../report/numbers.mjs';
-import { bestPeer, only, ours, perSecondRatio } from '../rows/measure-load.mjs';
+import { againstBestPeer, only, ours, perSecondRatio } from '../rows/measure-load.mjs';
 import { measureLoads } from '../rows/measure-loads.mjs';
 
 const FREE = { rounds: 7, durationMs: 1_000, callers: 1, keysPerCaller: 1_000, sectionMs: 0 };
@@ -8,14 +8,6 @@ const CONTENDED = { rounds: 5, durationMs: 1_500, callers: 100, keysPerCaller: n
 const WITH_SECTION = { ...CONTENDED, rounds: 3, durationMs: 2_000, sectionMs: 2 };
 /** One caller per process, so that each hold passes to the other process. */
 const TWO = { ...CONTENDED, callers: 2 };
-
-const against = (what, measured, goal) => {
-  const peer = bestPeer(measured);
-  const ratio = perSecondRatio(ours(measured), peer);
-  return atLeast(`${what}÷ best of the others, ${peer.candidate.label}`, ratio, goal, {
-    measured: times(ratio),
-  });
-};
 
 /** Without the floor, which cannot wait. Under contention, awaiting the release makes no difference. */
 const contenders = ({ candidates }) =>
@@ -41,9 +33,7 @@ async function free(context) {
 async function oneProcess(context) {
   const fleets = { row: 'M3', candidates: contenders(context), processes: 1 };
   const { measured, text, loads } = await measureLoads(context, fleets, [{ name: '', plan: CONTENDED }]);
-  const ratio = perSecondRatio(ours(measured[0]), bestPeer(measured[0]));
-  const checks = [above('÷ best of the others', ratio, 1, { measured: times(ratio) })];
-  return { text, checks, data: { loads } };
+  return { text, checks: [againstBestPeer('', measured[0], 1, above)], data: { loads } };
 }
 
 async function fourProcesses(context) {
@@ -61,7 +51,7 @@ async function fourProcesses(context) {
   return {
     text,
     checks: [
-      against('empty: ', empty, context.goals.fourProcesses),
+      againstBestPeer('empty: ', empty, context.goals.fourProcesses),
       mostToLeast('empty', ours(empty).turns, 2),
       information('2 ms: ÷ ideal', short((perSecond.median * meanSection) / 1_000)),
     ],

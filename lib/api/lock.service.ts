@@ -13,6 +13,7 @@ import {
   LockOptionsError,
   LockTimeoutError,
   originate,
+  requestFrom,
 } from '../model/lock.errors.js';
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
@@ -162,7 +163,7 @@ export class LockService {
   /** Whether the lock is held by any process. */
   async isLocked(key: string): Promise<boolean> {
     checkReceiver(this, 'isLocked', 'LockService', 'locks');
-    return await this.request(() => this.engine.inspector.isLocked(checkKey('isLocked()', key)));
+    return await requestFrom(this, () => this.engine.inspector.isLocked(checkKey('isLocked()', key)));
   }
 
   /**
@@ -191,14 +192,6 @@ export class LockService {
       throw originate(error, this);
     }
     hold.assertHeld();
-  }
-
-  private async request<T>(send: () => Promise<T>): Promise<T> {
-    try {
-      return await send();
-    } catch (error) {
-      throw originate(error, this);
-    }
   }
 
   /** The time of a call; undefined if nothing observes calls. */

@@ -1,7 +1,7 @@
 import type { LockAdmin } from '../api/lock-admin.js';
 import type { LockBreakOutcome } from '../model/inspect.options.js';
 import { ProcessReport } from './process-report.js';
-import type { Overview, ProcessSnapshot, SeriesPoint, ShownList, ShownLock } from './wire.js';
+import type { Overview, ProcessSnapshot, SeriesPoint } from './wire.js';
 
 /** How long all visitors receive the same overview, ms. */
 const FRESH = 2_000;
@@ -15,8 +15,8 @@ const MOST_CALLS = 8;
 /** The locks of all processes, as shown on the lock dashboard. */
 export class Dashboard {
   // Not in the controller, which Nest creates anew for each request if a guard has the scope of a request.
-  readonly lists = new SharedCalls<ShownList>(1);
-  readonly inspections = new SharedCalls<ShownLock | null>(MOST_CALLS);
+  readonly lists = new SharedCalls<object>(1);
+  readonly inspections = new SharedCalls<object | null>(MOST_CALLS);
   readonly breaks = new SharedCalls<LockBreakOutcome>(MOST_CALLS);
   private reports: readonly ProcessReport[] = [];
   private series: SeriesPoint[] = [];
@@ -90,7 +90,7 @@ export class Dashboard {
 
   private addPoint(now: number, processes: readonly ProcessSnapshot[]): void {
     const sum = (of: 'holds' | 'waiters'): number =>
-      processes.reduce((total, { health }) => total + health[of], 0);
+      processes.reduce((total, { status }) => total + status[of], 0);
     this.series = [...this.series.slice(1 - MOST_POINTS), [now, sum('holds'), sum('waiters')]];
   }
 }

@@ -34,8 +34,8 @@ import { Dashboard } from './dashboard.js';
 import type { ResolvedDashboardOptions } from './lock-dashboard.options.js';
 import { pageFile, SECURITY_HEADERS } from './page-files.js';
 import type { ProcessReport } from './process-report.js';
-import { shownLock } from './to-wire.js';
-import type { BreakRequest, ShownList, ShownLock } from './wire.js';
+import { toJson } from './to-wire.js';
+import type { BreakRequest } from './wire.js';
 
 export const DASHBOARD_OPTIONS = Symbol('import LockDashboardModule.forRoot(…), not the class itself');
 
@@ -128,23 +128,23 @@ class LockDashboardController {
   }
 
   /** `null` for a free lock. */
-  private lock(query: RequestQuery): Promise<ShownLock | null> | undefined {
+  private lock(query: RequestQuery): Promise<object | null> | undefined {
     const instance = instanceOf(query);
     const { admin } = this.reportOf(instance);
     const key = keyOf(query['key']);
     return this.dashboard.inspections.call([instance, key], async () => {
       const lock = await admin.inspect(key);
-      return lock === null ? null : shownLock(lock, instance);
+      return lock && { ...lock, instance };
     });
   }
 
-  private list(query: RequestQuery): Promise<ShownList> | undefined {
+  private list(query: RequestQuery): Promise<object> | undefined {
     const instance = instanceOf(query);
     const { admin } = this.reportOf(instance);
     // `list` rejects values other than strings, such as arrays.
     const { match, cursor } = query as { readonly match?: string; readonly cursor?: string };
     const options = { match: match === '' ? undefined : match, cursor, count: LIST_COUNT };
-    return this.dashboard.lists.call([instance, match, cursor], () => shownList(admin, instance, options));
+    return this.dashboard.lists.call([instance, match, cursor], () => listOf(admin, instance, options));
   }
 
   private reportOf(instance: string | null): ProcessReport {
@@ -154,7 +154,7 @@ class LockDashboardController {
   }
 
   private sendJson(response: unknown, data: unknown): void {
-    this.send(response, JSON.stringify(data), JSON_TYPE, 'no-store');
+    this.send(response, toJson(data), JSON_TYPE, 'no-store');
   }
 
   private send(response: unknown, text: string, type: string, cacheControl: string): void {
@@ -165,17 +165,11 @@ class LockDashboardController {
   }
 }
 
-/** The controller class of one page, with its path and its guards. */
-export function controllerAt({ path, guards }: ResolvedDashboardOptions): Type {
-  const LockDashboardPage = controllerOf(path);
-  if (guards.length > 0) UseGuards(...guards)(LockDashboardPage);
-  return LockDashboardPage;
-}
-
 /** The controller class of one dashboard. Its path may be set until Nest reads it, after it has created providers. */
-export function controllerOf(path = ''): Type {
+export function controllerOf({ path, guards }: Pick<ResolvedDashboardOptions, 'path' | 'guards'>): Type {
   class LockDashboardPage extends LockDashboardController {}
   Controller(path)(LockDashboardPage);
+  UseGuards(...guards)(LockDashboardPage);
   return LockDashboardPage;
 }
 
@@ -193,18 +187,10 @@ export class FactoryGuards implements CanActivate {
   }
 }
 
-async function shownList(
-  admin: LockAdmin,
-  instance: string | null,
-  options: LockListOptions,
-): Promise<ShownList> {
+async function listOf(admin: LockAdmin, instance: string | null, options: LockListOptions): Promise<object> {
   try {
-    const listed = await admin.list(options);
-    return {
-      locks: listed.locks.map((lock) => shownLock(lock, instance)),
-      at: Date.now(),
-      cursor: listed.cursor ?? null,
-    };
+    const { locks, cursor } = await admin.list(options);
+    return { locks: locks.map((lock) => ({ ...lock, instance })), at: Date.now(), cursor };
   } catch (error) {
     // These messages help the visitor and contain no keys.
     if (error instanceof LockOptionsError) throw new BadRequestException(error.message);

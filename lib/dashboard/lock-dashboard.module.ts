@@ -2,7 +2,6 @@ import {
   Controller,
   Inject,
   Module,
-  UseGuards,
   type DynamicModule,
   type OnApplicationBootstrap,
   type OnModuleDestroy,
@@ -11,8 +10,8 @@ import { ModulesContainer } from '@nestjs/core';
 import { lockAdminsOf } from '../instruments/sources.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
-import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
-import { controllerAt, controllerOf, DASHBOARD_OPTIONS, FactoryGuards } from './lock-dashboard.controller.js';
+import { asyncOptions } from '../nest/module/async-options.js';
+import { controllerOf, DASHBOARD_OPTIONS, FactoryGuards } from './lock-dashboard.controller.js';
 import {
   resolveDashboardOptions,
   resolveFactoryOptions,
@@ -50,7 +49,7 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
     return {
       module: LockDashboardModule,
       imports: resolved.imports,
-      controllers: resolved.page ? [controllerAt(resolved)] : [],
+      controllers: resolved.page ? [controllerOf(resolved)] : [],
       providers: [{ provide: DASHBOARD_OPTIONS, useValue: resolved }, DASHBOARD],
     };
   }
@@ -60,18 +59,14 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
    * provider. Guards are injected into the factory, which returns them.
    */
   static forRootAsync(options: LockDashboardAsyncOptions): DynamicModule {
-    checkAsyncOptions('LockDashboardModule.forRootAsync()', options);
-    const page = controllerOf();
-    UseGuards(FactoryGuards)(page);
-    const { imports, providers } = asyncOptions(
-      options,
-      DASHBOARD_OPTIONS,
-      (given: LockDashboardFactoryOptions) => {
-        const resolved = resolveFactoryOptions(given);
-        Controller(resolved.path)(page);
-        return resolved;
-      },
-    );
+    const page = controllerOf({ path: '', guards: [FactoryGuards] });
+    const resolve = (_where: string, given: LockDashboardFactoryOptions): ResolvedDashboardOptions => {
+      const resolved = resolveFactoryOptions(given);
+      Controller(resolved.path)(page);
+      return resolved;
+    };
+    const where = 'LockDashboardModule.forRootAsync()';
+    const { imports, providers } = asyncOptions(where, options, DASHBOARD_OPTIONS, resolve);
     return {
       module: LockDashboardModule,
       imports,

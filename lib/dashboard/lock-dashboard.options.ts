@@ -1,6 +1,15 @@
 import type { CanActivate, ConfigurableModuleAsyncOptions, ModuleMetadata, Type } from '@nestjs/common';
 import { LockOptionsError } from '../model/lock.errors.js';
-import { check, checkNames, checkObject, shown, type FactoryOptions } from '../model/option-checks.js';
+import {
+  check,
+  checkObject,
+  checkOptions,
+  flag,
+  option,
+  shown,
+  type Checked,
+  type FactoryOptions,
+} from '../model/option-checks.js';
 
 /** Options of `LockDashboardModule.forRoot`. Either `guards` or `access` is required, except with `page: false`. */
 export interface LockDashboardOptions {
@@ -62,73 +71,50 @@ export type LockDashboardAsyncOptions = ConfigurableModuleAsyncOptions<
   FactoryOptions<LockDashboardFactoryOptions, 'imports'>
 >;
 
-const KNOWN: ReadonlySet<string> = new Set<keyof LockDashboardOptions>([
-  'page',
-  'path',
-  'guards',
-  'access',
-  'hosts',
-  'allowBreak',
-  'user',
-  'imports',
-]);
+type Guard = Type<CanActivate> | CanActivate;
+
 const WHERE = 'LockDashboardModule.forRoot()';
 const HOW =
   "Write forRoot({ guards: [OpsGuard] }) with your own guards for operators, or forRoot({ access: 'open' }) if " +
   'everyone who can reach the application may see it.';
 
+const CHECKS = {
+  page: flag(true),
+  path: option('a string such as "/locks"', (value) => typeof value === 'string', 'locks'),
+  guards: checkGuards,
+  access: (where: string, _name: string, value: unknown): 'open' | undefined => {
+    if (value === undefined || value === 'open') return value;
+    throw new LockOptionsError(`${where}: access must be 'open' or left out; got ${shown(value)}. ${HOW}`);
+  },
+  hosts: option(
+    "an array of host names without scheme and path, such as ['ops.example.com', 'localhost:3000']",
+    areHosts,
+  ),
+  allowBreak: flag(false),
+  user: option('a function', isUserFunction),
+};
+
 /** @throws LockOptionsError for invalid options */
 export function resolveDashboardOptions(options: LockDashboardOptions | undefined): ResolvedDashboardOptions {
   if (options === undefined) throw unguarded();
-  checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-  // Not every caller is checked by a compiler.
-  const given: { readonly [Name in keyof LockDashboardOptions]: unknown } = options;
-  const { page = true, path = 'locks', guards = [], imports = [], user } = options;
-  check(typeof page === 'boolean', WHERE, 'page must be true or false', page);
-  const { access, allowBreak = false, hosts } = given;
-  check(typeof path === 'string', WHERE, 'path must be a string such as "/locks"', path);
-  check(Array.isArray(guards), WHERE, 'guards must be an array of guards, such as [OpsGuard]', guards);
-  check(guards.every(isGuard), WHERE, 'guards must be classes or objects with a canActivate method', guards);
-  if (access !== undefined && access !== 'open') {
-    throw new LockOptionsError(`${WHERE}: access must be 'open' or left out; got ${shown(access)}. ${HOW}`);
-  }
+  const { access, ...checked } = checkOptions(WHERE, options, CHECKS, ['imports']);
+  const { page, guards, allowBreak, hosts } = checked;
   if (page && guards.length === 0 && access === undefined) throw unguarded();
-  check(
-    guards.length === 0 || access === undefined,
-    WHERE,
-    "access: 'open' is for a page without guards; leave out one of them",
-    access,
-  );
-  check(typeof allowBreak === 'boolean', WHERE, 'allowBreak must be true or false', allowBreak);
-  check(
-    hosts === undefined || (Array.isArray(hosts) && hosts.length > 0 && hosts.every(isHost)),
-    WHERE,
-    "hosts must be an array of host names without scheme and path, such as ['ops.example.com', 'localhost:3000']",
-    hosts,
-  );
+  const isOne = guards.length === 0 || access === undefined;
+  check(isOne, WHERE, "access: 'open' is for a page without guards; leave out one of them", access);
   if (access === 'open' && allowBreak && hosts === undefined) {
     throw new LockOptionsError(
       `${WHERE}: allowBreak with access: 'open' needs hosts: otherwise any site that a browser inside your network visits could ` +
         "break locks (DNS rebinding). Name the hosts under which the page is opened, such as hosts: ['ops.example.com'], or use guards.",
     );
   }
-  check(user === undefined || typeof user === 'function', WHERE, 'user must be a function', user);
-  return {
-    page,
-    path,
-    guards,
-    hosts: options.hosts?.map((host) => host.toLowerCase()),
-    allowBreak,
-    user,
-    imports,
-  };
+  const { imports = [] } = options;
+  return { ...checked, hosts: hosts?.map((host) => host.toLowerCase()), imports };
 }
 
 /** Hosts are in lower case. */
-export type ResolvedDashboardOptions = Pick<LockDashboardOptions, 'hosts' | 'user'> & {
-  readonly [Name in 'page' | 'path' | 'guards' | 'allowBreak' | 'imports']-?: NonNullable<
-    LockDashboardOptions[Name]
-  >;
+export type ResolvedDashboardOptions = Omit<Checked<typeof CHECKS>, 'access'> & {
+  readonly imports: NonNullable<LockDashboardOptions['imports']>;
 };
 
 /** @throws LockOptionsError for invalid options */
@@ -158,8 +144,21 @@ function unguarded(): LockOptionsError {
   );
 }
 
-function isHost(host: unknown): boolean {
-  return typeof host === 'string' && /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(host);
+function areHosts(hosts: unknown): hosts is readonly string[] {
+  const isHost = (host: unknown): boolean =>
+    typeof host === 'string' && /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(host);
+  return Array.isArray(hosts) && hosts.length > 0 && hosts.every(isHost);
+}
+
+function isUserFunction(user: unknown): user is NonNullable<LockDashboardOptions['user']> {
+  return typeof user === 'function';
+}
+
+function checkGuards(where: string, name: string, guards: unknown = []): readonly Guard[] {
+  check(Array.isArray(guards), where, `${name} must be an array of guards, such as [OpsGuard]`, guards);
+  const rule = `${name} must be classes or objects with a canActivate method`;
+  check(guards.every(isGuard), where, rule, guards);
+  return guards as readonly Guard[];
 }
 
 function isGuard(guard: unknown): boolean {

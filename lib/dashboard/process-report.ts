@@ -4,8 +4,8 @@ import type { LockBreakOutcome } from '../model/inspect.options.js';
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHolder, LockInfo } from '../model/lock-info.js';
 import type { LockBoard } from '../stores/port/lock-store.js';
-import { parseSnapshot, shownEvent, snapshotOf, textOf } from './to-wire.js';
-import type { BreakRequest, ProcessSnapshot, ShownEvent } from './wire.js';
+import { isListed, parseSnapshot, snapshotOf, textOf } from './to-wire.js';
+import { laterTokens, type BreakRequest, type ListedEvent, type ProcessSnapshot } from './wire.js';
 
 /** How often a process checks for visitors and, if there are any, publishes a snapshot, ms. */
 const REPORT_INTERVAL = 5_000;
@@ -111,37 +111,22 @@ function holderWith(
 ): LockHolder | undefined {
   return lock.holders.find((holder) => {
     if (token === null || holder.token === undefined) return token === null && holder.token === undefined;
-    const tokens = [holder.token, ...laterTokens(holder, lock.key, snapshots)];
+    const tokens = [holder.token, ...laterTokens(holder.owner, holder.token, lock.key, snapshots)];
     // An exclusive lock has only its latest hold; a process may have several holds of a shared one.
     return lock.limit === 1 ? Math.max(...tokens) === token : tokens.includes(token);
   });
 }
 
-/** A process hands a lock over to its own callers without the store, which then knows only the first of their tokens. */
-function laterTokens(
-  { owner, token: first = 0 }: LockHolder,
-  key: string,
-  snapshots: readonly ProcessSnapshot[],
-): readonly number[] {
-  return snapshots
-    .filter(({ client }) => owner.startsWith(`${client}:`))
-    .flatMap(({ held }) => held)
-    .filter((hold) => hold.key === key && hold.token > first)
-    .map(({ token }) => token);
-}
-
 /** The last events of a module instance. Subscribes only while there are visitors, since events cost time. */
 class RecentEvents {
-  private events: ShownEvent[] = [];
+  private events: ListedEvent[] = [];
   private subscription: Subscription | undefined;
 
   constructor(private readonly source: Observable<LockEvent>) {}
 
   start(): void {
     this.subscription ??= this.source.subscribe((event) => {
-      const shown = shownEvent(event);
-      if (shown === undefined) return;
-      if (this.events.push(shown) > MOST_EVENTS) this.events.shift();
+      if (isListed(event) && this.events.push(event) > MOST_EVENTS) this.events.shift();
     });
   }
 
@@ -152,7 +137,7 @@ class RecentEvents {
   }
 
   /** Newest first. */
-  list(): readonly ShownEvent[] {
+  list(): readonly ListedEvent[] {
     return [...this.events].reverse();
   }
 }

@@ -1,32 +1,23 @@
+import type { LockHolder, LockInfo } from '../model/lock-info.js';
+import type { HeldLock, LockStatus, LostLock } from '../model/lock-status.js';
+import type { LockEvent } from '../model/lock.events.js';
+
 /**
- * The JSON that the page receives, and that processes publish for each other. Imports nothing, since it is also part of
- * the browser bundle. `at` and `since` are ms since the epoch by the clock of the process that reports them; durations
- * are ms. `null` stands for an unlimited number, such as a lease without end, and for missing values.
+ * The JSON that the page receives, and that processes publish for each other. Imports only types, since it is also part
+ * of the browser bundle. Times are ms since the epoch by the clock of the process that reports them; durations are ms.
  */
 
-/** The lock of a hold or a loss. */
-export interface ShownUse {
-  readonly key: string;
-  readonly operation: string;
-  readonly mode: 'exclusive' | 'shared';
-  /** `null`: unlimited, as for readers. */
-  readonly limit: number | null;
-  /** How many permits of a semaphore it has; 1 for other locks. */
-  readonly permits: number;
-  readonly label: string | null;
-}
+/** A value in JSON: `null` stands for undefined values and for an unlimited number, and errors have their message. */
+export type Json<T> = T extends undefined
+  ? null
+  : T extends Error
+    ? { readonly message: string }
+    : T extends object
+      ? { readonly [Name in keyof T]: Name extends 'limit' ? number | null : Json<T[Name]> }
+      : T;
 
-export interface ShownHold extends ShownUse {
-  readonly token: number;
-  readonly since: number;
-  readonly heldFor: number;
-  /** How long it is certainly held, without a renewal. */
-  readonly remaining: number;
-  /** Why the last renewal failed. */
-  readonly renewalError: string | null;
-  /** Whether it is held in that process only (`onUnavailable: 'local'`). */
-  readonly local: boolean;
-}
+export type ShownHold = Json<HeldLock>;
+export type ShownLoss = Json<LostLock>;
 
 /** A key with waiting calls of one process. */
 export interface BusyKey {
@@ -38,42 +29,13 @@ export interface BusyKey {
   readonly total: number;
 }
 
-export interface ShownLoss extends ShownUse {
-  readonly at: number;
-  readonly token: number;
-  readonly reason: string;
-  readonly heldFor: number;
-}
-
+/** The events that the page lists: renewals and queue positions show as state, those without a key concern the store. */
+export type ListedEvent = Exclude<
+  LockEvent,
+  { readonly key?: undefined } | { readonly type: 'queued' | 'renewed' | 'closed' }
+>;
 /** An event of a lock, recorded while there was a visitor. */
-export interface ShownEvent {
-  readonly type: string;
-  readonly key: string;
-  readonly at: number;
-  readonly label: string | null;
-  readonly token: number | null;
-  /** How long the lock was waited for or held; `null` if the event has no duration. */
-  readonly lasted: number | null;
-  /** Who broke the lock, why it was lost, or why its renewal failed. */
-  readonly detail: string | null;
-}
-
-export interface ShownHealth {
-  readonly store: string;
-  readonly storeVersion: string | null;
-  readonly reachable: boolean | null;
-  readonly error: string | null;
-  readonly connections: number | null;
-  readonly openConnections: number | null;
-  readonly local: boolean;
-  readonly closing: boolean;
-  readonly holds: number;
-  readonly longestHold: number;
-  readonly waiters: number;
-  readonly longestWait: number;
-  readonly renewalsFailing: number;
-  readonly recentLosses: number;
-}
+export type ShownEvent = Json<ListedEvent>;
 
 /** The locks of one module instance of one process. */
 export interface ProcessSnapshot {
@@ -84,7 +46,7 @@ export interface ProcessSnapshot {
   readonly host: string;
   readonly pid: number;
   readonly at: number;
-  readonly health: ShownHealth;
+  readonly status: Json<LockStatus>;
   /** Oldest first; truncated if there are very many. */
   readonly held: readonly ShownHold[];
   /** Sorted by `total`, largest first. */
@@ -110,33 +72,9 @@ export interface Overview {
   readonly notes: readonly string[];
 }
 
-export interface ShownProcess {
-  readonly host: string;
-  readonly pid: number;
-}
-
-export interface ShownHolder {
-  readonly token: number | null;
-  readonly since: number | null;
+export interface ShownHolder extends Omit<Json<LockHolder>, 'remaining'> {
   /** Rest of the lease; `null`: no end. */
   readonly remaining: number | null;
-  /** Whether `remaining` is only an upper bound. */
-  readonly remainingIsBound: boolean;
-  readonly permits: number;
-  readonly label: string | null;
-  /** `null`: other software. */
-  readonly process: ShownProcess | null;
-  /** The client id, as in snapshots; `null` for other software. */
-  readonly client: string | null;
-}
-
-export interface ShownWaiter {
-  readonly callers: number;
-  readonly mode: 'exclusive' | 'shared';
-  readonly limit: number | null;
-  readonly permits: number;
-  readonly label: string | null;
-  readonly process: ShownProcess | null;
 }
 
 /** Identifies a lock: different module instances have different locks. */
@@ -146,16 +84,10 @@ export interface LockAddress {
 }
 
 /** A lock as the store reports it. */
-export interface ShownLock extends LockAddress {
-  readonly mode: 'exclusive' | 'shared';
-  readonly limit: number | null;
-  /** Of a semaphore; `null` for other locks. */
-  readonly permits: { readonly held: number; readonly free: number } | null;
+export interface ShownLock
+  extends LockAddress, Pick<Json<LockInfo>, 'mode' | 'limit' | 'permits' | 'waiting' | 'waiters'> {
   /** Oldest first. */
   readonly holders: readonly ShownHolder[];
-  readonly waiting: number;
-  /** In the order of the queue. */
-  readonly waiters: readonly ShownWaiter[];
 }
 
 /** One page of the locks in the store. */
@@ -170,4 +102,21 @@ export interface ShownList {
 export interface BreakRequest extends LockAddress {
   /** Token of the hold that was shown. */
   readonly token: number | null;
+}
+
+/**
+ * The tokens of a holder after the one that the store knows: a process hands a lock over to its own callers without the
+ * store.
+ */
+export function laterTokens(
+  owner: string,
+  first: number,
+  key: string,
+  snapshots: readonly ProcessSnapshot[],
+): readonly number[] {
+  return snapshots
+    .filter(({ client }) => owner.startsWith(`${client}:`))
+    .flatMap(({ held }) => held)
+    .filter((hold) => hold.key === key && hold.token > first)
+    .map(({ token }) => token);
 }

@@ -32,7 +32,7 @@ import { innermostOwner } from './holds/scope.js';
 import { openInContext } from './session-in-context.js';
 import { Shutdown } from './shutdown.js';
 import { StoreReporter } from './report/store-reporter.js';
-import type { TryRequest, UnqueuedAcquire } from './acquire/try-acquire.js';
+import type { UnqueuedAcquire } from './acquire/try-acquire.js';
 
 export type { EngineLog } from './report/event-hub.js';
 
@@ -66,7 +66,7 @@ export class LockEngine implements AcquireContext {
   readonly callSites: CallSites;
   readonly keys: KeyRunners = new KeyRunners(this);
   readonly unqueued = new Set<UnqueuedAcquire>();
-  readonly unanswered = new Map<OwnerId, TryRequest>();
+  readonly unanswered = new Map<OwnerId, UnqueuedAcquire>();
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   readonly inspector = new LockInspector(this);
   readonly overview = new Overview(this);
@@ -230,7 +230,8 @@ export class LockEngine implements AcquireContext {
           queue.onHeldByOthers(entry, holderLeaseLeft, now);
           storeReporter.answered();
         });
-        unanswered.get(owner)?.heldByOthers();
+        const tried = unanswered.get(owner);
+        if (tried !== undefined) tried.othersAreFirst = true;
       },
       isWanted: (owner) => keys.isWanted(owner),
       broken: (owner) => {

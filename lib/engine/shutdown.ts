@@ -104,7 +104,7 @@ export class Shutdown {
    */
   private async takeBackUnanswered(hasRetries: boolean): Promise<void> {
     const { session, timers, backgroundRetry, unanswered: tried, keys } = this.engine;
-    const tries = [...tried.values()].map(({ owner, caller }) => [owner, caller.key] as const);
+    const tries = [...tried].map(([owner, { caller }]) => [owner, caller.key] as const);
     const unanswered = [...tries, ...keys.unanswered];
     if (unanswered.length === 0 && !hasRetries) return;
     const cancels = unanswered.map(async ([owner, key]) => {

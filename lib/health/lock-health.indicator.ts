@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { LockAdmin } from '../api/lock-admin.js';
 import type { HeldLock, LockStatus } from '../model/lock-status.js';
-import { check, checkNames, checkObject, checkOneOf, checkTime } from '../model/option-checks.js';
+import { check, checkOptions, oneOf, option, time } from '../model/option-checks.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 
 /** When locks count as unhealthy. All times are ms: 0 … 2 147 483 647, or `Infinity` for never. */
@@ -85,13 +85,6 @@ type Limits = { readonly [Name in keyof LockHealthThresholds]-?: NonNullable<Loc
 export const DEFAULTS = Symbol('import LockHealthModule.forRoot(), not the class itself');
 
 const WHERE = 'LockHealthIndicator.isHealthy()';
-const DEFAULTED = ['unreachableFor', 'probeTimeout', 'longestHold', 'longestWait'] as const;
-const KNOWN: ReadonlySet<string> = new Set<keyof LockHealthThresholds>([
-  ...DEFAULTED,
-  'degradedStatus',
-  'elections',
-]);
-
 /**
  * Reports the health of this process's locks to terminus or any other health check. Use it for readiness, never for
  * liveness: a restart does not repair the store, and it ends every hold of the process.
@@ -134,11 +127,16 @@ export class LockHealthIndicator {
   ): Promise<Record<Key, LockHealth>> {
     const isName = typeof key === 'string' && key !== '';
     check(isName, WHERE, 'key must be a non-empty string, such as "locks"', key);
-    const limits = resolveThresholds(WHERE, thresholds, this.defaults);
+    const limits = checkOptions(WHERE, thresholds, {
+      ...checksWith(this.defaults),
+      degradedStatus: oneOf<'up' | 'degraded'>('up', ['degraded']),
+      elections: option('an array of LeaderElection', areElections, []),
+    });
     const status = await this.probe(limits.probeTimeout);
     const down = reasonsToBeDown(status, limits, Date.now());
     const degraded = down.length > 0 ? [] : reasonsToBeDegraded(status, () => this.admin.held(), limits);
     const { holds, waiters, store } = status;
+    const leads = limits.elections.filter(({ isLeader }) => isLeader).map(({ name }) => name);
     const health: LockHealth = {
       status: down.length > 0 ? 'down' : degraded.length > 0 ? limits.degradedStatus : 'up',
       reasons: [...down, ...degraded],
@@ -147,7 +145,7 @@ export class LockHealthIndicator {
       local: status.local,
       holds,
       waiters,
-      ...(thresholds.elections !== undefined && { leads: ledOf(limits.elections) }),
+      ...(thresholds.elections !== undefined && { leads }),
     };
     return { [key]: health } as Record<Key, LockHealth>;
   }
@@ -178,46 +176,23 @@ export class LockHealthIndicator {
 
 /** @throws LockOptionsError for invalid thresholds */
 export function checkHealthDefaults(where: string, defaults: LockHealthDefaults): LockHealthDefaults {
-  checkNames(where, checkObject(where, defaults), new Set(DEFAULTED));
-  resolveThresholds(where, defaults, {});
-  return defaults;
+  return checkOptions(where, defaults, checksWith({}));
 }
 
-function resolveThresholds(
-  where: string,
-  thresholds: LockHealthThresholds,
-  defaults: LockHealthDefaults,
-): Limits {
-  checkNames(where, checkObject(where, thresholds), KNOWN);
-  const {
-    unreachableFor = defaults.unreachableFor ?? 5_000,
-    probeTimeout = defaults.probeTimeout ?? 1_000,
-    longestHold = defaults.longestHold ?? Infinity,
-    longestWait = defaults.longestWait ?? Infinity,
-    degradedStatus = 'up',
-    elections = [],
-  } = thresholds;
+function checksWith(defaults: LockHealthDefaults) {
   const bounds = { min: 0, infinite: true };
   return {
-    unreachableFor: checkTime(where, 'unreachableFor', unreachableFor, bounds),
-    probeTimeout: checkTime(where, 'probeTimeout', probeTimeout, { min: 1 }),
-    longestHold: checkTime(where, 'longestHold', longestHold, bounds),
-    longestWait: checkTime(where, 'longestWait', longestWait, bounds),
-    degradedStatus: checkOneOf(where, 'degradedStatus', degradedStatus, ['up', 'degraded']),
-    elections: checkElections(elections),
+    unreachableFor: time(defaults.unreachableFor ?? 5_000, bounds),
+    probeTimeout: time(defaults.probeTimeout ?? 1_000, { min: 1 }),
+    longestHold: time(defaults.longestHold ?? Infinity, bounds),
+    longestWait: time(defaults.longestWait ?? Infinity, bounds),
   };
 }
 
-function checkElections(elections: unknown): readonly ReportedElection[] {
+function areElections(elections: unknown): elections is readonly ReportedElection[] {
   const isElection = (each: unknown): boolean =>
     typeof (each as Partial<ReportedElection> | null)?.isLeader === 'boolean';
-  const isGood = Array.isArray(elections) && elections.every(isElection);
-  check(isGood, WHERE, 'elections must be an array of LeaderElection', elections);
-  return elections as readonly ReportedElection[];
-}
-
-function ledOf(elections: readonly ReportedElection[]): readonly string[] {
-  return elections.filter(({ isLeader }) => isLeader).map(({ name }) => name);
+  return Array.isArray(elections) && elections.every(isElection);
 }
 
 /** Why no lock can be acquired; empty if locks can be. */

@@ -1,7 +1,7 @@
 import { Inject, Module, type ConfigurableModuleAsyncOptions, type DynamicModule } from '@nestjs/common';
 import type { LockAdmin } from '../api/lock-admin.js';
 import type { FactoryOptions } from '../model/option-checks.js';
-import { asyncOptions, checkAsyncOptions, refuseBeside } from '../nest/module/async-options.js';
+import { asyncOptions } from '../nest/module/async-options.js';
 import { getLockAdminToken } from '../nest/module/lock-service.injection.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import {
@@ -40,20 +40,15 @@ export class LockHealthModule {
   /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockHealthOptions = {}): DynamicModule {
     const { instance, ...defaults } = options;
-    const where = 'LockHealthModule.forRoot()';
-    const useValue = checkHealthDefaults(where, defaults);
+    const useValue = checkHealthDefaults('LockHealthModule.forRoot()', defaults);
     return withIndicator(instance, { providers: [{ provide: DEFAULTS, useValue }] });
   }
 
   /** Takes the thresholds from a factory, a class (method `create`) or an existing provider; `instance` goes next to it. */
   static forRootAsync(options: LockHealthAsyncOptions): DynamicModule {
     const where = 'LockHealthModule.forRootAsync()';
-    checkAsyncOptions(where, options, ['instance']);
-    const resolve = (given: LockHealthDefaults): LockHealthDefaults => {
-      refuseBeside(where, given, 'instance');
-      return checkHealthDefaults(where, given);
-    };
-    return withIndicator(options.instance, asyncOptions(options, DEFAULTS, resolve));
+    const provided = asyncOptions(where, options, DEFAULTS, checkHealthDefaults, 'instance');
+    return withIndicator(options.instance, provided);
   }
 }
 

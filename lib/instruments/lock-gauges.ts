@@ -1,20 +1,18 @@
 import type { LockAdmin } from '../api/lock-admin.js';
 import type { HeldLock, WaitingCall } from '../model/lock-status.js';
-import { instanceOf, type MetricKind, type MetricAttributes, type ObservedMetric } from './metrics.js';
+import { instanceOf, type MetricAttributes, type ObservedMetric } from './metrics.js';
 
 /** The value of one series of a gauge. */
 export interface GaugeValue {
   readonly metric: ObservedMetric;
-  readonly value: number;
   readonly attributes: MetricAttributes;
+  value: number;
 }
 
 /** Reads the current state of this process's locks. */
 export class LockGauges {
-  /** Kinds counted before: their series drop to 0 instead of vanishing. A process has at most 200 names. */
-  private readonly seen = new Map<string, Map<string, MetricKind>>();
-  /** By instance and operation, including those used before. */
-  private readonly semaphores = new Map<string, Map<string, { held: number; limits: Map<string, number> }>>();
+  /** Numbers of locks by kind. Those read before drop to 0 instead of vanishing. A process has at most 200 names. */
+  private readonly numbers = new Map<string, GaugeValue>();
   private values: readonly GaugeValue[] | undefined;
 
   /** @param admins called at each reading */
@@ -23,77 +21,47 @@ export class LockGauges {
   /** All gauges. Calls of one tick use one reading, since Prometheus collects one gauge after the other. */
   read(): readonly GaugeValue[] {
     if (this.values === undefined) {
-      this.values = this.admins().flatMap((admin) => this.valuesOf(admin));
+      for (const number of this.numbers.values()) number.value = 0;
+      const times = this.admins().flatMap((admin) => this.readFrom(admin));
+      this.values = [...this.numbers.values(), ...times];
       queueMicrotask(() => (this.values = undefined));
     }
     return this.values;
   }
 
-  private valuesOf(admin: LockAdmin): readonly GaugeValue[] {
+  /** Counts the locks of a module instance, and returns its other gauges. */
+  private readFrom(admin: LockAdmin): readonly GaugeValue[] {
     const { instance, longestWait, leastRemaining, local } = admin.status();
     const attributes = instanceOf(instance);
-    const [held, waiting] = [admin.held(), admin.waiting()];
-    const values: GaugeValue[] = [
-      ...this.counted('active', held, attributes),
-      ...this.counted('waiting', waiting, attributes),
-      ...this.permits(held, waiting, attributes),
-      { metric: 'oldestWait', value: longestWait / 1_000, attributes },
-      { metric: 'local', value: local ? 1 : 0, attributes },
-    ];
-    if (leastRemaining !== undefined) {
-      values.push({ metric: 'leaseMargin', value: leastRemaining / 1_000, attributes });
-    }
-    return values;
-  }
-
-  private permits(
-    held: readonly HeldLock[],
-    waiting: readonly WaitingCall[],
-    attributes: MetricAttributes,
-  ): readonly GaugeValue[] {
-    const id = attributes.instance ?? '';
-    const uses = this.semaphores.get(id) ?? new Map<string, { held: number; limits: Map<string, number> }>();
-    this.semaphores.set(id, uses);
-    for (const [operation] of uses) uses.set(operation, { held: 0, limits: new Map() });
-    const count = ({ operation, key, limit }: HeldLock | WaitingCall, permits: number): void => {
-      if (limit === 1 || limit === Infinity) return;
-      const use = uses.get(operation) ?? { held: 0, limits: new Map<string, number>() };
-      use.held += permits;
-      use.limits.set(key, limit);
-      uses.set(operation, use);
-    };
-    for (const hold of held) count(hold, hold.permits);
-    for (const call of waiting) count(call, 0);
-    return [...uses].flatMap(([operation, use]): GaugeValue[] => {
-      const limit = [...use.limits.values()].reduce((sum, each) => sum + each, 0);
-      return [
-        { metric: 'permitsHeld', value: use.held, attributes: { ...attributes, operation } },
-        { metric: 'permitsLimit', value: limit, attributes: { ...attributes, operation } },
-      ];
-    });
-  }
-
-  private counted(
-    metric: 'active' | 'waiting',
-    uses: readonly MetricKind[],
-    attributes: MetricAttributes,
-  ): readonly GaugeValue[] {
-    const gauge = `${metric} ${attributes.instance ?? ''}`;
     // One series exists from the start: a missing series can't be distinguished from a missing exporter.
-    const kinds =
-      this.seen.get(gauge) ??
-      new Map<string, MetricKind>([['exclusive default', { operation: 'default', mode: 'exclusive' }]]);
-    this.seen.set(gauge, kinds);
-    const counts = new Map<string, number>();
-    for (const { operation, mode } of uses) {
-      const id = `${mode} ${operation}`;
-      if (!kinds.has(id)) kinds.set(id, { operation, mode });
-      counts.set(id, (counts.get(id) ?? 0) + 1);
-    }
-    return [...kinds].map(([id, kind]) => ({
-      metric,
-      value: counts.get(id) ?? 0,
-      attributes: { ...attributes, ...kind },
-    }));
+    const first = { ...attributes, operation: 'default', mode: 'exclusive' };
+    this.add('active', first, 0);
+    this.add('waiting', first, 0);
+    // The limit of a semaphore counts once.
+    const semaphores = new Set<string>();
+    const count = (metric: 'active' | 'waiting', use: HeldLock | WaitingCall, permits: number): void => {
+      const { operation, mode, key, limit } = use;
+      this.add(metric, { ...attributes, operation, mode }, 1);
+      if (limit === 1 || limit === Infinity) return;
+      const semaphore = `${operation}\n${key}`;
+      this.add('permitsHeld', { ...attributes, operation }, permits);
+      this.add('permitsLimit', { ...attributes, operation }, semaphores.has(semaphore) ? 0 : limit);
+      semaphores.add(semaphore);
+    };
+    for (const hold of admin.held()) count('active', hold, hold.permits);
+    for (const call of admin.waiting()) count('waiting', call, 0);
+    const values: GaugeValue[] = [
+      { metric: 'oldestWait', attributes, value: longestWait / 1_000 },
+      { metric: 'local', attributes, value: local ? 1 : 0 },
+    ];
+    if (leastRemaining === undefined) return values;
+    return [...values, { metric: 'leaseMargin', attributes, value: leastRemaining / 1_000 }];
+  }
+
+  private add(metric: ObservedMetric, attributes: MetricAttributes, value: number): void {
+    const id = JSON.stringify([metric, attributes]);
+    const number = this.numbers.get(id);
+    if (number === undefined) this.numbers.set(id, { metric, attributes, value });
+    else number.value += value;
   }
 }

@@ -123,12 +123,10 @@ export const OBSERVED = {
 export type RecordedMetric = keyof typeof RECORDED;
 export type ObservedMetric = keyof typeof OBSERVED;
 
-/** Records a value of one series: observes it in a histogram, adds it to a counter. */
-export type Series = (value: number) => void;
-
 /** Stores histograms and counters. */
 export interface MetricRegistry {
-  series(metric: RecordedMetric, attributes: MetricAttributes): Series;
+  /** Observes a value in a histogram, or adds it to a counter. */
+  record(metric: RecordedMetric, attributes: MetricAttributes, value: number): void;
 }
 
 /** The default module instance has no name, hence no attribute. */

@@ -17,8 +17,8 @@ import { LockEngine } from '../engine/lock-engine.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { checkKey } from '../model/lock-key.js';
 import { resolveLockOptions } from '../model/lock.options.js';
-import { checkNames, checkObject, checkTime, type FactoryOptions } from '../model/option-checks.js';
-import { asyncOptions, checkAsyncOptions, refuseBeside } from '../nest/module/async-options.js';
+import { checkOptions, checkTime, type FactoryOptions } from '../model/option-checks.js';
+import { asyncOptions } from '../nest/module/async-options.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
@@ -72,12 +72,6 @@ export type LeaderElectionAsyncOptions = ConfigurableModuleAsyncOptions<
 
 const OPTIONS = Symbol('import LeaderElectionModule.forFeature(name), not the class itself');
 const WHERE = 'LeaderElectionModule.forFeature()';
-const KNOWN: ReadonlySet<string> = new Set<keyof LeaderElectionOptions>([
-  'instance',
-  'key',
-  'watchdogTimeout',
-  'label',
-]);
 
 /** Starts the elections of an application, calls the methods under `@OnElected` and `@OnRevoked`, and resigns at shutdown. */
 @onePerProcess('LeaderElections')
@@ -208,28 +202,27 @@ export class LeaderElectionModule {
    * @throws LockOptionsError for an invalid name or option
    */
   static forFeature(name: string, options: LeaderElectionOptions = {}): DynamicModule {
-    const useValue = checkOptions(WHERE, name, options);
+    const useValue = checkOptionsOf(name)(WHERE, options);
     return withElection(name, options.instance, { providers: [{ provide: OPTIONS, useValue }] });
   }
 
   /** Takes the options from a factory, a class (method `create`) or an existing provider; `instance` goes next to it. */
   static forFeatureAsync(name: string, options: LeaderElectionAsyncOptions): DynamicModule {
     const where = 'LeaderElectionModule.forFeatureAsync()';
-    checkAsyncOptions(where, options, ['instance']);
-    const resolve = (given: LeaderElectionFactoryOptions): LeaderElectionOptions => {
-      refuseBeside(where, given, 'instance');
-      return checkOptions(where, name, given);
-    };
-    return withElection(name, options.instance, asyncOptions(options, OPTIONS, resolve));
+    const provided = asyncOptions(where, options, OPTIONS, checkOptionsOf(name), 'instance');
+    return withElection(name, options.instance, provided);
   }
 }
 
-function checkOptions(where: string, name: string, options: LeaderElectionOptions): LeaderElectionOptions {
-  checkNames(where, checkObject(where, options), KNOWN);
-  const { watchdogTimeout, label = `leader of ${name}` } = options;
-  resolveLockOptions(where, { label }, Infinity);
-  if (watchdogTimeout !== undefined) checkTime(where, 'watchdogTimeout', watchdogTimeout, { min: 300 });
-  return options;
+/** @param name of the election */
+function checkOptionsOf(name: string) {
+  return (where: string, options: LeaderElectionFactoryOptions): LeaderElectionFactoryOptions => {
+    checkOptions(where, options, {}, ['instance', 'key', 'watchdogTimeout', 'label']);
+    const { watchdogTimeout, label = `leader of ${name}` } = options;
+    resolveLockOptions(where, { label }, Infinity);
+    if (watchdogTimeout !== undefined) checkTime(where, 'watchdogTimeout', watchdogTimeout, { min: 300 });
+    return options;
+  };
 }
 
 function withElection(

@@ -1,5 +1,6 @@
-import type { Observable } from 'rxjs';
+import { Subject, type Observable } from 'rxjs';
 import { GuardedObservable, guardedController, harmless, textOf } from '../engine/report/event-hub.js';
+import { Deferred } from '../common/deferred.js';
 import { shownDuration } from '../common/durations.js';
 import { expectLongHold } from '../engine/leases/long-holds.js';
 import type { LockHandle } from '../model/lock-handle.js';
@@ -79,7 +80,7 @@ const PAUSES_AFTER_WORK = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000] as const
 export class LeaderElection {
   /** `elected` and `revoked` of this process. A new subscriber during a leadership receives its `elected` event first. */
   readonly leadership$: Observable<LeadershipEvent>;
-  private readonly listeners = new Set<(event: LeadershipEvent | undefined) => void>();
+  private readonly events = new Subject<LeadershipEvent>();
   private readonly handlers: Readonly<Record<LeadershipEvent['type'], ElectionHandler[]>> = {
     elected: [],
     revoked: [],
@@ -104,14 +105,8 @@ export class LeaderElection {
     this.log = { ...harmless(log), error: (message) => errors.warn(message) };
     const warn = (message: string): void => this.log.warn(message);
     this.leadership$ = new GuardedObservable<LeadershipEvent>(warn, (subscriber) => {
-      const listener = (event: LeadershipEvent | undefined): void => {
-        if (event === undefined) subscriber.complete();
-        else subscriber.next(event);
-      };
-      if (this.current?.signal.aborted === false) listener(this.current.elected);
-      if (this.isStopped) listener(undefined);
-      this.listeners.add(listener);
-      return () => this.listeners.delete(listener);
+      if (this.current?.signal.aborted === false) subscriber.next(this.current.elected);
+      return this.events.subscribe(subscriber);
     });
   }
 
@@ -155,7 +150,7 @@ export class LeaderElection {
     this.stopping.abort();
     await this.current?.end('closed');
     await this.running;
-    this.emit(undefined);
+    this.events.complete();
   }
 
   private get isStopped(): boolean {
@@ -193,7 +188,7 @@ export class LeaderElection {
     this.current = term;
     if (this.isStopped) void term.end('closed');
     this.log.log(`This process is the leader of "${this.name}" now, with token ${String(handle.token)}.`);
-    this.emit(term.elected);
+    this.events.next(term.elected);
     let hasFailed = false;
     const work = this.call('elected', term, () => {
       if (hasFailed) return;
@@ -208,7 +203,7 @@ export class LeaderElection {
     const { election, token } = term;
     const event: RevokedEvent = { type: 'revoked', election, token, reason, at: Date.now() };
     this.log.log(`This process is no longer the leader of "${this.name}": ${reason}.`);
-    this.emit(event);
+    this.events.next(event);
     // Until the work has ended, the lock is neither released nor acquired again by this process.
     await Promise.all([work, this.call('revoked', event)]);
     try {
@@ -223,11 +218,6 @@ export class LeaderElection {
     const ms = PAUSES_AFTER_WORK[Math.min(this.failedTerms, PAUSES_AFTER_WORK.length) - 1] ?? 0;
     this.log.warn(`This process is a candidate for "${this.name}" again in ${shownDuration(ms)}.`);
     await pause(ms, this.stopping.signal);
-  }
-
-  /** Without an event: completes all subscriptions. */
-  private emit(event: LeadershipEvent | undefined): void {
-    for (const listener of [...this.listeners]) listener(event);
   }
 
   /** @param onFailed called for each method that throws during its leadership, not because that has ended */
@@ -256,11 +246,9 @@ export class LeaderElection {
 class Term implements Leadership {
   readonly elected: ElectedEvent;
   /** Resolves with the first reason. */
-  readonly ended: Promise<RevocationReason>;
-  private readonly whenReleased: Promise<unknown>;
+  readonly ended = new Deferred<RevocationReason>();
+  private readonly released = new Deferred<unknown>();
   private readonly controller: AbortController;
-  private finish!: (reason: RevocationReason) => void;
-  private finishRelease!: (outcome: unknown) => void;
 
   constructor(
     readonly election: string,
@@ -270,8 +258,6 @@ class Term implements Leadership {
     this.controller = guardedController((error) =>
       log.warn(`A listener of a leadership's signal threw: ${textOf(error)}`),
     );
-    this.ended = new Promise((resolve) => (this.finish = resolve));
-    this.whenReleased = new Promise((resolve) => (this.finishRelease = resolve));
     this.elected = { type: 'elected', election, token: handle.token, at: Date.now() };
     const { signal } = handle;
     const lost = (): void => {
@@ -297,16 +283,16 @@ class Term implements Leadership {
   /** Resolves when the lock has been released. */
   async end(reason: RevocationReason): Promise<void> {
     this.abort(reason, new Error(`no longer the leader of "${this.election}": ${reason}`));
-    await this.whenReleased;
+    await this.released;
   }
 
   async release(): Promise<void> {
-    this.finishRelease(await this.handle.release());
+    this.released.resolve(await this.handle.release());
   }
 
   private abort(reason: RevocationReason, cause: unknown): void {
     if (this.signal.aborted) return;
-    this.finish(reason);
+    this.ended.resolve(reason);
     this.controller.abort(cause);
   }
 }

@@ -159,6 +159,15 @@ export function originate<E>(error: E, origin: object): E {
   return error;
 }
 
+/** Sends a request whose errors {@link originate} from a service. */
+export async function requestFrom<T>(origin: object, send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    throw originate(error, origin);
+  }
+}
+
 /** The service or engine that an error comes from; undefined for an error that the application created. */
 export function originOf(error: LockError): object | undefined {
   return origins.get(error);

@@ -344,13 +344,5 @@ function checkRetry(where: string, retry: ResolvedRetry, waitTime: number, fair:
 
 /** By shape, since a signal may come from another realm. */
 function isAbortSignal(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'aborted' in value &&
-    'addEventListener' in value &&
-    typeof value.addEventListener === 'function' &&
-    'throwIfAborted' in value &&
-    typeof value.throwIfAborted === 'function'
-  );
+  return typeof (value as Partial<AbortSignal> | null)?.throwIfAborted === 'function';
 }

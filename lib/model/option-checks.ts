@@ -62,6 +62,17 @@ export function checkBound(where: string, name: string, value: unknown): number 
   return refuse(where, `${name} must be a whole number from 0, or Infinity`, value);
 }
 
+const LONGEST_PREFIX = 256;
+
+/** The prefix of the locks' names. */
+export function checkKeyPrefix(where: string, prefix: unknown): asserts prefix is string {
+  const isText = typeof prefix === 'string' && !/\p{Surrogate}/u.test(prefix);
+  check(isText, where, 'keyPrefix must be a well-formed string', prefix);
+  const bytes = Buffer.byteLength(prefix);
+  const rule = `keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8`;
+  check(bytes <= LONGEST_PREFIX, where, rule, bytes);
+}
+
 export function checkOneOf<T extends string>(
   where: string,
   name: string,
@@ -77,6 +88,58 @@ export function checkOneOf<T extends string>(
 export function checkObject(where: string, value: unknown): object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   return refuse(where, 'options must be an object', value);
+}
+
+/** Checks the value of an option and returns it, or its default for undefined. */
+export type OptionCheck<T> = (where: string, name: string, value: unknown) => T;
+
+/** What a table of checks returns. */
+export type Checked<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends OptionCheck<infer T> ? T : never;
+};
+
+/**
+ * Checks options by a table, and applies the defaults.
+ *
+ * @param others options that the caller checks
+ */
+export function checkOptions<Table extends Readonly<Record<string, OptionCheck<unknown>>>>(
+  where: string,
+  options: unknown,
+  table: Table,
+  others: readonly string[] = [],
+): Checked<Table> {
+  const given = checkObject(where, options) as Readonly<Record<string, unknown>>;
+  checkNames(where, given, new Set([...others, ...Object.keys(table)]));
+  const checked = Object.entries(table).map(([name, checkIt]) => [name, checkIt(where, name, given[name])]);
+  return Object.fromEntries(checked) as Checked<Table>;
+}
+
+/** An option with a rule of its own, as an error states it after "must be". */
+export function option<T, Default extends T | undefined = undefined>(
+  rule: string,
+  isGood: (value: unknown) => value is T,
+  byDefault?: Default,
+): OptionCheck<T | Default> {
+  return (where, name, value) => {
+    if (value === undefined) return byDefault as Default;
+    check(isGood(value), where, `${name} must be ${rule}`, value);
+    return value;
+  };
+}
+
+export function flag(byDefault: boolean): OptionCheck<boolean> {
+  return option('true or false', (value) => typeof value === 'boolean', byDefault);
+}
+
+/** See {@link checkTime}. */
+export function time(byDefault: number, bounds: Parameters<typeof checkTime>[3]): OptionCheck<number> {
+  return (where, name, value = byDefault) => checkTime(where, name, value, bounds);
+}
+
+/** See {@link checkOneOf}. */
+export function oneOf<T extends string>(byDefault: T, others: readonly T[]): OptionCheck<T> {
+  return (where, name, value = byDefault) => checkOneOf(where, name, value, [byDefault, ...others]);
 }
 
 /**

@@ -16,7 +16,6 @@ import {
   type MetricRegistry,
   type ObservedMetric,
   type RecordedMetric,
-  type Series,
 } from '../instruments/metrics.js';
 
 /** The name of the instrumentation scope, of metrics and spans. */
@@ -57,10 +56,8 @@ export class LockMeters implements MetricRegistry {
     this.meter.addBatchObservableCallback(this.observe, [...this.observables.values()]);
   }
 
-  series(metric: RecordedMetric, given: MetricAttributes): Series {
-    const attributes = attributesOf(given);
-    const record = this.recorders.get(metric);
-    return (value) => record?.(value, attributes);
+  record(metric: RecordedMetric, attributes: MetricAttributes, value: number): void {
+    this.recorders.get(metric)?.(value, attributesOf(attributes));
   }
 
   stop(): void {

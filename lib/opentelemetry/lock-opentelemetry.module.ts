@@ -11,9 +11,9 @@ import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
 import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
 import { lockAdminsOf } from '../instruments/sources.js';
-import { check, checkNames, checkObject, checkOneOf } from '../model/option-checks.js';
+import { checkOptions, flag, oneOf, option, type Checked } from '../model/option-checks.js';
 import { LockOptionsError } from '../model/lock.errors.js';
-import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
+import { asyncOptions } from '../nest/module/async-options.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockMeters } from './lock-meters.js';
 import { LockSpans, type WhichSpans } from './lock-spans.js';
@@ -50,13 +50,13 @@ export type LockOpenTelemetryAsyncOptions = ConfigurableModuleAsyncOptions<LockO
 
 const WHERE = 'LockOpenTelemetryModule.forRoot()';
 const OPTIONS = Symbol('import LockOpenTelemetryModule.forRoot(), not the class itself');
-const KNOWN: ReadonlySet<string> = new Set<keyof LockOpenTelemetryOptions>([
-  'spans',
-  'recordKeys',
-  'metrics',
-  'meterProvider',
-  'tracerProvider',
-]);
+const CHECKS = {
+  spans: oneOf<WhichSpans>('waits', ['all', 'none']),
+  recordKeys: flag(false),
+  metrics: flag(true),
+  meterProvider: option('a MeterProvider', (value): value is MeterProvider => has(value, 'getMeter')),
+  tracerProvider: option('a TracerProvider', (value): value is TracerProvider => has(value, 'getTracer')),
+};
 
 /**
  * Records metrics and spans of all locks of this process with OpenTelemetry, from the start of the application to its
@@ -82,9 +82,7 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
   /** Takes the options from a factory, a class (method `create`) or an existing provider. */
   static forRootAsync(options: LockOpenTelemetryAsyncOptions): DynamicModule {
     const where = 'LockOpenTelemetryModule.forRootAsync()';
-    checkAsyncOptions(where, options);
-    const resolve = (given: LockOpenTelemetryOptions): ResolvedOptions => resolveOptions(where, given);
-    return { module: LockOpenTelemetryModule, ...asyncOptions(options, OPTIONS, resolve) };
+    return { module: LockOpenTelemetryModule, ...asyncOptions(where, options, OPTIONS, resolveOptions) };
   }
 
   /** @throws LockOptionsError if the module is imported twice */
@@ -112,19 +110,10 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
   }
 }
 
-type ResolvedOptions = ReturnType<typeof resolveOptions>;
+type ResolvedOptions = Checked<typeof CHECKS>;
 
-function resolveOptions(where: string, options: LockOpenTelemetryOptions) {
-  checkNames(where, checkObject(where, options), KNOWN);
-  const { spans = 'waits', recordKeys = false, metrics = true, meterProvider, tracerProvider } = options;
-  checkOneOf(where, 'spans', spans, ['waits', 'all', 'none']);
-  check(typeof recordKeys === 'boolean', where, 'recordKeys must be true or false', recordKeys);
-  check(typeof metrics === 'boolean', where, 'metrics must be true or false', metrics);
-  const hasMeters = meterProvider === undefined || has(meterProvider, 'getMeter');
-  check(hasMeters, where, 'meterProvider must be a MeterProvider', meterProvider);
-  const hasTracers = tracerProvider === undefined || has(tracerProvider, 'getTracer');
-  check(hasTracers, where, 'tracerProvider must be a TracerProvider', tracerProvider);
-  return { spans, recordKeys, metrics, meterProvider, tracerProvider };
+function resolveOptions(where: string, options: LockOpenTelemetryOptions): ResolvedOptions {
+  return checkOptions(where, options, CHECKS);
 }
 
 function has(value: unknown, method: string): boolean {

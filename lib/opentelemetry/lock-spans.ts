@@ -128,35 +128,31 @@ interface HoldId {
   readonly token: number;
 }
 
-/** The open spans of work under a lock, by hold. Nested work may run under the same hold. */
+/** The open spans of work under a lock. Nested work may run under the same hold. */
 class HoldSpans {
-  private readonly spans = new Map<HoldTrace, Span>();
-  private readonly byHold = new Map<string, Set<Span>>();
+  private readonly byHold = new Map<string, Map<HoldTrace, Span>>();
 
   begin(trace: HoldTrace, span: Span): void {
-    this.spans.set(trace, span);
     for (const id of idsOf(trace)) {
-      const others = this.byHold.get(id);
-      if (others === undefined) this.byHold.set(id, new Set([span]));
-      else others.add(span);
+      const spans = this.byHold.get(id) ?? new Map<HoldTrace, Span>();
+      this.byHold.set(id, spans.set(trace, span));
     }
   }
 
   /** Returns the span of work that has ended; undefined if the work began before the subscription. */
   end(trace: HoldTrace): Span | undefined {
-    const span = this.spans.get(trace);
-    if (span === undefined) return undefined;
-    this.spans.delete(trace);
+    let span: Span | undefined;
     for (const id of idsOf(trace)) {
-      const all = this.byHold.get(id);
-      all?.delete(span);
-      if (all?.size === 0) this.byHold.delete(id);
+      const spans = this.byHold.get(id);
+      span = spans?.get(trace);
+      spans?.delete(trace);
+      if (spans?.size === 0) this.byHold.delete(id);
     }
     return span;
   }
 
   spansOf(instance: string | undefined, hold: HoldId): Iterable<Span> {
-    return this.byHold.get(idOf(instance, hold)) ?? [];
+    return this.byHold.get(idOf(instance, hold))?.values() ?? [];
   }
 }
 

@@ -16,7 +16,6 @@ import {
   type MetricRegistry,
   type ObservedMetric,
   type RecordedMetric,
-  type Series,
 } from '../instruments/metrics.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 
@@ -61,11 +60,10 @@ export class LockCollectors implements MetricRegistry {
     for (const name of this.names.splice(0)) this.registry.removeSingleMetric(name);
   }
 
-  series(metric: RecordedMetric, attributes: MetricAttributes): Series {
-    const labels = labelsOf(attributes);
+  record(metric: RecordedMetric, attributes: MetricAttributes, value: number): void {
     const collector = this.recorded.get(metric);
-    if (collector instanceof Histogram) return (value) => collector.observe(labels, value);
-    return (value) => collector?.inc(labels, value);
+    if (collector instanceof Histogram) collector.observe(labelsOf(attributes), value);
+    else collector?.inc(labelsOf(attributes), value);
   }
 
   private configOf(metric: Metric) {

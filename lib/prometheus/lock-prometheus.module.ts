@@ -10,8 +10,8 @@ import { ModulesContainer } from '@nestjs/core';
 import { LockGauges } from '../instruments/lock-gauges.js';
 import { LockRecorder } from '../instruments/lock-recorder.js';
 import { lockAdminsOf } from '../instruments/sources.js';
-import { check, checkNames, checkObject } from '../model/option-checks.js';
-import { asyncOptions, checkAsyncOptions } from '../nest/module/async-options.js';
+import { checkOptions, option } from '../model/option-checks.js';
+import { asyncOptions } from '../nest/module/async-options.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockCollectors, type AnyRegistry } from './lock-collectors.js';
 
@@ -27,9 +27,7 @@ export interface LockPrometheusOptions {
 /** Options of `LockPrometheusModule.forRootAsync`. */
 export type LockPrometheusAsyncOptions = ConfigurableModuleAsyncOptions<LockPrometheusOptions>;
 
-const WHERE = 'LockPrometheusModule.forRoot()';
 const OPTIONS = Symbol('import LockPrometheusModule.forRoot(), not the class itself');
-const KNOWN: ReadonlySet<string> = new Set<keyof LockPrometheusOptions>(['register']);
 
 /**
  * Registers the metrics of all locks of this process in a registry of prom-client, from the start of the application to its
@@ -50,18 +48,14 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
 
   /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockPrometheusOptions = {}): DynamicModule {
-    const useValue = checkOptions(WHERE, options);
+    const useValue = resolveOptions('LockPrometheusModule.forRoot()', options);
     return { module: LockPrometheusModule, providers: [{ provide: OPTIONS, useValue }] };
   }
 
   /** Takes the options from a factory, a class (method `create`) or an existing provider. */
   static forRootAsync(options: LockPrometheusAsyncOptions): DynamicModule {
     const where = 'LockPrometheusModule.forRootAsync()';
-    checkAsyncOptions(where, options);
-    const provided = asyncOptions(options, OPTIONS, (given: LockPrometheusOptions) =>
-      checkOptions(where, given),
-    );
-    return { module: LockPrometheusModule, ...provided };
+    return { module: LockPrometheusModule, ...asyncOptions(where, options, OPTIONS, resolveOptions) };
   }
 
   /** @throws LockOptionsError if the registry already has these metrics */
@@ -77,16 +71,12 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
   }
 }
 
-function checkOptions(where: string, options: LockPrometheusOptions): LockPrometheusOptions {
-  checkNames(where, checkObject(where, options), KNOWN);
-  const { register } = options;
-  const isRegistry = register === undefined || isRegistryLike(register);
-  check(isRegistry, where, 'register must be a Registry of prom-client', register);
-  return options;
+function resolveOptions(where: string, options: LockPrometheusOptions): LockPrometheusOptions {
+  return checkOptions(where, options, { register: option('a Registry of prom-client', isRegistryLike) });
 }
 
 /** Checked by shape, since the application may have its own copy of prom-client. */
-function isRegistryLike(value: unknown): boolean {
+function isRegistryLike(value: unknown): value is AnyRegistry {
   return (
     typeof value === 'object' && value !== null && 'registerMetric' in value && 'removeSingleMetric' in value
   );

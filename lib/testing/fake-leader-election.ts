@@ -1,4 +1,5 @@
 import { filter, firstValueFrom } from 'rxjs';
+import { Deferred } from '../common/deferred.js';
 import { LeaderElection, type LeaderLocks, type Leadership } from '../leader/leader-election.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import type { LockOptions } from '../model/lock.options.js';
@@ -8,23 +9,18 @@ import { NO_LOG } from './test-lock-store.js';
 /** Grants the lock when a test elects the leader. */
 class Admission implements LeaderLocks {
   readonly service = new FakeLockService();
-  private isAdmitted = false;
-  private admitted: (() => void) | undefined;
+  private gate = new Deferred<void>();
 
+  /** Grants the lock to the candidate, or to the next one. */
   admit(): void {
-    this.isAdmitted = this.admitted === undefined;
-    this.admitted?.();
-    this.admitted = undefined;
+    this.gate.resolve();
   }
 
   async acquire(key: string, { signal }: LockOptions): Promise<LockHandle> {
-    if (!this.isAdmitted) {
-      await new Promise<void>((resolve, reject) => {
-        this.admitted = resolve;
-        signal?.addEventListener('abort', reject, { once: true });
-      });
-    }
-    this.isAdmitted = false;
+    const { gate } = this;
+    signal?.addEventListener('abort', () => gate.reject(signal.reason), { once: true });
+    await gate;
+    this.gate = new Deferred();
     return await this.service.acquire(key);
   }
 }

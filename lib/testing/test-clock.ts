@@ -55,7 +55,7 @@ export class TestClock implements LockClock {
     // Timers use whole ms: while time runs, one that is due by then may have been rounded up.
     const skipped = this.skipped + (this.frozen ? ms : ms + 1);
     for (;;) {
-      const next = this.earliest();
+      const [next] = [...this.pending].sort((one, other) => one.dueAt - other.dueAt);
       // Computed anew each time: real time that passes meanwhile is added, since it also delays timers set meanwhile.
       if (next === undefined || next.dueAt > this.withSkipped(skipped)) break;
       this.skipped += Math.max(0, next.dueAt - this.monotonic());
@@ -70,14 +70,6 @@ export class TestClock implements LockClock {
 
   private withSkipped(skipped: number): MonotonicMs {
     return ((this.frozen ? this.startedAt : performance.now()) + skipped) as MonotonicMs;
-  }
-
-  private earliest(): TestTimer | undefined {
-    let earliest: TestTimer | undefined;
-    for (const timer of this.pending) {
-      if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;
-    }
-    return earliest;
   }
 
   private arm(timer: TestTimer): void {

@@ -146,13 +146,18 @@ export function instrumentRules(context: ContractContext): void {
         pid: process.pid,
         held: [{ key, operation: 'checkout', label: 'order 7', mode: 'exclusive', token: holder.token }],
         busiest: [],
-        health: { store: admin.status().store.name, reachable: true, local: false, holds: 1, waiters: 0 },
+        status: {
+          store: { name: admin.status().store.name, reachable: true },
+          local: false,
+          holds: 1,
+          waiters: 0,
+        },
       });
       expect(published.get(other.admin.status().clientId)).toMatchObject({
         pid: process.pid,
         held: [],
         busiest: [{ key, callers: 1 }],
-        health: { reachable: true, holds: 0, waiters: 1 },
+        status: { store: { reachable: true }, holds: 0, waiters: 1 },
       });
       await holder.release();
       await (await waiting).release();

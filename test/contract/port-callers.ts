@@ -16,7 +16,7 @@ const SHORT = 60;
 
 /** A caller that wants a lock or a permit: one owner at a client of the port. */
 export class PortCaller {
-  readonly owner: OwnerId;
+  owner: OwnerId;
 
   constructor(
     readonly client: PortClient,
@@ -34,6 +34,11 @@ export class PortCaller {
       } catch (error) {
         // On a busy machine servers of a quorum are late at times, and a semaphore needs most of them.
         if (!(error instanceof LockStoreError && error.retryable) || attempt === 3) throw error;
+        // A try that failed is used up (P30).
+        if ((settings.wait ?? this.settings.wait) !== true) {
+          await this.cancel(true);
+          this.owner = this.client.newOwner();
+        }
       }
     }
   }

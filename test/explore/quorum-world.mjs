@@ -154,7 +154,7 @@ export class QuorumWorld extends TimedWorld {
           splitVote.backOffs,
           splitVote.timer !== undefined,
         ],
-        [leave.isRejected, leave.unconfirmed, leave.isDecided, leave.isCompleting, leave.attempts?.length],
+        [leave.unconfirmed, leave.isDecided, leave.attempts?.length],
       ]);
       return [id, state, ago(deadline), retry !== undefined, owner, acquires];
     });
@@ -186,20 +186,10 @@ export class QuorumWorld extends TimedWorld {
 
   votesAt(acquire, index, ago) {
     const member = acquire.members[index];
-    const {
-      vote,
-      isQueued,
-      keepsWaiting,
-      hasTombstone,
-      inDoubt,
-      pending,
-      isUnclaimed,
-      releases,
-      announcement,
-    } = member;
+    const { vote, isQueued, keepsWaiting, inDoubt, pending, isUnclaimed, releases, announcement } = member;
     return [
       vote && [ago(vote.startedAt), vote.lease, vote.token],
-      [isQueued, keepsWaiting, hasTombstone, inDoubt, pending.size, isUnclaimed, releases],
+      [isQueued, keepsWaiting, inDoubt, pending.size, isUnclaimed, releases],
       [announcement.floor, announcement.unconfirmed?.token, announcement.request !== undefined],
       acquire.current?.open.has(member),
     ];

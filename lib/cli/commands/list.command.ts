@@ -25,9 +25,15 @@ Exit codes: 0, even if no lock is held; 64 usage; 69 the store is unavailable.`,
     const limit = args.count('limit') ?? DEFAULT_LIMIT;
     const match = args.text('match') ?? '*';
     const { locks, total, where } = await withLocks(context, async (open) => {
-      const oldest = new OldestLocks(limit);
-      for await (const lock of heldLocks(open.admin, match)) oldest.add(lock);
-      return { locks: oldest.all, total: oldest.total, where: open.where };
+      let found: LockInfo[] = [];
+      let count = 0;
+      for await (const lock of heldLocks(open.admin, match)) {
+        count += 1;
+        found.push(lock);
+        // Bounds the memory, however many there are.
+        if (found.length > 2 * limit) found = oldestOf(found, limit);
+      }
+      return { locks: oldestOf(found, limit), total: count, where: open.where };
     });
     const now = Date.now();
     if (output.json) {
@@ -46,23 +52,8 @@ Exit codes: 0, even if no lock is held; 64 usage; 69 the store is unavailable.`,
   },
 };
 
-/** Keeps the oldest of any number of locks, in bounded memory. */
-class OldestLocks {
-  total = 0;
-  private kept: LockInfo[] = [];
-
-  constructor(private readonly limit: number) {}
-
-  add(lock: LockInfo): void {
-    this.total += 1;
-    this.kept.push(lock);
-    if (this.kept.length > 2 * this.limit) this.kept = this.all;
-  }
-
-  get all(): LockInfo[] {
-    // Holds of other software have no time, and come first.
-    const byTime = (one: LockInfo, other: LockInfo): number =>
-      (one.acquiredAt ?? 0) - (other.acquiredAt ?? 0);
-    return [...this.kept].sort(byTime).slice(0, this.limit);
-  }
+function oldestOf(locks: readonly LockInfo[], limit: number): LockInfo[] {
+  // Holds of other software have no time, and come first.
+  const byTime = (one: LockInfo, other: LockInfo): number => (one.acquiredAt ?? 0) - (other.acquiredAt ?? 0);
+  return [...locks].sort(byTime).slice(0, limit);
 }

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
@@ -64,7 +65,7 @@ no such command.`,
     const key = given ?? context.args.key();
     const options = lockOptions(context.args, program);
     const killAfter = parseDuration('kill-after', context.args.text('kill-after') ?? '10s');
-    const busyExitCode = exitCodeIn(context.args, 'busy-exit-code') ?? EXIT.notObtained;
+    const busyExitCode = context.args.count('busy-exit-code', 0, 255) ?? EXIT.notObtained;
     // Installed before the lock is acquired, so that no signal leaves it behind.
     const signals = new ForwardedSignals({ isAtTerminal: [0, 1, 2].some((fd) => isatty(fd)) });
     return await withLocks(context, (open) =>
@@ -89,14 +90,6 @@ interface Order {
   /** ms */
   readonly killAfter: number;
   readonly busyExitCode: number;
-}
-
-function exitCodeIn(args: CommandArguments, name: string): number | undefined {
-  const text = args.text(name);
-  if (text === undefined) return undefined;
-  const code = /^\d{1,3}$/.test(text) ? Number(text) : NaN;
-  if (code <= 255) return code;
-  throw new UsageError(`--${name} must be a whole number from 0 to 255.`);
 }
 
 function lockOptions(args: CommandArguments, program: string): LockOptions {
@@ -139,7 +132,7 @@ async function acquireOrExitCode(
   { key, options, busyExitCode }: Order,
 ): Promise<LockHandle | number> {
   // Connects first: the time for that is not part of the wait, and a signal must not wait for it.
-  await Promise.race([admin.probe(), signals.interrupted]);
+  if (!signals.ended.aborted) await Promise.race([admin.probe(), once(signals.ended, 'abort')]);
   try {
     const handle = await locks.acquire(key, { ...options, signal: signals.ended });
     if (signals.exitCode === undefined) return handle;
@@ -190,8 +183,6 @@ class ForwardedSignals {
   exitCode: number | undefined;
   /** Aborted by the first ending signal. */
   readonly ended: AbortSignal;
-  /** Resolves at the first ending signal. */
-  readonly interrupted: Promise<void>;
   /** Receives the signals for the command, while it runs. */
   receiver: ((signal: NodeJS.Signals) => void) | undefined;
 
@@ -199,9 +190,6 @@ class ForwardedSignals {
   constructor({ isAtTerminal }: { readonly isAtTerminal: boolean }) {
     const controller = new AbortController();
     this.ended = controller.signal;
-    this.interrupted = new Promise((resolve) =>
-      this.ended.addEventListener('abort', () => resolve(), { once: true }),
-    );
     for (const signal of FORWARDED) {
       process.on(signal, () => {
         if (ENDING.has(signal)) {

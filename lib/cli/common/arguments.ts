@@ -60,13 +60,14 @@ export class CommandArguments {
     return this.values[name] !== undefined;
   }
 
-  /** A whole number from 1. */
-  count(name: string): number | undefined {
+  /** A whole number. */
+  count(name: string, min = 1, max = Infinity): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-    if (number < 1) throw new UsageError(`--${name} must be a whole number from 1.`);
-    return number;
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+    if (number >= min && number <= max) return number;
+    const end = max === Infinity ? '' : ` to ${max}`;
+    throw new UsageError(`--${name} must be a whole number from ${min}${end}.`);
   }
 
   /** The only positional argument. Errors don't quote it, since it may be a misplaced URL with a password. */

@@ -101,11 +101,8 @@ export function holderText(holder: LockHolder, now: number): string {
 }
 
 /** `25.0 s`, or `≤ 30.0 s` for an upper bound. */
-function leaseLeft({
-  remaining,
-  remainingIsBound,
-}: Pick<LockHolder, 'remaining' | 'remainingIsBound'>): string {
-  return `${remainingIsBound ? '≤ ' : ''}${shownDuration(remaining)}`;
+function leaseLeft(holder: Pick<LockHolder, 'remaining' | 'remainingIsBound'>): string {
+  return `${holder.remainingIsBound ? '≤ ' : ''}${shownDuration(holder.remaining)}`;
 }
 
 function waiterText({ callers, mode, limit, permits, label, process }: LockWaiter): string {

@@ -1,24 +1,21 @@
 /** Data derived from overviews and the list of the store. Without DOM, so that unit tests run in Node. */
-import type {
-  LockAddress,
-  Overview,
-  ShownEvent,
-  ShownHold,
-  ShownHolder,
-  ShownList,
-  ShownLock,
+import {
+  laterTokens,
+  type LockAddress,
+  type Overview,
+  type ShownEvent,
+  type ShownHold,
+  type ShownHolder,
+  type ShownList,
+  type ShownLock,
 } from '../wire.js';
 import { hostAndPid, sharing } from './format.js';
 
 type Process = Overview['processes'][number];
 
 /** A row of the table of held locks. */
-export interface HeldRow extends LockAddress {
+export interface HeldRow extends LockAddress, Pick<ShownHold, 'mode' | 'limit' | 'permits' | 'operation'> {
   readonly id: string;
-  readonly mode: 'exclusive' | 'shared';
-  readonly limit: number | null;
-  readonly permits: number;
-  readonly operation: string;
   readonly label: string;
   readonly token: number | null;
   readonly holder: string;
@@ -82,7 +79,7 @@ export function longest(
   { processes }: Pick<Overview, 'processes'>,
   kind: 'longestHold' | 'longestWait',
 ): number {
-  return Math.max(0, ...processes.map(({ age, health }) => (health[kind] > 0 ? health[kind] + age : 0)));
+  return Math.max(0, ...processes.map(({ age, status }) => (status[kind] > 0 ? status[kind] + age : 0)));
 }
 
 /** How long a snapshot of a live process may still contain a hold that was broken, ms. */
@@ -107,32 +104,26 @@ export function heldRows(
   const rows: HeldRow[] = [];
   for (const { client, instance, host, pid, at, age, held } of overview.processes) {
     for (const hold of held) {
-      const { key, mode, limit, permits, operation, label, token, heldFor, remaining, renewalError, local } =
-        hold;
+      const { key, token, renewalError, local } = hold;
       const address = addressId({ key, instance });
       // Local holds are not in the store, where later holds exclude them.
       if (!local && isFollowedBy(hold, at, reported.get(address)?.latest)) continue;
       if (!local && isBroken({ key, instance }, token, at)) continue;
       rows.push({
+        ...hold,
         id: `${client} ${String(token)} ${key}`,
-        key,
         instance,
-        mode,
-        limit,
-        permits,
-        operation,
-        label: label ?? '',
-        token,
+        label: hold.label ?? '',
         holder: hostAndPid({ host, pid }),
-        heldFor: heldFor + age,
-        left: Math.max(0, remaining - age),
+        heldFor: hold.heldFor + age,
+        left: Math.max(0, hold.remaining - age),
         leftIsBound: false,
         waiting: waiting.get(address) ?? 0,
         trouble: local
           ? 'held in that process only'
           : renewalError === null
             ? ''
-            : `not renewed: ${renewalError}`,
+            : `not renewed: ${renewalError.message}`,
       });
     }
   }
@@ -192,26 +183,25 @@ function listedRows(
     const { key, instance, mode, limit, at, waiting } = lock;
     const { latest, tokens } = reported.get(address) ?? {};
     for (const holder of unreported(lock.holders, tokens)) {
-      const { token, since, remaining, remainingIsBound, permits, label, process } = holder;
+      const { token, acquiredAt, remaining, process } = holder;
       const left = remaining === null ? null : remaining - Math.max(0, now - at);
       if (left !== null && left <= 0) continue;
       if (isFollowedBy({ token, limit }, at, latest)) continue;
       if ((ends.get(holdId(lock, token)) ?? -Infinity) >= at) continue;
       if (isBroken(lock, token, at)) continue;
       rows.push({
+        ...holder,
         id: `${address} ${String(token)} ${hostAndPid(process)}`,
         key,
         instance,
         mode,
         limit,
-        permits,
         operation: '',
-        label: label ?? '',
-        token,
+        label: holder.label ?? '',
         holder: hostAndPid(process),
-        heldFor: since === null ? null : Math.max(0, now - since),
+        heldFor: acquiredAt === null ? null : Math.max(0, now - acquiredAt),
         left,
-        leftIsBound: remainingIsBound,
+        leftIsBound: holder.remainingIsBound,
         waiting,
         trouble: '',
       });
@@ -235,8 +225,8 @@ function unreported(
   const handedOver = new Map(
     [...reported].map(([client, own]) => [client, [...own].filter((token) => !stored.has(token))]),
   );
-  return others.filter(({ token, client }) => {
-    const own = handedOver.get(client ?? '') ?? [];
+  return others.filter(({ token, owner }) => {
+    const own = handedOver.get(clientOf(owner)) ?? [];
     const later = own.findIndex((other) => token !== null && other > token);
     if (later < 0) return true;
     own.splice(later, 1);
@@ -244,12 +234,18 @@ function unreported(
   });
 }
 
+/** The client id in an owner of a hold. */
+function clientOf(owner: string): string {
+  return owner.slice(0, owner.indexOf(':'));
+}
+
 /** When processes reported the end of a hold, by `holdId`. */
 function reportedEnds(processes: readonly Process[]): ReadonlyMap<string, number> {
   const ends = new Map<string, number>();
   for (const { instance, recent } of processes) {
-    for (const { type, key, token, at } of recent) {
-      if (type === 'released' || type === 'lost') ends.set(holdId({ key, instance }, token), at);
+    for (const event of recent) {
+      if (event.type !== 'released' && event.type !== 'lost') continue;
+      ends.set(holdId({ key: event.key, instance }, event.token), event.at);
     }
   }
   return ends;
@@ -320,26 +316,18 @@ export function withNews(history: History, address: LockAddress, { processes }: 
     if (instance !== address.instance) continue;
     for (const event of recent) {
       if (event.key !== address.key) continue;
-      seen.set([client, event.type, event.at, event.token, event.lasted].join(' '), event);
+      seen.set(`${client} ${JSON.stringify(event)}`, event);
     }
   }
   return new Map([...seen].sort(([, one], [, other]) => other.at - one.at).slice(0, MOST_EVENTS));
 }
 
-/**
- * The current token of a holder. When a process hands its lock over to its own callers, the store has the first token and
- * the process reports the last.
- */
+/** The current token of a holder. */
 export function currentToken(
-  { token, client }: ShownHolder,
+  { token, owner }: ShownHolder,
   { key, limit }: ShownLock,
   { processes }: Overview,
 ): number | null {
-  if (token === null || client === null || limit !== 1) return token;
-  const own = processes
-    .filter((process) => process.client === client)
-    .flatMap(({ held }) => held)
-    .filter((hold) => hold.key === key)
-    .map((hold) => hold.token);
-  return Math.max(token, ...own);
+  if (token === null || limit !== 1) return token;
+  return Math.max(token, ...laterTokens(owner, token, key, processes));
 }

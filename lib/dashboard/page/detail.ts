@@ -88,10 +88,10 @@ function LockFacts({ lock, ...shared }: Shared & { readonly lock: ShownLock }): 
     <h3>${holders.length === 1 ? 'Holder' : count(holders.length, 'holder')}</h3>
     <ul class="holders">
       ${holders.map((holder) => {
-        const { process, since, remaining, remainingIsBound, permits: taken, label } = holder;
+        const { process, acquiredAt, remaining, remainingIsBound, permits: taken, label } = holder;
         const facts = [
           ['host / pid', hostAndPid(process)],
-          ['since', since === null ? 'not known' : clock(since)],
+          ['since', acquiredAt === null ? 'not known' : clock(acquiredAt)],
           ['lease left', leaseLeft(remaining, remainingIsBound)],
           ...(taken === 1 ? [] : [['permits', String(taken)]]),
           ['token', currentToken(holder, lock, overview) ?? 'none'],
@@ -194,16 +194,13 @@ function Break({
   </div>`;
 }
 
-function storyOf({ type, token, lasted, label, detail }: ShownEvent): string {
+function storyOf(event: ShownEvent): string {
   const parts: string[] = [];
-  if (lasted !== null) {
-    const isEnd = type === 'released' || type === 'lost';
-    parts.push(`${isEnd ? 'after' : 'after waiting'} ${duration(lasted)}`);
-  }
-  if (token !== null) parts.push(`token ${String(token)}`);
-  if (detail !== null) {
-    const isBroken = type === 'broken';
-    parts.push(type === 'lost' ? reasonText({ reason: detail }) : isBroken ? `by ${detail}` : detail);
-  }
-  return [...parts, label ?? ''].filter(Boolean).join(', ');
+  if ('heldFor' in event) parts.push(`after ${duration(event.heldFor)}`);
+  if ('waitedFor' in event) parts.push(`after waiting ${duration(event.waitedFor)}`);
+  if ('token' in event) parts.push(`token ${String(event.token)}`);
+  if (event.type === 'lost') parts.push(reasonText(event));
+  if (event.type === 'broken' && event.by !== null) parts.push(`by ${event.by}`);
+  if (event.type === 'renewal-failed') parts.push(event.error.message);
+  return [...parts, event.label ?? ''].filter(Boolean).join(', ');
 }

@@ -1,3 +1,5 @@
+import type { ShownHold } from '../wire.js';
+
 /** `350 ms`, `2.5 s`, `3 min 07 s`, `5 h 02 min` or `3 days`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${String(Math.round(ms))} ms`;
@@ -25,18 +27,11 @@ export function clock(at: number): string {
 export function sharing({
   mode,
   limit,
-  permits,
-}: {
-  readonly mode: 'exclusive' | 'shared';
-  readonly limit: number | null;
-  /** Missing in snapshots of older versions. */
-  readonly permits?: number | undefined;
-}): string {
+  permits = 1,
+}: Pick<ShownHold, 'mode' | 'limit'> & Partial<Pick<ShownHold, 'permits'>>): string {
   if (mode === 'exclusive') return 'exclusive';
   if (limit === null) return 'shared';
-  return permits === undefined || permits === 1
-    ? `at most ${String(limit)}`
-    : `${String(permits)} of at most ${String(limit)}`;
+  return permits === 1 ? `at most ${String(limit)}` : `${String(permits)} of at most ${String(limit)}`;
 }
 
 export function hostAndPid(process: { readonly host: string; readonly pid: number } | null): string {

@@ -9,11 +9,11 @@ type Process = Overview['processes'][number];
 export function Tiles({ processes }: Overview): View {
   const sum = (of: (process: Process) => number): number =>
     processes.reduce((total, process) => total + of(process), 0);
-  const losses = sum(({ health }) => health.recentLosses);
+  const losses = sum(({ status }) => status.recentLosses);
   const tiles: readonly (readonly [title: string, value: string, isBad?: boolean])[] = [
-    ['held', sum(({ health }) => health.holds).toLocaleString()],
+    ['held', sum(({ status }) => status.holds).toLocaleString()],
     ['longest hold', duration(longest({ processes }, 'longestHold'))],
-    ['waiting', sum(({ health }) => health.waiters).toLocaleString()],
+    ['waiting', sum(({ status }) => status.waiters).toLocaleString()],
     ['longest wait', duration(longest({ processes }, 'longestWait'))],
     ['lost, 5 min', losses.toLocaleString(), losses > 0],
     ['processes', processes.length.toLocaleString()],
@@ -150,21 +150,20 @@ export function Processes({ processes }: Overview): View {
       </thead>
       <tbody>
         ${processes.map((process) => {
-          const { host, pid, instance, health, age, client } = process;
+          const { host, pid, instance, status, age, client } = process;
+          const { name, description } = status.store;
           const troubles = troublesOf(process);
           return html`<tr key=${client}>
             <th scope="row" title=${client}>${host} / ${pid}${instance === null ? '' : ` (${instance})`}</th>
             <td class=${troubles.length > 0 ? 'bad' : 'good'}>
               ${troubles.length > 0 ? troubles.join('; ') : 'well'}
-              <span class="muted">
-                · ${health.store}${health.storeVersion === null ? '' : `, ${health.storeVersion}`}</span
-              >
+              <span class="muted"> · ${name}${description === null ? '' : `, ${description}`}</span>
             </td>
-            <td>${health.holds}</td>
-            <td>${health.waiters}</td>
-            <td>${duration(health.longestHold)}</td>
-            <td>${duration(health.longestWait)}</td>
-            <td>${health.recentLosses}</td>
+            <td>${status.holds}</td>
+            <td>${status.waiters}</td>
+            <td>${duration(status.longestHold)}</td>
+            <td>${duration(status.longestWait)}</td>
+            <td>${status.recentLosses}</td>
             <td>${age < 2_500 ? 'now' : `${duration(age)} ago`}</td>
           </tr>`;
         })}
@@ -173,17 +172,17 @@ export function Processes({ processes }: Overview): View {
   </div>`;
 }
 
-function troublesOf({ health, age }: Process): readonly string[] {
+function troublesOf({ status, age }: Process): readonly string[] {
   const troubles: string[] = [];
+  const { reachable, error, connections } = status.store;
   if (age > 10_000) troubles.push('no recent snapshot');
-  if (health.closing) troubles.push('shuts down');
-  if (health.local) troubles.push('acquires locks locally only');
-  else if (health.reachable === false)
-    troubles.push(`store unreachable${health.error === null ? '' : `: ${health.error}`}`);
-  if (health.renewalsFailing > 0) troubles.push(`${count(health.renewalsFailing, 'lease')} not renewed`);
-  if (health.recentLosses > 0) troubles.push(`${count(health.recentLosses, 'hold')} lost`);
-  const { connections, openConnections } = health;
-  if (connections !== null && openConnections !== null && openConnections < connections)
-    troubles.push(`${count(connections - openConnections, 'connection')} down`);
+  if (status.closing) troubles.push('shuts down');
+  if (status.local) troubles.push('acquires locks locally only');
+  else if (reachable === false)
+    troubles.push(`store unreachable${error === null ? '' : `: ${error.message}`}`);
+  if (status.renewalsFailing > 0) troubles.push(`${count(status.renewalsFailing, 'lease')} not renewed`);
+  if (status.recentLosses > 0) troubles.push(`${count(status.recentLosses, 'hold')} lost`);
+  const closed = connections?.filter(({ isOpen }) => !isOpen).length ?? 0;
+  if (closed > 0) troubles.push(`${count(closed, 'connection')} down`);
   return troubles;
 }

@@ -15,11 +15,6 @@ export interface Column<R> {
   readonly isNumber?: boolean;
 }
 
-interface Sorting {
-  readonly column: string;
-  readonly isDown: boolean;
-}
-
 export interface TableProps<R> {
   readonly label: string;
   readonly rows: readonly R[];
@@ -31,10 +26,6 @@ export interface TableProps<R> {
 
 /** Rows rendered beyond the visible ones, so that fast scrolling shows no gaps. */
 const SPARE = 8;
-/** Heights of a row in the style sheet, px: of a line, and of a card on a narrow screen. */
-const LINE = 36;
-const CARD = 92;
-const NARROW = '(max-width: 720px)';
 
 /** A table of any length: the document contains only the visible rows. The first column opens a row. */
 export function VirtualTable<R extends { readonly id: string; readonly key: string }>({
@@ -44,19 +35,22 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
   sortedBy,
   open,
 }: TableProps<R>): View {
-  const [sorting, setSorting] = useState<Sorting>({ column: sortedBy, isDown: true });
+  const [sorting, setSorting] = useState({ column: sortedBy, isDown: true });
   const [active, setActive] = useState<string | undefined>();
   const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(400);
+  const [{ height, rowHeight }, setSize] = useState({ height: 400, rowHeight: 36 });
   const scroller = useRef<HTMLDivElement>(null);
   const wantsFocus = useRef(false);
-  const rowHeight = useMatch(NARROW) ? CARD : LINE;
   const sorted = useMemo(() => sort(rows, columns, sorting), [rows, columns, sorting]);
 
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    const observer = new ResizeObserver(() => {
+      // Of a line, or of a card on a narrow screen.
+      const rowHeight = parseFloat(getComputedStyle(element).getPropertyValue('--row'));
+      setSize({ height: element.clientHeight, rowHeight });
+    });
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -182,7 +176,7 @@ function cellClass({ id, isNumber = false }: { readonly id: string; readonly isN
 function sort<R extends { readonly key: string }>(
   rows: readonly R[],
   columns: readonly Column<R>[],
-  { column, isDown }: Sorting,
+  { column, isDown }: { readonly column: string; readonly isDown: boolean },
 ): readonly R[] {
   const by = columns.find(({ id }) => id === column)?.by;
   if (by === undefined) return rows;
@@ -190,15 +184,4 @@ function sort<R extends { readonly key: string }>(
   const compare = (one: number | string, other: number | string): number =>
     one < other ? -1 : one > other ? 1 : 0;
   return [...rows].sort((one, other) => sign * compare(by(one), by(other)) || compare(one.key, other.key));
-}
-
-function useMatch(query: string): boolean {
-  const [matches, setMatches] = useState(() => matchMedia(query).matches);
-  useEffect(() => {
-    const media = matchMedia(query);
-    const onChange = (): void => setMatches(media.matches);
-    media.addEventListener('change', onChange);
-    return () => media.removeEventListener('change', onChange);
-  }, [query]);
-  return matches;
 }

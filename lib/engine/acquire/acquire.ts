@@ -10,7 +10,7 @@ import { PendingAcquire } from './pending-acquire.js';
 import { ownHold, reenter } from '../holds/reenter.js';
 import { scopeOfCaller } from '../holds/scope.js';
 import { ANSWER_GRACE } from '../machine/time-limits.js';
-import { isFull, type TryRequest, UnqueuedAcquire } from './try-acquire.js';
+import { isFull, UnqueuedAcquire } from './try-acquire.js';
 
 /** The parts of the engine that acquisitions use. */
 export interface AcquireContext extends HoldContext {
@@ -18,8 +18,8 @@ export interface AcquireContext extends HoldContext {
   readonly keys: KeyRunners;
   /** Callers that don't wait in a queue, until no request of theirs is pending. */
   readonly unqueued: Set<UnqueuedAcquire>;
-  /** Attempts that the store has not replied to yet. */
-  readonly unanswered: Map<OwnerId, TryRequest>;
+  /** Those with a pending request, by its owner. */
+  readonly unanswered: Map<OwnerId, UnqueuedAcquire>;
   /** Pending lookups of a key's holder: one for all callers of a key that time out together. */
   readonly holderLookups: Map<string, Promise<KnownHolder | undefined>>;
   /** Whether the session has connected, or has failed to. */

@@ -49,17 +49,6 @@ export class KeyRunners {
     return [...this.runners.values()];
   }
 
-  waitingFor(key: string): readonly PendingAcquire[] {
-    return [...(this.runners.get(key)?.machine.waiting ?? [])];
-  }
-
-  /** The callers that a queue entry of this process represents. */
-  callersAt(owner: OwnerId): readonly PendingAcquire[] {
-    const machine = this.owners.get(owner)?.machine;
-    const entry = machine?.queue.entryOf(owner);
-    return entry === undefined ? [] : (machine?.callersAt(entry) ?? []);
-  }
-
   /** Owners of pending requests, which the store may grant; with their keys. */
   get unanswered(): readonly (readonly [OwnerId, string])[] {
     const isAsking = ([owner, { machine }]: readonly [OwnerId, KeyRunner]): boolean =>
@@ -162,7 +151,6 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
 
   adopt(lease: Lease): void {
     this.handle((machine, now) => {
-      if (lease.state !== 'held') return;
       lease.runner = this;
       for (const each of machine.adopt(lease, now)) this.leases.onSuperseded(each);
     });
@@ -445,7 +433,8 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
   private onReplied(entry: QueueEntry<PendingAcquire>, reply: AcquireReply): void {
     this.handle(({ queue }, now) => {
       try {
-        checkReply(reply);
+        // A custom store may reply anything.
+        if (reply.outcome === 'granted') checkToken(reply.token);
       } catch (error) {
         queue.onFailed(entry, unusableReply(error), now);
         return;
@@ -500,9 +489,4 @@ export function startHold(
   if (caller.holdAtLeast > 0) hold.keepFor(caller.holdAtLeast);
   // Before listeners are notified: one that aborts the wait then comes too late.
   caller.succeed(hold);
-}
-
-/** A custom store may reply anything. */
-function checkReply(reply: AcquireReply): void {
-  if (reply.outcome === 'granted') checkToken(reply.token);
 }

@@ -83,8 +83,6 @@ export class MultiAcquire implements Timer {
     } catch (error) {
       await this.release();
       throw error;
-    } finally {
-      this.keepAlive.end();
     }
   }
 
@@ -141,10 +139,10 @@ export class MultiAcquire implements Timer {
     const outcomes = await Promise.allSettled(attempts);
     const first = outcomes.findIndex(({ status }) => status === 'rejected');
     const count = first === -1 ? outcomes.length : first;
-    const holds = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined));
-    const isHold = (hold: Hold | undefined): hold is Hold => hold !== undefined;
-    this.add(holds.slice(0, count).filter(isHold));
-    this.startRelease(holds.slice(count).filter(isHold));
+    const holdsOf = (some: typeof outcomes): Hold[] =>
+      some.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
+    this.add(holdsOf(outcomes.slice(0, count)));
+    this.startRelease(holdsOf(outcomes.slice(count)));
     const failed = outcomes[count];
     if (failed?.status !== 'rejected') return to;
     const why: unknown = failed.reason;
@@ -170,9 +168,7 @@ export class MultiAcquire implements Timer {
   private assertInTime(key: string): void {
     const { engine, startedAt, next } = this;
     const { waitTime } = next;
-    const isInTime = waitTime === 0 || !this.isAnswered || engine.clock.monotonic() - startedAt < waitTime;
-    if (!this.isOver && isInTime) return;
-    this.isOver = true;
+    if (waitTime === 0 || !this.isAnswered || engine.clock.monotonic() < later(startedAt, waitTime)) return;
     throw engine.reporter.reported(
       engine.reporter.outOfTime({ ...next, key, startedAt, holding: this.holding }),
     );
@@ -194,7 +190,7 @@ export class MultiAcquire implements Timer {
   /** Combines all holds into one; undefined if one was lost meanwhile and there is time for another attempt. */
   private async complete(): Promise<MultiHold | undefined> {
     const { engine, keys, holds, startedAt, options } = this;
-    const { waitTime, leaseTime } = options;
+    const { waitTime, leaseTime, operation, label, limit, permits } = options;
     this.keepAlive.end();
     if (leaseTime !== undefined && this.earlier > 0) {
       // The last key is acquired: the leases of the others begin now as well.
@@ -205,7 +201,7 @@ export class MultiAcquire implements Timer {
     const lost = holds.find(({ isOver }) => isOver);
     if (lost === undefined && first !== undefined) {
       for (const hold of holds) hold.keepFor(options.holdAtLeast);
-      return new MultiHold(engine, first, holds, options);
+      return new MultiHold(engine, first, holds, operation, label, limit, permits);
     }
     if (engine.clock.monotonic() - startedAt < waitTime) return undefined;
     // A loss does not predict the next attempt, so `waitTime: 0` gets a second one.

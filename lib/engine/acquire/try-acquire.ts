@@ -14,7 +14,7 @@ import type { LeaseLeft } from '../report/lock-reporter.js';
 import type { AcquireContext } from './acquire.js';
 import type { EndOfWait } from '../holds/deadline.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from '../machine/time-limits.js';
+import { ANSWER_GRACE, isLeaseTooShort, SILENCE } from '../machine/time-limits.js';
 
 /** Why an attempt failed. */
 type Refusal =
@@ -42,24 +42,6 @@ export function leavingOwn(
   return () => timers.within(SILENCE, Promise.all([runner?.idle(), ...left.map(({ over }) => over)]));
 }
 
-/** Whether the withdrawal is confirmed soon, which takes a new connection. */
-async function isBack(engine: AcquireContext, withdrawn: Promise<boolean> | undefined): Promise<boolean> {
-  let isConfirmed = false;
-  await engine.timers.within(
-    RECONNECT,
-    Promise.resolve(withdrawn).then((done) => (isConfirmed = done === true)),
-  );
-  return isConfirmed;
-}
-
-/**
- * Whether the connection of a request turned out to be dead, as one that a firewall has forgotten while it was idle: a
- * single attempt is repeated over a new one.
- */
-function isDeadConnection({ inDoubt, unreachable }: LockStoreError): boolean {
-  return inDoubt && unreachable;
-}
-
 /** Why one of several keys was not acquired in the attempt for all of them: its caller may wait for it. */
 export class Missed extends Error {
   constructor(readonly isHeld: boolean) {
@@ -72,19 +54,24 @@ export class Missed extends Error {
  * `waitTime: 0`, a wait that shutdown no longer allows, a caller that may not wait (`maxWaiting`), and several keys.
  */
 export class UnqueuedAcquire {
-  private tries = 0;
   isWaiting = false;
-  private triedAt = 0;
+  /** The owner of the pending request. */
+  private pending: OwnerId | undefined;
+  /** When the last request was sent. */
+  private sentAt = 0 as MonotonicMs;
+  /** Whether the store has reported, before its reply, that other processes come first. */
+  othersAreFirst = false;
+  /** Whether the grant was broken by force before the reply arrived. */
+  wasBroken = false;
+  /** Whether the pending request is being cancelled, though the caller may not have its outcome yet. */
+  private isTakenBack = false;
+  private tries = 0;
   /** Of the last finished attempt. */
   private refusal: Refusal | undefined;
   /** The pause between two attempts; resolved to end it. */
   private pausing: Deferred<void> | undefined;
-  /** Duration of the last finished attempt, ms. */
-  private took = 0;
   /** Whether there is no time for another attempt. */
   private isLastTry = false;
-  /** The last request, pending or not. */
-  private request: TryRequest | undefined;
   private isOver = false;
   /** Resolves when the caller has its outcome and no request is pending. */
   over = Promise.resolve();
@@ -119,13 +106,11 @@ export class UnqueuedAcquire {
     else caller.begin();
     engine.unqueued.add(this);
     while (!caller.isSettled && !this.isOver) {
-      this.triedAt = engine.clock.monotonic();
+      const triedAt = engine.clock.monotonic();
       const refusal = await this.attempt();
-      this.took = engine.clock.monotonic() - this.triedAt;
-      if (refusal !== undefined) await this.refused(refusal);
+      if (refusal !== undefined) await this.refused(refusal, engine.clock.monotonic() - triedAt);
     }
     engine.unqueued.delete(this);
-    this.isWaiting = false;
   }
 
   /**
@@ -143,13 +128,17 @@ export class UnqueuedAcquire {
           return { because: 'held', holderLeaseLeft: runner.holderLeaseLeft };
         }
         const whenLeft = leavingOwn(engine, key);
-        const request = (this.request = new TryRequest(engine, caller));
-        const reply = await request.send();
-        if (!request.end()) return undefined;
+        const owner = engine.nextOwner();
+        const reply = await this.send(owner);
+        // Not in `send`: a message about the owner must not find a gap between its request and its hold.
+        engine.unanswered.delete(owner);
+        this.pending = undefined;
+        if (this.isTakenBack) return undefined;
         if (reply instanceof LockStoreError) {
-          const withdrawn = reply.inDoubt ? request.withdraw(true) : undefined;
-          const isRepeated = isDeadConnection(reply) && tries === 1 && caller.retry === undefined;
-          if (isRepeated && (await isBack(engine, withdrawn))) continue;
+          const withdrawn = reply.inDoubt && engine.withdraw(key, owner, true);
+          // The connection turned out to be dead, as one that a firewall has forgotten while it was idle.
+          const isRepeated = reply.unreachable && tries === 1 && caller.retry === undefined;
+          if (isRepeated && (await withdrawn)) continue;
           if (caller.isSettled) return undefined;
           return { because: 'unavailable', failure: reply };
         }
@@ -158,8 +147,8 @@ export class UnqueuedAcquire {
           return undefined;
         }
         if (reply.outcome === 'granted') {
-          if (!request.wasBroken) return await this.granted(request, reply);
-          await request.withdraw(false);
+          if (!this.wasBroken) return await this.granted(owner, reply);
+          await engine.withdraw(key, owner, false);
         } else if (reply.outcome !== 'cancelled' && whenLeft !== undefined && tries === 1) {
           await whenLeft();
         } else if (reply.outcome !== 'cancelled') {
@@ -178,22 +167,63 @@ export class UnqueuedAcquire {
     }
   }
 
+  /** Resolves with the reply or the failure. */
+  private async send(owner: OwnerId): Promise<AcquireReply | LockStoreError> {
+    const { key, lease, leaseTime, limit, permits, label } = this.caller;
+    const { session, storeReporter, keys, unanswered, leases } = this.engine;
+    this.sentAt = leases.sendingAt();
+    this.pending = owner;
+    this.othersAreFirst = this.wasBroken = false;
+    unanswered.set(owner, this);
+    keys.of(key)?.handle((machine, now) => {
+      machine.returnIdle(now);
+    });
+    try {
+      const reply = await session.acquire({
+        key,
+        owner,
+        lease,
+        isRenewed: leaseTime === undefined,
+        claimLease: lease,
+        wait: false,
+        callers: 1,
+        tokens: 1,
+        contended: false,
+        limit,
+        permits,
+        label,
+      });
+      storeReporter.answered();
+      return reply;
+    } catch (error) {
+      return storeFailure(error);
+    }
+  }
+
   /** The caller acquires the lock, unless it is too late. */
-  private async granted(request: TryRequest, grant: Grant): Promise<Refusal | undefined> {
-    const { engine, caller } = this;
-    if (!request.mayBeOver && !engine.isClosing && !caller.isSettled) {
-      request.granted(grant);
+  private async granted(owner: OwnerId, reply: Grant): Promise<Refusal | undefined> {
+    const { engine, caller, sentAt: startedAt } = this;
+    const { leases, reporter } = engine;
+    if (!leases.mayBeOver(startedAt, caller.lease) && !engine.isClosing && !caller.isSettled) {
+      const { token, since, local = false } = reply;
+      const deadline = leases.deadlineOf(startedAt, caller.lease);
+      const grant = { token, since, startedAt, deadline, unclaimed: false, local };
+      const lease = leases.open({ owner, inDoubt: false }, caller, grant);
+      startHold(engine, lease, caller, lease.firstToken, startedAt);
+      if (engine.hub.observed) reporter.granted(caller, lease.firstToken);
+      if (caller.limit === 1) engine.keys.adopt(lease);
       return undefined;
     }
-    const took = engine.clock.monotonic() - request.sentAt;
+    const took = engine.clock.monotonic() - startedAt;
     // Set before the withdrawal, since the wait may end during it.
     caller.lateAfter = took;
-    await request.withdraw(false);
-    if (engine.isClosing) caller.fail(engine.reporter.closed(caller.key));
+    await engine.withdraw(caller.key, owner, false);
+    if (engine.isClosing) caller.fail(reporter.closed(caller.key));
     return caller.isSettled ? undefined : { because: 'late', took };
   }
 
-  private async refused(refusal: Refusal): Promise<void> {
+  /** @param took how long the attempt took, ms */
+  private async refused(refusal: Refusal, took: number): Promise<void> {
     if (this.caller.isSettled) return;
     this.tries += 1;
     const { caller, engine, retry, refusal: before } = this;
@@ -219,7 +249,7 @@ export class UnqueuedAcquire {
     }
     caller.onWaiting?.();
     if (refusal.because === 'unavailable') engine.storeReporter.waitFailed(refusal.failure);
-    await this.pause(retry.backoff.pauseAfter(this.tries));
+    await this.pause(retry.backoff.pauseAfter(this.tries), took);
   }
 
   private onlyAttemptRefused(refusal: Refusal): void {
@@ -231,8 +261,8 @@ export class UnqueuedAcquire {
     else this.fail();
   }
 
-  private async pause(ms: number): Promise<void> {
-    const { caller, engine, took } = this;
+  private async pause(ms: number, took: number): Promise<void> {
+    const { caller, engine } = this;
     const left = caller.startedAt + caller.waitTime - engine.clock.monotonic();
     // The last attempt begins in time for its reply if replies take longer than an outcome may be late.
     const isCut = !this.isLastTry && took > ANSWER_GRACE / 2 && left - took < ms;
@@ -243,10 +273,10 @@ export class UnqueuedAcquire {
   }
 
   private readonly giveUp = (why: EndOfWait): void => {
-    const { caller, engine, request } = this;
+    const { caller, engine, pending } = this;
     const isPart = caller.partOf !== undefined;
     if (why === 'aborted') this.end(caller.abortReason);
-    else if (isPart && request?.isUnderWay === true) void this.takeBack(request);
+    else if (isPart && pending !== undefined) void this.takeBack(pending);
     // The other keys are being released, so another attempt would be useless.
     else if (isPart || caller.prolonged || (this.isLastTry && this.pausing !== undefined)) this.fail();
     else {
@@ -257,11 +287,12 @@ export class UnqueuedAcquire {
   };
 
   /** Cancels the pending request before the caller gets the outcome. */
-  private async takeBack(request: TryRequest): Promise<void> {
-    this.isOver = request.isTakenBack = true;
+  private async takeBack(owner: OwnerId): Promise<void> {
+    const { caller, engine } = this;
+    this.isOver = this.isTakenBack = true;
     const error = this.failure();
-    this.caller.stop();
-    await this.engine.timers.within(ANSWER_GRACE, request.withdraw(true));
+    caller.stop();
+    await engine.timers.within(ANSWER_GRACE, engine.withdraw(caller.key, owner, true));
     this.end(error);
   }
 
@@ -284,18 +315,15 @@ export class UnqueuedAcquire {
     const { caller, engine, refusal, tries } = this;
     const { reporter } = engine;
     const now = engine.clock.monotonic();
-    const isHeldByOthers = this.request?.isHeldByOthers === true;
+    const isHeldByOthers = this.othersAreFirst && this.pending !== undefined;
     if (!isHeldByOthers && caller.lateAfter !== undefined)
       return reporter.lateGrant(caller, caller.lateAfter);
     if (refusal?.because === 'held') return this.heldError(refusal.holderLeaseLeft);
     if (isHeldByOthers) return reporter.triesTimedOut(caller, undefined, tries + 1);
-    const isSilent = now - this.triedAt > SILENCE;
+    const isSilent = now - this.sentAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
-    const waitedFor = caller.waitTime === 0 ? undefined : now - caller.startedAt;
-    if (refusal === undefined) return reporter.unavailable(caller, undefined, waitedFor);
-    return refusal.because === 'late'
-      ? reporter.lateGrant(caller, refusal.took)
-      : reporter.unavailable(caller, refusal.failure, waitedFor);
+    const failure = refusal?.because === 'unavailable' ? refusal.failure : undefined;
+    return reporter.unavailable(caller, failure, caller.waitTime === 0 ? undefined : now - caller.startedAt);
   }
 
   private heldError(holderLeaseLeft: LeaseLeft | undefined): Error {
@@ -328,93 +356,4 @@ function countWaiting({ keys, unqueued }: AcquireContext, key: string): number {
 /** Whether the maximum number of callers wait for the key. */
 export function isFull(engine: AcquireContext, { key, maxWaiting }: PendingAcquire): boolean {
   return countWaiting(engine, key) >= maxWaiting;
-}
-
-/** One request without a queue position. */
-export class TryRequest {
-  readonly owner: OwnerId;
-  readonly sentAt: MonotonicMs;
-  isUnderWay = false;
-  /** Whether its grant was broken by force before the reply arrived. */
-  wasBroken = false;
-  private othersAreFirst = false;
-  /** Whether its result is being cancelled, though the caller may not have its outcome yet. */
-  isTakenBack = false;
-
-  constructor(
-    private readonly engine: AcquireContext,
-    readonly caller: PendingAcquire,
-  ) {
-    this.sentAt = engine.leases.sendingAt();
-    this.owner = engine.nextOwner();
-  }
-
-  /** The store has reported, before its reply, that other processes come first. */
-  heldByOthers(): void {
-    this.othersAreFirst = true;
-  }
-
-  /** Whether the store has reported that other processes come first, and has not replied yet. */
-  get isHeldByOthers(): boolean {
-    return this.isUnderWay && this.othersAreFirst;
-  }
-
-  /** Whether its lease may have ended. */
-  get mayBeOver(): boolean {
-    return this.engine.leases.mayBeOver(this.sentAt, this.caller.lease);
-  }
-
-  /** Sends the request; resolves with its reply or failure. Call `end` immediately afterwards. */
-  async send(): Promise<AcquireReply | LockStoreError> {
-    const { owner, caller } = this;
-    const { key, lease, leaseTime, limit, permits, label } = caller;
-    const { session, storeReporter, keys, unanswered } = this.engine;
-    this.isUnderWay = true;
-    unanswered.set(owner, this);
-    keys.of(key)?.handle((machine, now) => {
-      machine.returnIdle(now);
-    });
-    try {
-      const reply = await session.acquire({
-        key,
-        owner,
-        lease,
-        isRenewed: leaseTime === undefined,
-        claimLease: lease,
-        wait: false,
-        callers: 1,
-        tokens: 1,
-        contended: false,
-        limit,
-        permits,
-        label,
-      });
-      storeReporter.answered();
-      return reply;
-    } catch (error) {
-      return storeFailure(error);
-    }
-  }
-
-  /** The reply has arrived. Returns whether it counts: not if the request was cancelled meanwhile. */
-  end(): boolean {
-    this.isUnderWay = false;
-    this.engine.unanswered.delete(this.owner);
-    return !this.isTakenBack;
-  }
-
-  granted({ token, since, local = false }: Grant): void {
-    const { engine, caller, owner, sentAt: startedAt } = this;
-    const deadline = engine.leases.deadlineOf(startedAt, caller.lease);
-    const grant = { token, since, startedAt, deadline, unclaimed: false, local };
-    const lease = engine.leases.open({ owner, inDoubt: false }, caller, grant);
-    startHold(engine, lease, caller, lease.firstToken, startedAt);
-    if (engine.hub.observed) engine.reporter.granted(caller, lease.firstToken);
-    if (caller.limit === 1) engine.keys.adopt(lease);
-  }
-
-  /** Returns whether that is done; otherwise it continues in the background. */
-  withdraw(inDoubt: boolean): Promise<boolean> {
-    return this.engine.withdraw(this.caller.key, this.owner, inDoubt);
-  }
 }

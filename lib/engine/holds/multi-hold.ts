@@ -2,7 +2,6 @@ import { inspect } from 'node:util';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import type { LockLostError } from '../../model/lock.errors.js';
 import { checkReceiver, checkTime } from '../../model/option-checks.js';
-import type { ResolvedLockOptions } from '../../model/lock.options.js';
 import { allSent } from '../../stores/port/forwarding-session.js';
 import type { CallSite } from '../report/call-site.js';
 import type { Hold, HoldContext } from './hold.js';
@@ -20,15 +19,13 @@ export class MultiHold implements ScopeOwner {
   readonly token: number;
   readonly tokens: ReadonlyMap<string, number>;
   readonly acquiredAt: number;
-  readonly operation: string;
-  readonly limit: number;
-  readonly permits: number;
-  readonly label: string | undefined;
 
   private outcome: Promise<ReleaseOutcome> | undefined;
   private controller: AbortController | undefined;
 
   /**
+   * The last four are those of the call, since one of the keys may be a re-entry.
+   *
    * @param first the hold of the first key
    * @param holds all of them, in the order of their keys
    */
@@ -36,20 +33,13 @@ export class MultiHold implements ScopeOwner {
     readonly engine: HoldContext,
     first: Hold,
     private readonly holds: readonly Hold[],
-    /** Of the call, since one of the keys may be a re-entry. */
-    {
-      operation,
-      label,
-      limit,
-      permits,
-    }: Pick<ResolvedLockOptions, 'operation' | 'label' | 'limit' | 'permits'>,
+    readonly operation: string,
+    readonly label: string | undefined,
+    readonly limit: number,
+    readonly permits: number,
   ) {
     this.key = first.key;
     this.token = first.token;
-    this.operation = operation;
-    this.limit = limit;
-    this.permits = permits;
-    this.label = label;
     this.keys = holds.map(({ key }) => key);
     this.tokens = new Map(holds.map(({ key, token }) => [key, token]));
     this.acquiredAt = Math.max(...holds.map(({ acquiredAt }) => acquiredAt));

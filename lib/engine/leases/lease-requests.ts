@@ -45,17 +45,13 @@ export class DelayedReleases {
     return this.engine.backgroundRetry.run(kept);
   }
 
-  /** The lock was released by force. */
-  broken(owner: OwnerId): void {
-    if (this.kept.size > 0) this.forget(owner);
-  }
-
   /** Leaves them to the store. */
   leave(): void {
     for (const owner of [...this.kept.keys()]) this.forget(owner);
   }
 
-  private forget(owner: OwnerId): void {
+  /** The lock was released by force, or is left to the store. */
+  forget(owner: OwnerId): void {
     const kept = this.kept.get(owner);
     if (kept === undefined) return;
     this.kept.delete(owner);

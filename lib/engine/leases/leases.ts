@@ -261,7 +261,7 @@ export class Leases {
   }
 
   onBroken(owner: OwnerId): void {
-    this.delayed.broken(owner);
+    this.delayed.forget(owner);
     for (const lease of this.all) {
       if (lease.owner !== owner) continue;
       this.lose(lease, 'taken', 'it was released by force');

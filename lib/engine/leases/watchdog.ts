@@ -16,7 +16,7 @@ import type { Lease } from './lease.js';
 import type { LeaseContext, Leases } from './leases.js';
 
 const MICROTASK = Promise.resolve();
-const NO_RESERVATION = Promise.resolve(undefined);
+const NO_RESERVATION: PromiseLike<ReserveReply | undefined> = Promise.resolve(undefined);
 
 /** Renews leases without a `leaseTime`: one timer, requests in batches. */
 export class Watchdog {
@@ -96,14 +96,9 @@ export class Watchdog {
       done();
     };
     const request = { key, owner, lease: term, isRenewed: true, tokens };
-    whenReplied<ReserveReply | undefined>(
-      this.engine.session.reserve?.(request) ?? NO_RESERVATION,
-      replied,
-      () => {
-        budget.reservationFailed();
-        done();
-      },
-    );
+    whenReplied(this.engine.session.reserve?.(request) ?? NO_RESERVATION, replied, () => {
+      replied(undefined);
+    });
   }
 
   /** The store is reachable again: repeats failed requests at once. */

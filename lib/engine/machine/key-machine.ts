@@ -178,8 +178,8 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
   }
 
   /** The callers that an entry represents. */
-  callersAt(entry: QueueEntry<C>): readonly C[] {
-    const { caller } = entry;
+  callersAt(entry: QueueEntry<C> | undefined): readonly C[] {
+    const caller = entry?.caller;
     if (caller === undefined || entry !== this.queue.first) return caller === undefined ? [] : [caller];
     return [...this.waiting].filter((each) => each === caller || this.queue.of(each) === undefined);
   }

@@ -545,7 +545,9 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     const isReopened = wasNeeded && isRepeated && caller !== undefined && machine.waiting.has(caller);
     if (isReopened) {
       this.failure = failure;
-      this.reopen(caller, entry.limit !== 1);
+      const again = this.add(caller, entry.limit !== 1);
+      again.state = 'retrying';
+      this.effects.retry(again, 1);
       // The new entry is the last one: the caller inherits the next existing entry, if any, before that is granted.
       machine.settle(now);
     }
@@ -623,12 +625,6 @@ export class StoreQueue<C extends Caller<C>, L extends LocalLease> {
     this.entries = this.entries.length === 0 ? [entry] : [...this.entries, entry];
     this.effects.onOpened(entry);
     return entry;
-  }
-
-  private reopen(caller: C, contended: boolean): void {
-    const entry = this.add(caller, contended);
-    entry.state = 'retrying';
-    this.effects.retry(entry, 1);
   }
 
   /**

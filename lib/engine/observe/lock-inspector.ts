@@ -1,9 +1,8 @@
-import type { LockBreakOutcome } from '../../model/inspect.options.js';
+import { CURSOR_RULE, type LockBreakOutcome } from '../../model/inspect.options.js';
 import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../../model/lock-info.js';
 import { DEFAULT_OPERATION, sharingOf } from '../../model/lock-kind.js';
 import { LockError, LockUnsupportedError, LockUnavailableError } from '../../model/lock.errors.js';
 import { refuse } from '../../model/option-checks.js';
-import { CURSOR_RULE } from '../../model/inspect.options.js';
 import { isOfSemaphore, permitsOf } from '../../stores/port/limits.js';
 import {
   type BreakReply,
@@ -103,6 +102,7 @@ export class LockInspector {
   /** Every caller of this process, for which the store has one entry. */
   private waitersOf(key: string, stored: readonly StoredWaiter[]): readonly LockWaiter[] {
     const { clientId, keys } = this.engine;
+    const machine = keys.of(key)?.machine;
     const own = `${clientId}:`;
     const placed = new Set<PendingAcquire>();
     const waiterOf = ({ limit, permits, label }: PendingAcquire): LockWaiter => {
@@ -112,17 +112,12 @@ export class LockInspector {
       const { owner, callers, limit, permits, label } = waiter;
       if (!owner.startsWith(own))
         return [{ callers, ...sharingOf(limit), permits, label, process: processOf(owner) }];
-      const here = keys.callersAt(owner as OwnerId);
+      const here = machine?.callersAt(machine.queue.entryOf(owner as OwnerId)) ?? [];
       for (const caller of here) placed.add(caller);
       return here.map(waiterOf);
     });
-    return [
-      ...waiters,
-      ...keys
-        .waitingFor(key)
-        .filter((caller) => !placed.has(caller))
-        .map(waiterOf),
-    ];
+    const others = [...(machine?.waiting ?? [])].filter((caller) => !placed.has(caller));
+    return [...waiters, ...others.map(waiterOf)];
   }
 
   async forceRelease(key: string, by?: string): Promise<boolean> {

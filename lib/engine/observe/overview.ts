@@ -1,5 +1,4 @@
-import { ELECTION_OPERATION } from '../../model/lock-kind.js';
-import { kindOf } from '../../model/lock-kind.js';
+import { ELECTION_OPERATION, kindOf } from '../../model/lock-kind.js';
 import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../../model/lock-status.js';
 import { storeFailure } from '../../stores/port/store-failure.js';
 import { isCutOff, PROBE_KEY, verified } from '../../stores/port/forwarding-session.js';

@@ -11,7 +11,7 @@ const KNOWN = ['imports', 'inject', ...SOURCES, 'provideInjectionTokensFrom'];
 const GIVEN = Symbol('options of the factory');
 
 /**
- * @param beside names of options that belong next to the factory
+ * @param beside options that belong next to the factory
  * @throws LockOptionsError unless the options come from a factory, a class or an existing provider
  */
 export function checkAsyncOptions(where: string, options: unknown, beside: readonly string[] = []): void {
@@ -22,25 +22,30 @@ export function checkAsyncOptions(where: string, options: unknown, beside: reado
   refuse(where, 'give one of useFactory, useClass and useExisting', sources.join(' and ') || undefined);
 }
 
-/** @throws LockOptionsError if a factory returned an option that belongs next to it */
-export function refuseBeside(where: string, returned: unknown, beside: string): void {
-  if (!(beside in checkObject(where, returned))) return;
-  refuse(where, `${beside} belongs next to useFactory (useClass, useExisting)`, beside);
-}
-
 /**
  * The part of a dynamic module that provides options from a factory, a class (method `create`) or an existing provider.
  *
  * @param token provides the options that `resolve` has checked
+ * @param beside options that belong next to the factory, which must not return them
  */
 export function asyncOptions<Options>(
+  where: string,
   options: ConfigurableModuleAsyncOptions<Options>,
   token: InjectionToken,
-  resolve: (given: Options) => object,
+  resolve: (where: string, given: Options) => object,
+  ...beside: readonly string[]
 ): Required<Pick<DynamicModule, 'imports' | 'providers'>> {
+  checkAsyncOptions(where, options, beside);
+  const useFactory = (given: Options): object => {
+    const misplaced = beside.find((name) => name in checkObject(where, given));
+    if (misplaced !== undefined) {
+      refuse(where, `${misplaced} belongs next to useFactory (useClass, useExisting)`, misplaced);
+    }
+    return resolve(where, given);
+  };
   const { ConfigurableModuleClass } = new ConfigurableModuleBuilder<Options>({
     optionsInjectionToken: GIVEN,
   }).build();
   const { imports = [], providers = [] } = ConfigurableModuleClass.registerAsync(options);
-  return { imports, providers: [...providers, { provide: token, useFactory: resolve, inject: [GIVEN] }] };
+  return { imports, providers: [...providers, { provide: token, useFactory, inject: [GIVEN] }] };
 }

@@ -2,11 +2,17 @@ import { LockOptionsError } from '../../model/lock.errors.js';
 import {
   check,
   checkBound,
+  checkKeyPrefix,
   checkNames,
   checkObject,
-  checkOneOf,
+  checkOptions,
   checkTime,
+  flag,
+  oneOf,
   shownWithoutText,
+  time,
+  type Checked,
+  type OptionCheck,
 } from '../../model/option-checks.js';
 import { FallbackLockStore } from '../../stores/fallback/fallback-lock-store.js';
 import type { LockStore } from '../../stores/port/lock-store.js';
@@ -161,88 +167,48 @@ export interface StoreModuleOptions extends CommonOptions {
  */
 export type DistributedLockOptions = RedisModuleOptions | QuorumModuleOptions | StoreModuleOptions;
 
-export interface ResolvedModuleOptions {
-  readonly store: LockStore;
-  readonly waitTime: number;
-  readonly maxWaiting: number;
-  readonly reentrant: boolean;
-  readonly watchdogTimeout: number;
-  readonly shutdownTimeout: number;
-  /** `Infinity` for never. */
-  readonly warnHeldAfter: number;
-  readonly requireStoreAtStart: boolean;
-  readonly http: { readonly busyStatus: number } | false;
-  readonly rpc: { readonly showKeys: boolean };
-}
-
 const WHERE = 'DistributedLockModule';
 /** They belong to the import of the module; Nest removes them from the options of `forRoot`. */
 const EXTRAS = ['name', 'isGlobal'];
 const PLACES = ['redis', 'quorum', 'store'] as const;
-const KNOWN = new Set<string>([
-  ...PLACES,
-  'replicas',
-  'keyPrefix',
-  'waitTime',
-  'maxWaiting',
-  'reentrant',
-  'watchdogTimeout',
-  'shutdownTimeout',
-  'warnHeldAfter',
-  'onUnavailable',
-  'requireStoreAtStart',
-  'http',
-  'rpc',
-  ...EXTRAS,
-]);
-const LONGEST_PREFIX = 256;
+const CHECKS = {
+  keyPrefix: checkPrefix,
+  waitTime: time(5_000, { min: 0, infinite: true }),
+  maxWaiting: (where: string, name: string, value: unknown = Infinity) => checkBound(where, name, value),
+  reentrant: flag(true),
+  watchdogTimeout: time(30_000, { min: 300 }),
+  shutdownTimeout: time(10_000, { min: 0 }),
+  /** `Infinity` for never. */
+  warnHeldAfter: (where: string, name: string, value: unknown = 600_000) =>
+    value === false ? Infinity : checkTime(where, name, value, { min: 1_000 }),
+  onUnavailable: oneOf('throw', ['local']),
+  requireStoreAtStart: flag(false),
+  http: checkHttp,
+  rpc: checkRpc,
+} satisfies Readonly<Record<keyof CommonOptions, OptionCheck<unknown>>>;
+
+export type ResolvedModuleOptions = Omit<Checked<typeof CHECKS>, 'keyPrefix' | 'onUnavailable'> & {
+  readonly store: LockStore;
+};
 
 /** Checks the options and applies the defaults. */
 export function resolveModuleOptions(options: DistributedLockOptions): ResolvedModuleOptions {
-  checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-  const extra = EXTRAS.find((name) => name in options);
+  const extra = EXTRAS.find((name) => name in checkObject(WHERE, options));
   if (extra !== undefined) {
     throw new LockOptionsError(
       `${WHERE}: ${extra} belongs next to useFactory (useClass, useExisting), not in the options that it returns: ` +
         `forRootAsync({ ${extra}: …, useFactory: … }).`,
     );
   }
-  // Not `??`, which would accept null.
-  const {
-    waitTime = 5_000,
-    maxWaiting = Infinity,
-    reentrant = true,
-    shutdownTimeout = 10_000,
-    warnHeldAfter = 600_000,
-    requireStoreAtStart = false,
-  } = options;
-  const { keyPrefix = 'lock:', onUnavailable = 'throw' } = options;
-  const { watchdogTimeout: lease = 30_000 } = options;
-  const watchdogTimeout = checkTime(WHERE, 'watchdogTimeout', lease, { min: 300 });
-  checkPrefix(keyPrefix);
-  check(typeof reentrant === 'boolean', WHERE, 'reentrant must be true or false', reentrant);
-  const isRequired = typeof requireStoreAtStart === 'boolean';
-  check(isRequired, WHERE, 'requireStoreAtStart must be true or false', requireStoreAtStart);
-  checkOneOf(WHERE, 'onUnavailable', onUnavailable, ['throw', 'local']);
-  const store = checkStore(options, keyPrefix, watchdogTimeout);
+  const others = [...PLACES, 'replicas', ...EXTRAS];
+  const { keyPrefix, onUnavailable, ...settings } = checkOptions(WHERE, options, CHECKS, others);
+  const store = checkStore(options, keyPrefix, settings.watchdogTimeout);
   if (onUnavailable === 'local' && options.store === 'memory') {
     throw new LockOptionsError(
       `${WHERE}: onUnavailable: 'local' has no effect with store: 'memory', which is always reachable. Leave it out.`,
     );
   }
-  return {
-    waitTime: checkTime(WHERE, 'waitTime', waitTime, { min: 0, infinite: true }),
-    maxWaiting: checkBound(WHERE, 'maxWaiting', maxWaiting),
-    reentrant,
-    watchdogTimeout,
-    shutdownTimeout: checkTime(WHERE, 'shutdownTimeout', shutdownTimeout, { min: 0 }),
-    warnHeldAfter:
-      warnHeldAfter === false ? Infinity : checkTime(WHERE, 'warnHeldAfter', warnHeldAfter, { min: 1_000 }),
-    requireStoreAtStart,
-    http: checkHttp(options.http),
-    rpc: checkRpc(options.rpc),
-    store: onUnavailable === 'local' ? new FallbackLockStore(store) : store,
-  };
+  return { ...settings, store: onUnavailable === 'local' ? new FallbackLockStore(store) : store };
 }
 
 /** The options as JavaScript may pass them. */
@@ -334,29 +300,24 @@ function checkMember(entry: unknown, index: number, keyPrefix: string): RedisLoc
   }
 }
 
-function checkPrefix(prefix: unknown): void {
-  const isText = typeof prefix === 'string' && !/\p{Surrogate}/u.test(prefix);
-  check(isText, WHERE, 'keyPrefix must be a well-formed string', prefix);
-  const bytes = Buffer.byteLength(prefix);
-  const rule = `keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8`;
-  check(bytes <= LONGEST_PREFIX, WHERE, rule, bytes);
+function checkPrefix(where: string, name: string, prefix: unknown = 'lock:'): string {
+  checkKeyPrefix(where, prefix);
   // Half a tag would make the names of one lock fall into different hash slots of a cluster.
   const isWhole = !/[{}]/.test(prefix.replace(/\{[^{}]+\}/, ''));
-  check(isWhole, WHERE, 'keyPrefix may contain one hash tag such as {app}, but no other braces', prefix);
+  check(isWhole, where, `${name} may contain one hash tag such as {app}, but no other braces`, prefix);
+  return prefix;
 }
 
-function checkRpc(rpc: DistributedLockOptions['rpc'] = {}): ResolvedModuleOptions['rpc'] {
-  checkNames(`${WHERE}: rpc`, checkObject(`${WHERE}: rpc`, rpc), new Set(['showKeys']));
-  const { showKeys = true } = rpc;
-  check(typeof showKeys === 'boolean', WHERE, 'rpc.showKeys must be true or false', showKeys);
-  return { showKeys };
+function checkRpc(where: string, name: string, rpc: unknown = {}): { readonly showKeys: boolean } {
+  checkNames(`${where}: ${name}`, checkObject(`${where}: ${name}`, rpc), new Set(['showKeys']));
+  return { showKeys: flag(true)(where, 'rpc.showKeys', (rpc as LockRpcOptions).showKeys) };
 }
 
-function checkHttp(http: DistributedLockOptions['http'] = {}): ResolvedModuleOptions['http'] {
+function checkHttp(where: string, name: string, http: unknown = {}): { readonly busyStatus: number } | false {
   if (http === false) return false;
-  checkNames(`${WHERE}: http`, checkObject(`${WHERE}: http`, http), new Set(['busyStatus']));
-  const { busyStatus = 423 } = http;
+  checkNames(`${where}: ${name}`, checkObject(`${where}: ${name}`, http), new Set(['busyStatus']));
+  const { busyStatus = 423 } = http as LockHttpOptions;
   const isError = Number.isInteger(busyStatus) && busyStatus >= 400 && busyStatus <= 599;
-  check(isError, WHERE, 'http.busyStatus must be an HTTP error status from 400 to 599', busyStatus);
+  check(isError, where, 'http.busyStatus must be an HTTP error status from 400 to 599', busyStatus);
   return { busyStatus };
 }

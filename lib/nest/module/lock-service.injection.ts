@@ -78,10 +78,6 @@ function giveService(object: object, property: symbol, service: LockService): vo
   services.set(object, ofObject.set(property, service));
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
 export type AnyModule = ModulesContainer extends Map<string, infer M> ? M : never;
 type Provider = AnyModule['providers'] extends Map<unknown, infer P> ? P : never;
 type Factory = (...dependencies: readonly unknown[]) => unknown;
@@ -133,7 +129,7 @@ function serveObject(
   provider: Provider,
   object: unknown,
 ): void {
-  if (!isObject(object)) return;
+  if (typeof object !== 'object' || object === null) return;
   for (const { property, instance, where } of neededServices(object)) {
     const service = serviceOf(modules, module, getLockServiceToken(instance));
     if (service !== undefined) {

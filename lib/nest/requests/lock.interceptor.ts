@@ -11,7 +11,9 @@ export class LockInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const call = HandlerCall.begin(context.getHandler());
-    const answer = call === undefined ? next.handle() : underLock(call, connectionOf(context), next);
+    const response = responseOf(context);
+    const connection = response && new ClientConnection(response);
+    const answer = call === undefined ? next.handle() : underLock(call, connection, next);
     return answer.pipe(
       catchError((error: unknown) => {
         throw error instanceof LockError
@@ -65,11 +67,6 @@ function underLock(
       void call.end();
     };
   });
-}
-
-function connectionOf(context: ExecutionContext): ClientConnection | undefined {
-  const response = responseOf(context);
-  return response === undefined ? undefined : new ClientConnection(response);
 }
 
 /** Nest would treat and log a stream without a value as an error. */

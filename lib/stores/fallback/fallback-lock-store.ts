@@ -78,7 +78,9 @@ class FallbackSession implements LockStoreSession {
   ) {
     this.timers = new SessionTimers(client);
     this.local = new LocalLocks(client, (owner, grant) => {
-      if (this.breaker.isOpen && this.local.onGrant(owner)) client.granted(owner, { ...grant, local: true });
+      if (this.breaker.isOpen) client.granted(owner, { ...grant, local: true });
+      // The store has just recovered.
+      else this.local.withdraw(owner);
     });
     const opened = store.open({
       ...client,
@@ -303,9 +305,7 @@ class FallbackSession implements LockStoreSession {
     const reply = await this.local.acquire(request);
     if (reply.outcome !== 'granted') return reply;
     // The store has just recovered.
-    if (!this.breaker.isOpen) return this.local.cancelled(request);
-    this.local.onGrant(owner);
-    return reply;
+    return this.breaker.isOpen ? reply : this.local.cancelled(request);
   }
 
   /** From now on the owner is served in this process, and has no entry in the store. */

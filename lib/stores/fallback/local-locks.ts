@@ -17,19 +17,12 @@ import { isNamed, type RenewReplies } from '../port/forwarding-session.js';
 import { MemoryLocks, raiseTokens } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
 
-/** An owner served in this process. */
-interface LocalOwner {
-  readonly key: string;
-  /** Whether it has not received a grant yet. */
-  waits: boolean;
-}
-
 /** Locks held in this process only. Locks held in the store are recorded as well, so that they are not granted twice. */
 export class LocalLocks {
   readonly session: MemorySession;
   private readonly locks = new MemoryLocks();
-  /** Every other holder acquired its lock in the store. */
-  private readonly owners = new Map<OwnerId, LocalOwner>();
+  /** The owners served in this process, with their keys. Every other holder acquired its lock in the store. */
+  private readonly owners = new Map<OwnerId, string>();
 
   /** @param granted receives the grants of waiting owners */
   constructor(
@@ -44,9 +37,8 @@ export class LocalLocks {
     return this.owners.has(owner);
   }
 
-  /** The owner requests a lock locally, and has received no grant. */
   add(owner: OwnerId, key: string): void {
-    this.owners.set(owner, { key, waits: true });
+    this.owners.set(owner, key);
   }
 
   /** ms left of the local holds of a key, except those compatible with a hold of this limit in the store. */
@@ -75,14 +67,6 @@ export class LocalLocks {
     const isOver = reply.outcome === 'busy' || (reply.outcome === 'conflict' && !request.wait);
     if (isOver) this.owners.delete(request.owner);
     return reply.outcome === 'granted' ? { ...reply, local: true } : reply;
-  }
-
-  /** Records that the owner receives a grant; false if it no longer waits. */
-  onGrant(owner: OwnerId): boolean {
-    const known = this.owners.get(owner);
-    if (known?.waits !== true) return false;
-    known.waits = false;
-    return true;
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
@@ -120,7 +104,9 @@ export class LocalLocks {
 
   /** Withdraws all waiters. */
   endWaits(): void {
-    for (const [owner, { key, waits }] of this.owners) if (waits) this.withdraw(owner, key);
+    for (const [owner, key] of this.owners) {
+      if (!this.locks.holdersOf(key).has(owner)) this.withdraw(owner, key);
+    }
   }
 
   /** Records a hold that the store has granted. */
@@ -167,7 +153,8 @@ export class LocalLocks {
     if (hold !== undefined && (exactly || until > hold.expiresAt)) this.locks.prolong(hold, until);
   }
 
-  private withdraw(owner: OwnerId, key: string): void {
+  withdraw(owner: OwnerId, key = this.owners.get(owner)): void {
+    if (key === undefined) return;
     void this.session.cancel({ key, owner, inDoubt: false });
   }
 }

@@ -20,13 +20,13 @@ export interface MemoryHold extends HeapItem {
 export interface MemoryWaiter {
   readonly owner: OwnerId;
   readonly client: LockStoreClient;
-  claimLease: number;
-  callers: number;
-  tokens: number;
-  limit: number;
-  permits: number;
-  label: string | undefined;
-  aliveUntil: number;
+  readonly claimLease: number;
+  readonly callers: number;
+  readonly tokens: number;
+  readonly limit: number;
+  readonly permits: number;
+  readonly label: string | undefined;
+  readonly aliveUntil: number;
 }
 
 const RESOLVED = Promise.resolve();
@@ -188,9 +188,8 @@ export class MemoryLocks {
     const queue = this.queues.get(key) ?? new Map<OwnerId, MemoryWaiter>();
     this.queues.set(key, queue);
     const aliveUntil = waiter.client.now() + WAITER_TTL;
-    const known = queue.get(waiter.owner);
-    if (known === undefined) queue.set(waiter.owner, { ...waiter, aliveUntil });
-    else Object.assign(known, waiter, { aliveUntil });
+    // A known owner keeps its position.
+    queue.set(waiter.owner, { ...waiter, aliveUntil });
   }
 
   leaveQueue(key: string, owner: OwnerId): void {

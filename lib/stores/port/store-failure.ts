@@ -116,6 +116,15 @@ export async function asked<T>(request: () => PromiseLike<T>): Promise<T> {
   }
 }
 
+/** The reply to a request that is sent at once, or its failure. */
+export async function tried<T>(request: () => PromiseLike<T>): Promise<T | LockStoreError> {
+  try {
+    return await request();
+  } catch (error) {
+    return storeFailure(error);
+  }
+}
+
 /** A custom store sent an invalid reply: what it has done is unknown, and repeating the request won't help. */
 export function unusableReply(error: unknown): LockStoreError {
   return new LockStoreError(messageOf(error), { inDoubt: true, retryable: false, cause: error });

@@ -7,18 +7,16 @@ import { quoted } from './schema.js';
  * have been missed.
  */
 export class GrantChannel {
-  private readonly connection: PostgresConnection | undefined;
+  private readonly connection: PostgresConnection;
   private warned = false;
   private isChecking = false;
 
-  /** @param connector undefined if nothing can be pushed: waiters poll */
   constructor(
     private readonly client: LockStoreClient,
-    connector: PostgresConnector | undefined,
+    connector: PostgresConnector,
     requestTimeout: number,
     private readonly onMessage: (text: string) => void,
   ) {
-    if (connector === undefined) return;
     this.connection = new PostgresConnection(connector, requestTimeout, {
       prepare: (opened) => this.listen(opened),
       back: () => {
@@ -27,15 +25,14 @@ export class GrantChannel {
     });
   }
 
-  /** Whether it is up; undefined if nothing can be pushed. */
-  get isUp(): boolean | undefined {
-    return this.connection?.isReady;
+  get isUp(): boolean {
+    return this.connection.isReady;
   }
 
   /** In the background: until it is up, waiters poll. */
   open(): void {
     // The connection keeps trying.
-    this.connection?.open().then(
+    this.connection.open().then(
       () => this.client.pollNow(),
       () => undefined,
     );
@@ -43,7 +40,7 @@ export class GrantChannel {
 
   /** A grant should have been pushed: the connection may be half open, which only a request without a reply reveals. */
   suspect(): void {
-    if (this.isChecking || this.connection?.isReady !== true) return;
+    if (this.isChecking || !this.isUp) return;
     this.isChecking = true;
     const done = (): void => {
       this.isChecking = false;
@@ -52,7 +49,7 @@ export class GrantChannel {
   }
 
   close(): void {
-    this.connection?.close();
+    this.connection.close();
   }
 
   private async listen(opened: PgClient): Promise<boolean> {

@@ -5,9 +5,9 @@ import { inMs } from '../../common/durations.js';
 import { Deferred } from '../../common/deferred.js';
 import { LockOptionsError } from '../../model/lock.errors.js';
 import { refuseMissingPeer } from '../../model/missing-peer.js';
-import { checkObject, shown } from '../../model/option-checks.js';
-import { messageOf } from '../port/store-failure.js';
-import { KEEP_ALIVE, pauseBeforeConnecting, ReplyTimeout } from '../port/times.js';
+import { check, checkObject } from '../../model/option-checks.js';
+import { KeptConnection, type Link } from '../port/kept-connection.js';
+import { KEEP_ALIVE, ReplyTimeout } from '../port/times.js';
 import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
 
 /** One statement, which is one transaction. */
@@ -31,52 +31,52 @@ export interface ConnectionListener {
 
 /** A connection that reconnects. Statements fail at once while it is down, and none is sent twice. */
 export class PostgresConnection {
-  private opened: OpenedClient | undefined;
-  private client: PgClient | undefined;
-  private preparesStatements = false;
-  private failure: Error | undefined;
-  private isLate = false;
-  private closed = false;
-  private attempts = 0;
-  private pause: NodeJS.Timeout | undefined;
+  private readonly kept: KeptConnection<PostgresConnector, OpenedClient>;
   private readonly timeout: ReplyTimeout;
+  private preparesStatements = false;
 
   constructor(
-    private readonly connector: PostgresConnector,
+    connector: PostgresConnector,
     requestTimeout: number,
     private readonly listener: ConnectionListener,
   ) {
     this.timeout = new ReplyTimeout(requestTimeout, () => {
-      this.opened?.cut(`no answer within ${inMs(requestTimeout)}`);
+      this.kept.reconnect(`no answer within ${inMs(requestTimeout)}`);
+    });
+    this.kept = new KeptConnection([connector], {
+      connect: ({ open }, onEnd) => open(onEnd),
+      prepare: ({ client }) => this.prepare(client),
+      lost: () => undefined,
+      back: () => {
+        listener.back();
+      },
     });
   }
 
   get isReady(): boolean {
-    return this.client !== undefined;
+    return this.kept.ready !== undefined;
   }
 
   /** Rejects with a `LockStoreError` if the server is not reachable yet; the connection keeps trying. */
   async open(): Promise<void> {
-    if (await this.connect()) return;
-    this.isLate = true;
-    throw notConnected(this.failure);
+    if (!(await this.kept.open())) throw notConnected(this.kept.failure);
   }
 
   /** Replies with the rows, or rejects with a `LockStoreError`. */
   send({ name, text, values }: Statement): Deferred<readonly Row[]> {
     const reply = new Deferred<readonly Row[]>();
-    const { client } = this;
-    if (client === undefined) {
-      reply.reject(notConnected(this.failure));
+    const { ready, failure } = this.kept;
+    if (ready === undefined) {
+      reply.reject(notConnected(failure));
       return reply;
     }
     this.timeout.start();
     const failed = (error: unknown): void => {
       this.timeout.stop();
       // The server became a standby: the connection has to find the new primary.
-      if (isReadOnly(error)) this.opened?.cut('the server does not take writes');
+      if (isReadOnly(error)) this.kept.reconnect('the server does not take writes');
       const isMended = lacksSchema(error) && this.listener.mendsSchema?.() === true;
-      if (isMended) this.opened?.cut('something is missing in the schema');
+      if (isMended) this.kept.reconnect('something is missing in the schema');
       // After an error, PostgreSQL is ready for the next statement a moment later.
       setImmediate(() => {
         reply.reject(postgresFailure(error, isMended));
@@ -86,7 +86,7 @@ export class PostgresConnection {
     const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };
     try {
       // Not by a promise, which costs more than the statement where asynchronous contexts are in use.
-      client.query<Record<string, unknown>>(statement, (error, result) => {
+      ready.client.query<Record<string, unknown>>(statement, (error, result) => {
         if (error !== null && error !== undefined) failed(error);
         else {
           this.timeout.stop();
@@ -95,84 +95,28 @@ export class PostgresConnection {
       });
     } catch (error) {
       // Thrown by a user's stream or an instrumentation of pg: it is unknown what was written.
-      this.opened?.cut('a statement could not be written');
+      this.kept.reconnect('a statement could not be written');
       failed(error);
     }
     return reply;
   }
 
   close(): void {
-    this.closed = true;
-    clearTimeout(this.pause);
     this.timeout.stop();
-    const { opened, client } = this;
-    this.opened = this.client = undefined;
-    if (client === undefined) opened?.cut('closed');
-    else opened?.leave();
+    const { isReady } = this;
+    const opened = this.kept.close();
+    if (isReady) opened?.leave();
+    else opened?.cut(new Error('closed'));
   }
 
-  private async connect(): Promise<boolean> {
-    const opened = this.openClient();
-    if (opened === undefined) return false;
-    const { client } = opened;
-    this.opened = opened;
-    let isDown = false;
-    const down = (): void => {
-      if (isDown) return;
-      isDown = true;
-      this.ended(opened);
-    };
-    client.on('error', (error: Error) => {
-      // Closing a connection that must not be used produces its own error.
-      if (!isDown) this.failure = error;
-    });
-    client.on('end', down);
+  private async prepare(client: PgClient): Promise<void> {
     this.timeout.start();
     try {
       await client.connect();
       this.preparesStatements = await this.listener.prepare(client);
-    } catch (error) {
-      opened.cut('not to be used');
-      this.failure = error as Error;
-      down();
-      return false;
     } finally {
       this.timeout.stop();
     }
-    if (this.closed) {
-      opened.cut('closed');
-      return false;
-    }
-    if (this.opened !== opened) return false;
-    this.client = client;
-    this.failure = undefined;
-    this.attempts = 0;
-    if (this.isLate) this.listener.back();
-    this.isLate = true;
-    return true;
-  }
-
-  /** Undefined after a failure, which is retried: a certificate file may appear a moment later. */
-  private openClient(): OpenedClient | undefined {
-    try {
-      return this.connector.open();
-    } catch (error) {
-      // A user's `stream` may throw anything.
-      this.failure = error instanceof Error ? error : new Error(messageOf(error));
-      this.connectLater();
-      return undefined;
-    }
-  }
-
-  private ended(opened: OpenedClient): void {
-    if (this.opened !== opened) return;
-    this.opened = this.client = undefined;
-    this.connectLater();
-  }
-
-  private connectLater(): void {
-    if (this.closed) return;
-    this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(this.attempts++));
   }
 }
 
@@ -180,10 +124,8 @@ export class PostgresConnection {
 export type PostgresConnectionOptions = string | PgClientOptions;
 
 /** A client and its socket. */
-export interface OpenedClient {
+interface OpenedClient extends Link {
   readonly client: PgClient;
-  /** Destroys the socket. */
-  readonly cut: (why: string) => void;
   /** Ends the connection properly, so that the server does not log a lost one. */
   readonly leave: () => void;
 }
@@ -192,7 +134,8 @@ export interface OpenedClient {
 export interface PostgresConnector {
   /** `host:port/database`, for log lines; no secrets. */
   readonly address: string;
-  open(): OpenedClient;
+  /** Calls back when the connection has ended. */
+  readonly open: (onEnd: (cause: Error) => void) => OpenedClient;
 }
 
 /** The limit of a connection attempt, ms. */
@@ -207,7 +150,7 @@ export function postgresConnector(where: string, connection: unknown): PostgresC
   const address = probe.host.startsWith('/') ? `${probe.host} port ${port}` : `${probe.host}:${port}`;
   return {
     address: `${address}/${probe.database ?? ''}`,
-    open: () => openClient(Client, config),
+    open: (onEnd) => openClient(Client, config, onEnd),
   };
 }
 
@@ -224,9 +167,8 @@ function configOf(where: string, connection: unknown): PgClientOptions {
   const config = checkObject(where, connection) as PgClientOptions;
   const port: unknown = config.port ?? 5_432;
   const number = Number(port);
-  if (!Number.isInteger(number) || number < 1 || number > 65_535) {
-    throw new LockOptionsError(`${where}: port must be a number from 1 to 65535; got ${shown(port)}.`);
-  }
+  const isPort = Number.isInteger(number) && number >= 1 && number <= 65_535;
+  check(isPort, where, 'port must be a number from 1 to 65535', port);
   if ('connect' in config || 'query' in config) {
     throw new LockOptionsError(
       `${where}: give the options that the client or pool was created with, not the client itself: ` +
@@ -249,7 +191,11 @@ function probeOf(where: string, Client: PgClientClass, config: PgClientOptions):
 }
 
 /** Throws the errors of the user's `stream`, and those of pg if certificate files are missing. */
-function openClient(Client: PgClientClass, config: PgClientOptions): OpenedClient {
+function openClient(
+  Client: PgClientClass,
+  config: PgClientOptions,
+  onEnd: (cause: Error) => void,
+): OpenedClient {
   const { connectionTimeoutMillis = CONNECT_TIMEOUT, ...others } = config;
   const socket = config.stream?.() ?? new Socket();
   try {
@@ -266,9 +212,14 @@ function openClient(Client: PgClientClass, config: PgClientOptions): OpenedClien
       statement_timeout: false,
       pipeline: false,
     });
+    let cause = new Error('the connection was closed');
+    client.on('error', (error: Error) => (cause = error));
+    client.on('end', () => {
+      onEnd(cause);
+    });
     return {
       client,
-      cut: (why) => socket.destroy(new Error(why)),
+      cut: (why) => socket.destroy(why),
       leave: () => {
         client.end().catch(() => undefined);
         // A stopped server does not reply: it must not keep the process alive.

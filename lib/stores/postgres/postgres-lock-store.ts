@@ -1,10 +1,4 @@
-import type {
-  LockBoard,
-  LockStore,
-  LockStoreClient,
-  LockStoreSession,
-  RenewReply,
-} from '../port/lock-store.js';
+import type { LockBoard, LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
 import { PushedGrants } from '../port/pushed-grants.js';
 import { requestTimeoutFor } from '../port/times.js';
 import { GrantChannel } from './grant-channel.js';
@@ -17,14 +11,12 @@ import {
 } from './postgres-options.js';
 import { RequestQueue } from './request-queue.js';
 import { quoted } from './schema.js';
-import { createSchema, prepareConnection, verifyDatabase, type CheckResult } from './start-check.js';
+import { prepareConnection, verifyDatabase, type CheckResult } from './start-check.js';
 
 /** How often a client removes the leftovers of crashed processes, ms. */
 const SWEEP_INTERVAL = 60_000;
 /** The shortest time between two attempts of a client to repair the schema, ms: they may not help. */
 const MENDING_PAUSE = 1_000;
-/** Holds renewed in one statement: enough to spread its cost, and few enough not to delay other requests. */
-const LARGEST_RENEWAL = 500;
 
 /**
  * A store of locks in a PostgreSQL database (12 or newer), for
@@ -71,24 +63,14 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
   const calls = new LockCalls(schema, keyPrefix);
   const queue = new RequestQueue(connection, (keys, requests) => calls.run(keys, requests));
   const pushed = new PushedGrants(client);
-  const channel = new GrantChannel(
-    {
-      ...client,
-      // While the connection for requests is down, waiters request again when it is back.
-      pollNow: () => {
-        if (connection.isReady) client.pollNow();
-      },
-    },
-    listener,
-    requestTimeout,
-    (text) => pushed.receive(text),
-  );
+  const channel =
+    listener && new GrantChannel(client, listener, requestTimeout, (text) => pushed.receive(text));
 
   /** Prepares a connection for locks, and logs the warnings of the first one. */
   async function prepare(opened: PgClient): Promise<boolean> {
     const isFirst = checked === undefined;
-    if (lacksSchema && (await createSchema(opened, schema))) lacksSchema = false;
-    checked = await prepareConnection(opened, options, requestTimeout);
+    checked = await prepareConnection(opened, options, requestTimeout, lacksSchema);
+    lacksSchema = false;
     if (isFirst) for (const warning of checked.warnings) client.warn(warning);
     return checked.isDirect;
   }
@@ -122,7 +104,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
       try {
         await connection.open();
       } finally {
-        channel.open();
+        channel?.open();
       }
     },
     acquire: (request) => {
@@ -130,7 +112,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
       return pushed.ask(
         request.owner,
         () => queue.call(calls.acquire(request)),
-        () => channel.suspect(),
+        () => channel?.suspect(),
       );
     },
     cancel: async (request) => {
@@ -142,14 +124,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
       return queue.call(calls.giveBack(request));
     },
     whenSent: () => queue.whenSent(),
-    renew: async (requests) => {
-      const replies: RenewReply[] = [];
-      for (let first = 0; first < requests.length; first += LARGEST_RENEWAL) {
-        const some = requests.slice(first, first + LARGEST_RENEWAL);
-        replies.push(...calls.toRenewReplies(await queue.send(calls.renew(some))));
-      }
-      return replies;
-    },
+    renew: async (requests) => calls.toRenewReplies(await queue.send(calls.renew(requests))),
     reserve: (request) => queue.call(calls.reserve(request)),
     inspect: async (key) => await queue.call(calls.inspect(key)),
     breakHold: async (key, hold) => await queue.call(calls.breakHold(key, hold)),
@@ -160,13 +135,12 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     },
     connections: () => {
       const requests = { name: `${connector.address} requests`, isOpen: connection.isReady };
-      const { isUp } = channel;
-      if (isUp === undefined || listener === undefined) return [requests];
-      return [requests, { name: `${listener.address} messages`, isOpen: isUp }];
+      if (channel === undefined || listener === undefined) return [requests];
+      return [requests, { name: `${listener.address} messages`, isOpen: channel.isUp }];
     },
     close: () => {
       clearTimeout(sweeping);
-      channel.close();
+      channel?.close();
       queue.close();
       connection.close();
       return Promise.resolve();

@@ -1,5 +1,5 @@
 import { LockOptionsError } from '../../model/lock.errors.js';
-import { checkNames, checkObject, shown } from '../../model/option-checks.js';
+import { check, checkKeyPrefix, checkNames, checkObject } from '../../model/option-checks.js';
 import {
   postgresConnector,
   type PostgresConnectionOptions,
@@ -55,7 +55,6 @@ export interface ResolvedPostgresOptions {
 
 const WHERE = 'postgresStore';
 const KNOWN = new Set(['connection', 'listen', 'schema', 'createSchema', 'keyPrefix']);
-const LONGEST_PREFIX = 256;
 
 /** Checks the options and applies the defaults. */
 export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedPostgresOptions {
@@ -68,18 +67,8 @@ export function resolvePostgresOptions(options: PostgresStoreOptions): ResolvedP
     );
   }
   checkSchemaName(WHERE, schema);
-  if (typeof createSchema !== 'boolean') {
-    throw new LockOptionsError(`${WHERE}: createSchema must be true or false; got ${shown(createSchema)}.`);
-  }
-  if (typeof keyPrefix !== 'string' || /\p{Surrogate}/u.test(keyPrefix)) {
-    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(keyPrefix)}.`);
-  }
-  const bytes = Buffer.byteLength(keyPrefix);
-  if (bytes > LONGEST_PREFIX) {
-    throw new LockOptionsError(
-      `${WHERE}: keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(bytes)}.`,
-    );
-  }
+  check(typeof createSchema === 'boolean', WHERE, 'createSchema must be true or false', createSchema);
+  checkKeyPrefix(WHERE, keyPrefix);
   const connector = postgresConnector(`${WHERE}: connection`, connection);
   return {
     connector,

@@ -1,5 +1,4 @@
-import { LockOptionsError } from '../../model/lock.errors.js';
-import { checkNames, checkObject, shown } from '../../model/option-checks.js';
+import { check, checkNames, checkObject } from '../../model/option-checks.js';
 import { requests } from './schema-requests.js';
 
 /** Incremented with every change of the schema. Schemas and processes of all versions work together. */
@@ -50,13 +49,11 @@ COMMIT;
 
 /** @throws LockOptionsError unless PostgreSQL accepts the name */
 export function checkSchemaName(where: string, schema: unknown): asserts schema is string {
-  if (typeof schema === 'string' && schema !== '' && !/[\0$]/.test(schema) && !schema.startsWith('pg_')) {
-    if (Buffer.byteLength(schema) <= LONGEST_NAME) return;
-  }
-  throw new LockOptionsError(
-    `${where}: schema must be the name of a schema of 1 to ${String(LONGEST_NAME)} bytes, without "$" and not beginning with ` +
-      `pg_, such as 'distributed_lock'; got ${shown(schema)}.`,
-  );
+  const isName = typeof schema === 'string' && /^(?!pg_)[^\0$]+$/.test(schema);
+  const rule =
+    `schema must be the name of a schema of 1 to ${String(LONGEST_NAME)} bytes, without "$" and not beginning with ` +
+    "pg_, such as 'distributed_lock'";
+  check(isName && Buffer.byteLength(schema) <= LONGEST_NAME, where, rule, schema);
 }
 
 /** A name as a quoted SQL identifier. */

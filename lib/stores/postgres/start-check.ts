@@ -36,54 +36,51 @@ interface Facts {
   readonly synchronous: string;
   readonly standby: boolean;
   readonly readonly: boolean;
-  /** Whether there is a schema with a version. */
-  readonly schema: boolean;
+  /** Whether the user may use the schema. */
   readonly usage: boolean;
-  /** Whether a version with another format has marked the schema. */
-  readonly marked: boolean;
 }
 
-/** Prepares a new connection for locks, and collects warnings for the operator. */
+/** The tables, sequences and functions in the schema, and whether the user has the rights to each. */
+type Parts = ReadonlyMap<string, boolean>;
+
+/**
+ * Prepares a new connection for locks, and collects warnings for the operator.
+ *
+ * @param createsSchema whether to create the schema, or bring it up to date
+ */
 export async function prepareConnection(
   client: PgClient,
   { connector, schema }: Pick<ResolvedPostgresOptions, 'connector' | 'schema'>,
   requestTimeout: number,
+  createsSchema = false,
 ): Promise<CheckResult> {
-  const query = queryOn(client);
+  const query: Query = async (text, values = []) => (await client.query<Row>(text, [...values])).rows;
   const facts = await factsOf(query, schema);
   // A standby never accepts writes.
   if (facts.standby) {
     throw new Error(`the server at ${connector.address} is a standby: locks need the primary`);
   }
-  if (facts.marked) {
+  const parts = await partsOf(query, schema);
+  // A version with another format has marked the schema.
+  if (facts.usage && parts.has('format')) {
     const [row] = await query(`SELECT ${quoted(schema)}.format()::text AS mark`);
     const place = `The schema "${schema}" of PostgreSQL at ${connector.address}`;
     checkFormat(row?.['mark'] as string | null | undefined, place, 'schema');
   }
+  if (createsSchema) {
+    // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves both.
+    const isNewer = parts.has('version') && (await versionOf(query, schema)) > SCHEMA_VERSION;
+    if (!isNewer) {
+      await client.query(postgresMigration({ schema }));
+      return await prepareConnection(client, { connector, schema }, requestTimeout);
+    }
+  }
   const isDirect = facts.pid === client.processID;
   if (isDirect) await client.query(ownSettings(facts, requestTimeout));
   const description = `PostgreSQL ${facts.version}${isDirect ? '' : ' behind a pooler'}`;
-  const ofSchema = (await schemaProblem(query, facts, schema)) ?? (await ageWarning(query, schema));
+  const ofSchema = schemaProblem(facts, schema, parts) ?? (await ageWarning(query, schema));
   const warnings = [...serverWarnings(facts, isDirect), ...(ofSchema === undefined ? [] : [ofSchema])];
   return { description, warnings, isDirect };
-}
-
-/**
- * Creates the schema, or brings it up to date. Returns false on a standby, which `prepareConnection` rejects with a
- * better message.
- */
-export async function createSchema(client: PgClient, schema: string): Promise<boolean> {
-  const query = queryOn(client);
-  const facts = await factsOf(query, schema);
-  if (facts.standby) return false;
-  // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves both.
-  const isNewer = facts.schema && (await versionOf(query, schema)) > SCHEMA_VERSION;
-  if (!isNewer) await client.query(postgresMigration({ schema }));
-  return true;
-}
-
-function queryOn(client: PgClient): Query {
-  return async (text, values = []) => (await client.query<Row>(text, [...values])).rows;
 }
 
 /**
@@ -103,7 +100,7 @@ export async function verifyDatabase(
       { inDoubt: false, retryable: true },
     );
   }
-  const problem = await schemaProblem(query, facts, schema);
+  const problem = schemaProblem(facts, schema, await partsOf(query, schema));
   if (problem !== undefined) throw new LockStoreError(problem, { inDoubt: false, retryable: false });
 }
 
@@ -115,13 +112,8 @@ async function factsOf(query: Query, schema: string): Promise<Facts> {
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS synchronous,
       (SELECT count(*)::integer FROM pg_stat_replication) AS standbys, pg_is_in_recovery() AS standby,
       current_setting('transaction_read_only') = 'on' AS readonly,
-      -- It is an error to look into a schema that the user may not use.
-      CASE WHEN has_schema_privilege(to_regnamespace($2)::oid, 'USAGE') THEN to_regprocedure($1) IS NOT NULL
-        ELSE false END AS schema,
-      CASE WHEN has_schema_privilege(to_regnamespace($2)::oid, 'USAGE') THEN to_regprocedure($3) IS NOT NULL
-        ELSE false END AS marked,
-      coalesce(has_schema_privilege(to_regnamespace($2)::oid, 'USAGE'), false) AS usage`,
-    [`${quoted(schema)}.version()`, quoted(schema), `${quoted(schema)}.format()`],
+      coalesce(has_schema_privilege(to_regnamespace($1)::oid, 'USAGE'), false) AS usage`,
+    [quoted(schema)],
   )) as readonly (Row & Facts)[];
   if (facts === undefined) throw new Error('PostgreSQL sent no reply');
   return facts;
@@ -177,22 +169,13 @@ const CREATE =
   'Run the SQL of postgresMigration() in nestjs-distributed-lock/postgres, or set createSchema: true.';
 
 /** Why no lock can be acquired with this schema. */
-async function schemaProblem(query: Query, facts: Facts, schema: string): Promise<string | undefined> {
-  const s = quoted(schema);
-  const role = quoted(facts.role);
-  if (!facts.schema) {
-    // A user can't see the contents of a schema that it may not use.
-    const found = await query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
-    return facts.usage || found.length === 0
-      ? `PostgreSQL has no schema "${schema}" for locks, or an old one. ${CREATE}`
-      : `The user ${role} of PostgreSQL may not use the schema of locks. ${grants(s, role)}`;
+function schemaProblem({ role, usage }: Facts, schema: string, parts: Parts): string | undefined {
+  if (!PARTS.every((part) => parts.has(part))) {
+    return `PostgreSQL has no schema "${schema}" for locks, or an old one. ${CREATE}`;
   }
-  const parts = await partsOf(query, schema);
-  if (!parts.areThere) return `PostgreSQL has no schema "${schema}" for locks, or an old one. ${CREATE}`;
-  if (!parts.areAllowed) {
-    return `The user ${role} of PostgreSQL lacks rights that locks need. ${grants(s, role)}`;
-  }
-  return undefined;
+  if (usage && PARTS.every((part) => parts.get(part))) return undefined;
+  const lack = usage ? 'lacks rights that locks need' : 'may not use the schema of locks';
+  return `The user ${quoted(role)} of PostgreSQL ${lack}. ${grants(quoted(schema), quoted(role))}`;
 }
 
 /** An older schema keeps locks, without what is new since. */
@@ -207,11 +190,7 @@ async function versionOf(query: Query, schema: string): Promise<number> {
   return Number(row?.['version']);
 }
 
-/** Whether the schema has everything that the migration creates, and whether the user may use it. */
-async function partsOf(
-  query: Query,
-  schema: string,
-): Promise<{ readonly areThere: boolean; readonly areAllowed: boolean }> {
+async function partsOf(query: Query, schema: string): Promise<Parts> {
   const rows = (await query(
     `SELECT proname::text AS name, has_function_privilege(oid, 'EXECUTE') AS allowed
        FROM pg_proc WHERE pronamespace = to_regnamespace($1)
@@ -223,11 +202,7 @@ async function partsOf(
        FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'S')`,
     [quoted(schema)],
   )) as readonly { readonly name: string; readonly allowed: boolean }[];
-  const found = PARTS.map((part) => rows.filter(({ name }) => name === part));
-  return {
-    areThere: found.every((some) => some.length > 0),
-    areAllowed: found.flat().every(({ allowed }) => allowed),
-  };
+  return new Map(rows.map(({ name, allowed }) => [name, allowed]));
 }
 
 function grants(s: string, role: string): string {

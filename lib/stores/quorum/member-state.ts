@@ -11,7 +11,7 @@ import type {
   RenewRequest,
   WallClockMs,
 } from '../port/lock-store.js';
-import { asked } from '../port/store-failure.js';
+import { asked, tried } from '../port/store-failure.js';
 import type { QuorumContext } from './majority.js';
 import { endOf, ownerName, type QuorumHold, type Vote } from './votes.js';
 
@@ -26,8 +26,6 @@ export class MemberState {
   keepsWaiting = false;
   /** ms left of the holder's lease, as the member reported it. */
   holderLeaseLeft: number | undefined;
-  /** Whether the member still rejects an earlier name of an owner that may request again. */
-  hasTombstone: boolean;
 
   /** Whether a request under the current name may have been, or may still be, carried out unnoticed. */
   private inDoubt = false;
@@ -40,20 +38,15 @@ export class MemberState {
   /** Whether the vote was only pushed, so that a claim may shorten its lease. */
   private isUnclaimed = false;
   /** How many times the owner was withdrawn. */
-  private releases: number;
+  private releases = 0;
   private readonly announcement: TokenAnnouncement;
 
-  /** @param predecessor the state of an earlier acquisition by the same owner: its names are not reused */
   constructor(
     private readonly session: LockStoreSession,
     private readonly key: string,
     private readonly base: OwnerId,
     private readonly now: () => MonotonicMs,
-    predecessor?: MemberState,
   ) {
-    // A predecessor that still waits for replies leaves under its current name.
-    this.releases = predecessor === undefined ? 0 : predecessor.releases + (predecessor.mayBeKnown ? 1 : 0);
-    this.hasTombstone = predecessor?.hasTombstone ?? false;
     this.announcement = new TokenAnnouncement(session, key);
   }
 
@@ -99,9 +92,7 @@ export class MemberState {
     const { releases, owner } = this;
     const sentAt = this.now();
     this.unansweredLeases.push(request.lease);
-    const pending = asked(() => this.session.acquire({ ...request, owner })).catch(
-      (error: unknown) => error as LockStoreError, // see asked()
-    );
+    const pending = tried(() => this.session.acquire({ ...request, owner }));
     this.pending.add(pending);
     const reply = await pending;
     if (releases !== this.releases) return undefined;
@@ -184,10 +175,7 @@ export class MemberState {
     };
   }
 
-  /**
-   * Withdraws the owner so that it can request again. Waits for pending requests first: the member then usually needs
-   * no tombstone for them.
-   */
+  /** Withdraws the owner after pending requests: the member then usually needs no tombstone for them. */
   cancelAfterReplies({
     timers,
     memberTimeout,
@@ -195,11 +183,8 @@ export class MemberState {
     let cancel: (() => Promise<'cancelled'>) | undefined;
     return async () => {
       if (this.underWay > 0) await timers.within(memberTimeout, Promise.all(this.pending));
-      if (cancel === undefined) {
-        if (!this.mayBeKnown) return 'cancelled';
-        this.hasTombstone ||= this.inDoubt || this.underWay > 0;
-        cancel = this.cancel(false);
-      }
+      if (cancel === undefined && !this.mayBeKnown) return 'cancelled';
+      cancel ??= this.cancel(false);
       return await cancel();
     };
   }

@@ -35,15 +35,11 @@ export class QuorumAcquire {
   private readonly splitVote: SplitVoteResolver;
   private readonly leave: QuorumRelease;
 
-  /**
-   * @param forget called when this owner can be forgotten
-   * @param predecessor the previous acquisition of the same owner, if it has ended and is still known
-   */
+  /** @param forget called when this owner can be forgotten */
   constructor(
     private readonly context: QuorumContext,
     request: AcquireRequest,
     private readonly forget: (acquire: QuorumAcquire) => void,
-    predecessor?: QuorumAcquire,
   ) {
     const { key, owner, limit } = request;
     const { sessions, client } = context;
@@ -52,11 +48,7 @@ export class QuorumAcquire {
     this.latest = request;
     this.limit = limit;
     this.needed = votesNeeded(sessions.length, limit);
-    const left = predecessor?.leave.isRejected === true ? predecessor.members : [];
-    this.members = sessions.map(
-      (session, at) => new MemberState(session, key, owner, () => client.now(), left[at]),
-    );
-    predecessor?.leave.complete(predecessor.latest.lease);
+    this.members = sessions.map((session) => new MemberState(session, key, owner, () => client.now()));
     this.leave = new QuorumRelease(context, this.members, this.needed, () => {
       forget(this);
     });
@@ -293,7 +285,7 @@ export class QuorumAcquire {
     void this.leaveRejected(request).then(() => {
       // If in doubt, the engine cancels until the other members have confirmed.
       const inDoubt = !this.leave.isConfirmed;
-      if (!inDoubt) this.leave.end();
+      if (!inDoubt) this.forget(this);
       request.reject(failure(inDoubt));
     });
   }

@@ -12,7 +12,7 @@ import {
   type StoredHold,
   type StoredLock,
 } from '../port/lock-store.js';
-import { asked, checkCursor, messageOf, storeFailure } from '../port/store-failure.js';
+import { asked, checkCursor, messageOf, tried } from '../port/store-failure.js';
 import { decided, majorityOf, undecided, votesNeeded, type QuorumContext } from './majority.js';
 import { baseOf } from './votes.js';
 
@@ -95,10 +95,10 @@ export class QuorumInspection {
     const requests = views.flatMap(({ session, lock }) => {
       const own = lock?.holders.find((holder) => baseOf(holder.owner) === owner);
       if (own === undefined) return [];
-      return session.breakHold(key, { owner: own.owner }).then(
-        (reply) => replies.push(reply),
-        (error: unknown) => failures.push(storeFailure(error)),
-      );
+      return tried(() => session.breakHold(key, { owner: own.owner })).then((reply) => {
+        if (reply instanceof LockStoreError) failures.push(reply);
+        else replies.push(reply);
+      });
     });
     await timers.within(memberTimeout, Promise.all(requests));
     const { length } = sessions;
@@ -123,11 +123,9 @@ export class QuorumInspection {
     const replies: T[] = [];
     const failures: LockStoreError[] = [];
     const requests = sessions.map(async (session) => {
-      try {
-        replies.push(await request(session));
-      } catch (error) {
-        failures.push(storeFailure(error));
-      }
+      const reply = await tried(() => request(session));
+      if (reply instanceof LockStoreError) failures.push(reply);
+      else replies.push(reply);
     });
     await decided(requests, ({ open }) => (open === 0 || replies.length >= majority ? true : undefined));
     await timers.within(mayChange(replies) ? REPLY_TIME : EXTRA_TIME, Promise.all(requests));

@@ -7,7 +7,7 @@ import {
   type OwnerId,
   type OwnerRequest,
 } from '../port/lock-store.js';
-import { asked, storeFailure } from '../port/store-failure.js';
+import { asked, tried } from '../port/store-failure.js';
 import { SessionTimers } from '../port/times.js';
 import { confirmedByMajority, isOutOfReach, majorityOf, type QuorumContext } from './majority.js';
 import { QuorumAcquire } from './quorum-acquire.js';
@@ -103,15 +103,13 @@ export function openQuorum(
       const failures: LockStoreError[] = [];
       const reasons: string[] = [];
       const starts = sessions.map(async (session, index) => {
-        try {
-          await asked(() => session.start());
-          missing.delete(index);
-        } catch (error) {
-          const failure = storeFailure(error);
+        const failure = await tried(() => session.start());
+        if (failure instanceof LockStoreError) {
           failures.push(failure);
           reasons.push(`${members[index]?.name ?? ''} (${failure.message})`);
           throw failure;
         }
+        missing.delete(index);
       });
       const all = Promise.allSettled(starts);
       try {
@@ -132,11 +130,11 @@ export function openQuorum(
       await timers.within(MAX_MEMBER_TIMEOUT, all);
     },
     acquire: (request) => {
-      let acquire = find(request);
-      if (acquire === undefined || acquire.state === 'ended') {
-        acquire = new QuorumAcquire(context, request, forget, acquire);
-        acquires.set(request.owner, acquire);
-      }
+      const known = find(request);
+      // It was withdrawn or rejected, and is used up.
+      if (known?.state === 'ended') return Promise.resolve({ outcome: 'cancelled' });
+      const acquire = known ?? new QuorumAcquire(context, request, forget);
+      acquires.set(request.owner, acquire);
       return acquire.acquire(request);
     },
     cancel: async (request) => {

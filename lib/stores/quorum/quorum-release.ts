@@ -13,12 +13,8 @@ type MemberReply = ReleaseReply | 'cancelled';
  */
 type Attempt = () => Promise<MemberReply>;
 
-/**
- * How an owner leaves the members that may know it: it is cancelled or released, or it was rejected and may request again.
- */
+/** How an owner leaves the members that may know it: it is cancelled, released, or was rejected. */
 export class QuorumRelease {
-  /** Whether it has left because it was rejected. */
-  isRejected = false;
   /** One for each member that may know the owner; set by whichever method is called first. */
   private attempts: readonly Attempt[] | undefined;
   /** How many of them have not succeeded yet. */
@@ -43,7 +39,6 @@ export class QuorumRelease {
 
   /** Withdraws the owner at all members; rejects if one did not confirm. */
   async cancel(inDoubt: boolean): Promise<void> {
-    this.isRejected = false;
     this.attempts ??= this.begin((member) => member.cancel(inDoubt));
     const results = await Promise.allSettled(this.attempts.map((attempt) => attempt()));
     const failures = results.flatMap((result) =>
@@ -51,14 +46,13 @@ export class QuorumRelease {
     );
     const retryable = failures.some((failure) => failure.retryable);
     // A member that rejects permanently is not asked again.
-    if (!retryable) this.end();
+    if (!retryable) this.onEnd();
     const [cause] = failures;
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
   }
 
   /** Resolves when enough members have replied. A later call finds nothing to release. */
   async release(inDoubt: boolean, lease: number): Promise<ReleaseReply> {
-    this.isRejected = false;
     if (this.attempts === undefined) {
       this.attempts = this.begin((member) => member.release(inDoubt));
       this.complete(lease);
@@ -75,7 +69,6 @@ export class QuorumRelease {
     const { context } = this;
     const hasVote = this.known.map(({ vote }) => vote !== undefined);
     this.attempts = this.begin((member) => member.cancelAfterReplies(context));
-    this.isRejected = true;
     // Retried by `complete()`.
     const replies = this.attempts.map((attempt) => attempt().catch(() => undefined));
     const awaited = replies.filter((_, index) => hasVote[index]);
@@ -89,16 +82,9 @@ export class QuorumRelease {
    */
   complete(lease: number): void {
     if (this.attempts === undefined) return;
-    void Promise.all(this.attempts.map((attempt) => completed(this.context, attempt, lease))).then(() => {
-      this.end();
-    });
-  }
-
-  /** Forgets the owner, but not before the tombstones of its names have expired. */
-  end(): void {
-    if (this.members.some((member) => member.hasTombstone))
-      this.context.timers.after(TOMBSTONE_TTL, this.onEnd);
-    else this.onEnd();
+    void Promise.all(this.attempts.map((attempt) => completed(this.context, attempt, lease))).then(
+      this.onEnd,
+    );
   }
 
   private get known(): readonly MemberState[] {

@@ -19,7 +19,7 @@ import { ClusterMap, type ClusterServer } from './connection/cluster-map.js';
 import type { ClusterConnector, ServerConnector } from './connection/redis-connection.js';
 import { notConnected, RedirectedError, redisRemedies } from './connection/redis-failure.js';
 import { isScanCursor } from './operator-requests.js';
-import type { ClusterPart, ServerSession } from './server-session.js';
+import type { ClusterPart, WholeServerSession } from './server-session.js';
 import { keySlot } from './scripts/key-names.js';
 
 /** How often a request follows a moving slot before it fails, so that the engine retries later. */
@@ -37,7 +37,7 @@ export class ClusterSession extends ForwardingSession {
     this.atSlot(keySlot(this.names.board), (server) => request(server.board)),
   );
   private readonly map: ClusterMap;
-  private readonly servers = new Map<string, ServerSession>();
+  private readonly servers = new Map<string, WholeServerSession>();
   private connected = false;
   private closed = false;
 
@@ -45,7 +45,7 @@ export class ClusterSession extends ForwardingSession {
     connector: ClusterConnector,
     private readonly names: { readonly board: string; slotOf(key: string): number },
     private readonly client: LockStoreClient,
-    private readonly openServer: (connector: ServerConnector, part: ClusterPart) => ServerSession,
+    private readonly openServer: (connector: ServerConnector, part: ClusterPart) => WholeServerSession,
   ) {
     super();
     this.map = new ClusterMap(connector, requestTimeoutFor(client.watchdogTimeout), () => {
@@ -146,8 +146,8 @@ export class ClusterSession extends ForwardingSession {
   /** Sends a request to the server of the slot, and follows the slot if it has moved. */
   private async atSlot<T>(
     slot: number,
-    request: (server: ServerSession) => PromiseLike<T>,
-    asking?: (server: ServerSession) => PromiseLike<T>,
+    request: (server: WholeServerSession) => PromiseLike<T>,
+    asking?: (server: WholeServerSession) => PromiseLike<T>,
   ): Promise<T> {
     for (let attempts = 1; ; attempts += 1) {
       try {
@@ -170,7 +170,7 @@ export class ClusterSession extends ForwardingSession {
     }
   }
 
-  private serverOf(slot: number): ServerSession {
+  private serverOf(slot: number): WholeServerSession {
     const address = this.map.addressOf(slot);
     const server = address === undefined ? undefined : this.servers.get(address);
     if (server === undefined) {
@@ -211,11 +211,12 @@ export class ClusterSession extends ForwardingSession {
   }
 
   private open({ connector, slot, address }: ClusterServer): Promise<void> {
-    const concerns = (key: string): boolean => this.map.addressOf(this.names.slotOf(key)) === address;
+    const slotOf = (key: string): number => this.names.slotOf(key);
+    const concerns = (key: string): boolean => this.map.addressOf(slotOf(key)) === address;
     const outdated = (): void => {
       this.map.refreshSoon();
     };
-    const session = this.openServer(connector, { slot, concerns, outdated });
+    const session = this.openServer(connector, { slot, slotOf, concerns, outdated });
     this.servers.set(address, session);
     const start = session.start();
     // The server may have received slots: waiters request at once, and holds may not have moved with them.

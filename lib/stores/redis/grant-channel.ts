@@ -13,7 +13,6 @@ export class GrantChannel {
   private subscribed: string | undefined;
   private wasSubscribed = false;
   private warned = false;
-  private isClosed = false;
   /** Further channels, and when the server has confirmed each subscription. */
   private readonly others = new Map<string, Promise<void>>();
   private readonly confirmed = new Set<string>();
@@ -28,7 +27,7 @@ export class GrantChannel {
   constructor(
     public name: string,
     public mode: PubSubMode,
-    private readonly link: Pick<ServerConnection, 'another' | 'connect' | 'end' | 'isReady'>,
+    private readonly link: Pick<ServerConnection, 'another' | 'connect' | 'isReady'>,
     private readonly client: Pick<LockStoreClient, 'pollNow' | 'warn'>,
     private readonly onMessage: (channel: string, text: string) => void,
     private readonly onMoved: () => void,
@@ -36,7 +35,7 @@ export class GrantChannel {
 
   /** In the background: until it is up, waiters poll. */
   open(): void {
-    if (this.connection !== undefined || this.isClosed) return;
+    if (this.connection !== undefined) return;
     const connection = this.link.another();
     const { redis } = connection;
     this.connection = connection;
@@ -109,11 +108,6 @@ export class GrantChannel {
     const { connection, subscribed } = this;
     if (connection === undefined || subscribed === undefined) return;
     connection.watch.request(connection.redis.ping()).catch(() => undefined);
-  }
-
-  close(): void {
-    this.isClosed = true;
-    if (this.connection !== undefined) this.link.end(this.connection.redis);
   }
 
   private async subscribe(connection: Connection): Promise<void> {

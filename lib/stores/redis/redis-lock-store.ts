@@ -38,10 +38,9 @@ export class RedisLockStore implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     const { connector, names, replicas } = this;
+    const Session = replicas === undefined ? RedisSession : ReplicatedSession;
     const openServer = (server: ServerConnector, part?: ClusterPart): RedisSession =>
-      replicas === undefined
-        ? new RedisSession(server, names, client, 0, part)
-        : new ReplicatedSession(server, names, client, replicas, part);
+      new Session(server, names, client, replicas, part);
     return connector.kind === 'server'
       ? openServer(connector)
       : new ClusterSession(connector, names, client, openServer);

@@ -4,7 +4,6 @@ import {
   type AcquireReply,
   type AcquireRequest,
   type BreakReply,
-  type LockStoreClient,
   type NamedHold,
   type OwnerId,
   type OwnerRequest,
@@ -17,57 +16,46 @@ import {
   type StoredLock,
 } from '../port/lock-store.js';
 import { PushedGrants, type TimedAcquireReply } from '../port/pushed-grants.js';
-import type { ServerConnector } from './connection/redis-connection.js';
-import type { KeyNames } from './scripts/key-names.js';
 import { ScriptBatch } from './scripts/pipeline.js';
-import { BEHIND_OTHERS, leaseLeftOf, LockCalls, type ScriptCall, type TakeReply } from './scripts/scripts.js';
-import { ServerSession, type ClusterPart } from './server-session.js';
+import { BEHIND_OTHERS, leaseLeftOf, LockCalls, type TakeReply } from './scripts/scripts.js';
+import { ServerSession, type WholeServerSession } from './server-session.js';
 
 /** A client's connections to one Redis server, and the requests on them. */
-export class RedisSession extends ServerSession {
-  protected readonly calls: LockCalls;
+export class RedisSession extends ServerSession implements WholeServerSession {
+  private readonly calls = new LockCalls(this.names, this.client.id);
   /** For exclusive locks without a label. */
-  private readonly takes: ScriptBatch<AcquireRequest, TakeReply, AcquireReply>;
+  private readonly takes = new ScriptBatch(
+    this.pipeline,
+    (requests: readonly AcquireRequest[]) => this.calls.take(requests),
+    (request, reply) => this.taken(request, reply),
+  );
   /** For holds that wait for their tokens. */
-  private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
+  private readonly reserves = new ScriptBatch(
+    this.pipeline,
+    (requests: readonly ReserveRequest[]) => this.calls.reserve(requests),
+    (_, reply) => reply,
+  );
   /** For later holds. */
-  private readonly blocks: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
-  private readonly releases: ScriptBatch<OwnerRequest, ReleaseReply | LockStoreError, ReleaseReply>;
-  private readonly pushed: PushedGrants;
-
-  /** @param replicas how many must confirm a grant; 0 for none */
-  constructor(
-    connector: ServerConnector,
-    names: KeyNames,
-    client: LockStoreClient,
-    replicas: number,
-    cluster?: ClusterPart,
-  ) {
-    super(connector, names, names, client, replicas, cluster);
-    const { pipeline } = this;
-    const calls = (this.calls = new LockCalls(names, client.id));
-    const slotOf = cluster === undefined ? undefined : (key: string) => names.slotOf(key);
-    this.takes = new ScriptBatch(
-      pipeline,
-      slotOf,
-      (requests) => calls.take(requests),
-      (request, reply) => this.taken(request, reply),
-    );
-    const reserve = (requests: readonly ReserveRequest[]): ScriptCall<ReserveReply[]> =>
-      calls.reserve(requests);
-    this.reserves = new ScriptBatch(pipeline, slotOf, reserve, (_, reply) => reply);
-    this.blocks = new ScriptBatch(pipeline, slotOf, reserve, (_, reply) => reply);
-    this.releases = new ScriptBatch(pipeline, slotOf, (requests) => calls.release(requests), released, true);
-    this.pushed = new PushedGrants({
-      ...client,
-      granted: (owner, grant) => {
-        this.granted(owner, grant);
-      },
-      broken: (owner) => {
-        this.broken(owner);
-      },
-    });
-  }
+  private readonly blocks = new ScriptBatch(
+    this.pipeline,
+    (requests: readonly ReserveRequest[]) => this.calls.reserve(requests),
+    (_, reply) => reply,
+  );
+  private readonly releases = new ScriptBatch(
+    this.pipeline,
+    (requests: readonly OwnerRequest[]) => this.calls.release(requests),
+    released,
+    true,
+  );
+  private readonly pushed = new PushedGrants({
+    ...this.client,
+    granted: (owner, grant) => {
+      this.granted(owner, grant);
+    },
+    broken: (owner) => {
+      this.broken(owner);
+    },
+  });
 
   acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
     const { wait, owner, contended, limit, label } = request;
@@ -89,12 +77,12 @@ export class RedisSession extends ServerSession {
     return this.pipeline.whenSent();
   }
 
-  async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return await this.pipeline.send(this.calls.renew(requests));
+  renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return this.confirmRenewals(() => this.pipeline.send(this.calls.renew(requests)));
   }
 
-  async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return await this.pipeline.sendAsking(this.calls.renew(requests));
+  renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return this.confirmRenewals(() => this.pipeline.sendAsking(this.calls.renew(requests)));
   }
 
   reserve(request: ReserveRequest): PromiseLike<ReserveReply> {
@@ -128,21 +116,17 @@ export class RedisSession extends ServerSession {
   }
 
   private taken(request: AcquireRequest, reply: TakeReply): AcquireReply | Promise<AcquireReply> {
+    const { owner, wait, tokens } = request;
     if (reply.token !== undefined) {
       const { token, since } = reply;
-      return { outcome: 'granted', token, since, tokens: request.tokens, othersWait: false };
-    }
-    // Not simply held: only `acquire` can find out, or serve a queue in its order.
-    if (reply.ttl < -1) {
-      if (reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(request.owner, undefined);
-      return request.wait
-        ? this.queueIfWanted(request)
-        : this.request(request).then(({ reply: answer }) => answer);
+      return { outcome: 'granted', token, since, tokens, othersWait: false };
     }
     const holderLeaseLeft = leaseLeftOf(reply.ttl);
-    if (!request.wait) return { outcome: 'busy', holderLeaseLeft };
-    this.client.heldByOthers(request.owner, holderLeaseLeft);
-    return this.queueIfWanted(request);
+    const isHeld = reply.ttl >= -1;
+    if (isHeld && !wait) return { outcome: 'busy', holderLeaseLeft };
+    if (isHeld || reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(owner, holderLeaseLeft);
+    // Where it is not simply held, only `acquire` can find out, or serve a queue in its order.
+    return wait ? this.queueIfWanted(request) : this.request(request).then(({ reply: answer }) => answer);
   }
 
   /** The script for many locks knows neither labels nor shared locks. */

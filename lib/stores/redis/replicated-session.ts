@@ -2,22 +2,15 @@ import {
   LockStoreError,
   type AcquireReply,
   type AcquireRequest,
-  type LockStoreClient,
   type OwnerId,
   type OwnerRequest,
   type PushedGrant,
   type ReleaseReply,
-  type RenewRequest,
   type ReserveReply,
   type ReserveRequest,
 } from '../port/lock-store.js';
-import type { RenewReplies } from '../port/forwarding-session.js';
 import { Turns } from '../port/turns.js';
-import type { ServerConnector } from './connection/redis-connection.js';
 import { RedisSession } from './redis-session.js';
-import type { Replicas } from './replicas.js';
-import type { ClusterPart } from './server-session.js';
-import type { KeyNames } from './scripts/key-names.js';
 
 /**
  * Counts grants, renewals and reservations only when enough replicas have them, so that a failover to one of
@@ -28,16 +21,6 @@ export class ReplicatedSession extends RedisSession {
   private readonly waiting = new Map<OwnerId, string>();
   /** One request at a time for an owner: one must not cancel what the other has just confirmed. */
   private readonly turns = new Turns<OwnerId>();
-
-  constructor(
-    connector: ServerConnector,
-    names: KeyNames,
-    client: LockStoreClient,
-    private readonly confirmedBy: Replicas,
-    cluster?: ClusterPart,
-  ) {
-    super(connector, names, client, confirmedBy.min, cluster);
-  }
 
   override async acquire(request: AcquireRequest): Promise<AcquireReply> {
     return await this.turns.run(request.owner, () => this.askAndConfirm(request));
@@ -53,18 +36,10 @@ export class ReplicatedSession extends RedisSession {
     return super.release(request);
   }
 
-  override async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return await this.confirmRenewals(this.confirmedBy, () => super.renew(requests));
-  }
-
-  override async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return await this.confirmRenewals(this.confirmedBy, () => super.renewAsking(requests));
-  }
-
   override async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const connection = this.link.count;
     const reply = await super.reserve(request);
-    if (reply.outcome === 'reserved') await this.confirm(this.confirmedBy, connection);
+    if (reply.outcome === 'reserved') await this.confirm(connection);
     return reply;
   }
 
@@ -117,8 +92,6 @@ export class ReplicatedSession extends RedisSession {
   }
 
   private async confirmGrant(key: string, owner: OwnerId, connection: number): Promise<void> {
-    await this.confirmOrCancel(this.confirmedBy, connection, () =>
-      super.cancel({ key, owner, inDoubt: false }),
-    );
+    await this.confirmOrCancel(connection, () => super.cancel({ key, owner, inDoubt: false }));
   }
 }

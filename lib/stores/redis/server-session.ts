@@ -1,21 +1,12 @@
 import type { RenewReplies, WholeSession } from '../port/forwarding-session.js';
 import {
   LockStoreError,
-  type AcquireReply,
-  type AcquireRequest,
-  type BreakReply,
   type ListedKeys,
   type ListKeysRequest,
   type LockBoard,
   type LockStoreClient,
-  type NamedHold,
-  type OwnerRequest,
-  type ReleaseReply,
   type RenewRequest,
-  type ReserveReply,
-  type ReserveRequest,
   type StoreConnection,
-  type StoredLock,
 } from '../port/lock-store.js';
 import { inMs } from '../../common/durations.js';
 import { requestTimeoutFor } from '../port/times.js';
@@ -42,14 +33,24 @@ import { Pipeline } from './scripts/pipeline.js';
 export interface ClusterPart {
   /** Its lowest slot, which is part of its channel names. */
   readonly slot: number;
+  /** The slot of a key. */
+  readonly slotOf: (key: string) => number;
   /** Whether the server has the slot of a key. */
   readonly concerns: (key: string) => boolean;
   /** The slot map may be outdated. */
   outdated(): void;
 }
 
+/** A client's session at one Redis server. */
+export type WholeServerSession = ServerSession &
+  WholeSession & {
+    whenSent(): Promise<void> | undefined;
+    /** Renews locks whose slot is moving to this server. */
+    renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;
+  };
+
 /** A client's connections to one Redis server, whatever the format of its locks. */
-export abstract class ServerSession implements WholeSession {
+export abstract class ServerSession {
   readonly board: LockBoard;
   protected readonly link: ServerConnection;
   protected readonly pipeline: Pipeline;
@@ -59,16 +60,16 @@ export abstract class ServerSession implements WholeSession {
 
   /**
    * @param names of everything but the locks
+   * @param confirmedBy the replicas that must confirm a grant
    * @param locks the names of locks, for lists
-   * @param replicas how many must confirm a grant; 0 for none
    */
   constructor(
     connector: ServerConnector,
-    private readonly names: KeyNames,
-    private readonly locks: ListedNames,
+    protected readonly names: KeyNames,
     protected readonly client: LockStoreClient,
-    private readonly replicas: number,
-    protected readonly cluster?: ClusterPart,
+    private readonly confirmedBy: Replicas | undefined,
+    private readonly cluster: ClusterPart | undefined,
+    private readonly locks: ListedNames = names,
   ) {
     this.slot = cluster?.slot ?? 0;
     const link = new ServerConnection(connector, requestTimeoutFor(client.watchdogTimeout), {
@@ -84,7 +85,7 @@ export abstract class ServerSession implements WholeSession {
     });
     this.link = link;
     this.board = redisBoard(link, names.board);
-    this.pipeline = new Pipeline(link);
+    this.pipeline = new Pipeline(link, cluster?.slotOf);
     this.channel = new GrantChannel(
       this.channelName,
       cluster === undefined ? 'p' : 's',
@@ -112,17 +113,6 @@ export abstract class ServerSession implements WholeSession {
     await this.check();
   }
 
-  abstract acquire(request: AcquireRequest): PromiseLike<AcquireReply>;
-  abstract cancel(request: OwnerRequest): Promise<void>;
-  abstract release(request: OwnerRequest): PromiseLike<ReleaseReply>;
-  abstract whenSent(): Promise<void> | undefined;
-  abstract renew(requests: readonly RenewRequest[]): Promise<RenewReplies>;
-  /** Renews locks whose slot is moving to this server. */
-  abstract renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies>;
-  abstract reserve(request: ReserveRequest): PromiseLike<ReserveReply>;
-  abstract inspect(key: string): Promise<StoredLock | null>;
-  abstract breakHold(key: string, hold?: NamedHold): Promise<BreakReply>;
-
   listKeys(request: ListKeysRequest): Promise<ListedKeys> {
     return listKeys(this.link, this.locks, request);
   }
@@ -132,7 +122,7 @@ export abstract class ServerSession implements WholeSession {
     const server = this.checkedServer();
     const rejected = await this.pipeline.send(permissionTrial(server));
     checkRejected(server, this.channel.mode, rejected);
-    if (this.replicas > 0) await this.link.do(() => checkReplicas(server));
+    if (this.confirmedBy !== undefined) await this.link.do(() => checkReplicas(server));
   }
 
   connections(): readonly StoreConnection[] {
@@ -146,7 +136,6 @@ export abstract class ServerSession implements WholeSession {
   }
 
   close(): Promise<void> {
-    this.channel.close();
     this.link.close();
     return Promise.resolve();
   }
@@ -159,11 +148,13 @@ export abstract class ServerSession implements WholeSession {
   }
 
   /**
-   * Resolves when enough replicas have all writes of a connection so far.
+   * Resolves when enough replicas have all writes of a connection so far; at once if none has to.
    *
    * @param connection the connection that carried the write: `WAIT` covers only writes of its own connection
    */
-  protected async confirm({ min, timeout }: Replicas, connection: number): Promise<void> {
+  protected async confirm(connection: number): Promise<void> {
+    if (this.confirmedBy === undefined) return;
+    const { min, timeout } = this.confirmedBy;
     const confirmed = await this.link.do((redis) => redis.wait(min, timeout));
     if (this.link.count !== connection) {
       throw new LockStoreError('the connection to Redis was lost before its replicas had confirmed', {
@@ -180,15 +171,12 @@ export abstract class ServerSession implements WholeSession {
   }
 
   /** Confirms renewals; those that too few replicas have fail, each on its own. */
-  protected async confirmRenewals(
-    replicas: Replicas,
-    renew: () => Promise<RenewReplies>,
-  ): Promise<RenewReplies> {
+  protected async confirmRenewals(renew: () => Promise<RenewReplies>): Promise<RenewReplies> {
     const connection = this.link.count;
     const replies = await renew();
     if (!replies.includes('renewed')) return replies;
     try {
-      await this.confirm(replicas, connection);
+      await this.confirm(connection);
       return replies;
     } catch (error) {
       if (!(error instanceof LockStoreError)) throw error;
@@ -197,13 +185,9 @@ export abstract class ServerSession implements WholeSession {
   }
 
   /** Confirms a grant, or cancels it and rejects. */
-  protected async confirmOrCancel(
-    replicas: Replicas,
-    connection: number,
-    cancel: () => Promise<void>,
-  ): Promise<void> {
+  protected async confirmOrCancel(connection: number, cancel: () => Promise<void>): Promise<void> {
     try {
-      await this.confirm(replicas, connection);
+      await this.confirm(connection);
     } catch (error) {
       const isCancelled = await cancel().then(
         () => true,
@@ -218,7 +202,7 @@ export abstract class ServerSession implements WholeSession {
   private async check(): Promise<void> {
     if (this.checked !== undefined && this.checked.refusal === undefined) return;
     try {
-      this.checked = await this.link.watch.during(examineServer(this.checkedServer()));
+      this.checked = await examineServer(this.checkedServer());
     } catch {
       // The connection was lost. The check runs again after the next one.
       return;
@@ -231,8 +215,8 @@ export abstract class ServerSession implements WholeSession {
 
   private checkedServer(): CheckedServer {
     const slot = this.cluster === undefined ? undefined : this.slot;
-    const { link, names, client, replicas, rights } = this;
-    return checkedServer(link, names, client.id, replicas, slot, rights);
+    const { link, names, client, rights } = this;
+    return checkedServer(link, names, client.id, this.confirmedBy?.min ?? 0, slot, rights);
   }
 
   private get channelName(): string {

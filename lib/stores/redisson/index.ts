@@ -1,5 +1,4 @@
-import { LockOptionsError } from '../../model/lock.errors.js';
-import { checkNames, checkObject, shown } from '../../model/option-checks.js';
+import { checkKeyPrefix, checkNames, checkObject } from '../../model/option-checks.js';
 import { hideMissing } from '../port/forwarding-session.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
 import { ClusterSession } from '../redis/cluster-session.js';
@@ -39,7 +38,6 @@ export interface RedissonStoreOptions {
 
 const WHERE = 'redissonStore';
 const KNOWN = new Set(['redis', 'keyPrefix', 'replicas']);
-const LONGEST_PREFIX = 256;
 
 /**
  * Creates a store that keeps locks where and how Redisson keeps its `RLock` and `RFencedLock`, so that Java and Node.js
@@ -52,15 +50,7 @@ export function redissonStore(options: RedissonStoreOptions): LockStore {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
   const { redis, keyPrefix = '', replicas } = options;
   checkRedisConnection(redis);
-  if (typeof keyPrefix !== 'string' || /\p{Surrogate}/u.test(keyPrefix)) {
-    throw new LockOptionsError(`${WHERE}: keyPrefix must be a well-formed string; got ${shown(keyPrefix)}.`);
-  }
-  const bytes = Buffer.byteLength(keyPrefix);
-  if (bytes > LONGEST_PREFIX) {
-    throw new LockOptionsError(
-      `${WHERE}: keyPrefix must have at most ${String(LONGEST_PREFIX)} bytes in UTF-8; got ${String(bytes)}.`,
-    );
-  }
+  checkKeyPrefix(WHERE, keyPrefix);
   const connector = redisConnector(redis);
   const isCluster = connector.kind === 'cluster';
   const names = new RedissonKeyNames(connector.keyPrefix + keyPrefix, isCluster);
@@ -70,10 +60,12 @@ export function redissonStore(options: RedissonStoreOptions): LockStore {
       replicas === undefined ? undefined : resolveReplicas(where, replicas, client.watchdogTimeout);
     const openServer = (server: ServerConnector, part?: ClusterPart): RedissonSession =>
       new RedissonSession(server, names, client, confirmedBy, part);
-    if (connector.kind === 'server') return openServer(connector);
-    const session: LockStoreSession = new ClusterSession(connector, names, client, openServer);
+    const session: LockStoreSession =
+      connector.kind === 'server'
+        ? openServer(connector)
+        : new ClusterSession(connector, names, client, openServer);
     hideMissing(session, [RedissonSession.prototype], ['raise']);
-    session.whyUnsupported = ({ fair, limit }) => whyUnsupported(fair, limit);
+    session.whyUnsupported = whyUnsupported;
     return session;
   };
   return {

@@ -5,6 +5,7 @@ import type {
   Grant,
   NamedHold,
   OwnerRequest,
+  ReleaseReply,
   RenewReply,
   RenewRequest,
   ReserveReply,
@@ -15,6 +16,7 @@ import type {
 } from '../port/lock-store.js';
 import { TOMBSTONE_TTL } from '../port/times.js';
 import type { PubSubMode } from '../redis/scripts/key-names.js';
+import { luaScripts } from '../redis/scripts/lua-source.generated.js';
 import { each, leaseLeftOf, Script, type ScriptCall } from '../redis/scripts/scripts.js';
 import type { RedissonNames } from './redisson-names.js';
 
@@ -26,39 +28,14 @@ const OWNER = /^[^:]+:\d+(:write)?$/;
 
 /** All scripts, by the names of their files in `lua/`, whose headers describe them. */
 export const redissonScripts = {
-  redissonTake: new Script({
-    name: 'redissonTake',
-    keys: ['lock', 'channel', 'counter', 'gone', 'queue', 'timeouts'],
-    args: ['owner', 'lease', 'tokens', 'label', 'listening'],
-    sharedArgs: ['mode', 'shortest'],
-    decode: each(toTakeReply),
-  }),
-  redissonRelease: new Script({
-    name: 'redissonRelease',
-    keys: ['lock', 'channel', 'gone', 'queue', 'timeouts'],
-    args: ['owner', 'tombstone'],
-    sharedArgs: ['mode'],
-    decode: each((reply) => (reply === 1 ? 'released' : 'not-held')),
-  }),
-  redissonRenew: new Script({
-    name: 'redissonRenew',
-    keys: ['lock', 'channel', 'counter', 'queue'],
-    args: ['owner', 'lease', 'tokens', 'listening'],
-    sharedArgs: ['mode'],
-    decode: each(toReserveReply),
-  }),
-  redissonInspect: new Script({
-    name: 'redissonInspect',
-    keys: ['lock', 'channel'],
-    args: ['mode'],
-    decode: toInspectReply,
-  }),
-  redissonBreak: new Script({
-    name: 'redissonBreak',
-    keys: ['lock', 'channel', 'queue', 'timeouts'],
-    args: ['mode', 'channels', 'owner', 'token'],
-    decode: toBreakReply,
-  }),
+  redissonTake: new Script(luaScripts.redissonTake, each(toTakeReply)),
+  redissonRelease: new Script(
+    luaScripts.redissonRelease,
+    each((reply): ReleaseReply => (reply === 1 ? 'released' : 'not-held')),
+  ),
+  redissonRenew: new Script(luaScripts.redissonRenew, each(toReserveReply)),
+  redissonInspect: new Script(luaScripts.redissonInspect, toInspectReply),
+  redissonBreak: new Script(luaScripts.redissonBreak, toBreakReply),
 };
 
 /** A grant, or why there is none: for how long the lock is held, ms, if that is known, or what is at its name. */
@@ -101,7 +78,7 @@ export class RedissonCalls {
     return redissonScripts.redissonTake.with(locks, params, shared);
   }
 
-  release(requests: readonly OwnerRequest[]): ScriptCall<('released' | 'not-held')[]> {
+  release(requests: readonly OwnerRequest[]): ScriptCall<ReleaseReply[]> {
     const params = requests.map(({ owner, inDoubt }) => ({ owner, tombstone: inDoubt ? TOMBSTONE_TTL : 0 }));
     return redissonScripts.redissonRelease.with(this.locksOf(requests), params, { mode: this.mode() });
   }
@@ -147,12 +124,7 @@ function toTakeReply(reply: unknown): TakeReply {
   if (typeof reply === 'string') return otherValue(reply);
   if (reply === -4) return { outcome: 'cancelled' };
   if (typeof reply === 'number') return { outcome: 'held', leaseLeft: leaseLeftOf(reply) };
-  const [token, since, tokens, others] = (reply as (string | number)[]).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [token = 0, since = 0, tokens = 1, others] = (reply as (string | number)[]).map(Number);
   const grant = { outcome: 'granted', token, since: since as WallClockMs, tokens } as const;
   return others === 1 ? { ...grant, othersWait: true, turn: SHORT_TURN.ms } : grant;
 }

@@ -24,7 +24,7 @@ import type { Rights } from '../redis/doctor/acl-rules.js';
 import type { Replicas } from '../redis/replicas.js';
 import { RedirectedError } from '../redis/connection/redis-failure.js';
 import { ScriptBatch } from '../redis/scripts/pipeline.js';
-import { ServerSession, type ClusterPart } from '../redis/server-session.js';
+import { ServerSession, type ClusterPart, type WholeServerSession } from '../redis/server-session.js';
 import type { RedissonKeyNames } from './redisson-names.js';
 import { RedissonCalls, SHORT_TURN, type OtherValue, type TakeReply } from './redisson-scripts.js';
 
@@ -42,7 +42,7 @@ interface Waiters {
  * A client's locks at one server. Redisson keeps no queue: a waiter subscribes to the lock's channel, and requests again
  * after each message there.
  */
-export class RedissonSession extends ServerSession {
+export class RedissonSession extends ServerSession implements WholeServerSession {
   private readonly calls: RedissonCalls;
   private readonly takes: ScriptBatch<AcquireRequest, TakeReply, TakeReply>;
   private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
@@ -64,41 +64,20 @@ export class RedissonSession extends ServerSession {
     connector: ServerConnector,
     private readonly lockNames: RedissonKeyNames,
     client: LockStoreClient,
-    private readonly confirmedBy: Replicas | undefined,
+    confirmedBy: Replicas | undefined,
     cluster?: ClusterPart,
   ) {
-    super(connector, lockNames.own, lockNames, client, confirmedBy?.min ?? 0, cluster);
+    super(connector, lockNames.own, client, confirmedBy, cluster, lockNames);
     this.timers = new TimerQueue({ monotonic: () => client.now() }, false);
     const calls = (this.calls = new RedissonCalls(
       (key) => lockNames.of(key),
       () => this.channel.mode,
       (channel) => this.channel.hears(channel),
     ));
-    const slotOf = cluster === undefined ? undefined : (key: string) => lockNames.slotOf(key);
-    this.takes = new ScriptBatch(
-      this.pipeline,
-      slotOf,
-      (requests) => calls.take(requests),
-      (_, reply) => reply,
-    );
-    this.reserves = new ScriptBatch(
-      this.pipeline,
-      slotOf,
-      (requests) => calls.reserve(requests),
-      (_, reply) => reply,
-    );
-    this.releases = new ScriptBatch(
-      this.pipeline,
-      slotOf,
-      (requests) => calls.release(requests),
-      (_, reply) => reply,
-      true,
-    );
-  }
-
-  /** Redisson keeps neither an order of waiters nor permits in an `RLock`. */
-  whyUnsupported({ fair, limit }: { readonly fair: boolean; readonly limit: number }): string | undefined {
-    return whyUnsupported(fair, limit);
+    const { pipeline } = this;
+    this.takes = new ScriptBatch(pipeline, (some) => calls.take(some), unchanged);
+    this.reserves = new ScriptBatch(pipeline, (some) => calls.reserve(some), unchanged);
+    this.releases = new ScriptBatch(pipeline, (some) => calls.release(some), unchanged, true);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -135,7 +114,7 @@ export class RedissonSession extends ServerSession {
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const claimed = requests.map((request) => this.claimed(request));
-    const replies = await this.renewed(() => this.pipeline.send(this.calls.renew(claimed)));
+    const replies = await this.confirmRenewals(() => this.pipeline.send(this.calls.renew(claimed)));
     // No release follows.
     requests.forEach(({ owner }, index) => {
       if (replies[index] === 'gone' || replies[index] === 'taken') this.turns.delete(owner);
@@ -143,16 +122,15 @@ export class RedissonSession extends ServerSession {
     return replies;
   }
 
-  async renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return await this.renewed(() => this.pipeline.sendAsking(this.calls.renew(requests)));
+  renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return this.confirmRenewals(() => this.pipeline.sendAsking(this.calls.renew(requests)));
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const connection = this.link.count;
     const reply = await this.reserves.add(request.lease === 0 ? request : this.claimed(request));
     if (reply.outcome === 'reserved' && reply.othersWait) this.beginTurn(request.owner);
-    if (this.confirmedBy !== undefined && reply.outcome === 'reserved')
-      await this.confirm(this.confirmedBy, connection);
+    if (reply.outcome === 'reserved') await this.confirm(connection);
     return reply;
   }
 
@@ -246,12 +224,9 @@ export class RedissonSession extends ServerSession {
     const connection = this.link.count;
     const reply = await this.takes.add(request);
     if (reply.outcome === 'other') throw otherValue(key, reply);
-    if (reply.outcome === 'granted' && this.confirmedBy !== undefined) {
-      await this.confirmOrCancel(this.confirmedBy, connection, () =>
-        this.cancel({ key, owner, inDoubt: false }),
-      );
-    }
-    if (reply.outcome === 'granted' && reply.othersWait === true) this.beginTurn(owner);
+    if (reply.outcome !== 'granted') return reply;
+    await this.confirmOrCancel(connection, () => this.cancel({ key, owner, inDoubt: false }));
+    if (reply.othersWait === true) this.beginTurn(owner);
     return reply;
   }
 
@@ -283,10 +258,6 @@ export class RedissonSession extends ServerSession {
     return this.unclaimed.delete(request.owner) ? { ...request, exactly: true } : request;
   }
 
-  private renewed(renew: () => Promise<RenewReplies>): Promise<RenewReplies> {
-    return this.confirmedBy === undefined ? renew() : this.confirmRenewals(this.confirmedBy, renew);
-  }
-
   private waitersFor(key: string): Waiters {
     const known = this.waiters.get(key);
     if (known !== undefined) return known;
@@ -307,7 +278,13 @@ export class RedissonSession extends ServerSession {
   }
 }
 
-export function whyUnsupported(fair: boolean, limit: number): string | undefined {
+function unchanged<Reply>(_: unknown, reply: Reply): Reply {
+  return reply;
+}
+
+/** Redisson keeps neither an order of waiters nor permits in an `RLock`. */
+export function whyUnsupported(call: { readonly fair: boolean; readonly limit: number }): string | undefined {
+  const { fair, limit } = call;
   const option =
     limit === Infinity
       ? "mode: 'shared'"

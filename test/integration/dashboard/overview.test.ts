@@ -103,9 +103,9 @@ describe('O20: the overview of the lock dashboard', () => {
     expect(own?.recent.map(({ type, key }) => `${type} ${key}`)).toEqual(
       expect.arrayContaining(['granted a', 'released a', 'granted b', 'broken b', 'lost b']),
     );
-    expect(own?.recent.find(({ type }) => type === 'broken')).toMatchObject({ detail: 'the test' });
+    expect(own?.recent.find(({ type }) => type === 'broken')).toMatchObject({ by: 'the test' });
     expect(own?.lost).toMatchObject([{ key: 'b', token: lost.token, reason: 'taken' }]);
-    expect(own?.health.recentLosses).toBe(1);
+    expect(own?.status.recentLosses).toBe(1);
   });
 
   it('shows keys and labels as text, with any characters', async () => {

@@ -74,7 +74,7 @@ describe('O20: the lock dashboard with restricted rights in Redis', () => {
       `The state of other processes can't be read: ${where} may not use MGET, so that nothing is shown of other processes; ` +
         'locks do not need it. To allow it: ACL SETUSER few +mget. Only this process is shown.',
     ]);
-    expect(processes).toMatchObject([{ held: [{ key: 'mine' }], health: { reachable: true } }]);
+    expect(processes).toMatchObject([{ held: [{ key: 'mine' }], status: { store: { reachable: true } } }]);
 
     const { status, body } = await page.get('?data=list');
     expect(status).toBe(503);

@@ -10,7 +10,7 @@ function overviewOf(
     processes: processes.map(({ age, hold, waits }) => ({
       age,
       instance: null,
-      health: { longestHold: hold, longestWait: Math.max(0, ...waits) },
+      status: { longestHold: hold, longestWait: Math.max(0, ...waits) },
       busiest:
         waits.length === 0
           ? []

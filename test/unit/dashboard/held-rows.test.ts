@@ -7,7 +7,14 @@ import {
   listAll,
   withNews,
 } from '../../../lib/dashboard/page/data.js';
-import type { Overview, ShownHold, ShownHolder, ShownList, ShownLock } from '../../../lib/dashboard/wire.js';
+import type {
+  Overview,
+  ShownEvent,
+  ShownHold,
+  ShownHolder,
+  ShownList,
+  ShownLock,
+} from '../../../lib/dashboard/wire.js';
 
 const NOW = 1_000_000;
 
@@ -23,8 +30,11 @@ const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownH
   since: NOW - ago,
   heldFor: ago,
   remaining: 20_000,
+  leaseTime: null,
   renewalError: null,
   local: false,
+  callSite: null,
+  isLong: false,
   ...more,
 });
 
@@ -77,17 +87,25 @@ describe('O20: the table of held locks', () => {
   });
 });
 
+/** The end of a hold, at the time of its token. */
+const event = (type: 'released' | 'lost', token: number): ShownEvent => {
+  const { key, operation, mode, limit, permits, label } = hold(token, 0);
+  const facts = { key, at: token, operation, mode, limit, permits, label, token, heldFor: 5 };
+  return type === 'lost' ? { ...facts, type, reason: 'expired', afterRelease: false } : { ...facts, type };
+};
+
 /** The list of the store `ago` ms ago: one key and its holders. */
 const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Partial<ShownHolder>[]) => {
   const { key = 'invoices', instance = null } = lock;
   const none = {
-    since: NOW - ago - 1_000,
+    owner: 'other:1',
+    acquiredAt: NOW - ago - 1_000,
     remaining: 20_000,
+    expiresAt: NOW - ago + 20_000,
     remainingIsBound: false,
     permits: 1,
     label: null,
     process: null,
-    client: null,
   };
   const listed = {
     mode: 'exclusive',
@@ -125,7 +143,7 @@ describe('O20: the table of held locks after listing the store', () => {
     heldRows(overview, [], listed, broken).map(({ token }) => token);
 
   it('shows the reader of a stopped process in addition to a reported one', () => {
-    const listed = listing(0, shared, { token: 1 }, { token: 2, client: 'client-0' });
+    const listed = listing(0, shared, { token: 1 }, { token: 2, owner: 'client-0:1' });
     expect(tokens(overviewOf({ held: [hold(2, 20, shared)] }), listed)).toEqual([2, 1]);
   });
 
@@ -144,9 +162,9 @@ describe('O20: the table of held locks after listing the store', () => {
   });
 
   it('shows a lock that was handed over inside a process once, with the last token', () => {
-    const listed = listing(0, {}, { token: 1, client: 'client-0' });
+    const listed = listing(0, {}, { token: 1, owner: 'client-0:1' });
     expect(tokens(overviewOf({ held: [hold(5, 20)] }), listed)).toEqual([5]);
-    const two = listing(0, shared, { token: 1, client: 'client-0' }, { token: 2, client: 'client-0' });
+    const two = listing(0, shared, { token: 1, owner: 'client-0:1' }, { token: 2, owner: 'client-0:1' });
     expect(tokens(overviewOf({ held: [hold(5, 20, shared)] }), two)).toEqual([5, 2]);
     expect(tokens(overviewOf({}, { held: [hold(5, 20, shared)] }), two)).toEqual([5, 1, 2]);
   });
@@ -164,14 +182,13 @@ describe('O20: the table of held locks after listing the store', () => {
   it('omits a hold that was handed over, released or lost since the listing', () => {
     const listed = listing(4_000, {}, { token: 1 });
     expect(tokens(overviewOf({ held: [hold(2, 3_000)] }), listed)).toEqual([2]);
-    const end = { type: 'released', key: 'invoices', at: NOW - 3_000, label: null, token: 1 };
-    const recent = { lasted: 5, detail: null };
-    for (const type of ['released', 'lost']) {
-      expect(tokens(overviewOf({ recent: [{ ...end, ...recent, type }] }), listed)).toEqual([]);
+    const end = { ...event('released', 1), at: NOW - 3_000 };
+    for (const each of [end, { ...event('lost', 1), at: end.at }]) {
+      expect(tokens(overviewOf({ recent: [each] }), listed)).toEqual([]);
     }
     // It is still in the store, as with `holdAtLeast`.
-    expect(tokens(overviewOf({ recent: [{ ...end, ...recent, at: NOW - 5_000 }] }), listed)).toEqual([1]);
-    expect(tokens(overviewOf({ instance: 'other', recent: [{ ...end, ...recent }] }), listed)).toEqual([1]);
+    expect(tokens(overviewOf({ recent: [{ ...end, at: NOW - 5_000 }] }), listed)).toEqual([1]);
+    expect(tokens(overviewOf({ instance: 'other', recent: [end] }), listed)).toEqual([1]);
   });
 
   it('omits the hold that was broken on this page, and only that one', () => {
@@ -206,14 +223,12 @@ describe('O20: search and history of the page', () => {
   });
 
   it('separates the histories of the same key in two module instances', () => {
-    const event = (token: number) =>
-      ({ type: 'granted', key: 'a', at: token, label: null, token, lasted: 0, detail: null }) as const;
     const overview = overviewOf(
-      { instance: null, recent: [event(1), event(3)] },
-      { instance: 'other', recent: [event(2)] },
+      { instance: null, recent: [event('released', 1), event('released', 3)] },
+      { instance: 'other', recent: [event('released', 2)] },
     );
     const history = (instance: string | null) =>
-      [...withNews(new Map(), { key: 'a', instance }, overview).values()].map(({ token }) => token);
+      [...withNews(new Map(), { key: 'invoices', instance }, overview).values()].map(({ at }) => at);
     expect(history(null)).toEqual([3, 1]);
     expect(history('other')).toEqual([2]);
   });

@@ -15,7 +15,7 @@ describe('snapshots of a process', () => {
     const text = textOf(snapshotOf(locks.admin, []));
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(400_000);
     const report = parseSnapshot(text);
-    expect(report?.health.holds).toBe(700);
+    expect(report?.status.holds).toBe(700);
     expect(report?.held.length).toBeGreaterThan(100);
     expect(report?.held[0]?.key.startsWith('0000')).toBe(true);
   });

@@ -284,6 +284,31 @@ describe('several keys (B12)', () => {
       await lock.release();
     });
 
+    it('B10: begins no hold while its request is being cancelled at the end of waitTime', async () => {
+      const twist = store.twist;
+      store.twist = undefined;
+      const held = await newEngine().acquire('a', options());
+      const waiting = acquire(['a', 'b', 'c'], { waitTime: 200 });
+      await pass(10);
+      store.twist = twist;
+      await held.release();
+      const types: string[] = [];
+      engine.hub.events.subscribe(({ type }) => types.push(type));
+      let arrive: () => void = () => undefined;
+      store.cancelling = new Promise((resolve) => {
+        arrive = resolve;
+      });
+      await pass(195);
+      answer();
+      await pass(1);
+      arrive();
+      await pass(50);
+      expect(await rejectionOf(waiting)).toBeInstanceOf(LockTimeoutError);
+      // The claim and the end of "a", and nothing of the others.
+      expect(types).toEqual(['renewed', 'released', 'timeout']);
+      await isFree('a', 'b', 'c');
+    });
+
     it('B60: grants nothing to an application that is closing', async () => {
       const waiting = acquire(['a', 'b']);
       await pass(10);

@@ -1,5 +1,5 @@
 import { inMs } from '../../../common/durations.js';
-import { KeptConnection } from '../../ordered/kept-connection.js';
+import { KeptConnection } from '../../port/kept-connection.js';
 import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
 import type { EtcdConnectionOptions, EtcdCredentials } from './etcd-options.js';
 import { methods, type Method, type StatusReply } from './protocol.js';

@@ -164,8 +164,6 @@ export class ReplyWatch {
   /** Requests without a reply. */
   private due = 0;
   private isOpen = false;
-  /** Pending work that sends commands without this class. */
-  private works = 0;
   private nextProbe: NodeJS.Timeout | undefined;
   private readonly timeout: ReplyTimeout;
 
@@ -179,15 +177,15 @@ export class ReplyWatch {
       onOverdue(new Error(`no answer within ${inMs(requestTimeout)}`));
       redis.disconnect(true);
     });
-    let over = (): void => undefined;
     redis.on('connect', () => {
       this.isOpen = true;
-      // ioredis sets up the connection, and waits while the server loads its data.
-      void this.during(new Promise<void>((resolve) => (over = resolve)));
+      void this.probe();
     });
-    redis.on('ready', () => over());
+    redis.on('ready', () => {
+      clearTimeout(this.nextProbe);
+    });
     redis.on('close', () => {
-      over();
+      clearTimeout(this.nextProbe);
       this.isOpen = false;
       this.timeout.stop();
     });
@@ -216,25 +214,17 @@ export class ReplyWatch {
     }
   }
 
-  /** Watches work that sends commands on this connection without this class. */
-  async during<T>(work: Promise<T>): Promise<T> {
-    this.works += 1;
-    if (this.works === 1) void this.probe();
-    try {
-      return await work;
-    } finally {
-      this.works -= 1;
-      if (this.works === 0) clearTimeout(this.nextProbe);
-    }
-  }
-
-  /** The server replies in order, so an overdue reply to this command shows that those before it are overdue, too. */
+  /**
+   * ioredis sets up the connection, and waits while the server loads its data. The server replies in order, so an overdue
+   * reply to this command shows that those of ioredis before it are overdue, too.
+   */
   private async probe(): Promise<void> {
     try {
       await this.request(this.redis.info('server'));
     } catch {
-      // An error is a reply as well; a lost connection ends the work.
+      // An error is a reply as well; a lost connection is reported by its event.
     }
-    if (this.works > 0) this.nextProbe = setTimeout(() => void this.probe(), this.requestTimeout);
+    if (this.redis.status === 'connect')
+      this.nextProbe = setTimeout(() => void this.probe(), this.requestTimeout);
   }
 }

@@ -1,4 +1,4 @@
-import { luaSource } from '../scripts/lua-source.generated.js';
+import { luaScripts } from '../scripts/lua-source.generated.js';
 
 const ALWAYS = ['eval', 'evalsha', 'info', 'ping'];
 const MESSAGES = ['publish', 'subscribe'];
@@ -39,9 +39,9 @@ export interface Rights {
 
 /** The commands that the scripts of a store call, except those of pub/sub. */
 export function commandsInScripts({ others }: Rights): readonly string[] {
-  const calls = Object.entries(luaSource)
+  const calls = Object.entries(luaScripts)
     .filter(([name]) => name !== 'checkPermissions' && name.startsWith('redisson') === (others !== undefined))
-    .map(([, source]) => source)
+    .map(([, { source }]) => source)
     .join('\n')
     .matchAll(/\bp?call\('([A-Z]+)'/g);
   return [...new Set(Array.from(calls, ([, command = '']) => command))].sort();

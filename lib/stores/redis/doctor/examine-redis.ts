@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import type { LockStoreError } from '../../port/lock-store.js';
 import { ClusterMap } from '../connection/cluster-map.js';
 import {
@@ -12,7 +11,13 @@ import { notConnected } from '../connection/redis-failure.js';
 import { ServerConnection } from '../connection/server-connection.js';
 import { KeyNames } from '../scripts/key-names.js';
 import { ok, problem, warning, type Finding } from './finding.js';
-import { checkedServer, examineServer, type CheckedServer, type Info } from './server-checks.js';
+import {
+  checkedServer,
+  examineServer,
+  unlessRejected,
+  type CheckedServer,
+  type Info,
+} from './server-checks.js';
 
 /** How long a server may take to reply, ms. */
 const TIMEOUT = 2_000;
@@ -100,7 +105,7 @@ async function examineOne(
     const server = checkedServer(link, names, `doctor-${randomUUID()}`, replicas, slot, {
       prefix: names.prefix,
     });
-    findings.push(...(await link.watch.during(findingsOf(server, names))));
+    findings.push(...(await findingsOf(server, names)));
   } catch (error) {
     // ioredis also connects to a server without the database.
     const failure = link.failureOf(error);
@@ -117,24 +122,14 @@ async function examineOne(
 
 async function findingsOf(server: CheckedServer, names: KeyNames): Promise<readonly Finding[]> {
   const { info, findings } = await examineServer(server);
-  const { redis, user } = server;
+  const { link, user } = server;
   return [
     ...findings,
-    ...(info === undefined ? [] : [...memoryFinding(info), await persistenceFinding(redis, info)]),
-    ...(await listingFindings(redis, names.prefix, user)),
-    ...(await unlessRejected(clockFinding(redis))),
-    ...(await unlessRejected(latencyFinding(redis))),
+    ...(info === undefined ? [] : [...memoryFinding(info), await persistenceFinding(link, info)]),
+    ...(await listingFindings(link, names.prefix, user)),
+    ...(await clockFinding(link)),
+    ...(await latencyFinding(link)),
   ];
-}
-
-/** Omits the finding if the user lacks the right; the check of rights reports that. */
-async function unlessRejected(finding: Promise<Finding | readonly Finding[]>): Promise<readonly Finding[]> {
-  try {
-    return [await finding].flat();
-  } catch (error) {
-    if ((error as Error).name === 'ReplyError') return [];
-    throw error;
-  }
 }
 
 function memoryFinding(info: Info): readonly Finding[] {
@@ -147,7 +142,7 @@ function memoryFinding(info: Info): readonly Finding[] {
 }
 
 /** Which locks survive a restart of the server. */
-async function persistenceFinding(redis: Redis, info: Info): Promise<Finding> {
+async function persistenceFinding(link: ServerConnection, info: Info): Promise<Finding> {
   const check = 'persistence';
   const isAppendOnly = info.get('aof_enabled') === '1';
   if (isAppendOnly && info.get('aof_last_write_status') === 'err') {
@@ -155,7 +150,7 @@ async function persistenceFinding(redis: Redis, info: Info): Promise<Finding> {
     return problem(check, `${failed}, so it rejects writes (MISCONF). Check its log and its disk.`);
   }
   if (isAppendOnly) {
-    const fsync = await setting(redis, 'appendfsync');
+    const fsync = await setting(link, 'appendfsync');
     if (fsync === 'always') {
       return ok(check, 'appendonly yes, appendfsync always: a restart keeps every lock');
     }
@@ -167,7 +162,7 @@ async function persistenceFinding(redis: Redis, info: Info): Promise<Finding> {
     const text = `appendonly yes, appendfsync ${fsync}: a crash of its machine forgets ${lost}. ${FORGETS_LOCKS}`;
     return warning(check, text);
   }
-  const save = await setting(redis, 'save');
+  const save = await setting(link, 'save');
   if (save === '') {
     return warning(check, `It keeps nothing on disk: a restart forgets all locks. ${FORGETS_LOCKS}`);
   }
@@ -176,21 +171,20 @@ async function persistenceFinding(redis: Redis, info: Info): Promise<Finding> {
 }
 
 /** Undefined if the user may not run `CONFIG`. */
-async function setting(redis: Redis, name: string): Promise<string | undefined> {
-  try {
-    const reply: unknown = await redis.config('GET', name);
-    const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
-    return typeof value === 'string' ? value : undefined;
-  } catch (error) {
-    if ((error as Error).name === 'ReplyError') return undefined;
-    throw error;
-  }
+async function setting(link: ServerConnection, name: string): Promise<string | undefined> {
+  const reply: unknown = await unlessRejected(link, (redis) => redis.config('GET', name));
+  const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** Only the command line and `list()` of an application need SCAN. */
-async function listingFindings(redis: Redis, prefix: string, user: string): Promise<readonly Finding[]> {
+async function listingFindings(
+  link: ServerConnection,
+  prefix: string,
+  user: string,
+): Promise<readonly Finding[]> {
   try {
-    return await prefixFindings(redis, prefix);
+    return await prefixFindings(link, prefix);
   } catch (error) {
     const { name, message } = error as Error;
     if (name !== 'ReplyError') throw error;
@@ -203,14 +197,14 @@ async function listingFindings(redis: Redis, prefix: string, user: string): Prom
  * The locks of other prefixes: who examines the wrong one finds nothing. Each prefix that was ever used has fencing tokens.
  * Visits the first names of a large database only.
  */
-async function prefixFindings(redis: Redis, own: string): Promise<readonly Finding[]> {
-  const fences = await namesLike(redis, '*@:fence*', 'string');
+async function prefixFindings(link: ServerConnection, own: string): Promise<readonly Finding[]> {
+  const fences = await namesLike(link, '*@:fence*', 'string');
   const prefixes = new Set(fences.names.map((name) => name.replace(/@:fence(:\{\d+\})?$/, '')).sort());
   const held = new Map<string, number>();
   let { isComplete } = fences;
   for (const prefix of [own, ...prefixes]) {
     const names = new KeyNames(prefix);
-    const found = await namesLike(redis, names.patternOf(''), 'hash');
+    const found = await namesLike(link, names.patternOf(''), 'hash');
     const isOthers = (name: string): boolean =>
       [...prefixes].some((other) => other.length > prefix.length && name.startsWith(other));
     isComplete &&= found.isComplete;
@@ -229,7 +223,7 @@ async function prefixFindings(redis: Redis, own: string): Promise<readonly Findi
 }
 
 async function namesLike(
-  redis: Redis,
+  { redis, watch }: ServerConnection,
   pattern: string,
   type: string,
 ): Promise<{ names: readonly string[]; isComplete: boolean }> {
@@ -237,7 +231,8 @@ async function namesLike(
   let cursor = '0';
   let looks = 0;
   do {
-    const [next, names] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', LOOK, 'TYPE', type);
+    const scan = redis.scan(cursor, 'MATCH', pattern, 'COUNT', LOOK, 'TYPE', type);
+    const [next, names] = await watch.request(scan);
     for (const name of names) found.add(name);
     cursor = next;
     looks += 1;
@@ -245,24 +240,26 @@ async function namesLike(
   return { names: [...found], isComplete: cursor === '0' };
 }
 
-async function clockFinding(redis: Redis): Promise<Finding> {
+async function clockFinding(link: ServerConnection): Promise<readonly Finding[]> {
   const sentAt = Date.now();
   const startedAt = performance.now();
-  const [seconds, micros] = (await redis.time()) as readonly (number | string)[];
+  const time = (await unlessRejected(link, (redis) => redis.time())) as readonly unknown[] | undefined;
+  if (time === undefined) return [];
+  const [seconds, micros] = time;
   const oneWay = (performance.now() - startedAt) / 2;
   const offset = Number(seconds) * 1_000 + Number(micros) / 1_000 - (sentAt + oneWay);
   const text = `${Math.abs(offset / 1_000).toFixed(3)} s ${offset < 0 ? 'behind' : 'ahead of'} this machine's`;
-  if (Math.abs(offset) - oneWay <= MAX_OFFSET) return ok('clock', text);
+  if (Math.abs(offset) - oneWay <= MAX_OFFSET) return [ok('clock', text)];
   const remedy =
     'times of locks look wrong, and jobs that start by the clock need a longer holdAtLeast. Synchronise both clocks, slewing instead of stepping them.';
-  return warning('clock', `${text}: ${remedy}`);
+  return [warning('clock', `${text}: ${remedy}`)];
 }
 
-async function latencyFinding(redis: Redis): Promise<Finding> {
+async function latencyFinding(link: ServerConnection): Promise<readonly Finding[]> {
   const times: number[] = [];
   for (let ping = 0; ping < PINGS; ping += 1) {
     const startedAt = performance.now();
-    await redis.ping();
+    if ((await unlessRejected(link, (redis) => redis.ping())) === undefined) return [];
     times.push(performance.now() - startedAt);
   }
   times.sort((one, other) => one - other);
@@ -271,12 +268,12 @@ async function latencyFinding(redis: Redis): Promise<Finding> {
   const text = `${median.toFixed(1)} ms round trip, ${longest.toFixed(1)} ms at most (${PINGS} pings)`;
   if (median > SLOW) {
     const remedy = 'acquiring a free lock takes that long. Move the locks closer to the applications.';
-    return warning('latency', `${text}: ${remedy}`);
+    return [warning('latency', `${text}: ${remedy}`)];
   }
   if (longest > STALLED) {
     const remedy =
       'the server or the network stalls at times. Look for slow commands (SLOWLOG GET), swapping and snapshots.';
-    return warning('latency', `${text}: ${remedy}`);
+    return [warning('latency', `${text}: ${remedy}`)];
   }
-  return ok('latency', text);
+  return [ok('latency', text)];
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { LockStoreError } from '../../port/lock-store.js';
-import { checkFormat, UnknownFormatError } from '../../port/stored-format.js';
+import { checkFormat, type UnknownFormatError } from '../../port/stored-format.js';
 import { rejection } from '../connection/redis-failure.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 import type { PubSubMode } from '../scripts/key-names.js';
@@ -11,7 +11,6 @@ import { ok, problem, warning, type Finding } from './finding.js';
 
 /** A server, and how locks use it. */
 export interface CheckedServer {
-  readonly redis: Redis;
   /** For log lines. */
   readonly address: string;
   readonly user: string;
@@ -50,7 +49,6 @@ export function checkedServer(
 ): CheckedServer {
   const { address, user, database } = link.connector;
   return {
-    redis: link.redis,
     address,
     user,
     rights,
@@ -65,7 +63,7 @@ export function checkedServer(
 
 /** The checks at start, which `doctor` runs as well. Rejects if the server does not reply. */
 export async function examineServer(server: CheckedServer): Promise<ExaminedServer> {
-  const [info, refusal] = await Promise.all([infoOf(server.redis), formatRefusal(server)]);
+  const [info, refusal] = await Promise.all([infoOf(server.link), formatRefusal(server)]);
   const formats = refusal === undefined ? [] : [problem('format', refusal.advice)];
   const mode = modeOf(server, info);
   const rights = findingOf('rights', `the user "${server.user}" has all rights that locks need`, [
@@ -91,18 +89,16 @@ export async function examineServer(server: CheckedServer): Promise<ExaminedServ
 
 /** Why this version must not use the stored locks; undefined if it may. */
 async function formatRefusal({
-  redis,
+  link,
   address,
   format,
 }: CheckedServer): Promise<UnknownFormatError | undefined> {
+  const mark = await unlessRejected(link, (redis) => redis.hget(format, 'format'));
   try {
-    checkFormat(await redis.hget(format, 'format'), `Redis at ${address}`, 'keyPrefix');
+    checkFormat(mark, `Redis at ${address}`, 'keyPrefix');
     return undefined;
   } catch (error) {
-    if (error instanceof UnknownFormatError) return error;
-    // Not allowed, which the check of rights reports.
-    if ((error as Error).name === 'ReplyError') return undefined;
-    throw error;
+    return error as UnknownFormatError; // see checkFormat()
   }
 }
 
@@ -140,7 +136,7 @@ export function checkRejected(
 
 /** @throws LockStoreError unless enough replicas are connected to confirm a grant */
 export async function checkReplicas(server: CheckedServer): Promise<void> {
-  const info = await infoOf(server.redis, 'replication');
+  const info = await infoOf(server.link, 'replication');
   const text = info && replicaProblem(server, info);
   if (text !== undefined) throw new LockStoreError(text, { inDoubt: false, retryable: true });
 }
@@ -150,20 +146,29 @@ function findingOf(check: string, otherwise: string, problems: readonly (string 
   return found.length === 0 ? ok(check, otherwise) : problem(check, found.join(' '));
 }
 
-async function infoOf(redis: Redis, ...sections: readonly string[]): Promise<Info | undefined> {
+/**
+ * Sends a command. Returns undefined if the server rejects it, as some providers do: the check of rights reports what
+ * the user lacks.
+ */
+export async function unlessRejected<T>(
+  { redis, watch }: Pick<ServerConnection, 'redis' | 'watch'>,
+  command: (redis: Redis) => Promise<T>,
+): Promise<T | undefined> {
   try {
-    const lines = (await redis.info(...sections)).split('\r\n');
-    return new Map(
-      lines.map((line) => {
-        const colon = line.indexOf(':');
-        return [line.slice(0, colon), line.slice(colon + 1)];
-      }),
-    );
+    return await watch.request(command(redis));
   } catch (error) {
-    // Some providers do not allow it. The check of rights reports that.
     if ((error as Error).name === 'ReplyError') return undefined;
     throw error;
   }
+}
+
+async function infoOf(link: ServerConnection, ...sections: readonly string[]): Promise<Info | undefined> {
+  const text = await unlessRejected(link, (redis) => redis.info(...sections));
+  const lines = text?.split('\r\n').map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon), line.slice(colon + 1)];
+  });
+  return lines && new Map(lines);
 }
 
 function modeOf({ used }: CheckedServer, info: Info | undefined): PubSubMode {
@@ -250,24 +255,27 @@ function rightsProblem(
 
 /** All commands that the user lacks the right to. */
 async function rejectedCommands(server: CheckedServer, mode: PubSubMode): Promise<RejectedCommand[]> {
-  const { redis, replicas } = server;
+  const { link, replicas } = server;
+  const { redis } = link;
   const found = await Promise.all([
     inScripts(server, mode),
-    alone('INFO', redis.info('server')),
-    alone('PING', redis.ping()),
+    alone('INFO', link, redis.info('server')),
+    alone('PING', link, redis.ping()),
     subscription(server, mode),
-    ...(replicas > 0 ? [alone('WAIT', redis.wait(0, 1))] : []),
+    ...(replicas > 0 ? [alone('WAIT', link, redis.wait(0, 1))] : []),
   ]);
   return found.flat();
 }
 
 async function inScripts(server: CheckedServer, mode: PubSubMode): Promise<readonly RejectedCommand[]> {
-  const { redis, channel } = server;
+  const { link, channel } = server;
+  const { redis } = link;
   const { text, keyCount, args, decode } = permissionTrial(server, mode, channel);
-  const byDigest = await alone('EVALSHA', redis.evalsha(text.sha, keyCount, ...args));
+  const byDigest = await alone('EVALSHA', link, redis.evalsha(text.sha, keyCount, ...args));
   let reply: unknown;
   const byText = await alone(
     'EVAL',
+    link,
     redis.eval(text.source, keyCount, ...args).then((received) => {
       reply = received;
     }),
@@ -282,26 +290,30 @@ async function subscription(
 ): Promise<readonly RejectedCommand[]> {
   const [other] = rights.others ?? [];
   const channels = other === undefined ? [channel] : [channel, other + trial];
-  const { redis, watch } = link.another();
-  redis.on('error', () => undefined);
+  const another = link.another();
+  another.redis.on('error', () => undefined);
   try {
-    await link.connect(redis);
+    await link.connect(another.redis);
     const found = await Promise.all(
       channels.map((each) =>
         mode === 's'
-          ? alone('SSUBSCRIBE', watch.request(redis.ssubscribe(each)))
-          : alone('SUBSCRIBE', watch.request(redis.subscribe(each))),
+          ? alone('SSUBSCRIBE', another, another.redis.ssubscribe(each))
+          : alone('SUBSCRIBE', another, another.redis.subscribe(each)),
       ),
     );
     return found.flat();
   } finally {
-    link.end(redis);
+    link.end(another.redis);
   }
 }
 
-async function alone(command: string, reply: Promise<unknown>): Promise<RejectedCommand[]> {
+async function alone(
+  command: string,
+  { watch }: Pick<ServerConnection, 'watch'>,
+  reply: Promise<unknown>,
+): Promise<RejectedCommand[]> {
   try {
-    await reply;
+    await watch.request(reply);
   } catch (cause) {
     const { name, message } = cause as Error;
     if (isPermission(message)) return [{ command, error: message }];

@@ -50,8 +50,7 @@ export class Pipeline {
   private sources: CallSource[] = [];
   private scheduled = false;
   /** Used by callers that wait until all pending calls have been sent. */
-  private sent: Promise<void> | undefined;
-  private onSent: (() => void) | undefined;
+  private sent: Deferred<void> | undefined;
   /** Whether this turn of the event loop has sent anything: later requests of the turn are sent together at its end. */
   private sentInTurn = false;
   /** Calls without a reply yet. */
@@ -61,7 +60,11 @@ export class Pipeline {
   /** Digests of the scripts that the server has. */
   private readonly loaded = new Set<string>();
 
-  constructor(private readonly connection: ServerConnection) {}
+  /** @param slotOf the slot of a key in a cluster: only requests of one slot can be in one call */
+  constructor(
+    private readonly connection: ServerConnection,
+    readonly slotOf: ((key: string) => number) | undefined,
+  ) {}
 
   /** The next connection may lead to a server without the scripts. */
   disconnected(): void {
@@ -77,10 +80,8 @@ export class Pipeline {
   /** Resolves when all calls so far have been sent; undefined if they have been. */
   whenSent(): Promise<void> | undefined {
     if (!this.scheduled) return undefined;
-    this.sent ??= new Promise((resolve) => {
-      this.onSent = resolve;
-    });
-    return this.sent;
+    this.sent ??= new Deferred<void>();
+    return this.sent.promise;
   }
 
   /** Sends a call at the end of this tick, after those of the batches. */
@@ -109,10 +110,7 @@ export class Pipeline {
   /** Sends a call to a server that is still receiving the slot. */
   sendAsking<T>({ text, keyCount, args, decode }: ScriptCall<T>): Promise<T> {
     return this.connection.do(async (redis) => {
-      const asking = redis.pipeline().asking();
-      const replies = await asking.eval(text.source, keyCount, ...args).exec();
-      const [error, reply] = replies?.[1] ?? [new Error('Connection is closed.')];
-      if (error) throw error;
+      const [, reply] = await Promise.all([redis.asking(), redis.eval(text.source, keyCount, ...args)]);
       return decode(reply);
     });
   }
@@ -177,8 +175,8 @@ export class Pipeline {
     this.calls = [];
     this.sources = [];
     this.write(calls);
-    this.onSent?.();
-    this.sent = this.onSent = undefined;
+    this.sent?.resolve();
+    this.sent = undefined;
   };
 
   private writeOne(pending: PendingCall): void {
@@ -258,13 +256,11 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
   private items: Item<Request, Result>[] = [];
 
   /**
-   * @param slotOf the slot of a key: only requests of one slot can be in one call. Undefined if all can
    * @param callFor creates the call for some requests
    * @param resultOf turns the reply for a request into its result; throws if it is an error
    */
   constructor(
     private readonly pipeline: Pipeline,
-    private readonly slotOf: ((key: string) => number) | undefined,
     private readonly callFor: (requests: readonly Request[]) => ScriptCall<Reply[]>,
     private readonly resultOf: (request: Request, reply: Reply) => Result | Promise<Result>,
     readonly goesFirst = false,
@@ -294,12 +290,13 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
 
   drain(): readonly PendingCall[] {
     const { items } = this;
+    const { slotOf } = this.pipeline;
     if (items.length === 0) return [];
     this.items = [];
-    if (this.slotOf === undefined || items.length === 1) return [this.callOf(items)];
+    if (slotOf === undefined || items.length === 1) return [this.callOf(items)];
     const slots = new Map<number, Item<Request, Result>[]>();
     for (const item of items) {
-      const slot = this.slotOf(item.request.key);
+      const slot = slotOf(item.request.key);
       const others = slots.get(slot);
       if (others === undefined) slots.set(slot, [item]);
       else others.push(item);

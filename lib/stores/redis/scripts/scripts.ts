@@ -24,28 +24,26 @@ import { TOMBSTONE_TTL, WAITER_TTL } from '../../port/times.js';
 import { rejection } from '../connection/redis-failure.js';
 
 import type { KeyNames, LockNames, PubSubMode } from './key-names.js';
-import { luaSource } from './lua-source.generated.js';
+import { luaScripts } from './lua-source.generated.js';
 
 type Arg = string | number;
 
-/** The parameters and reply of a Lua script, as in the header of the script; a test compares them. */
-interface ScriptBinding<
+/** A Lua script, and the names in its header. */
+interface LuaScript<
   Name extends string,
   Param extends string,
   SharedKey extends string,
   SharedParam extends string,
-  Reply,
 > {
-  readonly name: keyof typeof luaSource;
+  readonly source: string;
   /** Names of KEYS, in order. A script for many locks repeats them for each lock. */
   readonly keys: readonly Name[];
   /** Names of ARGV, in order, repeated like KEYS. */
   readonly args: readonly Param[];
   /** KEYS that follow once. */
-  readonly sharedKeys?: readonly SharedKey[];
+  readonly sharedKeys: readonly SharedKey[];
   /** ARGV that follow once. */
-  readonly sharedArgs?: readonly SharedParam[];
-  readonly decode: (reply: unknown, locks: number, shared: Readonly<Record<SharedParam, Arg>>) => Reply;
+  readonly sharedArgs: readonly SharedParam[];
 }
 
 /** One call of a script. */
@@ -60,16 +58,21 @@ export interface ScriptCall<Reply> {
 export class Script<
   Name extends string,
   Param extends string,
+  SharedKey extends string,
+  SharedParam extends string,
   Reply,
-  SharedKey extends string = never,
-  SharedParam extends string = never,
 > {
-  readonly binding: Required<ScriptBinding<Name, Param, SharedKey, SharedParam, Reply>>;
   private readonly text: ScriptCall<Reply>['text'];
 
-  constructor(binding: ScriptBinding<Name, Param, SharedKey, SharedParam, Reply>) {
-    this.binding = { sharedKeys: [], sharedArgs: [], ...binding };
-    const source = luaSource[binding.name];
+  constructor(
+    readonly lua: LuaScript<Name, Param, SharedKey, SharedParam>,
+    private readonly decode: (
+      reply: unknown,
+      locks: number,
+      shared: Readonly<Record<SharedParam, Arg>>,
+    ) => Reply,
+  ) {
+    const { source } = lua;
     this.text = { source, sha: createHash('sha1').update(source).digest('hex') };
   }
 
@@ -79,14 +82,14 @@ export class Script<
     requests: readonly Readonly<Record<Param, Arg>>[],
     shared: Readonly<Record<SharedKey, string> & Record<SharedParam, Arg>>,
   ): ScriptCall<Reply> {
-    const { binding, text } = this;
+    const { lua, text, decode } = this;
     const args: Arg[] = [];
-    for (const lock of locks) for (const key of binding.keys) args.push(lock[key]);
-    for (const key of binding.sharedKeys) args.push(shared[key]);
+    for (const lock of locks) for (const key of lua.keys) args.push(lock[key]);
+    for (const key of lua.sharedKeys) args.push(shared[key]);
     const keyCount = args.length;
-    for (const request of requests) for (const arg of binding.args) args.push(request[arg]);
-    for (const arg of binding.sharedArgs) args.push(shared[arg]);
-    return { text, keyCount, args, decode: (reply) => binding.decode(reply, locks.length, shared) };
+    for (const request of requests) for (const arg of lua.args) args.push(request[arg]);
+    for (const arg of lua.sharedArgs) args.push(shared[arg]);
+    return { text, keyCount, args, decode: (reply) => decode(reply, locks.length, shared) };
   }
 }
 
@@ -105,89 +108,18 @@ const takeReplies = each(toTakeReply);
 
 /** All scripts, by the names of their files in `lua/`, whose headers describe them. */
 export const scripts = {
-  take: new Script({
-    name: 'take',
-    keys: ['lock', 'queue'],
-    args: ['owner', 'lease'],
-    sharedKeys: ['tombstones', 'fence'],
-    sharedArgs: ['tokens'],
-    decode: (reply, locks, { tokens }) =>
-      typeof reply === 'string' ? toTakeReplies(reply, locks, Number(tokens)) : takeReplies(reply, locks),
-  }),
-  acquire: new Script({
-    name: 'acquire',
-    keys: ['lock', 'queue', 'waiters'],
-    args: [
-      'owner',
-      'lease',
-      'wait',
-      'claim',
-      'waiterTtl',
-      'callers',
-      'tokens',
-      'mode',
-      'channel',
-      'limit',
-      'label',
-    ],
-    sharedKeys: ['tombstones', 'fence'],
-    decode: toAcquireReply,
-  }),
-  cancel: new Script({
-    name: 'cancel',
-    keys: ['lock', 'queue', 'waiters'],
-    args: ['owner', 'tombstone'],
-    sharedKeys: ['tombstones', 'fence'],
-    decode: toCancelReply,
-  }),
-  release: new Script({
-    name: 'release',
-    keys: ['lock', 'queue', 'waiters'],
-    args: ['owner'],
-    sharedKeys: ['fence'],
-    decode: each(toReleaseReply),
-  }),
-  renew: new Script({
-    name: 'renew',
-    keys: ['lock'],
-    args: ['owner', 'lease'],
-    decode: each(toRenewReply),
-  }),
-  reserve: new Script({
-    name: 'reserve',
-    keys: ['lock', 'queue'],
-    args: ['owner', 'lease', 'tokens'],
-    sharedKeys: ['fence'],
-    decode: each(toReserveReply),
-  }),
-  raiseTokens: new Script({
-    name: 'raiseTokens',
-    keys: ['lock'],
-    args: ['owner', 'token', 'since', 'floor', 'granted'],
-    sharedKeys: ['fence'],
-    decode: () => undefined,
-  }),
-  inspect: new Script({
-    name: 'inspect',
-    keys: ['lock', 'queue', 'waiters'],
-    args: [],
-    decode: toStoredLock,
-  }),
-  breakHold: new Script({
-    name: 'breakHold',
-    keys: ['lock', 'queue', 'waiters'],
-    args: ['mode', 'channels', 'owner', 'token'],
-    sharedKeys: ['fence'],
-    decode: toBreakReply,
-  }),
-  checkPermissions: new Script({
-    name: 'checkPermissions',
-    keys: [],
-    args: ['command'],
-    sharedKeys: ['hash', 'sorted', 'own'],
-    sharedArgs: ['mode', 'channel'],
-    decode: toRejectedCommands,
-  }),
+  take: new Script(luaScripts.take, (reply, locks, { tokens }) =>
+    typeof reply === 'string' ? toTakeReplies(reply, locks, Number(tokens)) : takeReplies(reply, locks),
+  ),
+  acquire: new Script(luaScripts.acquire, toAcquireReply),
+  cancel: new Script(luaScripts.cancel, toCancelReply),
+  release: new Script(luaScripts.release, each(toReleaseReply)),
+  renew: new Script(luaScripts.renew, each(toRenewReply)),
+  reserve: new Script(luaScripts.reserve, each(toReserveReply)),
+  raiseTokens: new Script(luaScripts.raiseTokens, () => undefined),
+  inspect: new Script(luaScripts.inspect, toStoredLock),
+  breakHold: new Script(luaScripts.breakHold, toBreakReply),
+  checkPermissions: new Script(luaScripts.checkPermissions, toRejectedCommands),
 };
 
 /** Translates requests of the port into script calls. All locks of one call are in one slot. */

@@ -1,4 +1,4 @@
-import { KeptConnection } from '../../ordered/kept-connection.js';
+import { KeptConnection } from '../../port/kept-connection.js';
 import { endSession, type Operation } from './protocol.js';
 import { CODE, hasCode, notConnected } from './zookeeper-failure.js';
 import {

@@ -124,6 +124,29 @@ describe('what the session with a fallback keeps of former owners', () => {
     expect([...outcomes].sort()).toEqual(['cancelled', 'granted']);
   });
 
+  it('B65: a local grant that is pushed at the moment the store is back is forgotten', async () => {
+    const arePushed = new Set<boolean>();
+    for (let turns = 0; turns < 20; turns++) {
+      const [client, store, opened] = await open();
+      await goLocal(client, store);
+      const [holder, queued] = [client.newOwner(), client.newOwner()];
+      await client.take('key', holder);
+      await client.acquire('key', queued, { wait: true });
+      const released = (async () => {
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        await client.release('key', holder);
+      })();
+      store.comeBack();
+      await released;
+      const isPushed = client.grants.length > 0;
+      arePushed.add(isPushed);
+      expect(opened.kept).toMatchObject({ holds: isPushed ? 1 : 0 });
+      await client.release('key', queued);
+      expect(opened.kept).toEqual(nothing);
+    }
+    expect(arePushed.size).toBe(2);
+  });
+
   it('B65: a local hold whose reservation finds it gone is forgotten', async () => {
     const [client, store, opened] = await open();
     await goLocal(client, store);

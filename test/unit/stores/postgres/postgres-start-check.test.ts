@@ -16,7 +16,6 @@ const GOOD = {
   synchronous: '',
   standby: false,
   readonly: false,
-  schema: true,
   usage: true,
 };
 

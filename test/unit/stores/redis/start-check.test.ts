@@ -39,8 +39,8 @@ function checkIn(cluster: boolean, ...lines: string[]): Promise<Checked> {
 }
 
 async function checkOf(redis: Redis, cluster: boolean): Promise<Checked> {
+  const connection = { redis, watch: { request: (reply: unknown) => reply } };
   const { info, mode, findings } = await examineServer({
-    redis,
     address: 'here:6379',
     user: 'default',
     rights: { prefix: 'lock:' },
@@ -50,7 +50,8 @@ async function checkOf(redis: Redis, cluster: boolean): Promise<Checked> {
     trial: 'lock:@:check:client',
     format: 'lock:@:format',
     link: {
-      another: () => ({ redis, watch: { request: (reply: unknown) => reply } }),
+      ...connection,
+      another: () => connection,
       connect: () => Promise.resolve(),
       end: () => undefined,
     } as unknown as ServerConnection,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { KeptConnection, type Link } from '../../../../lib/stores/ordered/kept-connection.js';
+import { KeptConnection, type Link } from '../../../../lib/stores/port/kept-connection.js';
 import { until } from '../../../support/until.js';
 
 class TestLink implements Link {

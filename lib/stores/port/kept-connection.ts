@@ -1,5 +1,5 @@
-import { messageOf } from '../port/store-failure.js';
-import { pauseBeforeConnecting } from '../port/times.js';
+import { messageOf } from './store-failure.js';
+import { pauseBeforeConnecting } from './times.js';
 
 /** A connection to one server. It is ready once it is prepared. */
 export interface Link {
