@@ -149,7 +149,7 @@ export class ContractContext {
     return () => `{${place}}-${randomUUID()}`;
   }
 
-  /** For a test that ends with locks, or traces of cancelled owners, still in the store. */
+  /** For a test that ends with locks, or what processes publish, still in the store. */
   leavesLocks(): void {
     this.mayLeaveLocks = true;
   }

@@ -121,6 +121,7 @@ export function instrumentRules(context: ContractContext): void {
     });
 
     it('the dashboard shows what every process holds and waits for, and its health', async () => {
+      context.leavesLocks();
       const other = await context.app();
       const key = context.key();
       const page = new Dashboard(false);
