@@ -11,6 +11,8 @@ export function boardRules(context: ContractContext): void {
     let other: LockBoard;
 
     beforeEach(async () => {
+      // The board outlasts the test.
+      context.leavesLocks();
       const apps = await context.fleet(2);
       const boards = apps.map(({ admin }) => sourcesOf(admin).board).filter((board) => board !== undefined);
       expect(boards).toHaveLength(2);

@@ -1,4 +1,4 @@
-import { SharingWitness } from '../support/sharing-witness.js';
+import { agree, SharingWitness } from '../support/sharing-witness.js';
 
 /** Shared holds granted together become known within this time, ms, in addition to message delays. */
 const SAME_TIME = 5;
@@ -21,7 +21,9 @@ export interface Call {
   /** When it began to release, or had given up. */
   endedAt: number;
   endedTime: number;
-  outcome: 'waits' | 'holds' | 'released' | 'lost' | 'gave up' | 'refused' | 'closed';
+  /** When the store had replied to its release. */
+  releasedAt: number;
+  outcome: 'waits' | 'holds' | 'released' | 'lost' | 'gave up' | 'refused' | 'conflict' | 'closed';
 }
 
 /** The time between two moments. */
@@ -134,6 +136,19 @@ export class CallHistory {
       .map(({ app, calledAt, outcome }) => `${calledAt} of app ${app}: ${outcome}`);
   }
 
+  /**
+   * Callers rejected for their limit although no caller with another one was there.
+   *
+   * @param isDecidedByVotes whether of two conflicting callers each may be first at some servers, and both be rejected
+   */
+  unfounded(isDecidedByVotes: boolean): readonly string[] {
+    const rejected = this.calls.filter(({ outcome }) => outcome === 'conflict');
+    const others = this.calls.filter((other) => isDecidedByVotes || !rejected.includes(other));
+    return rejected
+      .filter((call) => !others.some((other) => isReasonFor(other, call)))
+      .map(({ app, calledAt, limit }) => `${calledAt} of app ${app} with limit ${limit}`);
+  }
+
   private get certain(): readonly Call[] {
     return this.served.filter((call) => !this.breaks.some((span) => meet(span, call.calledAt, call.endedAt)));
   }
@@ -157,6 +172,12 @@ export class CallHistory {
 function isBefore(one: Call, other: Call): boolean {
   if (one.limit === 1 || other.limit === 1) return one.grantedAt < other.grantedAt;
   return one.grantedTime + SAME_TIME < other.grantedTime;
+}
+
+/** Whether one call may have been rejected because the other held the lock or waited for it; a cancelled request may come later. */
+function isReasonFor(other: Call, call: Call): boolean {
+  if (agree(other.limit, call.limit) || other.calledAt > call.endedAt) return false;
+  return other.outcome !== 'released' || other.releasedAt > call.calledAt;
 }
 
 function meet(span: Span, from: number, to: number): boolean {

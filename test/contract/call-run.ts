@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import {
   LockClosedError,
+  LockConflictError,
   LockQueueFullError,
   LockTimeoutError,
   LockUnavailableError,
@@ -17,6 +18,8 @@ import { CallHistory, type Call } from './call-history.js';
 export interface CallMix {
   /** Each caller has one of these limits. */
   readonly limits: readonly number[];
+  /** Whether some of them conflict. */
+  readonly isMixed?: boolean;
   /** The numbers of permits that callers of a semaphore take; 1 if left out. */
   readonly permits?: readonly number[];
   /** The fraction of callers with `fair: true`, 0 … 1. */
@@ -123,7 +126,8 @@ export class CallRun {
     const patience = mix.isPatient === true ? 'long' : this.patience();
     const leave = new AbortController();
     const leaseTime = random.chance(0.15) ? 20_000 : undefined;
-    const holdAtLeast = random.chance(0.1) ? random.between(1, 60) : 0;
+    // Callers with another limit would be rejected until then.
+    const holdAtLeast = mix.isMixed !== true && random.chance(0.1) ? random.between(1, 60) : 0;
     const waitTime = patience === 'none' ? 0 : patience === 'short' ? random.between(1, 40) : 60_000;
     const options: LockOptions = {
       ...(limit === Infinity ? { mode: 'shared' } : { limit, permits }),
@@ -151,6 +155,7 @@ export class CallRun {
       token: NaN,
       endedAt: Infinity,
       endedTime: Infinity,
+      releasedAt: Infinity,
       outcome: 'waits',
     };
     history.calls.push(call);
@@ -181,6 +186,7 @@ export class CallRun {
     call.endedAt = this.history.now();
     call.endedTime = Date.now();
     const outcome = await handle.release();
+    call.releasedAt = this.history.now();
     call.outcome = wasLost || outcome !== 'released' ? 'lost' : 'released';
   }
 
@@ -205,6 +211,7 @@ export class CallRun {
 function outcomeOf(error: unknown): Call['outcome'] {
   if (error instanceof GaveUp) return 'gave up';
   if (error instanceof LockClosedError) return 'closed';
+  if (error instanceof LockConflictError) return 'conflict';
   const refusals = [LockTimeoutError, LockQueueFullError, LockUnavailableError];
   if (refusals.some((kind) => error instanceof kind)) return 'refused';
   throw error;

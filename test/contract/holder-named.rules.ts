@@ -4,6 +4,7 @@ import { backoff, LockTimeoutError, type LockOptions } from '../../lib/index.js'
 import type { LockApp } from '../support/lock-app.js';
 import { rejectionOf } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
+import { begin } from './running-work.js';
 
 const here = `${hostname().replace(/[^\w.-]/g, '_')} pid ${process.pid}`;
 const ownProcess = { host: hostname().replace(/[^\w.-]/g, '_'), pid: process.pid };
@@ -60,31 +61,20 @@ export function holderNamedRules(context: ContractContext): void {
           handle.token,
         );
         await handle.release();
-        await context.nothingLeft();
       },
     );
 
     it('names this process and no handle when work in a scope blocks the call', async () => {
       const app = await context.app();
       const key = context.key();
-      let end: () => void = () => undefined;
-      const work = new Promise<void>((resolve, reject) => {
-        app.locks
-          .withLock(key, { label: 'import' }, () => {
-            resolve();
-            return new Promise<void>((ended) => (end = ended));
-          })
-          .catch(reject);
-      });
-      await work;
+      const work = await begin(app, key, { label: 'import' });
       const { message } = await timeoutOf(app, key, { waitTime: 200 });
       expect(message).toContain('was held by another caller for the whole waitTime');
       expect(message).toMatch(
         new RegExp(`The holder is ${here} \\("import"\\) since \\S+Z, which is this process\\.`),
       );
       expect(message).not.toContain('handle.run');
-      end();
-      await context.nothingLeft();
+      await work.end();
     });
 
     it.each(waits.slice(0, 2))(
@@ -104,7 +94,6 @@ export function holderNamedRules(context: ContractContext): void {
         // A caller that skips without the lock sends no further request.
         expect(await app.locks.tryAcquire(key, { waitTime: 100 })).toBeNull();
         await handle.release();
-        await context.nothingLeft();
       },
     );
 

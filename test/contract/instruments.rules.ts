@@ -10,7 +10,6 @@ import { LogRecorder } from '../support/lock-app.js';
 import { Scrape } from '../support/scrape.js';
 import { next, rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
-import { PortClient } from './port-client.js';
 
 /** What the instruments report is the same on every store. */
 export function instrumentRules(context: ContractContext): void {
@@ -53,8 +52,7 @@ export function instrumentRules(context: ContractContext): void {
 
     it('count a loss that only the release shows as one hold and one loss', async () => {
       const [key, operation] = [context.key(), 'checkout'];
-      const stranger = await PortClient.open(context.store.port());
-      endings.push(() => stranger.close());
+      const [stranger] = await context.clients(1);
       const lost = next(locks.events, ({ type }) => type === 'lost');
       await locks.withLock(key, { operation }, async () => {
         await stranger.release(key, (await admin.inspect(key))?.owner as OwnerId);
@@ -123,6 +121,7 @@ export function instrumentRules(context: ContractContext): void {
     });
 
     it('the dashboard shows what every process holds and waits for, and its health', async () => {
+      context.leavesLocks();
       const other = await context.app();
       const key = context.key();
       const page = new Dashboard(false);

@@ -5,9 +5,7 @@ import type { ContractContext } from './contract-context.js';
 
 /** Names that a careless store would confuse with each other, with its own names, or with its query language. */
 const oddKeys = [
-  ' ',
-  'a',
-  'A',
+  ...' aA"\'`\\*?éß鍵0\ufeff😀\0',
   'a ',
   ' a',
   'a:b',
@@ -42,34 +40,21 @@ const oddKeys = [
   'a\r\nb',
   'a\nb',
   '\r\n$3\r\nDEL\r\n',
-  '\0',
   'a\0',
   'a\0b',
-  '"',
-  "'",
   "a'b",
-  '`',
-  '\\',
   "a'); redis.call('FLUSHALL') --",
   ']] .. redis.call("FLUSHALL") .. [[',
   '-- @include clock',
   '%s %d %%',
-  '*',
-  '?',
   '[a]',
-  '😀',
-  'é',
   'e\u0301',
-  'ß',
-  '鍵',
   '\u202eabc',
-  '\ufeff',
   '__proto__',
   'constructor',
   'toString',
   'undefined',
   'null',
-  '0',
   '-1',
   'x'.repeat(1024),
   'x'.repeat(1023),
@@ -109,7 +94,6 @@ export function keyRules(context: ContractContext): void {
         const next = keys[index + 1];
         if (next !== undefined) expect(await other.locks.isLocked(next)).toBe(true);
       }
-      await context.nothingLeft();
     });
 
     it('B70, F45: waiters of odd keys get their own lock', async () => {
@@ -124,7 +108,6 @@ export function keyRules(context: ContractContext): void {
         expect(handle.token).toBeGreaterThan(handles[index]?.token ?? Infinity);
       }
       await Promise.all(got.map((handle) => handle.release()));
-      await context.nothingLeft();
     });
 
     it('F40: bad keys are LockOptionsErrors of every call, and nothing is sent', async () => {

@@ -5,9 +5,6 @@ import { queuedIn } from '../support/lock-app.js';
 import { SharingWitness } from '../support/sharing-witness.js';
 import { rejectionOf, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
-import { MixedRun } from './mixed-run.js';
-
-const LIMITS = [1, 3, 5, Infinity];
 
 /** The outcomes of callers of one key when one of them has a conflicting limit, however long they wait. */
 export function mixedLimitRules(context: ContractContext): void {
@@ -88,7 +85,6 @@ export function mixedLimitRules(context: ContractContext): void {
         expect(held).not.toBeInstanceOf(Error);
         await (held as LockHandle).release();
       }
-      await context.nothingLeft();
     });
 
     it('callers with a conflicting limit are rejected when they take over for one that gave up', async () => {
@@ -107,50 +103,5 @@ export function mixedLimitRules(context: ContractContext): void {
         await context.nothingLeft();
       }
     }, 120_000);
-
-    const fleetRun = async (size: 2 | 3): Promise<() => MixedRun> => {
-      const apps = await context.fleet(size);
-      const { store } = context;
-      return () => new MixedRun(context.key(), apps, () => store.roundTrip(), store.isDecidedByVotes);
-    };
-
-    it.each(LIMITS)(
-      'at random: while one holds it with limit %d callers of other limits fail, and only those',
-      async (limit) => {
-        const newRun = await fleetRun(2);
-        for (let round = 0; round < 6; round++) {
-          const run = newRun();
-          const release = await run.hold(limit);
-          await run.addCallers(40, LIMITS, limit);
-          // Permits are left for all callers that agree; an exclusive lock has none left.
-          if (limit === 3 || limit === 5) await within(30_000, 'all', run.settled());
-          else for (let turn = 0; turn < 10; turn++) await context.store.roundTrip();
-          await release();
-          await within(30_000, 'all', run.settled());
-          const { seed, unfounded, witness } = run;
-          const found = { findings: witness.findings, unfounded, disagreed: run.disagreedWith(limit) };
-          expect({ seed, ...found }).toEqual({ seed, findings: [], unfounded: [], disagreed: [] });
-          await context.nothingLeft(`seed ${seed}`);
-        }
-      },
-      120_000,
-    );
-
-    it('at random: without an earlier holder, the first callers decide', async () => {
-      const newRun = await fleetRun(3);
-      for (let round = 0; round < 16; round++) {
-        const run = newRun();
-        await run.addCallers(40, LIMITS, LIMITS[round % LIMITS.length] ?? 1);
-        await within(30_000, 'all', run.settled());
-        const { seed, unfounded, witness } = run;
-        expect({ seed, findings: witness.findings, unfounded }).toEqual({
-          seed,
-          findings: [],
-          unfounded: [],
-        });
-        expect(run.served).toBeGreaterThan(0);
-        await context.nothingLeft(`seed ${seed}`);
-      }
-    });
   });
 }

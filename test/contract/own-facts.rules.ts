@@ -1,40 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { HoldTrace } from '../../lib/model/lock-channels.js';
-import type { LockHandle, LockOptions } from '../../lib/index.js';
+import type { LockHandle } from '../../lib/index.js';
 import type { LockApp } from '../support/lock-app.js';
+import { withSubscriber } from '../support/subscriber.js';
 import { next } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
-
-/** Work under a lock that continues until it is ended, and a way to run code inside its scope. */
-interface RunningWork {
-  readonly lock: LockHandle;
-  inside<T>(fn: () => Promise<T> | T): Promise<T>;
-  end(): Promise<void>;
-}
-
-async function begin(app: LockApp, key: string, options: LockOptions): Promise<RunningWork> {
-  return await new Promise<RunningWork>((resolve, reject) => {
-    const work = app.locks.withLock(
-      key,
-      options,
-      (lock) =>
-        new Promise<void>((end) => {
-          const inside = AsyncLocalStorage.snapshot();
-          resolve({
-            lock,
-            inside: async (fn) => await inside(fn),
-            end: async () => {
-              end();
-              await work;
-            },
-          });
-        }),
-    );
-    work.catch(reject);
-  });
-}
+import { begin, type RunningWork } from './running-work.js';
 
 const factsOf = (lock: LockHandle | undefined): object => {
   if (lock === undefined) throw new Error('there is no hold');
@@ -79,7 +50,6 @@ export function ownFactsRules(context: ContractContext): void {
         });
       }
       await Promise.all(works.map((work) => work.end()));
-      await context.nothingLeft();
     });
 
     it('O4: work inside a reader is traced under that reader', async () => {
@@ -87,20 +57,15 @@ export function ownFactsRules(context: ContractContext): void {
       const key = context.key();
       const works = await readers(app, key);
       const traced: object[] = [];
-      const note = (message: unknown): void => {
-        const { operation, label, keys } = message as HoldTrace;
+      const note = ({ operation, label, keys }: HoldTrace): void => {
         if (keys[0] === key) traced.push({ operation, label });
       };
-      const channel = 'tracing:nestjs-distributed-lock:hold:start';
-      subscribe(channel, note);
-      try {
+      await withSubscriber('tracing:nestjs-distributed-lock:hold:start', note, async () => {
         for (const work of works) {
           await work.inside(() => app.locks.withLock(key, { mode: 'shared' }, () => undefined));
           await work.inside(() => work.lock.run(() => undefined));
         }
-      } finally {
-        unsubscribe(channel, note);
-      }
+      });
       const [a, b, c] = [
         { operation: 'first', label: 'A' },
         { operation: 'second', label: 'B' },

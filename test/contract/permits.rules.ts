@@ -6,19 +6,18 @@ import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { rejectionOf, stateOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import type { AskSettings, PortClient } from './port-client.js';
-import { PortCaller, portClients, stand } from './port-callers.js';
+import { PortCaller, stand } from './port-callers.js';
 
 /** B58: calls of a semaphore that take several permits at once. */
 export function permitRules(context: ContractContext): void {
   describe('the port, for several permits', () => {
-    const open = portClients(context);
     const of =
       (limit: number, key: string) =>
       (client: PortClient, permits: number, settings: AskSettings = {}): PortCaller =>
         new PortCaller(client, key, { limit, permits, ...settings });
 
     it('B58: a hold takes all of its permits or none, and the holders together never more than the limit', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const key = context.key();
       const asking = of(5, key);
       const [first, second, third] = [asking(a, 2), asking(b, 2), asking(a, 1)];
@@ -36,11 +35,10 @@ export function permitRules(context: ContractContext): void {
       await asking(a, 5).hold();
       expect(await asking(b, 1).acquire()).toMatchObject({ outcome: 'busy' });
       await a.forceRelease(key);
-      await context.nothingLeft();
     });
 
     it('B58: a request that does not fit is not overtaken by smaller ones, whether they wait or not', async () => {
-      const [a, b, c] = await open(3);
+      const [a, b, c] = await context.clients(3);
       const key = context.key();
       const asking = of(4, key);
       const [first, second] = [asking(a, 2), asking(a, 1)];
@@ -62,11 +60,10 @@ export function permitRules(context: ContractContext): void {
       await stand([large, small]);
       await large.release();
       await small.release();
-      await context.nothingLeft();
     });
 
     it('B58: free permits go to the waiters in order, up to the first for which they are too few', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const key = context.key();
       const asking = of(4, key);
       const holder = asking(a, 4);
@@ -84,26 +81,10 @@ export function permitRules(context: ContractContext): void {
       await last.pushed();
       await three.release();
       await last.release();
-      await context.nothingLeft();
-    });
-
-    it('B58: a large waiter that leaves makes way for those behind it', async () => {
-      const [a, b] = await open(2);
-      const asking = of(3, context.key());
-      const holder = asking(a, 1);
-      await holder.hold();
-      const [large, small] = [asking(b, 3), asking(a, 2)];
-      await large.queue();
-      await small.queue();
-      await large.cancel();
-      await small.pushed();
-      await holder.release();
-      await small.release();
-      await context.nothingLeft();
     });
 
     it('B58: a lease that ends frees all permits of its hold', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const asking = of(4, context.key());
       const [large, small] = [asking(a, 3), asking(a, 1)];
       await small.hold();
@@ -115,11 +96,10 @@ export function permitRules(context: ContractContext): void {
       await stand([small, waiter]);
       await waiter.release();
       await small.release();
-      await context.nothingLeft();
     });
 
     it('B58: requests of one moment take no more than a hold of the same session leaves', async () => {
-      const [a] = await open(1);
+      const [a] = await context.clients(1);
       const asking = of(5, context.key());
       const holder = asking(a, 4);
       await holder.hold();
@@ -127,11 +107,10 @@ export function permitRules(context: ContractContext): void {
       const replies = await Promise.all(two.map((caller) => caller.acquire()));
       expect(replies.map(({ outcome }) => outcome)).toEqual(['granted', 'busy']);
       for (const caller of [holder, two[0]]) await caller.release();
-      await context.nothingLeft();
     });
 
     it('B58: a request that finds a lease over serves the waiter, also if it is too large itself', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const asking = of(3, context.key());
       const holders = [asking(a, 1), asking(a, 1), asking(a, 1)];
       for (const holder of holders) await holder.hold();
@@ -141,11 +120,10 @@ export function permitRules(context: ContractContext): void {
       expect(await asking(a, 2).acquire()).toMatchObject({ outcome: 'busy' });
       await small.pushed();
       for (const caller of [small, ...holders.slice(1)]) await caller.release();
-      await context.nothingLeft();
     });
 
     it('B58: a reply tells when enough leases end for the permits of the request', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const asking = of(4, context.key());
       const holders = [
         asking(a, 1, { lease: 20_000 }),
@@ -165,11 +143,10 @@ export function permitRules(context: ContractContext): void {
         expect(reply.holderLeaseLeft).toBeLessThan(ms * 1.1);
       }
       for (const holder of holders) await holder.release();
-      await context.nothingLeft();
     });
 
     it('B58: a hold keeps its permits when it is renewed, claimed, asked for again and reserved', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const key = context.key();
       const asking = of(5, key);
       const [holder, waiter] = [asking(a, 3, { label: 'import "a/b"' }), asking(b, 3)];
@@ -189,11 +166,10 @@ export function permitRules(context: ContractContext): void {
       await waiter.cancel();
       expect(await asking(b, 3).acquire()).toMatchObject({ outcome: 'busy' });
       await holder.release();
-      await context.nothingLeft();
     });
 
     it('B58: a pushed grant has its permits, and gives back as many', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const key = context.key();
       const asking = of(4, key);
       const [holder, waiter] = [asking(a, 2), asking(b, 3)];
@@ -209,11 +185,10 @@ export function permitRules(context: ContractContext): void {
       await waiter.release();
       await asking(b, 3).hold();
       await a.forceRelease(key);
-      await context.nothingLeft();
     });
 
     it('B58: breaking one hold frees all of its permits, and no others', async () => {
-      const [a, b, c] = await open(3);
+      const [a, b, c] = await context.clients(3);
       const key = context.key();
       const asking = of(4, key);
       const [large, small] = [asking(a, 3), asking(a, 1)];
@@ -226,11 +201,10 @@ export function permitRules(context: ContractContext): void {
       await stand([small, waiter]);
       await waiter.release();
       await small.release();
-      await context.nothingLeft();
     });
 
     it('B58: a lock is free for any limit once holds with several permits have ended', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const key = context.key();
       const first = new PortCaller(a, key, { limit: 4, permits: 3 });
       await first.hold();
@@ -245,7 +219,6 @@ export function permitRules(context: ContractContext): void {
       const alone = new PortCaller(a, key);
       await alone.obtain();
       await alone.release();
-      await context.nothingLeft();
     });
   });
 
@@ -281,7 +254,6 @@ export function permitRules(context: ContractContext): void {
       const single = await a.locks.acquire(key);
       expect(await b.admin.inspect(key)).toMatchObject({ permits: undefined, holders: [{ permits: 1 }] });
       await single.release();
-      await context.nothingLeft();
     });
 
     it('B58: in a process, later callers with fewer permits do not overtake, even if permits are handed over here', async () => {
@@ -305,7 +277,6 @@ export function permitRules(context: ContractContext): void {
       await within(20_000, 'all', Promise.all(calls));
       expect(order.slice(0, 2)).toEqual(['light 1', 'heavy']);
       expect(order.at(-1)).toBe('all but one');
-      await context.nothingLeft();
     });
 
     it('B58: a call for many permits is served although two processes keep all permits busy', async () => {
@@ -347,7 +318,6 @@ export function permitRules(context: ContractContext): void {
         await Promise.all(busy);
       }
       expect(most).toBe(6);
-      await context.nothingLeft();
     }, 60_000);
 
     it('B58: callers with any numbers of permits in several processes hold the limit at most, and all are served', async () => {
@@ -369,7 +339,6 @@ export function permitRules(context: ContractContext): void {
       expect(apps.flatMap((app) => app.events('lost'))).toEqual([]);
       expect(most).toBe(5);
       expect(held).toBe(0);
-      await context.nothingLeft();
     }, 60_000);
 
     it('B58: tryAcquire, waitTime 0 and retry find the lock busy while a call waits for more permits than are free', async () => {
@@ -391,10 +360,9 @@ export function permitRules(context: ContractContext): void {
       const whole = await within(10_000, 'all permits', large);
       expect(await b.locks.tryAcquire(key, { limit: 3 })).toBeNull();
       await whole.release();
-      await context.nothingLeft();
     });
 
-    it('B58: a hold is released, lost and broken with all of its permits', async () => {
+    it('B20, B58: a hold is renewed, released, lost and broken with all of its permits', async () => {
       const [a, b] = await context.fleet(2, { watchdogTimeout: 600 });
       const key = context.key();
       const options = { limit: 4, permits: 3 };
@@ -412,7 +380,6 @@ export function permitRules(context: ContractContext): void {
       expect(await second.release()).toBe('expired');
       expect(third.isHeld).toBe(true);
       await third.release();
-      await context.nothingLeft();
     });
 
     it('B58: a scope re-enters with at most the permits that it holds, and more are a LockUpgradeError at once', async () => {
@@ -437,7 +404,6 @@ export function permitRules(context: ContractContext): void {
           LockConflictError,
         );
       });
-      await context.nothingLeft();
     });
 
     it('B58: of several keys a call takes so many permits each, all or none', async () => {
@@ -458,7 +424,6 @@ export function permitRules(context: ContractContext): void {
       await queuedIn(a, second);
       await one.release();
       await (await within(10_000, 'both', waiting)).release();
-      await context.nothingLeft();
     });
   });
 }

@@ -1,4 +1,3 @@
-import { afterEach } from '@jest/globals';
 import {
   LockStoreError,
   type AcquireReply,
@@ -9,30 +8,8 @@ import {
   type StoredHold,
 } from '../../lib/stores/port/index.js';
 import { until } from '../support/until.js';
-import type { ContractContext } from './contract-context.js';
-import { PortClient, type AskSettings } from './port-client.js';
-
-/** Opens clients of the port for the tests of one `describe`, and closes them after each test. */
-export function portClients(
-  context: ContractContext,
-): <N extends number>(count: N) => Promise<Tuple<PortClient, N>> {
-  const clients: PortClient[] = [];
-  afterEach(async () => {
-    await Promise.all(clients.splice(0).map((client) => client.close()));
-  });
-  return async <N extends number>(count: N) => {
-    const opened = await Promise.all(
-      Array.from({ length: count }, () => PortClient.open(context.store.port(), context.store)),
-    );
-    clients.push(...opened);
-    // The compiler can't follow that the array has as many elements as requested.
-    return opened as Tuple<PortClient, N>;
-  };
-}
-
-type Tuple<T, N extends number, Some extends T[] = []> = Some['length'] extends N
-  ? Some
-  : Tuple<T, N, [...Some, T]>;
+import type { Tuple } from './contract-context.js';
+import type { PortClient, AskSettings } from './port-client.js';
 
 /** A lease long enough for all processes that keep the lock to be notified, ms. */
 const SHORT = 60;
@@ -168,6 +145,13 @@ export function crowd<N extends number>(
     clients.map((client) => new PortCaller(client, key, settings)),
   );
   return callers.flat().slice(0, count) as Tuple<PortCaller, N>;
+}
+
+/** So many callers that `one` and `others` together leave no permit, and two more. */
+export function callersOf(clients: readonly PortClient[], key: string, limit: number) {
+  const [one, waiter, next] = crowd(3, clients, key, { limit });
+  const others: PortCaller[] = crowd(limit - 1, [...clients].reverse(), key, { limit });
+  return { one, others, waiter, next };
 }
 
 /** Waits until the store reports these holders and these waiters, the first waiter first. */

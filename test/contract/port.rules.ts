@@ -1,203 +1,198 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { elapse, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
-import { PortClient } from './port-client.js';
+import { callersOf, crowd, stand, type PortCaller } from './port-callers.js';
 
 const waiting = { wait: true };
 
 /** What the engine requires of the port: requests that are duplicated, late or cancelled. */
 export function portRules(context: ContractContext): void {
   describe('the port', () => {
-    const clients: PortClient[] = [];
-    const client = async (): Promise<PortClient> => {
-      const opened = await PortClient.open(context.store.port(), context.store);
-      clients.push(opened);
-      return opened;
+    /** Of an exclusive lock, and of a semaphore. */
+    const limits = context.isExclusive ? [1] : [1, 2];
+    /** Not of a store without an order over processes, which knows only how many listen. */
+    const queued = async (holders: readonly PortCaller[], waiter: PortCaller): Promise<void> => {
+      if (!context.isExclusive) await stand(holders, [waiter]);
     };
-    afterEach(async () => {
-      await Promise.all(clients.splice(0).map((opened) => opened.close()));
-    });
 
-    it('P30: asking twice with one owner is one grant', async () => {
-      const [a, b] = [await client(), await client()];
-      const key = context.key();
-      const owner = a.newOwner();
-      const token = await a.take(key, owner);
-      expect(await a.acquire(key, owner)).toMatchObject({ outcome: 'granted', token });
-      expect(await a.acquire(key, owner, waiting)).toMatchObject({ outcome: 'granted', token });
-      expect(await a.acquire(key, a.newOwner())).toMatchObject({ outcome: 'busy' });
-      expect(await b.acquire(key, b.newOwner())).toMatchObject({ outcome: 'busy' });
-      expect(await a.release(key, owner)).toBe('released');
-      expect(await b.inspect(key)).toBeNull();
-      await context.nothingLeft();
-    });
+    it.each(limits)(
+      'P30: repeated requests of one owner are one hold or one queue entry (limit %d)',
+      async (limit) => {
+        const clients = await context.clients(2);
+        const { one, others, waiter, next } = callersOf(clients, context.key(), limit);
+        const token = await one.hold({ lease: 2_000 });
+        for (const settings of [{}, waiting, { lease: 100 }]) {
+          expect(await one.acquire(settings)).toMatchObject({ outcome: 'granted', token });
+          expect((await one.stored())?.leaseLeft).toBeGreaterThan(15_000);
+        }
+        for (const caller of others) await caller.hold();
+        for (const caller of [waiter, next]) {
+          expect(await caller.newcomer()).toMatchObject({ outcome: 'busy' });
+        }
+        await waiter.queue();
+        await waiter.queue();
+        expect(await one.acquire(waiting)).toMatchObject({ outcome: 'granted', token });
+        await queued([one, ...others], waiter);
+        await one.release();
+        const pushed = await waiter.pushed();
+        expect(pushed.token).toBeGreaterThan(token);
+        // This request also claims it.
+        expect(await waiter.acquire(waiting)).toMatchObject({ outcome: 'granted', token: pushed.token });
+        expect((await waiter.stored())?.leaseLeft).toBeGreaterThan(15_000);
+        await stand([...others, waiter]);
+        for (const caller of [...others, waiter]) await caller.release();
+        expect(waiter.pushes).toBe(1);
+      },
+    );
 
-    it('P30: releasing twice, or as another owner, affects no other owner', async () => {
-      const [a, b] = [await client(), await client()];
-      const key = context.key();
-      const [first, second] = [a.newOwner(), b.newOwner()];
-      await a.take(key, first);
-      expect(await b.release(key, second)).toBe('not-held');
-      expect(await a.release(key, first)).toBe('released');
-      await b.take(key, second);
-      expect(await a.release(key, first)).toBe('not-held');
-      await a.cancel(key, first);
-      expect(await b.renew({ key, owner: second, lease: 20_000 })).toEqual(['renewed']);
-      await b.release(key, second);
-      await context.nothingLeft();
-    });
-
-    context.itOfAllKinds(
-      'P32, P33: a release in doubt removes the queue entry that a late request of its owner created',
-      async () => {
-        const [a, b, c] = [await client(), await client(), await client()];
-        const key = context.key();
-        const [holder, late, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
-        await a.take(key, holder);
-        await b.acquire(key, late, waiting);
-        await c.acquire(key, next, waiting);
-        expect(await b.release(key, late, true)).toBe('not-held');
-        expect((await a.inspect(key))?.waiting).toBe(1);
-        await a.release(key, holder);
-        expect((await a.inspect(key))?.owner).toBe(next);
-        await c.release(key, next);
-        await context.nothingLeft();
+    it.each(limits)(
+      'P30: releasing twice, or as another owner, affects no other hold (limit %d)',
+      async (limit) => {
+        const clients = await context.clients(2);
+        const { one, others, waiter, next: stranger } = callersOf(clients, context.key(), limit);
+        for (const caller of [one, ...others]) await caller.hold();
+        await waiter.queue();
+        expect(await stranger.release()).toBe('not-held');
+        await queued([one, ...others], waiter);
+        expect(await one.release()).toBe('released');
+        await waiter.pushed();
+        expect(await one.release()).toBe('not-held');
+        await one.cancel();
+        await stand([...others, waiter]);
+        for (const caller of [...others, waiter]) {
+          expect(await caller.renew(20_000)).toBe('renewed');
+          expect(await caller.release()).toBe('released');
+          expect(await caller.release()).toBe('not-held');
+        }
       },
     );
 
     context.itOfAllKinds(
-      'P30, P10: asking again keeps the queue position, and a grant is pushed once to the first',
+      'P10: asking again keeps the queue position, and a grant is pushed once to the first',
       async () => {
-        const [a, b, c] = [await client(), await client(), await client()];
-        const key = context.key();
-        const [holder, first, second] = [a.newOwner(), b.newOwner(), c.newOwner()];
-        const token = await a.take(key, holder);
-        expect(await b.acquire(key, first, waiting)).toMatchObject({ outcome: 'queued' });
-        expect(await c.acquire(key, second, waiting)).toMatchObject({ outcome: 'queued' });
-        await b.acquire(key, first, waiting);
-        await b.acquire(key, first, waiting);
-        expect((await a.inspect(key))?.waiting).toBe(2);
-        await a.release(key, holder);
-        const grant = await b.granted(first);
-        expect(grant.token).toBeGreaterThan(token);
+        const [holder, first, second] = crowd(3, await context.clients(3), context.key());
+        await holder.hold();
+        for (const caller of [first, second, first, first]) await caller.queue();
+        await stand([holder], [first, second]);
+        await holder.release();
+        const grant = await first.pushed();
         expect(grant.startedAt).toBeLessThanOrEqual(performance.now());
         expect(grant.lease).toBe(2_000);
-        expect(await b.acquire(key, first, waiting)).toMatchObject({
-          outcome: 'granted',
-          token: grant.token,
-        });
-        await b.release(key, first);
-        await c.granted(second);
-        expect(b.grants).toHaveLength(1);
-        await c.release(key, second);
-        await context.nothingLeft();
+        await first.release();
+        await second.pushed();
+        expect(first.pushes).toBe(1);
+        await second.release();
       },
     );
 
     context.itOfAllKinds('P11: the first waiter is served before a newcomer', async () => {
-      const [a, b, c] = [await client(), await client(), await client()];
-      const key = context.key();
-      await a.take(key, a.newOwner(), 300);
-      const first = b.newOwner();
-      await b.acquire(key, first, waiting);
+      const [holder, first, newcomer] = crowd(3, await context.clients(3), context.key());
+      await holder.hold({ lease: 300 });
+      await first.queue();
       await elapse(320);
       // The lease expired without a release: the next request finds the lock free and the queue not empty (P16).
-      expect(await c.acquire(key, c.newOwner())).toMatchObject({ outcome: 'busy' });
-      await b.granted(first);
-      await b.release(key, first);
-      await context.nothingLeft();
+      expect(await newcomer.acquire()).toMatchObject({ outcome: 'busy' });
+      await first.pushed();
+      await first.release();
     });
 
-    it('P12: a pushed grant that is not claimed expires after its claim lease; a claimed one lives on', async () => {
-      const [a, b, c] = [await client(), await client(), await client()];
-      const key = context.key();
-      const [holder, silent, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
-      await a.take(key, holder);
-      await b.acquire(key, silent, { wait: true, claimLease: 300 });
-      await a.release(key, holder);
-      await b.granted(silent);
-      await elapse(320);
-      expect(await b.renew({ key, owner: silent, lease: 20_000 })).toEqual(['gone']);
+    it.each(limits)(
+      'P12: a pushed grant that is not claimed expires after its claim lease, and frees nothing else (limit %d)',
+      async (limit) => {
+        const clients = await context.clients(2);
+        const { one, others, waiter, next } = callersOf(clients, context.key(), limit);
+        for (const caller of [one, ...others]) await caller.hold();
+        await waiter.queue({ claimLease: 300 });
+        await one.release();
+        expect(await waiter.pushed()).toMatchObject({ lease: 300 });
+        await until('it has expired', async () => (await waiter.stored()) === undefined);
+        expect(await waiter.renew(20_000)).toBe('gone');
+        await next.obtain();
+        await stand([...others, next]);
+        for (const caller of [...others, next]) await caller.release();
+      },
+    );
 
-      const second = a.newOwner();
-      await a.take(key, second);
-      await c.acquire(key, next, { wait: true, claimLease: 2_000 });
-      await a.release(key, second);
-      await c.granted(next);
-      expect((await a.inspect(key))?.leaseLeft).toBeLessThanOrEqual(2_000);
-      expect(await c.renew({ key, owner: next, lease: 20_000 })).toEqual(['renewed']);
-      expect((await a.inspect(key))?.leaseLeft).toBeGreaterThan(10_000);
-      await c.release(key, next);
-      await context.nothingLeft();
-    });
+    it.each(limits)(
+      'P12, P34: a renewal claims a pushed grant with exactly its lease; later ones never shorten it (limit %d)',
+      async (limit) => {
+        const clients = await context.clients(2);
+        const { one, others, waiter } = callersOf(clients, context.key(), limit);
+        for (const caller of [one, ...others]) await caller.hold();
+        await waiter.queue();
+        await one.release();
+        await waiter.pushed();
+        expect((await waiter.stored())?.leaseLeft).toBeLessThanOrEqual(2_000);
+        expect(await waiter.renew(1_000)).toBe('renewed');
+        expect((await waiter.stored())?.leaseLeft).toBeLessThanOrEqual(1_000);
+        expect(await waiter.renew(20_000)).toBe('renewed');
+        expect(await waiter.renew(500)).toBe('renewed');
+        expect((await waiter.stored())?.leaseLeft).toBeGreaterThan(15_000);
+        for (const caller of [...others, waiter]) await caller.release();
+      },
+    );
 
     context.itOfAllKinds(
       'P15: a waiter that misses three polls is skipped; one that keeps polling is not',
       async () => {
-        const [a, b, c] = [await client(), await client(), await client()];
-        const key = context.key();
-        const [holder, silent, living] = [a.newOwner(), b.newOwner(), c.newOwner()];
-        await a.take(key, holder);
-        await b.acquire(key, silent, waiting);
+        const [holder, silent, living] = crowd(3, await context.clients(3), context.key());
+        await holder.hold();
+        await silent.queue();
         for (const silentSince = performance.now(); performance.now() - silentSince < 3_010;) {
-          await c.acquire(key, living, waiting);
+          await living.queue();
           await elapse(500);
         }
-        await c.acquire(key, living, waiting);
-        await a.release(key, holder);
-        await c.granted(living);
-        expect(b.grants).toEqual([]);
-        await c.release(key, living);
-        await context.nothingLeft();
+        await living.queue();
+        await holder.release();
+        await living.pushed();
+        expect(silent.pushes).toBe(0);
+        await living.release();
       },
     );
 
-    it('P32: a cancel in doubt blocks a late request, where requests can be late', async () => {
-      if (!context.store.canBeLate) return;
-      const [a, b] = [await client(), await client()];
-      const key = context.key();
-      const late = a.newOwner();
-      await a.cancel(key, late, true);
-      expect(await a.acquire(key, late)).toEqual({ outcome: 'cancelled' });
-      expect(await a.acquire(key, late, waiting)).toEqual({ outcome: 'cancelled' });
-      const owner = b.newOwner();
-      await b.take(key, owner);
-      expect(await a.acquire(key, late, waiting)).toEqual({ outcome: 'cancelled' });
-      await b.release(key, owner);
-      expect(a.grants).toEqual([]);
-      expect(await b.inspect(key)).toBeNull();
-    });
+    it.each(limits)(
+      'P32: a cancel or a release in doubt blocks a late request, where requests can be late (limit %d)',
+      async (limit) => {
+        if (!context.store.canBeLate) return;
+        const [late, released, other] = crowd(3, await context.clients(2), context.key(), { limit });
+        await late.cancel(true);
+        await released.hold();
+        expect(await released.release(true)).toBe('released');
+        if (limit > 1) await other.hold();
+        for (const caller of [late, released]) {
+          expect(await caller.acquire()).toEqual({ outcome: 'cancelled' });
+          expect(await caller.acquire(waiting)).toEqual({ outcome: 'cancelled' });
+        }
+        await other.hold();
+        for (const caller of [late, released]) {
+          expect(await caller.acquire(waiting)).toEqual({ outcome: 'cancelled' });
+        }
+        await stand([other]);
+        expect([late.pushes, released.pushes]).toEqual([0, 0]);
+        await other.release();
+      },
+    );
 
-    it('P32: a release in doubt blocks a late request, where requests can be late', async () => {
-      if (!context.store.canBeLate) return;
-      const a = await client();
-      const key = context.key();
-      const owner = a.newOwner();
-      await a.take(key, owner);
-      expect(await a.release(key, owner, true)).toBe('released');
-      expect(await a.acquire(key, owner)).toEqual({ outcome: 'cancelled' });
-      expect(await a.inspect(key)).toBeNull();
-    });
-
-    it('P32: cancel removes an owner in any state, and the next waiter is served', async () => {
-      const [a, b, c] = [await client(), await client(), await client()];
-      const key = context.key();
-      const [holder, queued, next] = [a.newOwner(), b.newOwner(), c.newOwner()];
-      await a.take(key, holder);
-      await b.acquire(key, queued, waiting);
-      await c.acquire(key, next, waiting);
-      await b.cancel(key, queued);
-      await b.cancel(key, queued);
-      await a.cancel(key, holder);
-      await c.granted(next);
-      expect(b.grants).toEqual([]);
-      await c.cancel(key, next);
-      expect(await a.inspect(key)).toBeNull();
-      await context.nothingLeft();
-    });
+    it.each(limits)(
+      'P32: cancel removes an owner in any state, and the next waiter is served (limit %d)',
+      async (limit) => {
+        const clients = await context.clients(3);
+        const { one, others, waiter, next } = callersOf(clients, context.key(), limit);
+        for (const caller of [one, ...others]) await caller.hold();
+        for (const caller of [waiter, next]) await caller.queue();
+        for (const caller of [waiter, waiter]) await caller.cancel();
+        await queued([one, ...others], next);
+        for (const caller of [one, one]) await caller.cancel();
+        await next.pushed();
+        await stand([...others, next]);
+        for (const caller of [...others, next]) await caller.cancel();
+        expect(await one.client.lockOf(one.key)).toBeNull();
+        expect(waiter.pushes).toBe(0);
+      },
+    );
 
     it('P34: a renewal never creates or shortens a lease, and replies for each', async () => {
-      const [a, b] = [await client(), await client()];
+      const [a, b] = await context.clients(2);
       const [mine, theirs, free] = [context.key(), context.key(), context.key()];
       const [owner, other] = [a.newOwner(), b.newOwner()];
       await a.take(mine, owner, 20_000);
@@ -215,31 +210,65 @@ export function portRules(context: ContractContext): void {
       await a.release(mine, owner);
       expect(await a.renew({ key: mine, owner, lease: 5_000 })).toEqual(['gone']);
       await b.release(theirs, other);
-      await context.nothingLeft();
     });
 
-    it('notifies a subscribed client that its lock was broken', async () => {
-      const [a, b, c] = [await client(), await client(), await client()];
-      const nextKey = context.keysTogether();
-      const [key, other] = [nextKey(), nextKey()];
-      const [owner, theirs] = [a.newOwner(), c.newOwner()];
-      // A client that has waited once is subscribed for the locks of that place.
-      await c.take(other, theirs);
-      await a.acquire(other, a.newOwner(), waiting);
-      await a.take(key, owner);
-      expect(await b.forceRelease(key)).toBe(true);
-      await until('it is notified', () => a.broken.includes(owner));
-      expect(await b.forceRelease(key)).toBe(false);
-    });
+    it.each(limits)(
+      'breaking a lock ends all holds, notifies subscribed clients and serves the waiters (limit %d)',
+      async (limit) => {
+        const [a, b, c] = await context.clients(3);
+        const nextKey = context.keysTogether();
+        // A client that has waited once is subscribed for the locks of that place.
+        const warmUp = crowd(3, [c, a, b], nextKey());
+        await warmUp[0].hold();
+        for (const caller of warmUp.slice(1)) await caller.queue();
+        for (const caller of [...warmUp].reverse()) await caller.cancel();
+        const { one, others, waiter } = callersOf([a, b], nextKey(), limit);
+        for (const caller of [one, ...others]) await caller.hold();
+        await waiter.queue();
+        expect(await c.forceRelease(one.key)).toBe(true);
+        for (const caller of [one, ...others]) await until('it is notified', () => caller.isBroken);
+        await waiter.pushed();
+        await stand([waiter]);
+        expect(await one.release()).toBe('not-held');
+        expect(await waiter.renew(20_000)).toBe('renewed');
+        expect(await c.forceRelease(one.key)).toBe(true);
+        await until('it is notified', () => waiter.isBroken);
+        expect(await c.forceRelease(one.key)).toBe(false);
+        expect(await c.lockOf(one.key)).toBeNull();
+      },
+    );
 
     it('a lease expires by the store’s own clock', async () => {
-      const [a, b] = [await client(), await client()];
+      const [a, b] = await context.clients(2);
       const key = context.key();
       const start = performance.now();
       await a.take(key, a.newOwner(), 200);
       await until('it is free', async () => (await b.inspect(key)) === null);
       expect(performance.now() - start).toBeGreaterThanOrEqual(198);
-      await context.nothingLeft();
     });
+
+    it.each(
+      limits.flatMap((limit) =>
+        limit === 1
+          ? [[1, 1]]
+          : [
+              [3, 3],
+              [Infinity, 40],
+            ],
+      ),
+    )(
+      'P21: of many requests in one tick as many are granted as permits are free (limit %d)',
+      async (limit, expected) => {
+        const clients = await context.clients(1);
+        const callers = crowd(40, clients, context.key(), { limit });
+        const replies = await Promise.all(callers.map((caller) => caller.acquire()));
+        const tokens = replies.flatMap((reply) => (reply.outcome === 'granted' ? [reply.token] : []));
+        expect(tokens).toHaveLength(expected);
+        expect(new Set(tokens).size).toBe(expected);
+        expect((await clients[0].lockOf(callers[0].key))?.holders).toHaveLength(expected);
+        const released = await Promise.all(callers.map((caller) => caller.release()));
+        expect(released.filter((reply) => reply === 'released')).toHaveLength(expected);
+      },
+    );
   });
 }

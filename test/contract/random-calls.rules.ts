@@ -14,6 +14,8 @@ const ending = { shutdownTimeout: 10_000 };
 
 /** The longest time for which the lock may be free with a waiter, ms: far more than a reply or a push needs, far less than a lease. */
 const LONGEST_GAP = 800;
+/** How often a waiter asks again, ms. */
+const POLL = 1_000;
 
 const mixes: Record<string, CallMix> = {
   'exclusive locks': { limits: [1], fair: 0.2 },
@@ -23,6 +25,16 @@ const mixes: Record<string, CallMix> = {
   'three permits': { limits: [3], fair: 0.2 },
   'one to five of five permits': { limits: [5], permits: [1, 1, 1, 2, 3, 5], fair: 0.2 },
   'two permits, strictly in order': { limits: [2], fair: 1, isPatient: true },
+  'three permits and callers with other limits': {
+    limits: [3, 3, 3, 3, 3, 3, 1, 5, Infinity],
+    fair: 0.1,
+    isMixed: true,
+  },
+  'exclusive locks and callers with other limits': {
+    limits: [1, 1, 1, 1, 1, 1, 3, 5, Infinity],
+    fair: 0.1,
+    isMixed: true,
+  },
 };
 
 /**
@@ -69,6 +81,8 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
         const run = new CallRun(context.key(), apps, mix, store);
         const { seed, history } = run;
         await within(300_000, `everybody, seed ${seed}`, run.take(CALLS));
+        // An ordered store may serve a waiter only when it polls.
+        const longestGap = store.boundsLeasesOfOthers === true ? LONGEST_GAP + POLL : LONGEST_GAP;
         const isCalm = mix.isBroken !== true && mix.isClosed !== true;
         // Queue entries of callers that may hold together are served side by side, each by its own request.
         const isOrdered = isTimed && isCalm && !isLate && mix.limits.every((limit) => limit === 1);
@@ -76,10 +90,11 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
           exclusion: history.exclusion(),
           tokens: history.tokens(!store.isDecidedByVotes),
           forgotten: history.forgotten(),
+          unfounded: history.unfounded(store.isDecidedByVotes),
           minimum: isTimed && isCalm ? history.minimum() : [],
           orderInApps: isOrdered ? history.orderInApps() : [],
           orderOverApps: isOrdered && mix.isPatient === true ? history.orderOverApps() : [],
-          gap: isTimed && isCalm ? Math.floor(history.longestGap() / (LONGEST_GAP + 8 * store.delay)) : 0,
+          gap: isTimed && isCalm ? Math.floor(history.longestGap() / (longestGap + 8 * store.delay)) : 0,
         };
 
         expect({ seed, ...found }).toEqual({
@@ -87,6 +102,7 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
           exclusion: [],
           tokens: [],
           forgotten: [],
+          unfounded: [],
           minimum: [],
           orderInApps: [],
           orderOverApps: [],

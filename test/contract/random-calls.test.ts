@@ -4,10 +4,14 @@ import { CallRun } from './call-run.js';
 import { ContractContext } from './contract-context.js';
 import { delayed } from './delayed.js';
 import { randomCallRules } from './random-calls.rules.js';
-import { stores } from './stores.js';
+import { orderedMemory, stores } from './stores.js';
 
 describe('calls of a store in memory', () => {
   randomCallRules(new ContractContext(stores.memory), 4);
+});
+
+describe('calls of an ordered store in memory', () => {
+  randomCallRules(new ContractContext(orderedMemory), 2);
 });
 
 describe('calls of a distant server', () => {

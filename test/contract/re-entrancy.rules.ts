@@ -5,13 +5,12 @@ import {
   LockNotHeldError,
   LockTimeoutError,
   type LockHandle,
-  type LockKey,
   type LockOptions,
 } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
-import type { LockApp } from '../support/lock-app.js';
 import { elapse, rejectionOf, stateOf, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
+import { begin } from './running-work.js';
 
 export function reEntrancyRules(context: ContractContext): void {
   describe('re-entrancy', () => {
@@ -40,22 +39,6 @@ export function reEntrancyRules(context: ContractContext): void {
       await context.store.settled();
       // Sent after the release, which may still be under way (P22).
       expect(await app.locks.isLocked(key)).toBe(false);
-      expect(await other.locks.isLocked(key)).toBe(false);
-      await context.nothingLeft();
-    });
-
-    it('B50: handle.run opens a scope and does not release', async () => {
-      const [app, other] = await context.fleet(2);
-      const key = context.key();
-      const handle = await app.locks.acquire(key);
-      const result = await handle.run(async (lock) => {
-        expect(lock.token).toBe(handle.token);
-        return app.locks.withLock(key, { waitTime: 0 }, (inner) => inner.token);
-      });
-      expect(result).toBe(handle.token);
-      expect(handle.isHeld).toBe(true);
-      expect(await other.locks.tryAcquire(key)).toBeNull();
-      await handle.release();
       expect(await other.locks.isLocked(key)).toBe(false);
     });
 
@@ -117,7 +100,6 @@ export function reEntrancyRules(context: ContractContext): void {
       });
       expect(witness.most).toBe(1);
       expect(order).toEqual([0, 1, 2, 3, 4]);
-      await context.nothingLeft();
     });
 
     it('B52: a branch that waits for its sibling times out like any other wait', async () => {
@@ -135,7 +117,6 @@ export function reEntrancyRules(context: ContractContext): void {
         await sibling.release();
         await app.locks.withLock(key, { waitTime: 0 }, () => undefined);
       });
-      await context.nothingLeft();
     });
 
     it('B52: inside a branch the levels nest freely while its sibling waits', async () => {
@@ -191,7 +172,6 @@ export function reEntrancyRules(context: ContractContext): void {
         expect(seen.tried).toBeNull();
         expect(seen.token).toBeGreaterThan(token);
       }
-      await context.nothingLeft();
     });
 
     it('B53: a re-entry that still waits when the scope ends acquires the lock anew', async () => {
@@ -208,33 +188,13 @@ export function reEntrancyRules(context: ContractContext): void {
       expect(fresh?.token).toBeGreaterThan(token);
       expect(await other.locks.tryAcquire(key)).toBeNull();
       expect(await fresh?.release()).toBe('released');
-      await context.nothingLeft();
     });
-
-    /** Re-enters the lock, and stays inside until the test opens the gate. Resolves when it is inside. */
-    const reenter = async (
-      app: LockApp,
-      key: LockKey,
-      options: LockOptions = {},
-    ): Promise<{ lock: LockHandle; leave: () => void; ended: Promise<void> }> => {
-      let leave: () => void = () => undefined;
-      const gate = new Promise<void>((resolve) => (leave = resolve));
-      let ended: Promise<void> = Promise.resolve();
-      const lock = await new Promise<LockHandle>((resolve, reject) => {
-        ended = app.locks.withLock(key, options, (lock) => {
-          resolve(lock);
-          return gate;
-        });
-        ended.catch(reject);
-      });
-      return { lock, leave, ended };
-    };
 
     it('B53: re-entered work that outlives the scope keeps the lock until it ends', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const outer = await app.locks.acquire(key, { label: 'outer' });
-      const inner = await outer.run(() => reenter(app, key));
+      const inner = await outer.run(() => begin(app, key));
       expect(await outer.release()).toBe('kept');
       expect(outer.isHeld).toBe(false);
       expect(inner.lock.isHeld).toBe(true);
@@ -247,8 +207,7 @@ export function reEntrancyRules(context: ContractContext): void {
       ]);
       expect(app.admin.status()).toMatchObject({ holds: 1 });
       const next = [app.locks.acquire(key), other.locks.acquire(key)];
-      inner.leave();
-      await inner.ended;
+      await inner.end();
       expect(inner.lock.isHeld).toBe(false);
       // One after the other, in any order.
       const fresh = await Promise.all(
@@ -260,7 +219,6 @@ export function reEntrancyRules(context: ContractContext): void {
       );
       expect(Math.min(...fresh)).toBeGreaterThan(outer.token);
       expect(app.admin.held()).toEqual([]);
-      await context.nothingLeft();
     });
 
     context.itOfAllKinds(
@@ -270,15 +228,13 @@ export function reEntrancyRules(context: ContractContext): void {
         const key = context.key();
         const outer = await app.locks.acquire(key);
         const [one, two] = await outer.run(() =>
-          Promise.all([reenter(app, key, { mode: 'shared' }), reenter(app, key, { mode: 'shared' })]),
+          Promise.all([begin(app, key, { mode: 'shared' }), begin(app, key, { mode: 'shared' })]),
         );
         expect(await outer.release()).toBe('kept');
-        one.leave();
-        await one.ended;
+        await one.end();
         expect(await other.locks.tryAcquire(key)).toBeNull();
         expect(two.lock.isHeld).toBe(true);
-        two.leave();
-        await two.ended;
+        await two.end();
         const second = await other.locks.acquire(key);
         await second.release();
 
@@ -291,7 +247,6 @@ export function reEntrancyRules(context: ContractContext): void {
         expect(app.admin.held()).toHaveLength(1);
         expect(await innermost.release()).toBe('released');
         await (await other.locks.acquire(key)).release();
-        await context.nothingLeft();
       },
     );
 
@@ -299,21 +254,19 @@ export function reEntrancyRules(context: ContractContext): void {
       const [app, other] = await context.fleet(2);
       const [a, b] = [context.key(), context.key()].sort() as [string, string];
       const outer = await app.locks.acquire([a, b]);
-      const inner = await outer.run(() => reenter(app, a));
+      const inner = await outer.run(() => begin(app, a));
       expect(await outer.release()).toBe('kept');
       await (await other.locks.acquire(b)).release();
       expect(await other.locks.tryAcquire(a)).toBeNull();
-      inner.leave();
-      await inner.ended;
+      await inner.end();
       await (await other.locks.acquire(a)).release();
-      await context.nothingLeft();
     });
 
     it('B23, B53: work that keeps the lock after its scope is notified when the lock is lost', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
       const outer = await app.locks.acquire(key);
-      const inner = await outer.run(() => reenter(app, key));
+      const inner = await outer.run(() => begin(app, key));
       await outer.release();
       const losses: unknown[] = [];
       app.locks.events.subscribe((event) => event.type === 'lost' && losses.push(event.token));
@@ -323,28 +276,24 @@ export function reEntrancyRules(context: ContractContext): void {
       expect(inner.lock.signal.reason).toBeInstanceOf(LockLostError);
       expect(outer.signal.aborted).toBe(false);
       expect(losses).toEqual([outer.token]);
-      inner.leave();
-      await inner.ended;
+      await inner.end();
       expect(await inner.lock.release()).toBe('expired');
       await (await other.locks.acquire(key)).release();
-      await context.nothingLeft();
     });
 
     it('B15, B53: a lock that is lost under outer and inner work is not kept by either', async () => {
       const [app, other] = await context.fleet(2);
       const [a, b] = [context.key(), context.key()].sort() as [string, string];
       const outer = await app.locks.acquire([a, b]);
-      const inner = await outer.run(() => reenter(app, a));
+      const inner = await outer.run(() => begin(app, a));
       const lost = once(inner.lock.signal, 'abort');
       expect(await other.admin.forceRelease(a)).toBe(true);
       await lost;
       expect(outer.isHeld).toBe(false);
       expect(await outer.release()).toBe('expired');
-      inner.leave();
-      await inner.ended;
+      await inner.end();
       expect(await inner.lock.release()).toBe('expired');
       for (const key of [a, b]) await (await other.locks.acquire(key)).release();
-      await context.nothingLeft();
     });
 
     it('B20, B53, B60: work that outlives its scope is renewed, and shutdown waits for it', async () => {
@@ -353,7 +302,7 @@ export function reEntrancyRules(context: ContractContext): void {
       const [app, other] = await context.fleet(2, { watchdogTimeout, shutdownTimeout: 10_000 });
       const key = context.key();
       const outer = await app.locks.acquire(key);
-      const inner = await outer.run(() => reenter(app, key));
+      const inner = await outer.run(() => begin(app, key));
       expect(await outer.release()).toBe('kept');
       expect(await other.locks.tryAcquire(key, { waitTime: 2.5 * watchdogTimeout })).toBeNull();
       expect(inner.lock.isHeld).toBe(true);
@@ -361,11 +310,9 @@ export function reEntrancyRules(context: ContractContext): void {
       expect(await other.locks.tryAcquire(key, { waitTime: 1.5 * watchdogTimeout })).toBeNull();
       expect(await stateOf(closed)).toBe('pending');
       expect(inner.lock.isHeld).toBe(true);
-      inner.leave();
-      await inner.ended;
+      await inner.end();
       await within(5_000, 'the end', closed);
       await (await other.locks.acquire(key)).release();
-      await context.nothingLeft();
     });
 
     it('B53: with reentrant: false a nested call waits, and its error says that it waits for its own lock', async () => {
@@ -386,7 +333,6 @@ export function reEntrancyRules(context: ContractContext): void {
         });
       }
       await (await app.locks.acquire(key, { reentrant: false })).release();
-      await context.nothingLeft();
     });
 
     it('B53: work that outlives run() is outside, though the lock is still held', async () => {
@@ -454,10 +400,9 @@ export function reEntrancyRules(context: ContractContext): void {
         expect(await other.locks.tryAcquire(key)).toBeNull();
         expect(outer.isHeld).toBe(true);
       });
-      await context.nothingLeft();
     });
 
-    it('B56: acquire does not make later code re-entrant; run does', async () => {
+    it('B50, B56: acquire does not make later code re-entrant; run does, and does not release', async () => {
       const app = await context.app();
       const key = context.key();
       const handle = await app.locks.acquire(key);
@@ -471,6 +416,7 @@ export function reEntrancyRules(context: ContractContext): void {
         await again.release();
       });
       expect(app.locks.current(key)).toBeUndefined();
+      expect(handle.isHeld).toBe(true);
       await handle.release();
     });
 
@@ -494,7 +440,6 @@ export function reEntrancyRules(context: ContractContext): void {
         expect((error as LockTimeoutError).message).toContain(a);
         expect((error as LockTimeoutError).message).toContain(b);
       }
-      await context.nothingLeft();
     });
   });
 }

@@ -5,7 +5,6 @@ import { HeldReleases } from '../support/held-releases.js';
 import { elapse, rejectionOf, stateOf, until, within } from '../support/until.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
 import type { ContractContext } from './contract-context.js';
-import { PortClient } from './port-client.js';
 
 const waysToHold: readonly [string, LockOptions][] = [
   ['an exclusive lock', {}],
@@ -45,7 +44,6 @@ export function releaseRules(context: ContractContext): void {
         expect(store.held).toBe(2);
         expect(app.events('released', key)).toHaveLength(2);
         sendReplies();
-        await context.nothingLeft();
       },
     );
 
@@ -65,7 +63,6 @@ export function releaseRules(context: ContractContext): void {
           expect(await app.locks.isLocked(key)).toBe(false);
         }
         sendReplies();
-        await context.nothingLeft();
       },
     );
 
@@ -81,7 +78,6 @@ export function releaseRules(context: ContractContext): void {
       });
       expect(await within(20_000, 'all of them', Promise.all(again))).not.toContain(false);
       sendReplies();
-      await context.nothingLeft();
     });
 
     it('P22: several keys, and a lock that is held for longer than its work', async () => {
@@ -103,7 +99,6 @@ export function releaseRules(context: ContractContext): void {
       expect(await within(5_000, 'the value', work)).toBe('kept');
       expect(await app.locks.tryAcquire(kept)).toBeNull();
       sendReplies();
-      await context.nothingLeft();
     });
 
     it('P22: handle.release() waits for the reply, and so does leaving the scope of `await using`', async () => {
@@ -136,7 +131,7 @@ export function releaseRules(context: ContractContext): void {
       "P22: with onLost 'throw' a loss that only the store has recorded is reported: %s",
       async (_, count) => {
         const [app, other] = await context.fleet(2);
-        const stranger = await PortClient.open(context.store.port());
+        const [stranger] = await context.clients(1);
         const keys = Array.from({ length: count }, () => context.key());
         const [taken] = keys as [string];
         /** The holder is not notified. */
@@ -156,8 +151,6 @@ export function releaseRules(context: ContractContext): void {
         };
         const failed = await rejectionOf(app.locks.withLock(key, { onLost: 'throw' }, failing));
         expect(failed).toMatchObject({ message: 'of the work' });
-        await stranger.close();
-        await context.nothingLeft();
       },
     );
 
@@ -168,7 +161,7 @@ export function releaseRules(context: ContractContext): void {
           const other = await context.app();
           // Nest has one log for the whole process: that of the application started last.
           const app = await context.app();
-          const stranger = await PortClient.open(context.store.port());
+          const [stranger] = await context.clients(1);
           const ways = [
             async (key: string, work: (lock: LockHandle) => Promise<void>) => {
               await app.locks.withLock(key, options, work);
@@ -203,8 +196,6 @@ export function releaseRules(context: ContractContext): void {
             expect(await lock?.release()).toBe('expired');
           }
           expect(app.admin.status().recentLosses).toBe(2);
-          await stranger.close();
-          await context.nothingLeft();
         },
       );
 
@@ -232,7 +223,6 @@ export function releaseRules(context: ContractContext): void {
           expect(await lock.release()).toBe('released');
           expect(app.events('lost')).toEqual([]);
           expect(app.log.matching('was lost')).toEqual([]);
-          await context.nothingLeft();
         },
       );
     });
@@ -247,7 +237,6 @@ export function releaseRules(context: ContractContext): void {
       expect(await stateOf(closed)).toBe('pending');
       sendReplies();
       await within(5_000, 'the end', closed);
-      await context.nothingLeft();
     });
 
     it.each([
@@ -281,7 +270,6 @@ export function releaseRules(context: ContractContext): void {
       });
       expect(uncaught).toEqual([]);
       expect(failures).toBe(3);
-      await context.nothingLeft();
     });
   });
 }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   backoff,
   LockClosedError,
@@ -9,9 +9,9 @@ import {
 import { LockStoreError } from '../../lib/stores/port/index.js';
 import { patient } from '../support/hand-over.js';
 import { bestLateness } from '../support/lateness.js';
-import { LockApp, queuedIn } from '../support/lock-app.js';
+import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { SpiedStore } from '../support/spied-store.js';
-import { rejectionOf, stateOf, until, within } from '../support/until.js';
+import { gate, rejectionOf, stateOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 const often = { backoff: backoff.fixed(5) };
@@ -19,28 +19,13 @@ const often = { backoff: backoff.fixed(5) };
 const seldom = { backoff: backoff.fixed(600_000) };
 const outage = new LockStoreError('the cable is cut', { inDoubt: false, retryable: true });
 
-interface Gate {
-  readonly closed: Promise<void>;
-  open(): void;
-}
-
-function gate(): Gate {
-  let open: () => void = () => undefined;
-  const closed = new Promise<void>((resolve) => (open = resolve));
-  return { closed, open };
-}
-
 export function retryRules(context: ContractContext): void {
   describe('retry', () => {
-    const apps: LockApp[] = [];
     /** An application whose requests the test can see and change. */
     const spied = async (waitTime = 5_000): Promise<{ app: LockApp; store: SpiedStore }> => {
       const store = new SpiedStore(context.store.port());
-      const app = await LockApp.start({ store, waitTime, shutdownTimeout: 100 });
-      apps.push(app);
-      return { app, store };
+      return { app: await context.app({ store, waitTime }), store };
     };
-    afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
 
     const tries = async (store: SpiedStore, count: number): Promise<void> => {
       await until('it has made its attempts', () => store.asked.length >= count);
@@ -71,7 +56,6 @@ export function retryRules(context: ContractContext): void {
       expect(await app.locks.tryAcquire(key, { ...patient, retry: { ...retry, maxAttempts: 1 } })).toBeNull();
       expect(store.asked).toHaveLength(5);
       await handle.release();
-      await context.nothingLeft();
     });
 
     it('acquires the lock with the first attempt after it was freed', async () => {
@@ -84,7 +68,6 @@ export function retryRules(context: ContractContext): void {
       expect(await waiting).toBeGreaterThan(handle.token);
       const [granted] = app.events('granted', key);
       expect(granted?.waitedFor).toBeGreaterThanOrEqual(9);
-      await context.nothingLeft();
     });
 
     it('acquires a free lock with the first attempt, and other callers of its process see it as held', async () => {
@@ -94,7 +77,6 @@ export function retryRules(context: ContractContext): void {
       expect(await app.locks.tryAcquire(key)).toBeNull();
       expect(store.asked).toHaveLength(1);
       await handle.release();
-      await context.nothingLeft();
     });
 
     context.itOfAllKinds(
@@ -119,7 +101,6 @@ export function retryRules(context: ContractContext): void {
           await got.release();
         }
         await (await polling).release();
-        await context.nothingLeft();
       },
     );
 
@@ -140,7 +121,6 @@ export function retryRules(context: ContractContext): void {
         ),
       );
       await Promise.all(calls);
-      await context.nothingLeft();
     });
 
     it('B10: the end of waitTime is at most 50 ms late', async () => {
@@ -163,10 +143,10 @@ export function retryRules(context: ContractContext): void {
         expect((error as LockTimeoutError).waitedFor).toBeGreaterThanOrEqual(199);
       }
       await handle.release();
-      await context.nothingLeft();
     });
 
     it('B10: a pause that would outlast waitTime is shortened for a last attempt', async () => {
+      context.leavesLocks();
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = context.key();
       const handle = await holder.locks.acquire(key);
@@ -194,6 +174,7 @@ export function retryRules(context: ContractContext): void {
       (await holder.locks.acquire(context.key())).key;
 
     it('B11: the last attempt that got a reply decides between held and unavailable', async () => {
+      context.leavesLocks();
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = await heldKey(holder);
       const retry = { ...often, maxAttempts: 3 };
@@ -221,7 +202,6 @@ export function retryRules(context: ContractContext): void {
       const handle = await app.locks.acquire(key, { ...patient, retry: { ...often, maxAttempts: 4 } });
       expect(store.asked).toHaveLength(4);
       await handle.release();
-      await context.nothingLeft();
     });
 
     it('B11: a failure that is not retryable ends it at once', async () => {
@@ -258,6 +238,7 @@ export function retryRules(context: ContractContext): void {
     });
 
     it('B11: an attempt without a reply after one that found it held is a timeout', async () => {
+      context.leavesLocks();
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = await heldKey(holder);
       const silence = gate();
@@ -271,6 +252,7 @@ export function retryRules(context: ContractContext): void {
     });
 
     it('an abort ends a pause or an attempt at once', async () => {
+      context.leavesLocks();
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = await heldKey(holder);
       const inPause = new AbortController();
@@ -297,6 +279,7 @@ export function retryRules(context: ContractContext): void {
     });
 
     it('B60: shutdown ends a pause or an attempt at once', async () => {
+      context.leavesLocks();
       const [{ app, store }, holder] = [await spied(), await context.app()];
       const key = await heldKey(holder);
       const free = context.key();

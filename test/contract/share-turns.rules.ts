@@ -4,7 +4,7 @@ import { elapse, until, within } from '../support/until.js';
 import { queuedIn } from '../support/lock-app.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { ContractContext } from './contract-context.js';
-import { crowd, PortCaller, portClients } from './port-callers.js';
+import { crowd, PortCaller } from './port-callers.js';
 
 /** How long a reader holds the lock, ms. */
 const READING = 20;
@@ -12,8 +12,6 @@ const READING = 20;
 /** Local hand-overs of shared holds. */
 export function shareTurnRules(context: ContractContext): void {
   describe('local hand-overs of shared holds', () => {
-    const open = portClients(context);
-
     it('B13: a process with callers for every permit does not block another process for long', async () => {
       const [crowded, other] = await context.fleet(2);
       const key = context.key();
@@ -36,7 +34,6 @@ export function shareTurnRules(context: ContractContext): void {
         isServed = true;
         await Promise.all(busy);
       }
-      await context.nothingLeft();
     });
 
     it('P24: permits are handed over inside a process, and never more than the limit are held', async () => {
@@ -58,7 +55,6 @@ export function shareTurnRules(context: ContractContext): void {
       if (!context.store.isDecidedByVotes) expect(tokens.size).toBe(60);
       // On a distant store or a busy machine a permit is released to the store now and then.
       if (context.store.delay < 5) expect(owners.size).toBeLessThan(50);
-      await context.nothingLeft();
     }, 60_000);
 
     it('P25: a writer acquires the lock in time among always busy readers of two processes', async () => {
@@ -98,7 +94,6 @@ export function shareTurnRules(context: ContractContext): void {
       // In real time the waits depend on the load of the machine.
       const longest = VirtualTime.current === undefined ? 0 : Math.max(...waits);
       expect(longest).toBeLessThan(100 + READING + 4 * context.store.delay);
-      await context.nothingLeft();
     }, 120_000);
 
     it('P25: a reader that arrives after a writer of another process goes after it, even if its process already reads', async () => {
@@ -118,11 +113,10 @@ export function shareTurnRules(context: ContractContext): void {
       await first.release();
       await within(10_000, 'both', Promise.all([writer, late]));
       expect(order).toEqual(['writer', 'reader']);
-      await context.nothingLeft();
     });
 
     it('P20: another process’s waiter is reported behind any number of its own queue positions', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const key = context.key();
       const [one, two, ...own] = crowd(72, [a], key, { limit: 2 });
       for (const caller of [one, two]) await caller.hold();
@@ -138,13 +132,12 @@ export function shareTurnRules(context: ContractContext): void {
       expect((await own[0].pushed()).othersWait).toBe(true);
       await rival.cancel();
       for (const caller of [one, ...own]) await caller.cancel();
-      await context.nothingLeft();
     });
 
     it.each([1, 2])(
       'P20: a reservation without a lease leaves the lease of the hold unchanged (limit %i)',
       async (limit) => {
-        const [a] = await open(1);
+        const [a] = await context.clients(1);
         const [one, two, waiter] = crowd(3, [a], context.key(), { limit });
         const holders = limit === 1 ? [one] : [one, two];
         const reserve = (caller: PortCaller): ReturnType<typeof a.reserve> =>
@@ -171,7 +164,6 @@ export function shareTurnRules(context: ContractContext): void {
         await waiter.release();
         expect((await reserve(waiter)).outcome).toBe('gone');
         if (limit > 1) await two.release();
-        await context.nothingLeft();
       },
     );
   });

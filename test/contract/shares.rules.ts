@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   backoff,
-  LockClosedError,
   LockLostError,
   LockConflictError,
   LockTimeoutError,
@@ -70,7 +69,6 @@ export function sharesRules(context: ContractContext): void {
       expect(order.slice(2, 4).sort()).toEqual(['r3', 'r4']);
       order.splice(2, 2);
       expect(order).toEqual(['w1', 'w2', 'w5', 'r6', 'w7', 'w8']);
-      await context.nothingLeft();
     });
 
     it('adjacent readers are granted together, however many there are', async () => {
@@ -88,19 +86,6 @@ export function sharesRules(context: ContractContext): void {
       await until('all readers hold the lock', () => handles.length === 100);
       expect(handles.every(({ isHeld }) => isHeld)).toBe(true);
       await releaseAll(readers);
-      await context.nothingLeft();
-    });
-
-    it('B20: the watchdog renews each shared hold', async () => {
-      const [a, b] = await context.fleet(2, { watchdogTimeout: 600 });
-      const key = context.key();
-      const handles = [await a.locks.acquire(key, { limit: 2 }), await b.locks.acquire(key, { limit: 2 })];
-      const renewed = (app: LockApp, from: number): boolean => app.events('renewed', key).length >= from;
-      await until('each was renewed four times', () => renewed(a, 4) && renewed(b, 4));
-      expect(handles.every(({ isHeld }) => isHeld)).toBe(true);
-      expect(await a.locks.tryAcquire(key, { limit: 2 })).toBeNull();
-      for (const handle of handles) expect(await handle.release()).toBe('released');
-      await context.nothingLeft();
     });
 
     const limitOf = ({ mode, limit = mode === 'shared' ? Infinity : 1 }: LockOptions): number => limit;
@@ -147,7 +132,6 @@ export function sharesRules(context: ContractContext): void {
       expect(await stateOf(polling)).toBe('pending');
       await held.release();
       await (await within(10_000, 'the permit', polling)).release();
-      await context.nothingLeft();
     });
 
     it('B55: shared inside exclusive is re-entry, exclusive inside shared a LockUpgradeError at once', async () => {
@@ -177,7 +161,6 @@ export function sharesRules(context: ContractContext): void {
           expect(await rejectionOf(app.locks.acquire(key, other))).toBeInstanceOf(LockConflictError);
         }
       });
-      await context.nothingLeft();
     });
 
     it('B52: branches that re-enter as readers run together, any other branch runs alone', async () => {
@@ -203,7 +186,6 @@ export function sharesRules(context: ContractContext): void {
       await app.locks.withLock(key, { limit: 5 }, async () => {
         await Promise.all([1, 2, 3].map(branch({ limit: 5 }, 1).bind(undefined)));
       });
-      await context.nothingLeft();
     });
 
     it('forceRelease breaks all shared holds: each holder is notified, and the waiters are served', async () => {
@@ -230,7 +212,6 @@ export function sharesRules(context: ContractContext): void {
       expect(lock.isHeld).toBe(true);
       await lock.release();
       expect(await c.admin.forceRelease(key)).toBe(false);
-      await context.nothingLeft();
     });
 
     it('inspect reports holders and waiters in order, with labels and processes', async () => {
@@ -271,42 +252,6 @@ export function sharesRules(context: ContractContext): void {
       await releaseAll(waits);
       expect(order).toEqual(['import', 'read again']);
       expect(await a.admin.inspect(key)).toBeNull();
-      await context.nothingLeft();
-    });
-
-    it('inspect reports an exclusive hold with its label, and semaphores with their limit', async () => {
-      const [a, b] = await context.fleet(2);
-      const [key, semaphore] = [context.key(), context.key()];
-      const held = await a.locks.acquire(key, { label: 'import' });
-      expect(await b.admin.inspect(key)).toMatchObject({
-        mode: 'exclusive',
-        limit: 1,
-        label: 'import',
-        holders: [{ token: held.token, label: 'import' }],
-        waiters: [],
-      });
-      const share = await a.locks.acquire(semaphore, { limit: 7, label: 'download' });
-      expect(await b.admin.inspect(semaphore)).toMatchObject({ mode: 'shared', limit: 7, label: 'download' });
-      await held.release();
-      await share.release();
-      await context.nothingLeft();
-    });
-
-    it('B60: at shutdown waiters are rejected, and shared holds are renewed until they end', async () => {
-      const app = await context.app({ shutdownTimeout: 5_000 });
-      const other = await context.app();
-      const key = context.key();
-      const kept = await app.locks.acquire(key, { limit: 2 });
-      const full = await other.locks.acquire(key, { limit: 2 });
-      const waiting = rejectionOf(app.locks.acquire(key, { limit: 2, waitTime: 20_000 }));
-      await queuedIn(app, key);
-      const closed = app.close();
-      expect(await waiting).toBeInstanceOf(LockClosedError);
-      expect(kept.isHeld).toBe(true);
-      expect(await kept.release()).toBe('released');
-      await closed;
-      await full.release();
-      await context.nothingLeft();
     });
   });
 }

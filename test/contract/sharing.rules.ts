@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { elapse, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
-import { crowd, PortCaller, portClients, stand } from './port-callers.js';
+import { crowd, PortCaller, stand } from './port-callers.js';
 import type { AskSettings, PortClient } from './port-client.js';
 
 const reader = { limit: Infinity };
@@ -9,14 +9,13 @@ const reader = { limit: Infinity };
 /** What the port requires of locks that several owners may hold: readers beside a writer, and semaphores. */
 export function sharingRules(context: ContractContext): void {
   describe('the port, for shared holds', () => {
-    const open = portClients(context);
     const callersOf =
       (key: string) =>
       (client: PortClient, settings: AskSettings = {}): PortCaller =>
         new PortCaller(client, key, settings);
 
     it('readers hold together, and a writer waits for all of them', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const at = callersOf(context.key());
       const [one, two, three] = [at(a, reader), at(b, reader), at(a, reader)];
       const [writer, late] = [at(b), at(a, reader)];
@@ -33,11 +32,10 @@ export function sharingRules(context: ContractContext): void {
       await writer.release();
       await late.hold();
       await late.release();
-      await context.nothingLeft();
     });
 
     it('B13: a reader does not overtake a waiting writer', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const at = callersOf(context.key());
       const [first, writer, second, third] = [at(a, reader), at(b), at(a, reader), at(b, reader)];
       await first.hold();
@@ -53,11 +51,10 @@ export function sharingRules(context: ContractContext): void {
       await second.pushed();
       await second.release();
       expect([writer.pushes, second.pushes, third.pushes]).toEqual([1, 1, 0]);
-      await context.nothingLeft();
     });
 
     it('B13: one release grants all adjacent readers, and no reader behind the next writer', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const at = callersOf(context.key());
       const [writer, other] = [at(a), at(b)];
       const readers = [at(b, reader), at(a, reader), at(b, reader)];
@@ -74,11 +71,10 @@ export function sharingRules(context: ContractContext): void {
       await other.release();
       await last.pushed();
       await last.release();
-      await context.nothingLeft();
     });
 
     it('B13: readers behind a writer that gives up are granted beside the current readers', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const at = callersOf(context.key());
       const [holder, writer] = [at(a, reader), at(b)];
       const readers = [at(a, reader), at(b, reader)];
@@ -89,36 +85,10 @@ export function sharingRules(context: ContractContext): void {
       await stand([holder, ...readers]);
       for (const caller of [holder, ...readers]) await caller.release();
       expect(writer.pushes).toBe(0);
-      await context.nothingLeft();
-    });
-
-    it('a semaphore never has more holders than its limit, and each release grants the next waiter', async () => {
-      const clients = await open(2);
-      const [first, second, third, fourth, fifth, sixth, stranger] = crowd(7, clients, context.key(), {
-        limit: 3,
-      });
-      for (const caller of [first, second, third]) await caller.hold();
-      expect(await stranger.newcomer()).toMatchObject({ outcome: 'busy' });
-      for (const caller of [fourth, fifth, sixth]) await caller.queue();
-      await stand([first, second, third], [fourth, fifth, sixth]);
-      await second.release();
-      await fourth.pushed();
-      await stand([first, third, fourth], [fifth, sixth]);
-      expect(await stranger.newcomer()).toMatchObject({ outcome: 'busy' });
-      await fourth.cancel();
-      await fifth.pushed();
-      await stand([first, third, fifth], [sixth]);
-      for (const caller of [first, third, fifth]) await caller.release();
-      await sixth.pushed();
-      await stand([sixth]);
-      await stranger.hold();
-      await sixth.release();
-      await stranger.release();
-      await context.nothingLeft();
     });
 
     it('B13, P16: several expired permits are granted to several waiters at once, in order', async () => {
-      const clients = await open(2);
+      const clients = await context.clients(2);
       const [first, second, third, fourth, fifth, sixth, stranger] = crowd(7, clients, context.key(), {
         limit: 3,
       });
@@ -131,11 +101,10 @@ export function sharingRules(context: ContractContext): void {
       await stand([fourth, fifth, sixth]);
       expect(await stranger.newcomer()).toMatchObject({ outcome: 'busy' });
       for (const caller of [fourth, fifth, sixth]) await caller.release();
-      await context.nothingLeft();
     });
 
     it('B13, P16: a waiter behind others is granted a remaining permit when it polls', async () => {
-      const clients = await open(2);
+      const clients = await context.clients(2);
       const [first, second, third, fourth, fifth] = crowd(5, clients, context.key(), { limit: 2 });
       for (const caller of [first, second]) await caller.hold();
       for (const caller of [third, fourth, fifth]) await caller.queue();
@@ -146,11 +115,10 @@ export function sharingRules(context: ContractContext): void {
       await third.release();
       await fifth.pushed();
       for (const caller of [fourth, fifth]) await caller.release();
-      await context.nothingLeft();
     });
 
     it('each shared hold has its own lease, and the end of one frees nothing else', async () => {
-      const clients = await open(2);
+      const clients = await context.clients(2);
       const [short, long, waiter] = crowd(3, clients, context.key(), { limit: 2 });
       const start = performance.now();
       await short.hold({ lease: 300 });
@@ -168,11 +136,10 @@ export function sharingRules(context: ContractContext): void {
       expect((await long.stored())?.leaseLeft).toBeGreaterThan(15_000);
       await long.release();
       await waiter.release();
-      await context.nothingLeft();
     });
 
     it('after the first lease has ended, waiters learn when the next one ends', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const at = callersOf(context.key());
       const [short, middle, long] = [at(a, reader), at(b, reader), at(a, reader)];
       const [writer, behind] = [at(b), at(a, reader)];
@@ -185,11 +152,10 @@ export function sharingRules(context: ContractContext): void {
       expect(holderLeaseLeft).toBeGreaterThan(5_000);
       expect(holderLeaseLeft).toBeLessThanOrEqual(10_000);
       for (const caller of [behind, writer, middle, long]) await caller.cancel();
-      await context.nothingLeft();
     });
 
     it('B16: every shared hold has its own token, larger than all before', async () => {
-      const [a, b] = await open(2);
+      const [a, b] = await context.clients(2);
       const at = callersOf(context.key());
       const readers = [at(a, reader), at(b, reader), at(a, reader)];
       const tokens: number[] = [];
@@ -210,11 +176,10 @@ export function sharingRules(context: ContractContext): void {
       const next = at(a, { limit: 4 });
       expect(await next.hold()).toBeGreaterThan(Math.max(...tokens));
       await next.release();
-      await context.nothingLeft();
     });
 
     it('P3: no other owner receives the tokens granted to a shared hold', async () => {
-      const clients = await open(2);
+      const clients = await context.clients(2);
       const [one, two, three] = crowd(3, clients, context.key(), { limit: 2, tokens: 60_000_000 });
       let last = 0;
       const note = ({ token, tokens = 1 }: { token: number; tokens?: number }): void => {
@@ -233,73 +198,10 @@ export function sharingRules(context: ContractContext): void {
       const whole = new PortCaller(clients[0], one.key);
       note({ token: await whole.hold() });
       await whole.release();
-      await context.nothingLeft();
-    });
-
-    it('P21: of many requests in one tick as many are granted as permits are free', async () => {
-      const clients = await open(1);
-      for (const [limit, expected] of [
-        [3, 3],
-        [Infinity, 40],
-      ] as const) {
-        const callers = crowd(40, clients, context.key(), { limit });
-        const replies = await Promise.all(callers.map((caller) => caller.acquire()));
-        expect(replies.filter(({ outcome }) => outcome === 'granted')).toHaveLength(expected);
-        const tokens = replies.flatMap((reply) => (reply.outcome === 'granted' ? [reply.token] : []));
-        expect(new Set(tokens).size).toBe(expected);
-        expect((await clients[0].lockOf(callers[0].key))?.holders).toHaveLength(expected);
-        const released = await Promise.all(callers.map((caller) => caller.release()));
-        expect(released.filter((reply) => reply === 'released')).toHaveLength(expected);
-      }
-      await context.nothingLeft();
-    });
-
-    it('P30: repeated requests of one owner are one shared hold, with the same token', async () => {
-      const clients = await open(2);
-      const [one, two, three] = crowd(3, clients, context.key(), { limit: 2 });
-      const token = await one.hold({ lease: 2_000 });
-      expect(await one.acquire()).toMatchObject({ outcome: 'granted', token });
-      expect(await one.acquire({ wait: true })).toMatchObject({ outcome: 'granted', token });
-      expect((await one.stored())?.leaseLeft).toBeGreaterThan(15_000);
-      await one.acquire({ lease: 100 });
-      expect((await one.stored())?.leaseLeft).toBeGreaterThan(15_000);
-      await two.hold();
-      await three.queue();
-      await three.queue();
-      expect(await one.acquire({ wait: true })).toMatchObject({ outcome: 'granted', token });
-      await stand([one, two], [three]);
-      await one.release();
-      const pushed = await three.pushed();
-      // This request also claims it.
-      expect(await three.acquire({ wait: true })).toMatchObject({ outcome: 'granted', token: pushed.token });
-      expect((await three.stored())?.leaseLeft).toBeGreaterThan(15_000);
-      await stand([two, three]);
-      await two.release();
-      await three.release();
-      expect(three.pushes).toBe(1);
-      await context.nothingLeft();
-    });
-
-    it('P30: releasing a shared hold twice, or as another owner, affects no other hold', async () => {
-      const clients = await open(2);
-      const [one, two, three, stranger] = crowd(4, clients, context.key(), { limit: 2 });
-      for (const caller of [one, two]) await caller.hold();
-      await three.queue();
-      expect(await stranger.release()).toBe('not-held');
-      await stand([one, two], [three]);
-      expect(await one.release()).toBe('released');
-      await three.pushed();
-      expect(await one.release()).toBe('not-held');
-      await one.cancel();
-      await stand([two, three]);
-      expect(await two.renew(20_000)).toBe('renewed');
-      for (const caller of [two, three]) expect(await caller.release()).toBe('released');
-      expect(await two.release()).toBe('not-held');
-      await context.nothingLeft();
     });
 
     it('P15: readers behind a writer that stopped polling are served when one of them polls', async () => {
-      const [a, b, c] = await open(3);
+      const [a, b, c] = await context.clients(3);
       const at = callersOf(context.key());
       const [holder, silent, living, other] = [at(a, reader), at(b), at(c, reader), at(c, reader)];
       await holder.hold();
@@ -319,7 +221,6 @@ export function sharingRules(context: ContractContext): void {
       await stand([holder, living, other]);
       expect(b.grants).toEqual([]);
       for (const caller of [holder, living, other]) await caller.release();
-      await context.nothingLeft();
     });
   });
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockClosedError, LockLostError, type LockHandle } from '../../lib/index.js';
+import { LockClosedError, LockLostError } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
 import { elapse, rejectionOf, stateOf, until, untilForReal, within } from '../support/until.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { ContractContext } from './contract-context.js';
+import { begin } from './running-work.js';
 
 export function shutdownRules(context: ContractContext): void {
   describe('shutdown', () => {
@@ -13,15 +14,7 @@ export function shutdownRules(context: ContractContext): void {
       const watchdogTimeout = context.store.isInRealTime === true ? 2_400 : 600;
       const [leaving, rival] = await context.fleet(2, { watchdogTimeout, shutdownTimeout: 10_000 });
       const key = context.key();
-      let finish: (value: string) => void = () => undefined;
-      const working = new Promise<string>((resolve) => (finish = resolve));
-      let started: (lock: LockHandle) => void = () => undefined;
-      const running = new Promise<LockHandle>((resolve) => (started = resolve));
-      const work = leaving.locks.withLock(key, async (lock) => {
-        started(lock);
-        return working;
-      });
-      const lock = await running;
+      const work = await begin(leaving, key);
       const waiter = rejectionOf(leaving.locks.acquire(key, { waitTime: 15_000 }));
       await queuedIn(leaving, key);
 
@@ -37,32 +30,25 @@ export function shutdownRules(context: ContractContext): void {
         expect(error).toMatchObject({ code: 'LOCK_CLOSED' });
       }
       expect(await rival.locks.tryAcquire(key, { waitTime: 2.5 * watchdogTimeout })).toBeNull();
-      expect(lock.isHeld).toBe(true);
+      expect(work.lock.isHeld).toBe(true);
       expect(await stateOf(closed)).toBe('pending');
-      finish('done');
-      expect(await work).toBe('done');
+      await work.end();
       await within(3_000, 'the end', closed);
       await (await rival.locks.acquire(key, { waitTime: 5_000 })).release();
-      await context.nothingLeft();
     });
 
     it('B60: work that re-enters its own lock is not rejected during shutdown', async () => {
+      context.leavesLocks();
       const leaving = await context.app({ shutdownTimeout: 10_000 });
       const key = context.key();
-      let go: () => void = () => undefined;
-      const gate = new Promise<void>((resolve) => (go = resolve));
-      const work = leaving.locks.withLock(key, async (outer) => {
-        await gate;
-        return leaving.locks.withLock(key, (inner) => inner.token === outer.token);
-      });
-      await until('it is held', () => leaving.events('granted', key).length > 0);
+      const { lock, inside, end } = await begin(leaving, key);
       const closed = leaving.close();
       await until('it rejects other callers', async () => {
         const outcome = await leaving.locks.tryAcquire(context.key()).catch((error: unknown) => error);
         return outcome instanceof LockClosedError;
       });
-      go();
-      expect(await work).toBe(true);
+      expect(await inside(() => leaving.locks.withLock(key, ({ token }) => token))).toBe(lock.token);
+      await end();
       await closed;
     });
 
@@ -83,7 +69,6 @@ export function shutdownRules(context: ContractContext): void {
       await handle.release();
       expect(second.isHeld).toBe(true);
       await second.release();
-      await context.nothingLeft();
     });
 
     it('B60: without holds shutdown is quick, and closing twice is harmless', async () => {

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { LockStore } from '../../lib/stores/port/index.js';
 import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { methods } from '../../lib/stores/etcd/connection/protocol.js';
@@ -33,6 +34,43 @@ export const stores = {
   zookeeper: () => zookeeper(),
 } satisfies Record<string, StoreFactory>;
 
+/** What most stores have in common. */
+const USUAL = {
+  settled: () => Promise.resolve(),
+  delay: 0,
+  isInRealTime: !canSetServerClocks,
+  canBeLate: true,
+  hasOneCounter: true,
+  isDecidedByVotes: false,
+};
+
+/** A store inside this process. */
+const IN_MEMORY = {
+  ...USUAL,
+  roundTrip: () => Promise.resolve(),
+  isInRealTime: false,
+  canBeLate: false,
+};
+
+/** An ordered queue, whose entries end with a lease or a session. */
+const ORDERED = {
+  boundsLeasesOfOthers: true,
+  freesCrashedInSeconds: true,
+  servesAtEndOfLease: true,
+  grantsTokensInAnyOrder: true,
+};
+
+/** What all stores on Redis have in common, given a client of each server. */
+export function onRedis(clients: readonly Redis[], close: () => Promise<void>) {
+  return {
+    ...USUAL,
+    leftovers: async () => (await Promise.all(clients.map(leftoversOf))).flat(),
+    clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
+    roundTrip: (): Promise<unknown> => Promise.all(clients.map((client) => client.ping())),
+    close,
+  };
+}
+
 /** For rules that depend on the end of its sessions. */
 export const zookeeperInRealTime: StoreFactory = () => zookeeper(true);
 
@@ -41,22 +79,14 @@ export const orderedMemory: StoreFactory = async () => {
   const stopTime = await VirtualTime.start();
   let store = new OrderedMemory();
   return {
+    ...IN_MEMORY,
+    ...ORDERED,
     options: () => ({ store }),
     port: () => store,
     leftovers: async () => [...store.entries.values()].flat().map(({ path }) => path),
     clear: async () => {
       store = new OrderedMemory();
     },
-    roundTrip: () => Promise.resolve(),
-    settled: () => Promise.resolve(),
-    delay: 0,
-    canBeLate: false,
-    hasOneCounter: true,
-    isDecidedByVotes: false,
-    boundsLeasesOfOthers: true,
-    freesCrashedInSeconds: true,
-    servesAtEndOfLease: true,
-    grantsTokensInAnyOrder: true,
     close: async () => stopTime(),
   };
 };
@@ -80,6 +110,7 @@ async function memory(): ReturnType<StoreFactory> {
   const stopTime = await VirtualTime.start();
   let store = new MemoryLockStore();
   return {
+    ...IN_MEMORY,
     options: () => ({ store }),
     port: () => store,
     leftovers: async () => {
@@ -93,12 +124,6 @@ async function memory(): ReturnType<StoreFactory> {
     clear: async () => {
       store = new MemoryLockStore();
     },
-    roundTrip: () => Promise.resolve(),
-    settled: () => Promise.resolve(),
-    delay: 0,
-    canBeLate: false,
-    hasOneCounter: true,
-    isDecidedByVotes: false,
     close: async () => stopTime(),
   };
 }
@@ -114,19 +139,19 @@ async function fallback(): ReturnType<StoreFactory> {
 }
 
 async function quorum(): ReturnType<StoreFactory> {
-  const servers = await Promise.all(
-    Array.from({ length: 5 }, () => RedisServer.start({ clock: canSetServerClocks })),
-  );
+  const servers = await RedisServer.startAll(5, { clock: canSetServerClocks });
   const stopTime = await VirtualTime.start(...servers.map((server) => [server]));
   const clients = servers.map((server) => server.client());
   const urls = servers.map(({ url }) => url);
   const members = urls.map((url) => new TracedStore(new RedisLockStore(url, 'lock:')));
+  const close = async (): Promise<void> => {
+    stopTime();
+    await Promise.all(servers.map((server) => server.close()));
+  };
   return {
+    ...onRedis(clients, close),
     options: () => ({ quorum: urls }),
     port: () => new QuorumLockStore(members),
-    leftovers: async () => (await Promise.all(clients.map(leftoversOf))).flat(),
-    clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
-    roundTrip: () => Promise.all(clients.map((client) => client.ping())),
     settled: async () => {
       for (const member of members) await member.settled();
     },
@@ -134,62 +159,30 @@ async function quorum(): ReturnType<StoreFactory> {
       const channels = await Promise.all(clients.map((client) => client.pubsub('CHANNELS')));
       return channels.every((names) => Array.isArray(names) && names.length > 0);
     },
-    delay: 0,
-    isInRealTime: !canSetServerClocks,
-    canBeLate: true,
     hasOneCounter: false,
     isDecidedByVotes: true,
-    close: async () => {
-      stopTime();
-      await Promise.all(servers.map((server) => server.close()));
-    },
   };
+}
+
+async function oneRedis() {
+  const server = await RedisServer.start({ clock: canSetServerClocks });
+  const stopTime = await VirtualTime.start([server]);
+  const close = (): Promise<void> => {
+    stopTime();
+    return server.close();
+  };
+  return { ...onRedis([server.client()], close), url: server.url };
 }
 
 async function redis(): ReturnType<StoreFactory> {
-  const server = await RedisServer.start({ clock: canSetServerClocks });
-  const stopTime = await VirtualTime.start([server]);
-  const client = server.client();
-  return {
-    options: () => ({ redis: server.url }),
-    port: () => new RedisLockStore(server.url, 'lock:'),
-    leftovers: () => leftoversOf(client),
-    clear: async () => void (await client.flushall()),
-    roundTrip: () => client.ping(),
-    settled: () => Promise.resolve(),
-    delay: 0,
-    isInRealTime: !canSetServerClocks,
-    canBeLate: true,
-    hasOneCounter: true,
-    isDecidedByVotes: false,
-    close: () => {
-      stopTime();
-      return server.close();
-    },
-  };
+  const { url, ...server } = await oneRedis();
+  return { ...server, options: () => ({ redis: url }), port: () => new RedisLockStore(url, 'lock:') };
 }
 
 async function redisson(): ReturnType<StoreFactory> {
-  const server = await RedisServer.start({ clock: canSetServerClocks });
-  const stopTime = await VirtualTime.start([server]);
-  const client = server.client();
-  return {
-    options: () => ({ store: redissonStore({ redis: server.url }) }),
-    port: () => redissonStore({ redis: server.url }),
-    leftovers: () => leftoversOf(client),
-    clear: async () => void (await client.flushall()),
-    roundTrip: () => client.ping(),
-    settled: () => Promise.resolve(),
-    delay: 0,
-    isInRealTime: !canSetServerClocks,
-    canBeLate: true,
-    hasOneCounter: false,
-    isDecidedByVotes: false,
-    close: () => {
-      stopTime();
-      return server.close();
-    },
-  };
+  const { url, ...server } = await oneRedis();
+  const port = (): LockStore => redissonStore({ redis: url });
+  return { ...server, options: () => ({ store: port() }), port, hasOneCounter: false };
 }
 
 async function postgres(): ReturnType<StoreFactory> {
@@ -199,6 +192,7 @@ async function postgres(): ReturnType<StoreFactory> {
   const store = new TracedStore(postgresStore({ connection: server.url }));
   let lastRoundTrip: Promise<unknown> = Promise.resolve();
   return {
+    ...USUAL,
     options: () => ({ store }),
     port: () => store,
     leftovers: async () => {
@@ -221,10 +215,6 @@ async function postgres(): ReturnType<StoreFactory> {
     settled: () => store.settled(),
     delay: 10,
     listensFromStart: true,
-    isInRealTime: !canSetServerClocks,
-    canBeLate: true,
-    hasOneCounter: true,
-    isDecidedByVotes: false,
     close: () => {
       stopTime();
       return server.close();
@@ -240,6 +230,8 @@ async function etcd(): ReturnType<StoreFactory> {
   const store = new TracedStore(etcdStore({ hosts: server.address }));
   const prefix = 'distributed-lock/';
   return {
+    ...USUAL,
+    ...ORDERED,
     options: () => ({ store }),
     port: () => store,
     leftovers: async () => {
@@ -255,14 +247,8 @@ async function etcd(): ReturnType<StoreFactory> {
     settled: () => store.settled(),
     delay: 10,
     isInRealTime: true,
-    canBeLate: true,
     // Tokens are revisions, and all requests of one tick are written at one revision.
     hasOneCounter: false,
-    isDecidedByVotes: false,
-    boundsLeasesOfOthers: true,
-    freesCrashedInSeconds: true,
-    servesAtEndOfLease: true,
-    grantsTokensInAnyOrder: true,
     mortal: () => behindProxy(server.port, (port) => etcdStore({ hosts: `127.0.0.1:${String(port)}` })),
     close: () => server.close(),
   };
@@ -276,6 +262,8 @@ async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFa
   const options = isInRealTime ? {} : { sessionTimeout: 1_000_000 };
   const store = new TracedStore(zookeeperStore({ hosts: server.address, ...options }));
   return {
+    ...USUAL,
+    ...ORDERED,
     options: () => ({ store }),
     port: () => store,
     // The server removes the node of a lock a minute or two after its last queue entry.
@@ -285,14 +273,7 @@ async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFa
     settled: () => store.settled(),
     delay: 10,
     isInRealTime,
-    canBeLate: true,
-    hasOneCounter: true,
-    isDecidedByVotes: false,
-    boundsLeasesOfOthers: true,
-    freesCrashedInSeconds: true,
     hasSessionsInRealTime: !isInRealTime,
-    servesAtEndOfLease: true,
-    grantsTokensInAnyOrder: true,
     mortal: () =>
       behindProxy(server.port, (port) => zookeeperStore({ hosts: `127.0.0.1:${String(port)}`, ...options })),
     close: async () => {

@@ -3,12 +3,12 @@ import type { LockStore } from '../../lib/stores/port/index.js';
 import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
 import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
 import { redissonStore } from '../../lib/stores/redisson/index.js';
-import { leftoversOf } from '../support/leftovers.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { canSetServerClocks } from '../support/server-clock.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import type { StoreFactory, StoreUnderTest } from './store-under-test.js';
+import { onRedis } from './stores.js';
 
 /** Prevents unintended failovers: clocks jump, and a busy machine stalls. */
 const UNDISTURBED = { downAfter: 600_000, clock: canSetServerClocks };
@@ -30,23 +30,15 @@ async function sentinel(replicas?: { readonly min: number }): Promise<StoreUnder
   const sentinels = group.sentinelServers.map(({ port }) => ({ port, fixClock: () => undefined }));
   const stopTime = await VirtualTime.start(group.servers, sentinels);
   const redis = { sentinels: [...group.sentinels], name: group.name };
+  const close = (): Promise<void> => {
+    stopTime();
+    return group.close();
+  };
   return {
+    ...onRedis([client], close),
     options: (): DistributedLockOptions => ({ redis, ...(replicas && { replicas }) }),
     port: (): LockStore =>
       new RedisLockStore(redis, 'lock:', replicas && resolveReplicas('replicas', replicas, 30_000)),
-    leftovers: () => leftoversOf(client),
-    clear: async () => void (await client.flushall()),
-    roundTrip: () => client.ping(),
-    settled: () => Promise.resolve(),
-    delay: 0,
-    isInRealTime: !canSetServerClocks,
-    canBeLate: true,
-    hasOneCounter: true,
-    isDecidedByVotes: false,
-    close: () => {
-      stopTime();
-      return group.close();
-    },
   };
 }
 
@@ -57,23 +49,16 @@ async function cluster(storeOf?: (redis: RedisClusterOptions) => LockStore): Pro
   await Promise.all(clients.map((client) => client.ping()));
   const stopTime = await VirtualTime.start(servers.servers);
   const redis = { nodes: [...servers.nodes] };
+  const close = (): Promise<void> => {
+    stopTime();
+    return servers.close();
+  };
   return {
+    ...onRedis(clients, close),
     options: (): DistributedLockOptions => (storeOf === undefined ? { redis } : { store: storeOf(redis) }),
     port: (): LockStore => storeOf?.(redis) ?? new RedisLockStore(redis, 'lock:'),
     // Redisson does not put all names of other locks into one slot.
     accepts: (key) => storeOf === undefined || !/[{}]/.test(key),
-    leftovers: async () => (await Promise.all(clients.map(leftoversOf))).flat(),
-    clear: async () => void (await Promise.all(clients.map((client) => client.flushall()))),
-    roundTrip: () => Promise.all(clients.map((client) => client.ping())),
-    settled: () => Promise.resolve(),
-    delay: 0,
-    isInRealTime: !canSetServerClocks,
-    canBeLate: true,
     hasOneCounter: storeOf === undefined,
-    isDecidedByVotes: false,
-    close: () => {
-      stopTime();
-      return servers.close();
-    },
   };
 }

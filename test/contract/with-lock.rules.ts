@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockEvent } from '../../lib/index.js';
-import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
@@ -8,27 +7,6 @@ import type { ContractContext } from './contract-context.js';
 
 export function withLockRules(context: ContractContext): void {
   describe('withLock and events', () => {
-    it('mutual exclusion: many workers in many processes never overlap', async () => {
-      const apps = await context.fleet(3);
-      const key = context.key();
-      const witness = new ExclusionWitness();
-      let stock = 0;
-      await Promise.all(
-        Array.from({ length: 60 }, (_, index) =>
-          (apps[index % 3] ?? apps[0]).locks.withLock(key, { waitTime: 15_000 }, async () => {
-            witness.enter();
-            const seen = stock;
-            await Promise.resolve();
-            stock = seen + 1;
-            witness.leave();
-          }),
-        ),
-      );
-      expect(witness.most).toBe(1);
-      expect(stock).toBe(60);
-      await context.nothingLeft();
-    });
-
     it('returns the value or throws the error of the work, and releases either way', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
@@ -47,13 +25,6 @@ export function withLockRules(context: ContractContext): void {
       // Sent on the connection of the release, after it; the other process has its own connection.
       expect(await app.locks.isLocked(key)).toBe(false);
       expect(await other.locks.isLocked(key)).toBe(false);
-    });
-
-    it('different keys do not wait for each other', async () => {
-      const app = await context.app();
-      const handle = await app.locks.acquire(context.key());
-      const other = await app.locks.acquire(context.key(), { waitTime: 0 });
-      await Promise.all([handle.release(), other.release()]);
     });
 
     it('events describe the life of a lock in order', async () => {
@@ -138,7 +109,6 @@ export function withLockRules(context: ContractContext): void {
       });
       expect(app.events('lost', key)).toHaveLength(1);
       expect(await app.locks.withLock(key, () => 'works')).toBe('works');
-      await context.nothingLeft();
     });
   });
 }

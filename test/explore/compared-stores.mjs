@@ -3,44 +3,31 @@ import { isDeepStrictEqual } from 'node:util';
 import { EPOCH } from './clocked-redis.mjs';
 import { processOf, StoreModel } from './store-model.mjs';
 
-const owner = (name, limit, lease, permits = 1) => {
-  return { owner: name, limit, permits, lease, tokens: limit === 1 ? 2 : 4 };
-};
+/** Owners with leases that end before and after a claim lease, and a waiter's time in the queue. */
+const owners = (names, limits, permits = []) =>
+  names.map((name, index) => ({
+    owner: name,
+    limit: limits[index],
+    permits: permits[index] ?? 1,
+    lease: index % 2 === 0 ? 4_000 : 1_000,
+    tokens: limits[index] === 1 ? 2 : 4,
+  }));
 
-/** Owners of two processes; leases that end before and after a claim lease, and a waiter's time in the queue. */
+const TWO_AND_ONE = ['A:1', 'A:2', 'B:1'];
+const ONE_AND_TWO = ['A:1', 'B:1', 'B:2'];
+const TWO_EACH = ['A:1', 'A:2', 'B:1', 'B:2'];
+
+/** Of two processes. */
 const OWNERS = {
-  exclusive: [owner('A:1', 1, 4_000), owner('A:2', 1, 1_000), owner('B:1', 1, 4_000)],
-  'two readers and a writer': [
-    owner('A:1', Infinity, 4_000),
-    owner('B:1', Infinity, 1_000),
-    owner('B:2', 1, 4_000),
-  ],
-  'a reader and two writers': [owner('A:1', Infinity, 4_000), owner('B:1', 1, 1_000), owner('B:2', 1, 4_000)],
-  permits: [owner('A:1', 2, 4_000), owner('A:2', 2, 1_000), owner('B:1', 2, 4_000)],
-  'other limits': [owner('A:1', 1, 4_000), owner('A:2', Infinity, 1_000), owner('B:1', 2, 4_000)],
-  'four permits': [
-    owner('A:1', 2, 4_000),
-    owner('A:2', 2, 1_000),
-    owner('B:1', 2, 4_000),
-    owner('B:2', 2, 1_000),
-  ],
-  'several permits': [
-    owner('A:1', 3, 4_000, 2),
-    owner('A:2', 3, 1_000, 1),
-    owner('B:1', 3, 4_000, 3),
-    owner('B:2', 3, 1_000, 1),
-  ],
-  'several and single permits': [
-    owner('A:1', 3, 4_000, 2),
-    owner('B:1', 3, 1_000, 1),
-    owner('B:2', 3, 4_000, 1),
-  ],
-  'four exclusive': [
-    owner('A:1', 1, 4_000),
-    owner('A:2', 1, 1_000),
-    owner('B:1', 1, 4_000),
-    owner('B:2', 1, 1_000),
-  ],
+  exclusive: owners(TWO_AND_ONE, [1, 1, 1]),
+  'two readers and a writer': owners(ONE_AND_TWO, [Infinity, Infinity, 1]),
+  'a reader and two writers': owners(ONE_AND_TWO, [Infinity, 1, 1]),
+  permits: owners(TWO_AND_ONE, [2, 2, 2]),
+  'other limits': owners(TWO_AND_ONE, [1, Infinity, 2]),
+  'four permits': owners(TWO_EACH, [2, 2, 2, 2]),
+  'several permits': owners(TWO_EACH, [3, 3, 3, 3], [2, 1, 3, 1]),
+  'several and single permits': owners(ONE_AND_TWO, [3, 3, 3], [2, 1, 1]),
+  'four exclusive': owners(TWO_EACH, [1, 1, 1, 1]),
 };
 
 /** What is tried together: all of it goes wide, a part of it deep. Time passes in each. */

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { monotonic } from './monotonic.mjs';
-import { observeProcess } from './observer.mjs';
+import { obey, observeProcess } from './observer.mjs';
 import { PushedEvents } from './pushed-events.mjs';
 import { Random } from './random.mjs';
 import { load, moduleOptions } from './servers/module-options.mjs';
@@ -80,7 +80,6 @@ function leave() {
   if (leadership !== undefined) record({ e: 'leaves', tok: leadership.token });
 }
 
-let ending;
 /** Closes the application as a SIGTERM would. */
 async function finish() {
   leave();
@@ -94,15 +93,10 @@ async function finish() {
   process.disconnect();
 }
 
-process.on('message', ({ order, ms }) => {
-  if (order === 'drop pushed events') pushed.drop(ms);
-  if (order === 'resign') {
-    leave();
-    void election.resign();
-  }
-  if (order === 'end') ending ??= finish();
-});
-process.on('disconnect', () => {
-  // The parent has exited.
-  if (ending === undefined) process.exit();
-});
+/** The only other order. */
+function resign() {
+  leave();
+  void election.resign();
+}
+
+obey({ pushed, finish, others: resign });

@@ -3,14 +3,10 @@ import { Faults } from './faults.mjs';
 import { Fleet } from './fleet.mjs';
 import { RULES_WITH_FAULTS } from './history-checker.mjs';
 import { checkElection } from './leader-checker.mjs';
-import { monotonic } from './monotonic.mjs';
 import { Random } from './random.mjs';
 
 /** Short, so that much happens in a short run. */
 const WATCHDOG_TIMEOUT = 1_500;
-const PROGRESS = 10_000;
-/** How long the processes may take to close, ms. */
-const PATIENCE = 30_000;
 /** The operator breaks `k0`, too. */
 const KEY = 'k0';
 /** How often a fault hits the leader rather than any process. */
@@ -81,19 +77,7 @@ export async function elect(options, scene, { only, log, rules = {} }) {
     weights: WEIGHTS,
     more: (note) => [[50, 'leader resigned', resign(note)]],
   });
-  const began = monotonic();
-  const progress = setInterval(() => {
-    const seconds = ((monotonic() - began) / 1_000).toFixed(0).padStart(5);
-    log(`${seconds} s: ${fleet.holds} leaders, ${faults.count} faults`);
-  }, PROGRESS);
-  try {
-    await faults.run(began + options.minutes * 60_000);
-    record({ e: 'ending' });
-    await fleet.endAll(PATIENCE);
-  } finally {
-    clearInterval(progress);
-  }
-  log('checking the history …');
+  await scene.pass(options.minutes, fleet, faults, { what: 'leaders', log });
   const { findings, figures } = checkElection(mergeLogs([scene.log, ...fleet.logs]), {
     ...RULES_WITH_FAULTS,
     takeover: leaseOf(options.store) + 1_000,

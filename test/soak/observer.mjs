@@ -6,6 +6,23 @@ const BEAT = 10;
 const STALL = 25;
 
 /**
+ * Carries out the orders of the fleet.
+ *
+ * @param {{ pushed: import('./pushed-events.mjs').PushedEvents, finish: (abrupt: boolean) => unknown,
+ *   others: (message: object) => void }} means   `finish`: closes the process; `others`: gets all other messages
+ */
+export function obey({ pushed, finish, others }) {
+  let ending;
+  process.on('message', (message) => {
+    if (message.order === 'drop pushed events') pushed.drop(message.ms);
+    else if (message.order === 'end') ending ??= finish(message.abrupt);
+    else others(message);
+  });
+  // The parent has exited.
+  process.on('disconnect', () => ending ?? process.exit());
+}
+
+/**
  * The log of a process under test, to which it records its errors and the times in which its event loop was blocked.
  *
  * @param {{ id: string, log: string }} settings

@@ -66,6 +66,19 @@ function parse(args) {
   }
 }
 
+/** Options that some others make no sense with. */
+const EXCLUSIVE = {
+  only: { why: 'says which faults a run has', without: ['no-faults', 'plant', 'cycles'] },
+  steady: {
+    why: 'has no faults and no seed',
+    without: ['only', 'no-faults', 'plant', 'cycles', 'seed'],
+  },
+  leader: {
+    why: 'has faults and one lock',
+    without: ['steady', 'cycles', 'no-faults', 'keys', 'callers'],
+  },
+};
+
 /**
  * @param {readonly string[]} args
  * @throws {UsageError}
@@ -83,24 +96,11 @@ export function readOptions(args) {
   if (store !== 'redis' && values.cycles) {
     throw new UsageError('--cycles works with Redis only: leave out --store.');
   }
-  if (values.only !== undefined && (values['no-faults'] || values.plant !== undefined || values.cycles)) {
-    throw new UsageError('--only says which faults a run has: leave out --no-faults, --plant and --cycles.');
-  }
-  if (
-    values.steady &&
-    (values.only ?? values.plant ?? values.cycles ?? values['no-faults'] ?? values.seed) !== undefined
-  ) {
-    throw new UsageError(
-      '--steady has no faults and no seed: leave out --only, --no-faults, --plant, --cycles and --seed.',
-    );
-  }
-  if (
-    values.leader &&
-    (values.steady ?? values.cycles ?? values['no-faults'] ?? values.keys ?? values.callers) !== undefined
-  ) {
-    throw new UsageError(
-      '--leader has faults and one lock: leave out --steady, --cycles, --no-faults, --keys and --callers.',
-    );
+  for (const [name, { why, without }] of Object.entries(EXCLUSIVE)) {
+    if (values[name] === undefined || without.every((other) => values[other] === undefined)) continue;
+    const others = without.map((other) => `--${other}`);
+    const last = others.pop();
+    throw new UsageError(`--${name} ${why}: leave out ${others.join(', ')} and ${last}.`);
   }
   if (values.write && !values.steady)
     throw new UsageError('--write records a run with --steady: add --steady.');

@@ -7,7 +7,7 @@ import { redisPlants } from './plants/redis.mjs';
 /**
  * Bugs that the checker must find; otherwise its silence would mean nothing. Each is a change of a few words in a copy of
  * the build, in a file, or in a folder where the file does not matter. It must be found as one of `finds`; `run` makes it
- * show soon. By store, and those of leader election.
+ * show soon. By store, and those of leader election. A change is `[place, from, to]`, or `[place, change]`.
  */
 const PLANTS = {
   redis: { ...redisPlants, ...enginePlants },
@@ -34,7 +34,8 @@ export class PlantError extends Error {
 export function plantOf(of, name) {
   const { about, finds, changes, run = {} } = PLANTS[of][name];
   const into = (build) => {
-    for (const [place, change] of changes) {
+    for (const [place, from, to] of changes) {
+      const change = typeof from === 'function' ? from : (source) => source.replace(from, to);
       const files = place.endsWith('/') ? build.filesIn(place) : [place];
       let isPlanted = false;
       for (const file of files) {

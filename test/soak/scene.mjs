@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as elapse } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { copyBuild } from './build-copy.mjs';
@@ -10,6 +11,10 @@ import { endAll } from './lifeline.mjs';
 import { monotonic } from './monotonic.mjs';
 import { moduleOptions } from './servers/module-options.mjs';
 import { serverOf } from './servers/servers.mjs';
+
+const PROGRESS = 10_000;
+/** How long the processes may take to finish their work and to close, ms. */
+const PATIENCE = 30_000;
 
 /** The resources of a run: its own folder, a copy of the build, a server, a log, and an operator. */
 export class Scene {
@@ -52,6 +57,25 @@ export class Scene {
       { logger: false },
     );
     return this.#operator.get(LockAdmin);
+  }
+
+  /** The course of a run: some minutes of faults, or of undisturbed work if `faults` has none; then all processes close. */
+  async pass(minutes, fleet, faults, { what, log, hasFaults = true }) {
+    const began = monotonic();
+    const end = began + minutes * 60_000;
+    const progress = setInterval(() => {
+      const seconds = ((monotonic() - began) / 1_000).toFixed(0).padStart(5);
+      log(`${seconds} s: ${fleet.holds} ${what}, ${faults.count} faults`);
+    }, PROGRESS);
+    try {
+      if (hasFaults) await faults.run(end);
+      else await elapse(end - monotonic());
+      this.record({ e: 'ending' });
+      await fleet.endAll(PATIENCE);
+    } finally {
+      clearInterval(progress);
+    }
+    log('checking the history …');
   }
 
   /** Closes everything; the logs stay if they are still of use. */

@@ -11,9 +11,6 @@ import { Scene } from './scene.mjs';
 
 /** Short, so that much happens in a short run. */
 const WATCHDOG_TIMEOUT = 1_500;
-const PROGRESS = 10_000;
-/** How long the processes may take to finish their work and to close, ms. */
-const PATIENCE = 30_000;
 /** Time after which all leases, queue entries and heartbeats have expired, ms. */
 const TIDY = 10_000;
 
@@ -74,22 +71,8 @@ async function load(
 
   const operator = withFaults ? await scene.operator() : undefined;
   const faults = new Faults({ fleet, server, operator, random, keys, record, only });
-  const began = monotonic();
-  const end = began + options.minutes * 60_000;
-  const progress = setInterval(() => {
-    const seconds = ((monotonic() - began) / 1_000).toFixed(0).padStart(5);
-    log(`${seconds} s: ${fleet.holds} holds, ${faults.count} faults`);
-  }, PROGRESS);
-  try {
-    if (withFaults) await faults.run(end);
-    else await elapse(end - monotonic());
-    await fleet.endAll(PATIENCE);
-  } finally {
-    clearInterval(progress);
-  }
+  await scene.pass(options.minutes, fleet, faults, { what: 'holds', log, hasFaults: withFaults });
   record({ e: 'left', keys: await leftovers(server) });
-
-  log('checking the history …');
   const logs = [scene.log, ...fleet.logs];
   const { findings, figures } = checkHistory(mergeLogs(logs), rules);
   return { findings, figures: { ...figures, faults: faults.counts, dropped: fleet.dropped } };

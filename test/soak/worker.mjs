@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { pathToFileURL } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { monotonic } from './monotonic.mjs';
-import { observeProcess } from './observer.mjs';
+import { obey, observeProcess } from './observer.mjs';
 import { PushedEvents } from './pushed-events.mjs';
 import { Random } from './random.mjs';
 import { load, moduleOptions } from './servers/module-options.mjs';
@@ -56,7 +56,6 @@ function keptBy(engine) {
   return Object.fromEntries(parts.flatMap(sized).map(([name, { size }]) => [name, size]));
 }
 
-let ending;
 /** Closes the application as a SIGTERM would; `abrupt`: while callers are still at work. */
 async function finish(abrupt) {
   workload.end();
@@ -72,16 +71,10 @@ async function finish(abrupt) {
   process.disconnect();
 }
 
-process.on('message', ({ order, abrupt, ms, i, taken }) => {
-  if (order === 'drop pushed events') pushed.drop(ms);
-  if (order === 'end') ending ??= finish(abrupt);
-  if (taken !== undefined) {
-    replies.get(i)?.(taken);
-    replies.delete(i);
-  }
-});
-process.on('disconnect', () => {
-  // The parent has exited.
-  if (ending === undefined) process.exit();
-});
+function answered({ i, taken }) {
+  replies.get(i)?.(taken);
+  replies.delete(i);
+}
+
+obey({ pushed, finish, others: answered });
 workload.start();

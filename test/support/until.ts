@@ -66,6 +66,13 @@ export async function untilForReal(what: string, probe: () => boolean, deadline 
   }
 }
 
+/** A promise that the test resolves. */
+export function gate(): { readonly closed: Promise<void>; readonly open: () => void } {
+  let open: () => void = () => undefined;
+  const closed = new Promise<void>((resolve) => (open = resolve));
+  return { closed, open };
+}
+
 /** The next matching event. Call it before the action that causes the event. */
 export function next<E, F extends E>(
   events: Observable<E>,

@@ -1,10 +1,7 @@
 import { RULES_WITH_FAULTS, STRICT_RULES } from '../history-checker.mjs';
 
 /** Waiters do not poll. */
-export const WITHOUT_POLLS = [
-  'engine/acquire/key-runner.js',
-  (source) => source.replace(/Math\.min\(expiry, [\w.]*POLL\)/, '1e9'),
-];
+export const WITHOUT_POLLS = ['engine/acquire/key-runner.js', /Math\.min\(expiry, [\w.]*POLL\)/, '1e9'];
 
 /** With these settings a lock that stays free is found soon. */
 export const MANY_KEYS = {
@@ -22,17 +19,15 @@ export const noPoll = (pushes) => ({
   run: { only: [`${pushes} dropped`], ...MANY_KEYS },
 });
 
+const BUDGET = 'engine/machine/hand-over-budget.js';
+
 /** Bugs that are independent of the store. */
 export const enginePlants = {
   'deadline-after-reply': {
     about: 'the local deadline is measured from the reply instead of from before the request',
     finds: ['overlap'],
     changes: [
-      [
-        'common/clock.js',
-        (source) =>
-          source.replace(/function deadlineOf\((\w+), \w+\) \{/, '$& $1 = Math.max($1, performance.now());'),
-      ],
+      ['common/clock.js', /function deadlineOf\((\w+), \w+\) \{/, '$& $1 = Math.max($1, performance.now());'],
     ],
     run: { only: ['replies held'] },
   },
@@ -40,13 +35,8 @@ export const enginePlants = {
     about: 'callers of one process hand the lock over without a bound',
     finds: ['overtaken'],
     changes: [
-      [
-        'engine/machine/hand-over-budget.js',
-        (source) =>
-          source
-            .replace('this.handOvers += 1', '')
-            .replace('MAX_LOCAL_TENURE = 50', 'MAX_LOCAL_TENURE = 1e9'),
-      ],
+      [BUDGET, 'this.handOvers += 1', ''],
+      [BUDGET, 'MAX_LOCAL_TENURE = 50', 'MAX_LOCAL_TENURE = 1e9'],
     ],
     run: {
       options: { faults: false, callers: 60, processes: 2, plain: true },
@@ -57,7 +47,7 @@ export const enginePlants = {
   'token-handed-on': {
     about: 'a hand-over inside the process passes the token on, too',
     finds: ['token-repeated'],
-    changes: [['engine/machine/hand-over-budget.js', (source) => source.replace('this.nextToken += 1', '')]],
+    changes: [[BUDGET, 'this.nextToken += 1', '']],
     run: { options: { faults: false } },
   },
 };

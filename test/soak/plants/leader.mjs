@@ -1,6 +1,6 @@
 const ELECTION = 'leader/leader-election.js';
 
-const WITHOUT_CLOCK = [ELECTION, (source) => source.replace(' && this.handle.isHeld', '')];
+const WITHOUT_CLOCK = [ELECTION, ' && this.handle.isHeld', ''];
 
 /** Bugs of leader election that are independent of the store. */
 export const leaderPlants = {
@@ -13,24 +13,19 @@ export const leaderPlants = {
   'loss-ignored': {
     about: 'the leader leads on when its lock is lost',
     finds: ['overlap'],
-    changes: [
-      WITHOUT_CLOCK,
-      [ELECTION, (source) => source.replace("signal.addEventListener('abort', lost", '[lost].includes(this')],
-    ],
+    changes: [WITHOUT_CLOCK, [ELECTION, "signal.addEventListener('abort', lost", '[lost].includes(this']],
     run: { only: ['process stopped', 'requests held'] },
   },
   'lock-kept': {
     about: 'a leader that resigns or shuts down leaves its lock to expire',
     finds: ['late-hand-over'],
-    changes: [[ELECTION, (source) => source.replace('await this.handle.release()', "'released'")]],
+    changes: [[ELECTION, 'await this.handle.release()', "'released'"]],
     run: { only: ['leader resigned'] },
   },
   'work-left-alone': {
     about: 'the lock of a leader is released before its work has ended',
     finds: ['work-overlap'],
-    changes: [
-      [ELECTION, (source) => source.replace(/Promise\.all\(\[work, ([^\]]*)\]\)/, 'Promise.all([$1])')],
-    ],
+    changes: [[ELECTION, /Promise\.all\(\[work, ([^\]]*)\]\)/, 'Promise.all([$1])']],
     run: { only: ['leader resigned'] },
   },
 };

@@ -9,10 +9,7 @@ export const postgresPlants = {
     about: 'commits don’t wait for the standby, so that a failover loses the last ones',
     finds: ['overlap', 'token-order'],
     changes: [
-      [
-        'stores/postgres/start-check.js',
-        (source) => source.replace("['statement_timeout = 0'", "$&, 'synchronous_commit = local'"),
-      ],
+      ['stores/postgres/start-check.js', "['statement_timeout = 0'", "$&, 'synchronous_commit = local'"],
     ],
     run: { only: ['standby promoted'], options: { lasting: true, keys: 100, callers: 100 } },
   },
@@ -20,51 +17,31 @@ export const postgresPlants = {
     about: 'a release deletes the hold of any owner',
     finds: ['overlap'],
     changes: [
-      [
-        SCHEMA,
-        (source) =>
-          source
-            .replace(
-              'WHERE h.key = k AND h.owner = o\n    RETURNING h.ends',
-              'WHERE h.key = k RETURNING h.ends',
-            )
-            .replace('WHERE h.key = a.key AND h.owner = a.owner RETURNING', 'WHERE h.key = a.key RETURNING'),
-      ],
+      [SCHEMA, 'WHERE h.key = k AND h.owner = o\n    RETURNING h.ends', 'WHERE h.key = k RETURNING h.ends'],
     ],
   },
   'token-not-increased': {
     about: 'a grant gets the last token instead of the next one',
     finds: ['token-repeated'],
-    changes: [
-      [
-        SCHEMA,
-        (source) =>
-          source.replace('greatest(nextval(${sequence}), now)', () => '(SELECT last_value FROM ${s}.tokens)'),
-      ],
-    ],
+    changes: [[SCHEMA, 'greatest(nextval(${sequence}), now)', '(SELECT last_value FROM $${s}.tokens)']],
     run: { options: { faults: false } },
   },
   'lease-cut-short': {
     about: 'a lease counts as expired 1.2 s early',
     finds: ['overlap'],
-    changes: [
-      [
-        SCHEMA,
-        (source) => source.replace('h.key = k AND h.ends <= now;', 'h.key = k AND h.ends <= now + 1200000;'),
-      ],
-    ],
+    changes: [[SCHEMA, 'h.key = k AND h.ends <= now;', 'h.key = k AND h.ends <= now + 1200000;']],
     run: { options: { faults: false } },
   },
   'expiry-ignored': {
     about: 'an expired lease is not ended',
     finds: ['left-lying', 'free-in-vain', 'left-behind'],
-    changes: [[SCHEMA, (source) => source.replace('h.key = k AND h.ends <= now;', 'h.key = k AND false;')]],
+    changes: [[SCHEMA, 'h.key = k AND h.ends <= now;', 'h.key = k AND false;']],
     run: { only: ['process killed'] },
   },
   'last-come-first-served': {
     about: 'the last waiter is served first',
     finds: ['overtaken'],
-    changes: [[SCHEMA, (source) => source.replace('ORDER BY w.ticket LOOP', 'ORDER BY w.ticket DESC LOOP')]],
+    changes: [[SCHEMA, 'ORDER BY w.ticket LOOP', 'ORDER BY w.ticket DESC LOOP']],
     run: { options: { faults: false }, rules: STRICT_RULES },
   },
 };

@@ -2,6 +2,7 @@ import { RULES_WITH_FAULTS } from '../history-checker.mjs';
 import { noPoll, MANY_KEYS, WITHOUT_POLLS } from './engine.mjs';
 
 const SCRIPTS = 'stores/redis/scripts/lua-source.generated.js';
+const SETTINGS = 'stores/redis/connection/own-settings.js';
 
 /** Changes one script in the generated file, where each script is one line. */
 const inScript = (name, change) => (source) =>
@@ -18,10 +19,7 @@ export const redisPlants = {
   'no-second-ask': {
     about: 'waiters poll neither after a new subscription nor periodically: a lost message stays lost',
     finds: ['left-lying', 'free-in-vain'],
-    changes: [
-      ['engine/lock-engine.js', (source) => source.replace(/pollNow = \(\) => \{/, '$& return;')],
-      WITHOUT_POLLS,
-    ],
+    changes: [['engine/lock-engine.js', /pollNow = \(\) => \{/, '$& return;'], WITHOUT_POLLS],
     run: { only: ['connections killed by the server'], ...MANY_KEYS },
   },
   'no-poll': noPoll('messages'),
@@ -44,13 +42,8 @@ export const redisPlants = {
     about: 'the Redis client keeps requests indefinitely and sends them again automatically',
     finds: ['late'],
     changes: [
-      [
-        'stores/redis/connection/own-settings.js',
-        (source) =>
-          source
-            .replace('autoResendUnfulfilledCommands: false', 'autoResendUnfulfilledCommands: true')
-            .replace('maxRetriesPerRequest: 0', 'maxRetriesPerRequest: null'),
-      ],
+      [SETTINGS, 'autoResendUnfulfilledCommands: false', 'autoResendUnfulfilledCommands: true'],
+      [SETTINGS, 'maxRetriesPerRequest: 0', 'maxRetriesPerRequest: null'],
     ],
     run: {
       only: ['server stopped', 'requests held'],

@@ -5,7 +5,7 @@ import { askEtcd, etcdArguments, FAST_ETCD, leadsEtcd, peerUrlOf } from '../../.
 import { replaceMember } from '../../../.scripts/servers/etcd-membership.mjs';
 import { freePort } from '../../../.scripts/servers/free-port.mjs';
 import { end, spawnTied } from '../lifeline.mjs';
-import { Members } from './members.mjs';
+import { Members, withRetries } from './members.mjs';
 import { load } from './module-options.mjs';
 
 const PREFIX = 'distributed-lock/';
@@ -14,16 +14,14 @@ const TOKENS_PER_REVISION = 128;
 /** An etcd cluster of three members on free ports of the loopback interface, with persistent data. */
 export class EtcdUnderTest extends Members {
   #program;
-  #directory;
   #build;
   #library;
   /** Compacts as the documentation recommends; runs with faults compact at random instead. */
   #compacts = false;
 
   constructor(program, directory, build) {
-    super();
+    super(join(directory, 'etcd'));
     this.#program = program;
-    this.#directory = join(directory, 'etcd');
     this.#build = build;
   }
 
@@ -61,11 +59,6 @@ export class EtcdUnderTest extends Members {
 
   faults(means) {
     return [...super.faults(means), [3, 'history compacted', (name) => this.#compact(means.note, name)]];
-  }
-
-  async close() {
-    await Promise.all(this.members.map(({ process }) => end(process)));
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 
   /** The member loses its data, and joins the cluster again as a new one. */
@@ -137,36 +130,20 @@ export class EtcdUnderTest extends Members {
     }
   }
 
-  #folderOf({ name }) {
-    return join(this.#directory, name);
-  }
-
   #dataOf(member) {
-    return join(this.#folderOf(member), 'data');
+    return join(this.folderOf(member), 'data');
   }
 
   /** @param {'new' | 'existing'} state of the cluster, for a member without data */
   launch(member, state = 'new') {
-    const directory = this.#folderOf(member);
+    const directory = this.folderOf(member);
     mkdirSync(directory, { recursive: true });
     const args = etcdArguments(member, this.#dataOf(member), this.members, {
       ...FAST_ETCD,
       'initial-cluster-state': state,
-      'initial-cluster-token': this.#directory,
+      'initial-cluster-token': this.directory,
       ...(this.#compacts && { 'auto-compaction-mode': 'periodic', 'auto-compaction-retention': '1m' }),
     });
     member.process = spawnTied(this.#program, args, { cwd: directory, stdio: 'ignore' });
-  }
-}
-
-/** Retries until it succeeds; throws the last failure. */
-async function withRetries(work) {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await work(attempt);
-    } catch (error) {
-      if (attempt > 300) throw error;
-      await elapse(100);
-    }
   }
 }

@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { end } from '../lifeline.mjs';
 import { monotonic } from '../monotonic.mjs';
@@ -15,6 +17,20 @@ export class Members {
   pushes = 'watch events';
   /** @type {{ name: string, port: number, process: import('node:child_process').ChildProcess }[]} */
   members = [];
+
+  /** @param {string} directory of the members' folders */
+  constructor(directory) {
+    this.directory = directory;
+  }
+
+  folderOf({ name }) {
+    return join(this.directory, name);
+  }
+
+  async close() {
+    await Promise.all(this.members.map(({ process }) => process && end(process)));
+    rmSync(this.directory, { recursive: true, force: true });
+  }
 
   /** The port of the member behind the proxies. */
   get port() {
@@ -90,5 +106,17 @@ export class Members {
         () => undefined,
       );
     };
+  }
+}
+
+/** Retries until it succeeds; throws the last failure. */
+export async function withRetries(work) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await work(attempt);
+    } catch (error) {
+      if (attempt > 300) throw error;
+      await elapse(100);
+    }
   }
 }

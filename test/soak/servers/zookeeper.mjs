@@ -9,7 +9,7 @@ import {
   zooKeeperArguments,
 } from '../../../.scripts/servers/zookeeper.mjs';
 import { end, spawnTied } from '../lifeline.mjs';
-import { Members } from './members.mjs';
+import { Members, withRetries } from './members.mjs';
 import { load } from './module-options.mjs';
 
 const ROOT = '/distributed-locks';
@@ -25,15 +25,13 @@ const SETTINGS = {
 /** A ZooKeeper ensemble of three members on free ports of the loopback interface, with persistent data. */
 export class ZooKeeperUnderTest extends Members {
   #libraries;
-  #directory;
   #build;
   #connection;
   #operations;
 
   constructor({ libraries }, directory, build) {
-    super();
+    super(join(directory, 'zookeeper'));
     this.#libraries = libraries;
-    this.#directory = join(directory, 'zookeeper');
     this.#build = build;
   }
 
@@ -99,8 +97,7 @@ export class ZooKeeperUnderTest extends Members {
 
   async close() {
     await this.#connection?.close(true);
-    await Promise.all(this.members.map(({ process }) => process && end(process)));
-    rmSync(this.#directory, { recursive: true, force: true });
+    await super.close();
   }
 
   async stop(means, name, members) {
@@ -120,7 +117,7 @@ export class ZooKeeperUnderTest extends Members {
     untilServed();
     // Otherwise two of three members may lack agreed data.
     if (await this.areServing(this.members.filter((other) => other !== member))) {
-      rmSync(join(this.#folderOf(member), 'data'), { recursive: true, force: true });
+      rmSync(join(this.folderOf(member), 'data'), { recursive: true, force: true });
     }
     await elapse(random.between(0, 1_500));
     this.launch(member);
@@ -153,23 +150,15 @@ export class ZooKeeperUnderTest extends Members {
 
   /** Retries; undefined for a missing node. */
   async #ask(operation) {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.#connection.request(operation());
-      } catch (error) {
-        if (error.code === -101) return undefined;
-        if (attempt > 300) throw error;
-        await elapse(100);
-      }
-    }
-  }
-
-  #folderOf({ name }) {
-    return join(this.#directory, name);
+    return await withRetries(() =>
+      this.#connection.request(operation()).catch((error) => {
+        if (error.code !== -101) throw error;
+      }),
+    );
   }
 
   launch(member) {
-    const folder = this.#folderOf(member);
+    const folder = this.folderOf(member);
     const java = ['-Xmx256m', ...SMALL_JAVA, '-Dzookeeper.forceSync=no'];
     const ensemble = { libraries: this.#libraries, members: this.members, settings: SETTINGS, java };
     const args = zooKeeperArguments({ ...ensemble, ...member, folder });

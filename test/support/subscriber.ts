@@ -1,0 +1,16 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+
+/** Subscribes to a diagnostics channel while `work` runs. */
+export async function withSubscriber<T>(
+  channel: string,
+  listener: (message: T) => unknown,
+  work: () => Promise<void>,
+): Promise<void> {
+  const receive = (message: unknown): void => void listener(message as T);
+  subscribe(channel, receive);
+  try {
+    await work();
+  } finally {
+    unsubscribe(channel, receive);
+  }
+}
