@@ -43,9 +43,7 @@ const AREAS = {
     tests: [
       ['test/contract/(redis|redisson).test.ts'],
       ['test/contract/(quorum|redis-cluster).test.ts'],
-      [
-        'test/faults/(hand-over|attacks|deleted-data|server-clock|tombstones|batches|commands).test.ts',
-      ],
+      ['test/faults/(hand-over|attacks|deleted-data|server-clock|tombstones|batches|commands).test.ts'],
     ],
   },
   nest: {

@@ -5,7 +5,7 @@ import type { ContractContext } from './contract-context.js';
 
 /** Names that a careless store would confuse with each other, with its own names, or with its query language. */
 const oddKeys = [
-  ...' aA"\'`\\*?éß鍵0\ufeff😀\0',
+  ...Array.from(' aA"\'`\\*?éß鍵0\ufeff😀\0'),
   'a ',
   ' a',
   'a:b',

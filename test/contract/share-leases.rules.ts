@@ -102,7 +102,10 @@ export function shareLeaseRules(context: ContractContext): void {
         since,
         floor: token + 60_000_000,
       };
-      if (!(await one.client.raise(raise))) return context.leavesLocks();
+      if (!(await one.client.raise(raise))) {
+        context.leavesLocks();
+        return;
+      }
       const { leaseLeft, ...raised } = (await one.stored()) ?? {};
       expect(raised).toEqual({ owner: one.owner, token: token + 5, since, permits: 1, label: 'why' });
       expect(leaseLeft).toBeGreaterThan(15_000);

@@ -1,7 +1,7 @@
-import { describe,expect,it } from '@jest/globals';
-import { LockTimeoutError,type LockOptions } from '../../lib/index.js';
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, type LockOptions } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
-import { blockEventLoop,elapse,rejectionOf,until,within } from '../support/until.js';
+import { blockEventLoop, elapse, rejectionOf, until, within } from '../support/until.js';
 import { RedisScene } from './redis-scene.js';
 
 /** The maximum number of queue positions that a process has for one key. */

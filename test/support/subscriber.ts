@@ -1,12 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 /** Subscribes to a diagnostics channel while `work` runs. */
-export async function withSubscriber<T>(
+export async function withSubscriber(
   channel: string,
-  listener: (message: T) => unknown,
+  listener: (message: never) => unknown,
   work: () => Promise<void>,
 ): Promise<void> {
-  const receive = (message: unknown): void => void listener(message as T);
+  const receive = (message: unknown): void => void listener(message as never);
   subscribe(channel, receive);
   try {
     await work();
