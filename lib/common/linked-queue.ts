@@ -4,11 +4,14 @@ export interface Linked<T> {
   next: T | undefined;
 }
 
-/** First in, first out; any item may leave at any time. An item is in one queue at a time. */
+/**
+ * First in, first out; any item may leave at any time, but not while the queue is iterated. An item is in one queue at a
+ * time.
+ */
 export class LinkedQueue<T extends Linked<T>> implements Iterable<T> {
   first: T | undefined;
+  last: T | undefined;
   size = 0;
-  private last: T | undefined;
 
   join(item: T): void {
     item.previous = this.last;

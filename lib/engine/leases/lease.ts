@@ -1,6 +1,7 @@
 import type { LockLostError } from '../../model/lock.errors.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import type { MonotonicMs, OwnerId, WallClockMs } from '../../stores/port/lock-store.js';
+import type { Linked } from '../../common/linked-queue.js';
 import type { Timer } from '../../common/timer-queue.js';
 import type { Pending } from '../../common/deferred.js';
 import { deadlineOf, type SuspendSafeMs } from '../../common/clock.js';
@@ -52,9 +53,11 @@ export interface LeaseSuccessors {
  * The time for which the store granted a lock to an owner. The hold that the user sees uses the lease; when that hold
  * ends, the next one of this process may use the same lease.
  */
-export class Lease implements Timer, LocalLease {
+export class Lease implements Timer, Linked<Lease>, LocalLease {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
+  previous: Lease | undefined;
+  next: Lease | undefined;
 
   readonly key: string;
   readonly owner: OwnerId;

@@ -2,6 +2,7 @@ import type { BackgroundRetry } from '../../common/background-retry.js';
 import { type Clock, deadlineOf, SuspendAwareClock } from '../../common/clock.js';
 import { inMs } from '../../common/durations.js';
 import type { Pending, Deferred } from '../../common/deferred.js';
+import { LinkedQueue } from '../../common/linked-queue.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import type { ReleaseOutcome } from '../../model/lock-handle.js';
 import { LockLostError, type LockLostReason } from '../../model/lock.errors.js';
@@ -46,7 +47,8 @@ export interface FailedExtension {
 
 /** All leases of this process that are neither released nor lost, and the ways in which a lease ends. */
 export class Leases {
-  readonly all = new Set<Lease>();
+  /** In the order of their grants. */
+  readonly all = new LinkedQueue<Lease>();
   readonly watchdog: Watchdog;
   /** Leases that stay held for `holdAtLeast` though their holds have ended. */
   readonly delayed: DelayedReleases;
@@ -55,8 +57,6 @@ export class Leases {
   private readonly cautious: SuspendAwareClock;
   /** Timers that don't keep the process alive. */
   private readonly timers: TimerQueue;
-  /** Leases that began in this tick and have not ended. */
-  private readonly newcomers = new Set<Lease>();
   private isWatchingSoon = false;
   private onDrained: (() => void) | undefined;
 
@@ -74,8 +74,8 @@ export class Leases {
 
   open(request: GrantedRequest, terms: LeaseTerms, grant: LeaseGrant): Lease {
     const lease = new Lease(request, terms, grant, this.cautious.at(grant.startedAt), this.atDeadline);
-    this.all.add(lease);
-    this.watchSoon(lease);
+    this.all.join(lease);
+    this.watchSoon();
     this.engine.storeReporter.granted();
     return lease;
   }
@@ -122,7 +122,7 @@ export class Leases {
 
   /** The store may have lost its data of these keys: verifies all of their leases now. */
   verify(concerns?: (key: string) => boolean): void {
-    for (const lease of this.all) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
+    for (const lease of [...this.all]) if (concerns?.(lease.key) ?? true) this.watchdog.verify(lease);
   }
 
   /** The time, for a request that is sent next; see {@link SuspendAwareClock.sendingAt}. */
@@ -262,7 +262,7 @@ export class Leases {
 
   onBroken(owner: OwnerId): void {
     this.delayed.forget(owner);
-    for (const lease of this.all) {
+    for (const lease of [...this.all]) {
       if (lease.owner !== owner) continue;
       this.lose(lease, 'taken', 'it was released by force');
       // The message may be about an earlier grant of this owner, which holds the lock again.
@@ -289,7 +289,7 @@ export class Leases {
   private readonly wallClockJumped = (): void => {
     const now = this.engine.clock.monotonic();
     const cautiousNow = this.cautious.read(now);
-    for (const lease of this.all) {
+    for (const lease of [...this.all]) {
       const sureFor = lease.sureFor(now, cautiousNow);
       if (sureFor <= 0 || sureFor < lease.deadline - now - DISAGREEMENT) this.watchdog.verifyOnce(lease);
     }
@@ -331,8 +331,7 @@ export class Leases {
   }
 
   /** At the end of the tick: a hold that ends before needs neither timers nor a claim. */
-  private watchSoon(lease: Lease): void {
-    this.newcomers.add(lease);
+  private watchSoon(): void {
     if (this.isWatchingSoon) return;
     this.isWatchingSoon = true;
     void MICROTASK.then(() => {
@@ -342,8 +341,7 @@ export class Leases {
 
   private readonly watchNewcomers = (): void => {
     this.isWatchingSoon = false;
-    for (const lease of this.newcomers) this.watch(lease);
-    this.newcomers.clear();
+    for (let lease = this.all.last; lease?.isWatched === false; lease = lease.previous) this.watch(lease);
   };
 
   private watch(lease: Lease): void {
@@ -362,8 +360,7 @@ export class Leases {
   private end(lease: Lease, state: 'released' | 'lost'): void {
     lease.state = state;
     if (lease.heapIndex !== -1) this.timers.clear(lease);
-    this.all.delete(lease);
-    this.newcomers.delete(lease);
+    this.all.leave(lease);
     if (lease.isWatched) {
       this.watchdog.unwatch(lease);
       if (this.all.size === 0) this.long.rest();
