@@ -449,7 +449,9 @@ export class KeyMachine<C extends Caller<C>, L extends LocalLease> {
 
   private isEnough(caller: C, now: MonotonicMs): boolean {
     if (caller.needsOwnLease || now >= this.enoughUntil || caller.permits !== this.enoughFor) return false;
-    return this.leases.every((lease) => this.canServeNext(lease, caller, now));
+    // Another one that can no longer pass on is noticed when the turn ends.
+    const [lease] = this.leases;
+    return lease !== undefined && this.canServeNext(lease, caller, now);
   }
 
   /** How many leases are expected to serve the next callers in time, without an entry. */
