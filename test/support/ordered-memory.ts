@@ -95,13 +95,15 @@ class MemoryDriver implements OrderedDriver {
   }
 
   async close(endsSession: boolean): Promise<void> {
-    if (endsSession) {
-      const all = [...this.store.entries.values()].flat();
-      const own = all.filter(({ owner }) => clientOf(owner) === this.events.client.id);
-      for (const { path } of own) await this.remove(keyOf(path), path);
-    }
     this.isOpen = false;
     this.store.drivers.delete(this);
+    const all = [...this.store.entries.values()].flat();
+    const own = all.filter(({ owner }) => clientOf(owner) === this.events.client.id);
+    const end = (): void => {
+      for (const { path } of own) this.delete(keyOf(path), path);
+    };
+    if (endsSession) end();
+    else setTimeout(end, Math.max(0, ...own.map(({ stored }) => stored.data.lease))).unref();
   }
 
   isKept(): boolean {
@@ -166,14 +168,7 @@ class MemoryDriver implements OrderedDriver {
 
   async remove(key: string, path: string): Promise<boolean> {
     await this.answer();
-    const before = this.entriesOf(key);
-    const left = before.filter((entry) => entry.path !== path);
-    if (left.length > 0) this.store.entries.set(key, left);
-    else this.store.entries.delete(key);
-    if (left.length === before.length) return false;
-    this.store.revision += 1;
-    this.store.report(key, path, true);
-    return true;
+    return this.delete(key, path);
   }
 
   async removeUnchanged(key: string, path: string, modified: number): Promise<void> {
@@ -190,6 +185,17 @@ class MemoryDriver implements OrderedDriver {
     await Promise.resolve();
     if (this.isOpen) return;
     throw new LockStoreError('closed', { inDoubt: false, retryable: true, unreachable: true });
+  }
+
+  private delete(key: string, path: string): boolean {
+    const before = this.entriesOf(key);
+    const left = before.filter((entry) => entry.path !== path);
+    if (left.length > 0) this.store.entries.set(key, left);
+    else this.store.entries.delete(key);
+    if (left.length === before.length) return false;
+    this.store.revision += 1;
+    this.store.report(key, path, true);
+    return true;
   }
 
   private entriesOf(key: string): readonly MemoryEntry[] {
