@@ -14,7 +14,7 @@ import type { LeaseLeft } from '../report/lock-reporter.js';
 import type { AcquireContext } from './acquire.js';
 import type { EndOfWait } from '../holds/deadline.js';
 import type { PendingAcquire } from './pending-acquire.js';
-import { ANSWER_GRACE, isLeaseTooShort, SILENCE } from '../machine/time-limits.js';
+import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from '../machine/time-limits.js';
 
 /** Why an attempt failed. */
 type Refusal =
@@ -40,6 +40,16 @@ export function leavingOwn(
   const left = [...unqueued].filter(({ caller }) => caller.key === key && caller.isSettled);
   if (runner?.isLeaving !== true && left.length === 0) return undefined;
   return () => timers.within(SILENCE, Promise.all([runner?.idle(), ...left.map(({ over }) => over)]));
+}
+
+/** Whether the withdrawal is confirmed soon, which takes a new connection. */
+async function isBack(engine: AcquireContext, withdrawn: Promise<boolean> | undefined): Promise<boolean> {
+  let isConfirmed = false;
+  await engine.timers.within(
+    RECONNECT,
+    Promise.resolve(withdrawn).then((done) => (isConfirmed = done === true)),
+  );
+  return isConfirmed;
 }
 
 /** Why one of several keys was not acquired in the attempt for all of them: its caller may wait for it. */
@@ -135,10 +145,10 @@ export class UnqueuedAcquire {
         this.pending = undefined;
         if (this.isTakenBack) return undefined;
         if (reply instanceof LockStoreError) {
-          const withdrawn = reply.inDoubt && engine.withdraw(key, owner, true);
+          const withdrawn = reply.inDoubt ? engine.withdraw(key, owner, true) : undefined;
           // The connection turned out to be dead, as one that a firewall has forgotten while it was idle.
           const isRepeated = reply.unreachable && tries === 1 && caller.retry === undefined;
-          if (isRepeated && (await withdrawn)) continue;
+          if (isRepeated && (await isBack(engine, withdrawn))) continue;
           if (caller.isSettled) return undefined;
           return { because: 'unavailable', failure: reply };
         }

@@ -11,6 +11,9 @@ export const LATEST_OUTCOME = 45;
 /** If the store has not replied for this long, ms, its earlier replies about a holder are outdated. */
 export const SILENCE = 250;
 
+/** How long a single attempt waits for a new connection if its own turned out to be dead, ms. */
+export const RECONNECT = 300;
+
 /** A wait without limit that looks like a deadlock is logged after this long, ms. */
 export const LONG_WAIT = 10_000;
 
