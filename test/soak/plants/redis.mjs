@@ -6,7 +6,7 @@ const SETTINGS = 'stores/redis/connection/own-settings.js';
 
 /** Changes one script in the generated file, where each script is one line. */
 const inScript = (name, change) => (source) =>
-  source.replace(new RegExp(`^ *"?${name}"?: ".*$`, 'm'), (line) => change(line));
+  source.replace(new RegExp(`^ *"?${name}"?: \\{.*$`, 'm'), (line) => change(line));
 
 export const redisPlants = {
   'no-owner-check': {
