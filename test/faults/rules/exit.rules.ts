@@ -70,6 +70,7 @@ export function exitRules(scene: StoreScene): void {
     const { proxy, one } = await proxied();
     await happens(proxy);
     await ends(one);
+    await scene.deleteLocks();
   });
 
   it('F51: a process exits on its own while the server is stopped', async () => {
@@ -80,6 +81,7 @@ export function exitRules(scene: StoreScene): void {
     } finally {
       await scene.server.resume();
     }
+    await scene.deleteLocks();
   });
 
   it.each([
