@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LockUnavailableError } from '../../lib/index.js';
+import { LockTimeoutError, LockUnavailableError } from '../../lib/index.js';
 import { Endings } from '../support/endings.js';
 import { leftoversOf } from '../support/leftovers.js';
 import { LockApp } from '../support/lock-app.js';
@@ -207,6 +207,19 @@ describe('a quorum of five servers', () => {
     expect([error, a.admin.status().store.reachable]).toEqual([expect.any(LockUnavailableError), true]);
     expect([a.admin.status().store.failingSince, a.events('unavailable')]).toEqual([undefined, []]);
     await handle.release();
+  });
+
+  it('P42: a server that restarts empty during a hold does not let another caller acquire the lock', async () => {
+    const [a, b] = [await app({ watchdogTimeout: 1_500 }), await app({ watchdogTimeout: 1_500 })];
+    const name = key();
+    const held = await a.locks.acquire(name);
+    await servers[0]?.restart();
+    const error = await rejectionOf(b.locks.acquire(name, { waitTime: 2_500 }));
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect(held.isHeld).toBe(true);
+    expect(await held.release()).toBe('released');
+    await (await b.locks.acquire(name, patient)).release();
+    await nothingLeft(servers);
   });
 
   it('P42: an application starts with two servers missing and logs that; with three it logs which', async () => {
