@@ -190,6 +190,25 @@ export function keyArrayRules(context: ContractContext): void {
         await Promise.all([...apps, ...apps].map(caller));
         for (const [key, { most }] of witnesses) expect([key, most]).toEqual([key, 1]);
       });
+
+      it('with waitTime 0 crossing arrays of two processes succeed in the end, if the pauses between attempts are random', async () => {
+        const apps = await context.fleet(2);
+        const [a, b, c] = newKeys();
+        await Promise.all(
+          apps.map(async (app, index) => {
+            for (let count = 0; count < 5; count++) {
+              const keys = index === 0 ? [a, b, c] : [c, b];
+              let lock = await app.locks.tryAcquire(keys);
+              while (lock === null) {
+                await elapse(1 + Math.random() * 20);
+                lock = await app.locks.tryAcquire(keys);
+              }
+              await lock.release();
+            }
+          }),
+        );
+        await context.nothingLeft();
+      });
     });
 
     it('B12: an array with one key, or the same several times, is that key', async () => {
