@@ -207,7 +207,6 @@ export function keyArrayRules(context: ContractContext): void {
             }
           }),
         );
-        await context.nothingLeft();
       });
     });
 
