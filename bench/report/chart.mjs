@@ -37,7 +37,7 @@ const round = (length) => Math.round(length * 10) / 10;
 /**
  * The median of each library with a load, ours first, then from most to least.
  *
- * @param {{ candidates: any[] }} load
+ * @param {{ candidates: { label: string, kind: string, perSecond: { median: number } }[] }} load
  * @returns {Map<string, { kind: string, perSecond: number }>} by library
  */
 function bestOf({ candidates }) {

@@ -100,7 +100,7 @@ export class QuorumWorld extends TimedWorld {
     }
   }
 
-  /** Somebody wants it so: the next holder may begin before the last one, and members, are told. */
+  /** An operator breaks the lock. The next hold may begin before the last holder and the other members are notified. */
   break(member) {
     this.isPromised = this.doTokensGrow = false;
     for (const message of member.present.breakHolds({}).messages) this.push(member, message);

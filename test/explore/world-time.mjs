@@ -147,7 +147,7 @@ export class TimedWorld {
   }
 
   /**
-   * Nothing new begins, and everything comes to its end; nobody may wait for ever.
+   * Lets all pending work end without new calls and faults. A process that still waits afterwards is a violation.
    *
    * @param nextEvents of which one happens, in each step of a round
    */

@@ -341,7 +341,13 @@ export class Leases {
 
   private readonly watchNewcomers = (): void => {
     this.isWatchingSoon = false;
-    for (let lease = this.all.last; lease?.isWatched === false; lease = lease.previous) this.watch(lease);
+    let lease = this.all.last;
+    while (lease?.isWatched === false) {
+      // Read first, since a lease that ends leaves the list.
+      const { previous } = lease;
+      this.watch(lease);
+      lease = previous;
+    }
   };
 
   private watch(lease: Lease): void {
