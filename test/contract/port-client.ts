@@ -16,7 +16,6 @@ import type {
 import type {
   BreakReply,
   NamedHold,
-  RaiseRequest,
   ReserveReply,
   ReserveRequest,
 } from '../../lib/stores/port/lock-store.js';
@@ -153,12 +152,6 @@ export class PortClient {
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     if (!this.session.reserve) throw new Error('this store reserves nothing');
     return await this.session.reserve(request);
-  }
-
-  /** False where the store can't have other waiters. */
-  async raise(request: RaiseRequest): Promise<boolean> {
-    await this.session.raise?.(request);
-    return this.session.raise !== undefined;
   }
 
   /** For locks with a single holder. */
