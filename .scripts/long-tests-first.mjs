@@ -48,7 +48,6 @@ const LONGEST = [
   'faults/unavailable-local',
   'contract/fallback',
   'integration/every-store/quorum',
-  'contract/model',
   'contract/memory',
   'integration/every-store/redis',
   'package/samples',

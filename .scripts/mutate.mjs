@@ -25,7 +25,7 @@ const AREAS = {
   engine: {
     code: /^lib\/engine\/.*\.ts$/,
     tests: [
-      ['test/contract/(memory|model|random-calls).test.ts', 'test/unit/(engine|common)/'],
+      ['test/contract/(memory|random-calls).test.ts', 'test/unit/(engine|common)/'],
       ['test/contract/redis.test.ts'],
       ['test/faults/(hand-over|re-entry|redis-faults|blocked-loop|advice|network-faults).test.ts'],
     ],
@@ -43,7 +43,7 @@ const AREAS = {
     tests: [
       ['test/contract/(redis|redisson).test.ts'],
       ['test/contract/(quorum|redis-cluster).test.ts'],
-      ['test/faults/(hand-over|late-requests|deleted-data|server-clock|tombstones|batches|commands).test.ts'],
+      ['test/faults/(hand-over|late-requests|deleted-data|server-clock|batches|commands).test.ts'],
     ],
   },
   nest: {

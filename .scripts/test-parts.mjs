@@ -14,7 +14,7 @@ export const PARTS = {
     command: 'npm test',
     files: [
       'test/unit/',
-      'test/contract/(documented-store|every-store|memory|model|random-calls|redis).test.ts',
+      'test/contract/(documented-store|every-store|memory|random-calls|redis).test.ts',
       'test/faults/(blocked-loop|commands|every-store|network-faults|process-faults).test.ts',
       'test/faults/(re-entry|reconnect|redis-faults|server-faults|shutdown-under-load).test.ts',
       'test/integration/(explore|sample-app|way-of-a-call).test.ts',

@@ -13,12 +13,7 @@ import type {
   StoredHold,
   StoredLock,
 } from '../../lib/stores/port/index.js';
-import type {
-  BreakReply,
-  NamedHold,
-  ReserveReply,
-  ReserveRequest,
-} from '../../lib/stores/port/lock-store.js';
+import type { ReserveReply, ReserveRequest } from '../../lib/stores/port/lock-store.js';
 import { until } from '../support/until.js';
 import type { StoreUnderTest } from './store-under-test.js';
 
@@ -166,10 +161,6 @@ export class PortClient {
 
   lockOf(key: string): Promise<StoredLock | null> {
     return this.session.inspect(key);
-  }
-
-  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    return this.session.breakHold(key, hold);
   }
 
   async forceRelease(key: string): Promise<boolean> {
