@@ -147,7 +147,7 @@ describe('a hold that was found by a read', () => {
     const { own, writes, granted, grant, timers } = waiter();
     await grant();
     expect(granted).toMatchObject([{ token: 4 * 128 }]);
-    expect(await own.release({ key: 'key', owner, inDoubt: false })).toBe('released');
+    expect(await own.release({ key: 'key', owner, wasGranted: true, inDoubt: false })).toBe('released');
     await elapse(30);
     expect(writes).toEqual([]);
     timers.close();
