@@ -8,7 +8,10 @@ import { LockQueue } from '../../../../lib/stores/ordered/lock-queue.js';
 import type { OrderedDriver } from '../../../../lib/stores/ordered/ordered-driver.js';
 import type { SessionContext } from '../../../../lib/stores/ordered/own-entries.js';
 import { OwnEntries } from '../../../../lib/stores/ordered/own-entries.js';
+import { inVirtualTime } from '../../../support/in-virtual-time.js';
 import { elapse, until, within } from '../../../support/until.js';
+
+inVirtualTime();
 
 const owner = 'a:1' as OwnerId;
 const request: AcquireRequest = {
