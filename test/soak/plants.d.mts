@@ -5,7 +5,7 @@ export interface ChangeableBuild {
   write(file: string, text: string): void;
 }
 
-/** @param of a store, or `leader` */
+/** @param of a store */
 export function plantNames(of: string): string[];
 export function plantOf(
   of: string,
