@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../lib/index.js';
-import { LockApp, queuedIn } from '../support/lock-app.js';
+import { type LockApp, queuedIn } from '../support/lock-app.js';
 import { elapse, rejectionOf } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
