@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Clock } from '../../../lib/common/clock.js';
 import type { Hold } from '../../../lib/engine/holds/hold.js';
 import {
   HandOverBudget,
@@ -7,7 +6,7 @@ import {
   TOKEN_BLOCK,
   tokensFor,
 } from '../../../lib/engine/machine/hand-over-budget.js';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
 import { MemoryLockStore } from '../../../lib/index.js';
 import {
@@ -15,8 +14,8 @@ import {
   type LockStore,
   type LockStoreSession,
   type MonotonicMs,
-  type WallClockMs,
 } from '../../../lib/stores/port/index.js';
+import { engineOn, fakeClock } from '../../support/engines.js';
 
 const ms = (time: number): MonotonicMs => time as MonotonicMs;
 
@@ -82,10 +81,6 @@ describe('the hand-over budget', () => {
   });
 });
 
-const clock: Clock = {
-  monotonic: () => ms(performance.now()),
-  wall: () => Date.now() as WallClockMs,
-};
 const options = resolveLockOptions('a test', {}, Infinity);
 
 interface Changes {
@@ -116,8 +111,7 @@ class CountingStore implements LockStore {
 describe('callers of one process', () => {
   const engines: LockEngine[] = [];
   const start = async (store: LockStore): Promise<LockEngine> => {
-    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
-    const engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
+    const engine = engineOn(store, {}, fakeClock);
     engines.push(engine);
     await engine.start();
     return engine;
@@ -142,21 +136,6 @@ describe('callers of one process', () => {
   };
   /** Resolves when everything that takes no time is done. */
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-  it('P20: hand it over exactly 64 times while another process waits', async () => {
-    const store = new CountingStore();
-    const [one, two] = [await start(store), await start(store)];
-    const served: string[] = [];
-    const first = await one.acquire('key', options);
-    const there = use(two, 'b', served);
-    const here = several(200, () => use(one, 'a', served));
-    await settled();
-    await first.release();
-    await there;
-    expect(served.indexOf('b')).toBe(64);
-    await here;
-    expect(served).toHaveLength(201);
-  });
 
   it('P20: are all served by a store without reservations, each with its own grant', async () => {
     const store = new CountingStore(() => ({ reserve: undefined }));

@@ -1,20 +1,28 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, LockUnavailableError } from '../../../lib/index.js';
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../../lib/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { LockApp } from '../../support/lock-app.js';
+import { type LockApp, lockApps } from '../../support/lock-app.js';
 import { granted, queued, ScriptedStore } from '../../support/scripted-store.js';
 import { elapse, rejectionOf, within } from '../../support/until.js';
 
 inVirtualTime();
 
 describe('a queue entry that passes to another caller, or is left without one', () => {
-  const apps: LockApp[] = [];
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+  const startApp = lockApps({ shutdownTimeout: 0 });
 
   async function start(store = new ScriptedStore()): Promise<{ store: ScriptedStore; app: LockApp }> {
-    const app = await LockApp.start({ store, shutdownTimeout: 0 });
-    apps.push(app);
-    return { store, app };
+    return { store, app: await startApp({ store }) };
+  }
+
+  /** A store with the request of a caller that was aborted since. */
+  async function abandoned(options: LockOptions) {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(app.locks.acquire('key', { ...options, signal: stop.signal }));
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    return { store, app, first };
   }
 
   it('P12: a grant pushed for a shorter leaseTime is claimed before the next caller holds the lock', async () => {
@@ -40,14 +48,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
   });
 
   it('B11: a grant that nobody takes does not show that others hold the lock', async () => {
-    const { store, app } = await start();
-    const stop = new AbortController();
-    const aborted = rejectionOf(
-      app.locks.acquire('key', { limit: 3, permits: 2, waitTime: 60_000, signal: stop.signal }),
-    );
-    const first = await store.request(0);
-    stop.abort();
-    await aborted;
+    const { store, app, first } = await abandoned({ limit: 3, permits: 2, waitTime: 60_000 });
     const later = rejectionOf(app.locks.acquire('key', { limit: 3, waitTime: 40 }));
     await store.request(1);
     first.answer(granted(1));
@@ -150,14 +151,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
   ])(
     'B11: an attempt is repeated when the lock was held only by an entry that nobody needs: $what',
     async ({ asks }) => {
-      const { store, app } = await start();
-      const stop = new AbortController();
-      const aborted = rejectionOf(
-        app.locks.acquire('key', { ...asks, waitTime: 60_000, signal: stop.signal }),
-      );
-      const first = await store.request(0);
-      stop.abort();
-      await aborted;
+      const { store, app, first } = await abandoned({ ...asks, waitTime: 60_000 });
       const trying = app.locks.tryAcquire('key', asks);
       const second = await store.request(1);
       second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
@@ -175,12 +169,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
     { what: 'a permit', asks: { limit: 1 } },
     { what: 'the exclusive lock', asks: {} },
   ])('B11: an attempt is repeated when the lock was held only by an aborted one: $what', async ({ asks }) => {
-    const { store, app } = await start();
-    const stop = new AbortController();
-    const aborted = rejectionOf(app.locks.acquire('key', { ...asks, waitTime: 0, signal: stop.signal }));
-    const first = await store.request(0);
-    stop.abort();
-    await aborted;
+    const { store, app, first } = await abandoned({ ...asks, waitTime: 0 });
     const trying = app.locks.tryAcquire('key', asks);
     const second = await store.request(1);
     second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
@@ -194,12 +183,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
   });
 
   it('isLocked() does not report a lock that was held only by an entry that nobody needs', async () => {
-    const { store, app } = await start();
-    const stop = new AbortController();
-    const aborted = rejectionOf(app.locks.acquire('key', { waitTime: 60_000, signal: stop.signal }));
-    const first = await store.request(0);
-    stop.abort();
-    await aborted;
+    const { store, app, first } = await abandoned({ waitTime: 60_000 });
     store.held = first.owner;
     const isLocked = app.locks.isLocked('key');
     await elapse(1);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../../lib/common/clock.js';
 import type { Hold } from '../../../lib/engine/holds/hold.js';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
 import { runInScope } from '../../../lib/engine/holds/scope.js';
 import {
@@ -18,6 +18,7 @@ import {
   type RenewRequest,
   type WallClockMs,
 } from '../../../lib/stores/port/index.js';
+import { engineOn } from '../../support/engines.js';
 
 const HOUR = 3_600_000;
 
@@ -98,8 +99,7 @@ describe('a jump of the wall clock', () => {
     ahead = 0;
     events = [];
     store = new WatchedStore();
-    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
-    engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
+    engine = engineOn(store, {}, clock);
     engine.hub.events.subscribe((event) => events.push(event));
     await engine.start();
   });
@@ -253,8 +253,7 @@ describe('a jump of the wall clock', () => {
   });
 
   it('F30, P12: the claim of a grant that was pushed still sets the whole leaseTime', async () => {
-    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
-    const other = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
+    const other = engineOn(store, {}, clock);
     await other.start();
     const first = await engine.acquire('key', options);
     const waiting = other.acquire('key', { ...options, waitTime: 5_000, leaseTime: 60_000 });

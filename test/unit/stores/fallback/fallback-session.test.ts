@@ -1,10 +1,12 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LockStoreError } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { PortClient } from '../../../contract/port-client.js';
 import { AwayStore } from '../../../support/away-store.js';
+import { Endings } from '../../../support/endings.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
 import { elapse, rejectionOf, stateOf, until } from '../../../support/until.js';
+import { comeBack, goLocal } from './outage.js';
 
 inVirtualTime();
 
@@ -12,27 +14,11 @@ const waiting = { wait: true };
 
 /** Crossing replies and messages, which can't be provoked reliably through the engine. */
 describe('the session with a fallback', () => {
-  const clients: PortClient[] = [];
-  afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
+  const endings = new Endings();
 
   async function open(store: AwayStore | AwayStore['inside']): Promise<PortClient> {
-    const client = await PortClient.open(store instanceof AwayStore ? new FallbackLockStore(store) : store);
-    clients.push(client);
-    return client;
-  }
-
-  async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
-    store.goAway();
-    expect(await client.acquire('anything', client.newOwner())).toMatchObject({ local: true });
-  }
-
-  async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
-    store.comeBack();
-    const asked = store.asked.acquire;
-    await until('the store is used', async () => {
-      await client.acquire(`probe-${Math.random()}`, client.newOwner());
-      return store.asked.acquire !== asked;
-    });
+    const opened = store instanceof AwayStore ? new FallbackLockStore(store) : store;
+    return endings.app(await PortClient.open(opened));
   }
 
   it('B65: an owner served in this process is cancelled when the store is back, and never gets the local lock', async () => {

@@ -1,10 +1,11 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError, type LockHandle } from '../../../../lib/index.js';
 import { LockStoreError } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { AwayStore } from '../../../support/away-store.js';
+import { idleClient } from '../../../support/idle-client.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
-import { LockApp, queuedIn } from '../../../support/lock-app.js';
+import { type LockApp, lockApps, queuedIn } from '../../../support/lock-app.js';
 import { elapse, next, rejectionOf, stateOf, until, within } from '../../../support/until.js';
 
 inVirtualTime();
@@ -12,21 +13,12 @@ inVirtualTime();
 const patient = { waitTime: 10_000 };
 
 describe('local locks while the store is unreachable', () => {
-  const apps: LockApp[] = [];
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
-
-  async function start(store: AwayStore, watchdogTimeout = 5_000): Promise<LockApp> {
-    const app = await LockApp.start({ store, onUnavailable: 'local', watchdogTimeout, shutdownTimeout: 0 });
-    apps.push(app);
-    return app;
-  }
+  const startApp = lockApps({ shutdownTimeout: 0 });
+  const start = (store: AwayStore, watchdogTimeout = 5_000) =>
+    startApp({ store, onUnavailable: 'local', watchdogTimeout });
 
   /** Another process on the store, which no fault affects. */
-  async function neighbour(store: AwayStore): Promise<LockApp> {
-    const app = await LockApp.start({ store: store.inside, shutdownTimeout: 0 });
-    apps.push(app);
-    return app;
-  }
+  const neighbour = (store: AwayStore) => startApp({ store: store.inside });
 
   /** Resolves when the application acquires locks in the process, or in the store again. */
   function change(app: LockApp, local: boolean): Promise<unknown> {
@@ -235,9 +227,8 @@ describe('local locks while the store is unreachable', () => {
   it('B65: a remaining lease is an upper bound where the store reports it as one', async () => {
     const store = new AwayStore();
     const open: AwayStore['open'] = (client) => Object.assign(store.open(client), { remainingIsBound: true });
-    const app = await LockApp.start({ store: { name: 'bounded', open }, onUnavailable: 'local' });
+    const app = await startApp({ store: { name: 'bounded', open }, onUnavailable: 'local' });
     const other = await neighbour(store);
-    apps.push(app);
     await other.locks.acquire('key');
     expect(await app.admin.inspect('key')).toMatchObject({ remainingIsBound: true });
     expect(await rejectionOf(app.locks.acquire('key', { waitTime: 0 }))).toMatchObject({
@@ -267,11 +258,7 @@ describe('local locks while the store is unreachable', () => {
           return name === 'with' && reserve ? { ...session, reserve } : session;
         },
       });
-      const client = { id: 'id', watchdogTimeout: 300, now: () => 0 as never };
-      const deaf = { granted: () => undefined, broken: () => undefined, locksLocally: () => undefined };
-      const quiet = { pollNow: () => undefined, reconnected: () => undefined, warn: () => undefined };
-      const more = { heldByOthers: () => undefined, isWanted: () => true };
-      return fallback.open({ ...client, ...deaf, ...quiet, ...more }).reserve !== undefined;
+      return fallback.open(idleClient).reserve !== undefined;
     };
     expect([open('with'), open('without')]).toEqual([true, false]);
   });

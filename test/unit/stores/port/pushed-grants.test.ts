@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type {
-  LockStoreClient,
-  MonotonicMs,
-  OwnerId,
-  PushedGrant,
-} from '../../../../lib/stores/port/index.js';
+import type { MonotonicMs, OwnerId, PushedGrant } from '../../../../lib/stores/port/index.js';
 import { PushedGrants } from '../../../../lib/stores/port/pushed-grants.js';
+import { idleClient } from '../../../support/idle-client.js';
 
 const owner = 'client:1' as OwnerId;
 /** µs, as the server's TIME returns it. */
@@ -17,18 +13,10 @@ function ms(value: number): MonotonicMs {
 
 function pushedTo(now: number, prepare: (grants: PushedGrants) => void, message: string): PushedGrant[] {
   const received: PushedGrant[] = [];
-  const client: LockStoreClient = {
-    id: 'client',
-    watchdogTimeout: 30_000,
+  const client = {
+    ...idleClient,
     now: () => ms(now),
-    granted: (_owner, grant) => received.push(grant),
-    broken: () => undefined,
-    heldByOthers: () => undefined,
-    isWanted: () => true,
-    pollNow: () => undefined,
-    reconnected: () => undefined,
-    locksLocally: () => undefined,
-    warn: () => undefined,
+    granted: (_: OwnerId, grant: PushedGrant) => received.push(grant),
   };
   const grants = new PushedGrants(client);
   prepare(grants);

@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { AcquireReply } from '../../../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../../../contract/port-client.js';
+import { Endings } from '../../../support/endings.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
-import { MemberUnderControl } from '../../../support/member-under-control.js';
+import { memberAt, MemberUnderControl } from '../../../support/member-under-control.js';
 import { elapse, rejectionOf, until, within } from '../../../support/until.js';
 
 inVirtualTime();
@@ -11,14 +12,8 @@ inVirtualTime();
 const KEY = 'key';
 const waiting = { wait: true };
 
-function at(members: readonly MemberUnderControl[], index: number): MemberUnderControl {
-  const member = members[index];
-  if (!member) throw new Error(`there is no member ${index}`);
-  return member;
-}
-
 describe('the quorum', () => {
-  const clients: PortClient[] = [];
+  const endings = new Endings();
   const scene = (
     skews: readonly number[] = [0, 0, 0, 0, 0],
   ): {
@@ -29,11 +24,7 @@ describe('the quorum', () => {
     const members = skews.map((skew, index) => new MemberUnderControl(index, skew));
     return {
       members,
-      open: async () => {
-        const client = await PortClient.open(new QuorumLockStore(members));
-        clients.push(client);
-        return client;
-      },
+      open: async () => endings.app(await PortClient.open(new QuorumLockStore(members))),
       first: (count, condition) => {
         for (const member of members.slice(0, count)) member.condition = condition;
       },
@@ -60,14 +51,10 @@ describe('the quorum', () => {
     return reply.token;
   };
 
-  afterEach(async () => {
-    await Promise.all(clients.splice(0).map((client) => client.close()));
-  });
-
   it('B11: a lock held by others is busy, also with two members missing and some grants, which are released', async () => {
     const { members, open, first } = scene();
     const [a, b] = [await open(), await open()];
-    const solo = await PortClient.open(at(members, 4));
+    const solo = await PortClient.open(memberAt(members, 4));
     await solo.take(KEY, solo.newOwner());
     first(2, 'down');
     expect(await a.acquire(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
@@ -81,7 +68,7 @@ describe('the quorum', () => {
   it('P42: a late grant joins the hold, and is released with it', async () => {
     const { members, open } = scene([-60_000, 0, 0, 0, 0]);
     const a = await open();
-    const late = at(members, 0);
+    const late = memberAt(members, 0);
     late.condition = 'slow';
     const owner = a.newOwner();
     await a.take(KEY, owner);
@@ -110,7 +97,7 @@ describe('the quorum', () => {
     const [a, b] = [await open(), await open()];
     const [owner, next] = [a.newOwner(), b.newOwner()];
     await a.take(KEY, owner);
-    at(members, 0).isDeafTo = 'release';
+    memberAt(members, 0).isDeafTo = 'release';
     expect(await a.release(KEY, owner)).toBe('released');
     expect(await a.release(KEY, owner)).toBe('not-held');
     await b.take(KEY, next);
@@ -126,7 +113,7 @@ describe('the quorum', () => {
     first(3, 'down');
     expect(await rejectionOf(a.release(KEY, owner))).toMatchObject({ inDoubt: true, retryable: true });
     first(3, 'up');
-    at(members, 0).condition = 'down';
+    memberAt(members, 0).condition = 'down';
     expect(await a.release(KEY, owner)).toBe('released');
     expect(await a.release(KEY, owner)).toBe('not-held');
   });
@@ -136,29 +123,23 @@ describe('the quorum', () => {
     const a = await open();
     const owner = a.newOwner();
     await a.take(KEY, owner);
+    const fails = async (unreachable: boolean): Promise<void> => {
+      for (const request of [
+        a.acquire('other', a.newOwner(), waiting),
+        a.acquire('other', a.newOwner()),
+        a.renew({ key: KEY, owner, lease: 20_000 }),
+        a.inspect(KEY),
+        a.forceRelease(KEY),
+        PortClient.open(new QuorumLockStore(members)),
+      ]) {
+        expect(await rejectionOf(request)).toMatchObject({ unreachable });
+      }
+    };
     first(2, 'down');
-    at(members, 2).condition = 'refusing';
-    for (const request of [
-      a.acquire('other', a.newOwner(), waiting),
-      a.acquire('other', a.newOwner()),
-      a.renew({ key: KEY, owner, lease: 20_000 }),
-      a.inspect(KEY),
-      a.forceRelease(KEY),
-      PortClient.open(new QuorumLockStore(members)),
-    ]) {
-      expect(await rejectionOf(request)).toMatchObject({ unreachable: false });
-    }
+    memberAt(members, 2).condition = 'refusing';
+    await fails(false);
     first(3, 'down');
-    for (const request of [
-      a.acquire('other', a.newOwner(), waiting),
-      a.acquire('other', a.newOwner()),
-      a.renew({ key: KEY, owner, lease: 20_000 }),
-      a.inspect(KEY),
-      a.forceRelease(KEY),
-      PortClient.open(new QuorumLockStore(members)),
-    ]) {
-      expect(await rejectionOf(request)).toMatchObject({ unreachable: true });
-    }
+    await fails(true);
   });
 
   it('P42, P11: a release hands over by the pushes of a majority, without a request', async () => {
@@ -206,11 +187,11 @@ describe('the quorum', () => {
     await a.acquire(KEY, owner, { wait: true, lease: 300, claimLease: 300 });
     expect(await released).toBe('released');
     // It has no competitors, and is not requested again.
-    at(members, 0).isDeafTo = 'acquire';
+    memberAt(members, 0).isDeafTo = 'acquire';
     expect((await first.solo.inspect(KEY))?.leaseLeft).toBeLessThan(301);
     await until('the claimed lease has expired', async () => (await first.solo.inspect(KEY)) === null);
-    at(members, 0).condition = 'down';
-    at(members, 2).isDeafTo = undefined;
+    memberAt(members, 0).condition = 'down';
+    memberAt(members, 2).isDeafTo = undefined;
     await last.solo.release(KEY, last.held);
     await until('the last one grants it', async () => (await last.solo.inspect(KEY))?.owner !== undefined);
     await elapse(20);
@@ -292,7 +273,7 @@ describe('the quorum', () => {
         // Any two may be missing, so that the majorities differ.
         for (const member of members) member.condition = 'up';
         for (const missing of [round % 5, (round * 3 + 1) % 5]) {
-          at(members, missing).condition = 'down';
+          memberAt(members, missing).condition = 'down';
         }
         const owner = a.newOwner();
         const token = granted(await a.acquire(KEY, owner, { tokens: 1 + (round % 3) }));
@@ -313,7 +294,7 @@ describe('the quorum', () => {
       for (const { asked } of members.slice(1))
         expect(asked).toEqual(['start', 'acquire', 'raise', 'release']);
       // The member with the largest token already knows it.
-      expect(at(members, 0).asked).toEqual(['start', 'acquire', 'release']);
+      expect(memberAt(members, 0).asked).toEqual(['start', 'acquire', 'release']);
       for (const member of members) member.answer();
       expect(await released).toBe('released');
       await noHolders(members);
@@ -344,7 +325,7 @@ describe('the quorum', () => {
       for (const member of members) member.isDeafTo = 'raise';
       const token = await a.take(KEY, a.newOwner(), 500);
       // The holder died, and the member whose clock is ahead is down too.
-      at(members, 0).condition = 'down';
+      memberAt(members, 0).condition = 'down';
       await until('its lease has expired', async () => (await b.inspect(KEY)) === null);
       expect(await b.take(KEY, b.newOwner())).toBeGreaterThan(token);
     });
