@@ -26,7 +26,6 @@ const inDoubt = new LockStoreError('no answer', { inDoubt: true, retryable: true
 class ChangedStore implements LockStore {
   readonly name = 'a store';
   readonly asked: string[] = [];
-  readonly renewed: string[] = [];
   /** The number of locks in each renewal. */
   readonly renewals: number[] = [];
   private readonly memory = new MemoryLockStore();
@@ -57,7 +56,6 @@ class ChangedStore implements LockStore {
       await cancel.call(session, request);
     };
     session.renew = (requests) => {
-      this.renewed.push(...requests.map(({ key }) => key));
       this.renewals.push(requests.length);
       if (this.failRenewals) return Promise.reject(inDoubt);
       return renew.call(session, requests);

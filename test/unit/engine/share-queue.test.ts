@@ -12,7 +12,6 @@ import {
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
-  type ReleaseReply,
 } from '../../../lib/stores/port/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
 import { type LockApp, lockApps, queuedIn } from '../../support/lock-app.js';
@@ -31,8 +30,6 @@ class SlowTokensStore extends SpiedStore {
   readonly tokens: number[] = [];
   private until: Promise<unknown> = Promise.resolve();
   failure: LockStoreError | undefined;
-  /** Replaces the store's reply to releases. */
-  released: ReleaseReply | undefined;
   /** The failure of a forced release, whose outcome is unknown then. */
   breakFailure: LockStoreError | undefined;
 
@@ -57,11 +54,6 @@ class SlowTokensStore extends SpiedStore {
       const reply = await reserve(request);
       await this.until;
       return reply;
-    };
-    const release = session.release.bind(session);
-    session.release = async (request) => {
-      const outcome = await release(request);
-      return this.released ?? outcome;
     };
     const breakHold = session.breakHold.bind(session);
     session.breakHold = async (key, hold) => {

@@ -296,7 +296,7 @@ describe('the session with a fallback', () => {
   it('B65, P32: a single attempt without a reply stays in doubt when the store is back: the engine withdraws it', async () => {
     const store = new AwayStore();
     const client = await open(store);
-    store.failNextAsks(1, 'no answer');
+    store.failNextAsks(1);
     const error = await rejectionOf(client.acquire('key', client.newOwner()));
     expect(error).toMatchObject({ inDoubt: true, unreachable: true });
     expect(store.asked).toMatchObject({ acquire: 1, inspect: 2 });

@@ -85,7 +85,7 @@ describe('local locks while the store is unreachable', () => {
     await until('all requests are sent', () => store.asked.acquire === 20);
     // Longer than the grace time: they count as one failure for another reason.
     await elapse(550);
-    store.failNextAsks(20, 'no answer');
+    store.failNextAsks(20);
     store.gate = undefined;
     open();
     for (const handle of await Promise.all(waits)) expect(handle.local).toBe(false);
