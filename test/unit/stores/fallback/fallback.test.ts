@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, LockUnavailableError, type LockHandle } from '../../../../lib/index.js';
+import { LockUnavailableError, type LockHandle } from '../../../../lib/index.js';
 import { LockStoreError } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { AwayStore } from '../../../support/away-store.js';
 import { idleClient } from '../../../support/idle-client.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
 import { type LockApp, lockApps, queuedIn } from '../../../support/lock-app.js';
-import { elapse, next, rejectionOf, stateOf, until, within } from '../../../support/until.js';
+import { elapse, next, rejectionOf, until, within } from '../../../support/until.js';
 
 inVirtualTime();
 
@@ -92,18 +92,6 @@ describe('local locks while the store is unreachable', () => {
     expect(app.events('local')).toEqual([]);
   });
 
-  it('B65: a single attempt acquires the lock in this process if the store stays unreachable', async () => {
-    const store = new AwayStore();
-    const app = await start(store);
-    store.goAway();
-    const handle = await app.locks.tryAcquire('key');
-    expect(handle?.local).toBe(true);
-    expect(await app.locks.tryAcquire('key')).toBeNull();
-    expect(await rejectionOf(app.locks.acquire('key', { waitTime: 50 }))).toBeInstanceOf(LockTimeoutError);
-    expect(store.asked.acquire).toBe(1);
-    expect(warnings(app)).toHaveLength(1);
-  });
-
   it('B65: a rejection by the store, and an error without a reason, are no outage', async () => {
     const store = new AwayStore();
     const app = await start(store);
@@ -119,27 +107,6 @@ describe('local locks while the store is unreachable', () => {
       expect(await rejectionOf(app.locks.tryAcquire('key'))).toBeInstanceOf(LockUnavailableError);
     }
     expect(app.events('local')).toEqual([]);
-  });
-
-  it('B65: a hold of the store that is released meanwhile frees the lock locally at once, and in the store later', async () => {
-    const store = new AwayStore();
-    const app = await start(store, 20_000);
-    const held = await app.locks.acquire('key');
-    await goLocal(app, store);
-    const waiting = app.locks.acquire('key', patient);
-    await queuedIn(app, 'key');
-    expect(await stateOf(waiting)).toBe('pending');
-    // The change has already reported this failure.
-    expect(await rejectionOf(held.extend(60_000))).toBeInstanceOf(LockUnavailableError);
-    expect(warnings(app)).toHaveLength(1);
-    const releasing = held.release();
-    const local = await within(1_000, 'the lock', waiting);
-    expect(local.local).toBe(true);
-    await local.release();
-    await comeBack(app, store);
-    await releasing;
-    const other = await neighbour(store);
-    await (await within(2_000, 'the lock in the store', other.locks.acquire('key', patient))).release();
   });
 
   it('B65: holds of the store and local holds are each renewed where they were granted', async () => {
