@@ -21,9 +21,14 @@ describe('the session with a fallback', () => {
     return endings.app(await PortClient.open(opened));
   }
 
-  it('B65: an owner served in this process is cancelled when the store is back, and never gets the local lock', async () => {
+  /** A process, and another one that no fault affects. */
+  async function scene() {
     const store = new AwayStore();
-    const client = await open(store);
+    return { store, client: await open(store), other: await open(store.inside) };
+  }
+
+  it('B65: an owner served in this process is cancelled when the store is back, and never gets the local lock', async () => {
+    const { store, client, other } = await scene();
     await goLocal(client, store);
     const [holder, queued] = [client.newOwner(), client.newOwner()];
     expect(await client.acquire('key', holder)).toMatchObject({ outcome: 'granted', local: true });
@@ -35,12 +40,11 @@ describe('the session with a fallback', () => {
     expect(await client.acquire('key', queued, waiting)).toEqual({ outcome: 'cancelled' });
     await client.cancel('key', queued);
     expect(client.grants).toEqual([]);
-    expect((await (await open(store.inside)).inspect('key'))?.token).toBe(token);
+    expect((await other.inspect('key'))?.token).toBe(token);
   });
 
   it('B65: a grant of the store is released if the lock was acquired in this process meanwhile', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client, other } = await scene();
     let resume: () => void = () => undefined;
     store.gate = new Promise((resolve) => (resume = resolve));
     const late = client.newOwner();
@@ -54,14 +58,12 @@ describe('the session with a fallback', () => {
     resume();
     expect(await answer).toMatchObject({ outcome: 'queued' });
     await comeBack(client, store);
-    const other = await open(store.inside);
     await until('it is released', async () => (await other.inspect('key')) === null);
     expect(await client.renew({ key: 'key', owner: holder, lease: 5_000 })).toEqual(['renewed']);
   });
 
   it('B65: a grant pushed to an owner that this process serves by now is released', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const [holder, queued] = [other.newOwner(), client.newOwner()];
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
@@ -81,8 +83,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a grant pushed while this process holds the lock is released', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const [holder, queued, local] = [other.newOwner(), client.newOwner(), client.newOwner()];
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
@@ -97,8 +98,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a pushed local hold continues when the store is back', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     await goLocal(client, store);
     const [holder, queued] = [client.newOwner(), client.newOwner()];
     await client.acquire('key', holder);
@@ -110,8 +110,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a local grant that came too late is pushed again at its next turn', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     await goLocal(client, store);
     const [first, queued, second] = [client.newOwner(), client.newOwner(), client.newOwner()];
     await client.acquire('key', first);
@@ -126,8 +125,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: neither a hold that the store no longer has nor an unused one excludes a caller', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const [gone, queued, holder] = [client.newOwner(), client.newOwner(), other.newOwner()];
     await client.take('gone', gone);
     await other.forceRelease('gone');
@@ -148,8 +146,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a hold of the store that is renewed meanwhile still excludes local callers', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const owner = client.newOwner();
     await client.take('key', owner, 1_000);
     await goLocal(client, store);
@@ -169,8 +166,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: local readers join a reader of the store, and writers do not', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const shared = { limit: Infinity };
     const [known, joining] = [client.newOwner(), client.newOwner()];
     await client.acquire('key', known, { ...shared, label: 'from the store' });
@@ -196,13 +192,10 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: permits that the process holds in the store count locally, including pushed ones', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const two = { limit: 2 };
-    const [first, second, third, theirs] = [...Array(3).keys()]
-      .map(() => client.newOwner())
-      .concat(other.newOwner());
-    if (!first || !second || !third || !theirs) throw new Error('there are four permits');
+    const [first, second, third] = [client.newOwner(), client.newOwner(), client.newOwner()];
+    const theirs = other.newOwner();
     await other.acquire('key', theirs, two);
     await client.acquire('key', first, two);
     await client.acquire('key', second, { ...two, wait: true });
@@ -216,8 +209,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: while local readers continue after the return, the store serves other readers only', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const shared = { limit: Infinity };
     await goLocal(client, store);
     const holder = client.newOwner();
@@ -243,8 +235,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a caller still gives the store time to recover when only messages are back', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     store.goAway();
     const reply = client.acquire('key', client.newOwner());
     await elapse(0);
@@ -256,8 +247,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a hold with an exact end excludes no caller after it', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const owner = client.newOwner();
     await client.take('key', owner);
     expect(await client.renew({ key: 'key', owner, lease: 1_000, exactly: true })).toEqual(['renewed']);
@@ -294,8 +284,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65, P32: a single attempt without a reply stays in doubt when the store is back: the engine withdraws it', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     store.failNextAsks(1);
     const error = await rejectionOf(client.acquire('key', client.newOwner()));
     expect(error).toMatchObject({ inDoubt: true, unreachable: true });
@@ -326,8 +315,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: one reply for each renewal, in order, even if the store is unreachable', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const [stored, local] = [client.newOwner(), client.newOwner()];
     await client.take('stored', stored);
     await goLocal(client, store);
