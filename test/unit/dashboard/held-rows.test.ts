@@ -57,9 +57,7 @@ const overviewOf = (...snapshots: readonly Partial<Overview['processes'][number]
 };
 
 /** Tokens of the rows when each process has reported one hold, `age` ms ago. */
-const shown = (
-  ...reports: readonly (readonly [age: number, held: ShownHold])[]
-): readonly (number | null)[] => {
+const shown = (...reports: readonly (readonly [age: number, held: ShownHold])[]) => {
   const overview = overviewOf(...reports.map(([age, held]) => ({ age, at: NOW - age, held: [held] })));
   return heldRows(overview, [], new Map()).map(({ token }) => token);
 };

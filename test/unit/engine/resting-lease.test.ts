@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockClosedError, MemoryLockStore, type LockHandle } from '../../../lib/index.js';
+import { LockClosedError, MemoryLockStore } from '../../../lib/index.js';
 import type { LockStore } from '../../../lib/stores/port/index.js';
 import { lineUp, patient } from '../../support/hand-over.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { type LockApp, lockApps, queuedIn } from '../../support/lock-app.js';
-import { blockEventLoop, elapse, until, within } from '../../support/until.js';
+import { lockApps, queuedIn } from '../../support/lock-app.js';
+import { blockEventLoop, elapse, within } from '../../support/until.js';
 
 inVirtualTime();
 
@@ -56,19 +56,6 @@ const CALLERS = 40;
 describe('a lease between two holds', () => {
   const start = lockApps({ shutdownTimeout: 500 });
 
-  interface Scene {
-    readonly store: HesitantStore;
-    readonly app: LockApp;
-    readonly other: LockApp;
-    readonly key: string;
-    readonly tokens: number[];
-    readonly abort: AbortController;
-    /** All callers, served or not. */
-    readonly all: Promise<PromiseSettledResult<void>[]>;
-    /** A caller of another process, with `withOtherCaller`. */
-    readonly otherCaller: Promise<LockHandle> | undefined;
-  }
-
   interface Setting {
     readonly withOtherCaller?: boolean;
     readonly watchdogTimeout?: number;
@@ -85,7 +72,7 @@ describe('a lease between two holds', () => {
     watchdogTimeout = 30_000,
     hesitation = 'to ask',
     waitTime = patient.waitTime,
-  }: Setting = {}): Promise<Scene> {
+  }: Setting = {}) {
     const store = new HesitantStore();
     const options = { store, watchdogTimeout };
     const [app, other] = [await start(options), await start(options)];

@@ -4,13 +4,7 @@ import type { MonotonicMs } from '../../../../lib/stores/port/index.js';
 import { ObservedLeases } from '../../../../lib/stores/ordered/observed-leases.js';
 
 /** Observed leases, whose timers fire as the time passes; and the records that were to be deleted. */
-function scene(): {
-  observed: ObservedLeases;
-  pass: (ms: number) => Promise<void>;
-  ended: string[];
-  fail: (error: Error | undefined) => void;
-  timers: () => number;
-} {
+function scene() {
   let now = 1_000;
   let failure: Error | undefined;
   const set = new Set<CallbackTimer>();

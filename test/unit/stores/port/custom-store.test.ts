@@ -6,7 +6,7 @@ import {
   MemoryLockStore,
   type LockHandle,
 } from '../../../../lib/index.js';
-import { LockStoreError, type LockStore, type LockStoreSession } from '../../../../lib/stores/port/index.js';
+import { LockStoreError, type LockStore } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
 import { changedStore, type Requests } from '../../../support/changed-store.js';

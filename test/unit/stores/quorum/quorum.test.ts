@@ -14,13 +14,7 @@ const waiting = { wait: true };
 
 describe('the quorum', () => {
   const endings = new Endings();
-  const scene = (
-    skews: readonly number[] = [0, 0, 0, 0, 0],
-  ): {
-    members: MemberUnderControl[];
-    open: () => Promise<PortClient>;
-    first: (count: number, condition: MemberUnderControl['condition']) => void;
-  } => {
+  const scene = (skews: readonly number[] = [0, 0, 0, 0, 0]) => {
     const members = skews.map((skew, index) => new MemberUnderControl(index, skew));
     return {
       members,

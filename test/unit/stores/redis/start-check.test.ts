@@ -24,18 +24,12 @@ function serverWith(info: string, refusal: string | undefined): Redis {
   return client as unknown as Redis;
 }
 
-interface Checked {
-  readonly description: string | undefined;
-  readonly mode: string;
-  readonly warnings: readonly string[];
-}
-
 const USUAL = ['maxmemory_policy:noeviction', 'cluster_enabled:0', 'role:master', 'connected_slaves:0'];
 
 async function check(
   lines: readonly string[],
   { cluster = false, refusal }: { readonly cluster?: boolean; readonly refusal?: string } = {},
-): Promise<Checked> {
+) {
   const redis = serverWith(['# Server', ...lines, ...USUAL, ''].join('\r\n'), refusal);
   const connection = { redis, watch: { request: (reply: unknown) => reply } };
   const { info, mode, findings } = await examineServer({
