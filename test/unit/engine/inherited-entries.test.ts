@@ -145,18 +145,21 @@ describe('a queue entry that passes to another caller, or is left without one', 
   });
 
   it.each([
-    { what: 'a permit', asks: { limit: 1 } },
-    { what: 'the exclusive lock', asks: {} },
-    { what: 'the exclusive lock, in strict order', asks: { fair: true } },
+    { what: 'an entry that nobody needs', waitTime: 60_000, asks: { limit: 1 } },
+    { what: 'an entry that nobody needs', waitTime: 60_000, asks: {} },
+    { what: 'an entry that nobody needs', waitTime: 60_000, asks: { fair: true } },
+    { what: 'an aborted attempt', waitTime: 0, asks: { limit: 1 } },
+    { what: 'an aborted attempt', waitTime: 0, asks: {} },
   ])(
-    'B11: an attempt is repeated when the lock was held only by an entry that nobody needs: $what',
-    async ({ asks }) => {
-      const { store, app, first } = await abandoned({ ...asks, waitTime: 60_000 });
+    'B11: an attempt is repeated when the lock was held only by $what: $asks',
+    async ({ waitTime, asks }) => {
+      const { store, app, first } = await abandoned({ ...asks, waitTime });
       const trying = app.locks.tryAcquire('key', asks);
       const second = await store.request(1);
       second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
       first.answer(granted(1));
       const third = await within(1_000, 'another request', store.request(2));
+      expect(store.cancelled).toEqual([expect.objectContaining({ owner: first.owner })]);
       third.answer(granted(2));
       const handle = await trying;
       expect(handle?.token).toBe(2);
@@ -164,23 +167,6 @@ describe('a queue entry that passes to another caller, or is left without one', 
       expect(app.events('timeout')).toEqual([]);
     },
   );
-
-  it.each([
-    { what: 'a permit', asks: { limit: 1 } },
-    { what: 'the exclusive lock', asks: {} },
-  ])('B11: an attempt is repeated when the lock was held only by an aborted one: $what', async ({ asks }) => {
-    const { store, app, first } = await abandoned({ ...asks, waitTime: 0 });
-    const trying = app.locks.tryAcquire('key', asks);
-    const second = await store.request(1);
-    second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
-    first.answer(granted(1));
-    const third = await within(1_000, 'another request', store.request(2));
-    expect(store.cancelled).toEqual([expect.objectContaining({ owner: first.owner })]);
-    third.answer(granted(2));
-    const handle = await trying;
-    expect(handle?.token).toBe(2);
-    await handle?.release();
-  });
 
   it('isLocked() does not report a lock that was held only by an entry that nobody needs', async () => {
     const { store, app, first } = await abandoned({ waitTime: 60_000 });
