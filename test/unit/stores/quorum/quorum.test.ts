@@ -24,6 +24,13 @@ describe('the quorum', () => {
       },
     };
   };
+  /** A hold of `a`, and another client. */
+  const held = async (skews?: readonly number[]) => {
+    const all = scene(skews);
+    const [a, b] = [await all.open(), await all.open()];
+    const owner = a.newOwner();
+    return { ...all, a, b, owner, token: await a.take(KEY, owner) };
+  };
   /** The holder of the key at each member. */
   const holders = async (members: readonly MemberUnderControl[]): Promise<(string | undefined)[]> => {
     const holds = members.map(async (member) => {
@@ -76,10 +83,7 @@ describe('the quorum', () => {
   });
 
   it('P42: a release reaches an unresponsive member once it replies again', async () => {
-    const { members, open, first } = scene();
-    const a = await open();
-    const owner = a.newOwner();
-    await a.take(KEY, owner);
+    const { members, first, a, owner } = await held();
     first(2, 'down');
     expect(await a.release(KEY, owner)).toBe('released');
     first(2, 'up');
@@ -87,10 +91,8 @@ describe('the quorum', () => {
   });
 
   it('P30: a second release finds nothing to release, although a member has not confirmed the first', async () => {
-    const { members, open } = scene([0, 0, 0]);
-    const [a, b] = [await open(), await open()];
-    const [owner, next] = [a.newOwner(), b.newOwner()];
-    await a.take(KEY, owner);
+    const { members, a, b, owner } = await held([0, 0, 0]);
+    const next = b.newOwner();
     memberAt(members, 0).isDeafTo = 'release';
     expect(await a.release(KEY, owner)).toBe('released');
     expect(await a.release(KEY, owner)).toBe('not-held');
@@ -100,10 +102,7 @@ describe('the quorum', () => {
   });
 
   it('P30, P33: an undecided release may be repeated until its outcome was returned once', async () => {
-    const { members, open, first } = scene();
-    const a = await open();
-    const owner = a.newOwner();
-    await a.take(KEY, owner);
+    const { members, first, a, owner } = await held();
     first(3, 'down');
     expect(await rejectionOf(a.release(KEY, owner))).toMatchObject({ inDoubt: true, retryable: true });
     first(3, 'up');
@@ -113,10 +112,7 @@ describe('the quorum', () => {
   });
 
   it('B65: members that reject requests are reachable, and a quorum is unreachable only without a majority', async () => {
-    const { members, open, first } = scene();
-    const a = await open();
-    const owner = a.newOwner();
-    await a.take(KEY, owner);
+    const { members, first, a, owner } = await held();
     const fails = async (unreachable: boolean): Promise<void> => {
       for (const request of [
         a.acquire('other', a.newOwner(), waiting),
@@ -137,10 +133,8 @@ describe('the quorum', () => {
   });
 
   it('P42, P11: a release hands over by the pushes of a majority, without a request', async () => {
-    const { members, open } = scene();
-    const [a, b] = [await open(), await open()];
-    const [owner, next] = [a.newOwner(), b.newOwner()];
-    const token = await a.take(KEY, owner);
+    const { members, a, b, owner, token } = await held();
+    const next = b.newOwner();
     await b.acquire(KEY, next, waiting);
     forget(members);
     await a.release(KEY, owner);
@@ -153,10 +147,8 @@ describe('the quorum', () => {
   });
 
   it('P42, P12: a requested grant lasts as long as requested, although it was pushed for longer', async () => {
-    const { open } = scene();
-    const [a, b] = [await open(), await open()];
-    const [owner, next] = [a.newOwner(), b.newOwner()];
-    await a.take(KEY, owner);
+    const { a, b, owner } = await held();
+    const next = b.newOwner();
     await b.acquire(KEY, next, waiting);
     await a.release(KEY, owner);
     await b.granted(next);
@@ -218,10 +210,8 @@ describe('the quorum', () => {
   });
 
   it('P42, P30: an owner that repeats its request is not removed by its earlier release', async () => {
-    const { members, open } = scene([0]);
-    const [a, b] = [await open(), await open()];
-    const [owner, next] = [a.newOwner(), b.newOwner()];
-    await a.take(KEY, owner);
+    const { members, a, b, owner } = await held([0]);
+    const next = b.newOwner();
     await b.acquire(KEY, next, { wait: true, claimLease: 40 });
     await a.release(KEY, owner);
     await b.granted(next);
