@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockUnavailableError, type LockHandle } from '../../../../lib/index.js';
+import { LockUnavailableError } from '../../../../lib/index.js';
 import { LockStoreError } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { AwayStore } from '../../../support/away-store.js';
@@ -109,22 +109,6 @@ describe('local locks while the store is unreachable', () => {
     expect(app.events('local')).toEqual([]);
   });
 
-  it('B65: holds of the store and local holds are each renewed where they were granted', async () => {
-    const store = new AwayStore();
-    const app = await start(store, 1_500);
-    const stored = await app.locks.acquire('stored');
-    await goLocal(app, store);
-    const local = await app.locks.acquire('local', patient);
-    await comeBack(app, store);
-    await elapse(4_000);
-    expect([stored.isHeld, local.isHeld]).toEqual([true, true]);
-    await local.extend(5_000);
-    expect(local.remaining).toBeGreaterThan(4_000);
-    expect([stored.local, local.local]).toEqual([false, true]);
-    expect([await stored.release(), await local.release()]).toEqual(['released', 'released']);
-    expect(app.events('renewal-failed', 'local')).toEqual([]);
-  });
-
   it('B65: a local hold is not handed over after the store is back', async () => {
     const store = new AwayStore();
     const app = await start(store);
@@ -163,21 +147,6 @@ describe('local locks while the store is unreachable', () => {
     );
     expect(held.isHeld).toBe(true);
     expect(local.isHeld).toBe(true);
-  });
-
-  it('B65: a forced release during an outage breaks a local hold', async () => {
-    const store = new AwayStore();
-    const app = await start(store);
-    const stored = await app.locks.acquire('stored');
-    await goLocal(app, store);
-    const local = await app.locks.acquire('local', patient);
-    for (const handle of [stored, local] as LockHandle[]) {
-      const lost = next(app.locks.events, (event) => event.type === 'lost' && event.key === handle.key);
-      expect(await app.admin.forceRelease(handle.key)).toBe(true);
-      expect(await lost).toMatchObject({ reason: 'taken' });
-      expect(await app.admin.forceRelease(handle.key)).toBe(false);
-      expect(await app.locks.isLocked(handle.key)).toBe(false);
-    }
   });
 
   it('B65: a local hold can be broken after the return', async () => {
