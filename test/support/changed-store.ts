@@ -1,7 +1,7 @@
 import { MemoryLockStore } from '../../lib/index.js';
 import type { LockStore, LockStoreSession } from '../../lib/stores/port/index.js';
 
-export type Requests = Pick<LockStoreSession, 'acquire' | 'cancel' | 'release' | 'renew'>;
+export type Requests = Pick<LockStoreSession, 'acquire' | 'release' | 'renew'>;
 
 /** A store in memory, of whose sessions a test changes a part. */
 export function changedStore(change: (real: Requests) => Partial<LockStoreSession>): LockStore {
@@ -12,7 +12,6 @@ export function changedStore(change: (real: Requests) => Partial<LockStoreSessio
       const session = memory.open(client);
       const real: Requests = {
         acquire: session.acquire.bind(session),
-        cancel: session.cancel.bind(session),
         release: session.release.bind(session),
         renew: session.renew.bind(session),
       };
