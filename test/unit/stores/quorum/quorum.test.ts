@@ -90,17 +90,6 @@ describe('the quorum', () => {
     await noHolders(members);
   });
 
-  it('P30: a second release finds nothing to release, although a member has not confirmed the first', async () => {
-    const { members, a, b, owner } = await held([0, 0, 0]);
-    const next = b.newOwner();
-    memberAt(members, 0).isDeafTo = 'release';
-    expect(await a.release(KEY, owner)).toBe('released');
-    expect(await a.release(KEY, owner)).toBe('not-held');
-    await b.take(KEY, next);
-    expect(await a.release(KEY, owner)).toBe('not-held');
-    expect(await b.renew({ key: KEY, owner: next, lease: 20_000 })).toEqual(['renewed']);
-  });
-
   it('P30, P33: an undecided release may be repeated until its outcome was returned once', async () => {
     const { members, first, a, owner } = await held();
     first(3, 'down');
