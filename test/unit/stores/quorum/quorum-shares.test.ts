@@ -7,7 +7,7 @@ import { PortClient } from '../../../contract/port-client.js';
 import { Endings } from '../../../support/endings.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
 import { memberAt, MemberUnderControl } from '../../../support/member-under-control.js';
-import { elapse, rejectionOf, stateOf, until, within } from '../../../support/until.js';
+import { elapse, rejectionOf, stateOf, until } from '../../../support/until.js';
 
 inVirtualTime();
 
@@ -147,43 +147,6 @@ describe('permits and read locks of a quorum', () => {
     await free(members);
     expect(performance.now() - start).toBeLessThan(5_000);
     expect(await a.release(KEY, owner)).toBe('not-held');
-  });
-
-  it('B58: requests that have room beside each other, kept apart by a larger one, do not wait for each other forever', async () => {
-    const members = five().slice(0, 3);
-    const [a, b, c] = [await open(members), await open(members), await open(members)];
-    const [some, other, large] = [a.newOwner(), b.newOwner(), c.newOwner()];
-    const one = { wait: true, limit: 2 };
-    const all = { ...one, permits: 2 };
-    // Too few members are up for a grant.
-    const ask = (reply: Promise<unknown>): Promise<unknown> => reply.catch(() => undefined);
-    // The larger one is behind one of them at each member, and before the other one.
-    only(members, 2);
-    await ask(b.acquire(KEY, other, one));
-    await ask(c.acquire(KEY, large, all));
-    only(members, 0, 1);
-    await ask(a.acquire(KEY, some, one));
-    await ask(c.acquire(KEY, large, all));
-    only(members, 0, 1, 2);
-    let [held, most] = [0, 0];
-    const serve = async (client: PortClient, owner: OwnerId, permits: number): Promise<void> => {
-      for (let pushed = false; !pushed; pushed = client.grants.length > 0) {
-        const reply = await client.acquire(KEY, owner, { ...one, permits });
-        if (reply.outcome === 'granted') break;
-        await elapse(50);
-      }
-      most = Math.max(most, (held += permits));
-      await elapse(50);
-      held -= permits;
-      await client.release(KEY, owner);
-    };
-    await within(
-      5_000,
-      'all of them',
-      Promise.all([serve(a, some, 1), serve(b, other, 1), serve(c, large, 2)]),
-    );
-    expect(most).toBeLessThanOrEqual(2);
-    await free(members);
   });
 
   it('B60: an exact end reaches a slow member before the session closes', async () => {

@@ -121,31 +121,6 @@ describe('the quorum', () => {
     await fails(true);
   });
 
-  it('P42, P11: a release hands over by the pushes of a majority, without a request', async () => {
-    const { members, a, b, owner, token } = await held();
-    const next = b.newOwner();
-    await b.acquire(KEY, next, waiting);
-    forget(members);
-    await a.release(KEY, owner);
-    const grant = await b.granted(next);
-    expect(grant).toMatchObject({ lease: 2_000 });
-    expect(grant.token).toBeGreaterThan(token);
-    expect(members.flatMap(({ asked }) => asked)).not.toContain('acquire');
-    await b.release(KEY, next);
-    await noHolders(members);
-  });
-
-  it('P42, P12: a requested grant lasts as long as requested, although it was pushed for longer', async () => {
-    const { a, b, owner } = await held();
-    const next = b.newOwner();
-    await b.acquire(KEY, next, waiting);
-    await a.release(KEY, owner);
-    await b.granted(next);
-    expect(await b.acquire(KEY, next, { wait: true, lease: 300, claimLease: 300 })).toMatchObject({
-      outcome: 'granted',
-    });
-  });
-
   it('P42, P12: a pushed grant that a request has claimed for less lasts no longer than that', async () => {
     const { members, open } = scene([0, 0, 0]);
     const a = await open();
