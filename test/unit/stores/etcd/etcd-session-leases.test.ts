@@ -36,7 +36,7 @@ function scene(watchdogTimeout: number) {
     answer: (ttl = granted[0] ?? 0) => {
       receive({ id: asked.at(-1) ?? 0, ttl });
     },
-    pass: (ms) => {
+    pass: (ms: number) => {
       now += ms;
     },
     asked,

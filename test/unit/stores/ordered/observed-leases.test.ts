@@ -22,7 +22,7 @@ function scene() {
   });
   return {
     observed,
-    pass: async (ms) => {
+    pass: async (ms: number) => {
       now += ms;
       for (const timer of set) {
         if (timer.dueAt > now) continue;
@@ -32,7 +32,7 @@ function scene() {
       await new Promise((resolve) => setImmediate(resolve));
     },
     ended,
-    fail: (error) => {
+    fail: (error: Error | undefined) => {
       failure = error;
     },
     timers: () => set.size,

@@ -19,7 +19,7 @@ describe('the quorum', () => {
     return {
       members,
       open: async () => endings.app(await PortClient.open(new QuorumLockStore(members))),
-      first: (count, condition) => {
+      first: (count: number, condition: MemberUnderControl['condition']) => {
         for (const member of members.slice(0, count)) member.condition = condition;
       },
     };
