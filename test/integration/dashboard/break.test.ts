@@ -113,20 +113,6 @@ describe('O21: breaking locks on the page', () => {
     expect((await page.break({ key: 'a', instance: null, token: null })).status).toBe(409);
   });
 
-  it('breaks one hold of several', async () => {
-    const options = { limit: 3 };
-    const store = new MemoryLockStore();
-    const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
-    const other = await pages.start({ locks: { store, shutdownTimeout: 0 } });
-    const [one, two] = [
-      await page.app.locks.acquire('a', options),
-      await other.app.locks.acquire('a', options),
-    ];
-    expect((await page.break({ key: 'a', instance: null, token: two.token })).status).toBe(200);
-    expect(await two.release()).toBe('expired');
-    expect(await one.release()).toBe('released');
-  });
-
   it('breaks the hold that was shown even if the lock was handed over inside a process', async () => {
     const store = new MemoryLockStore();
     const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
