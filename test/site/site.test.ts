@@ -77,10 +77,6 @@ describe('the documentation site', () => {
     }
     expect(broken).toEqual(new Map());
   });
-
-  it('has less than 15 MB', () => {
-    expect(site.bytes()).toBeLessThan(15_000_000);
-  });
 });
 
 whereThereIs(

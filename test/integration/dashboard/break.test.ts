@@ -113,34 +113,6 @@ describe('O21: breaking locks on the page', () => {
     expect((await page.break({ key: 'a', instance: null, token: null })).status).toBe(409);
   });
 
-  it('breaks the hold that was shown even if the lock was handed over inside a process', async () => {
-    const store = new MemoryLockStore();
-    const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
-    const other = await pages.start({ locks: { store, shutdownTimeout: 0 } });
-    const first = await other.app.locks.acquire('a');
-    const following = other.app.locks.acquire('a', { waitTime: 60_000 });
-    const queued = other.app.next('granted', 'a');
-    await first.release();
-    await queued;
-    const second = await following;
-    // The other process publishes its holds while there is a visitor.
-    await other.overview();
-    await until(
-      'it has published',
-      async () => {
-        const { processes } = await page.overview();
-        return processes.some(({ held }) => held.some(({ token }) => token === second.token));
-      },
-      { every: 100 },
-    );
-    const old = await page.break({ key: 'a', instance: null, token: first.token });
-    expect(second.isHeld).toBe(old.status !== 200);
-    expect(old.status).toBe(409);
-    const lost = other.app.next('lost', 'a');
-    expect((await page.break({ key: 'a', instance: null, token: second.token })).status).toBe(200);
-    await lost;
-  });
-
   it.each([
     [undefined],
     [{}],

@@ -40,33 +40,6 @@ describe('O20: the overview of the lock dashboard', () => {
     return module.get(LockAdmin);
   };
 
-  it('shows events since the first visit: grants, releases, losses', async () => {
-    const page = await pages.start();
-    const { locks, admin } = page.app;
-    await page.overview();
-    const hold = await locks.acquire('a', { label: 'x' });
-    await hold.release();
-    const lost = await locks.acquire('b');
-    const loss = page.app.next('lost', 'b');
-    await admin.forceRelease('b', { by: 'the test' });
-    await loss;
-    const { processes } = await until(
-      'it is published',
-      async () => {
-        const overview = await page.overview();
-        return overview.processes.some(({ lost: losses }) => losses.length > 0) && overview;
-      },
-      { every: 100 },
-    );
-    const [own] = processes;
-    expect(own?.recent.map(({ type, key }) => `${type} ${key}`)).toEqual(
-      expect.arrayContaining(['granted a', 'released a', 'granted b', 'broken b', 'lost b']),
-    );
-    expect(own?.recent.find(({ type }) => type === 'broken')).toMatchObject({ by: 'the test' });
-    expect(own?.lost).toMatchObject([{ key: 'b', token: lost.token, reason: 'taken' }]);
-    expect(own?.status.recentLosses).toBe(1);
-  });
-
   it('without visitors, other processes only check for visitors now and then, and write nothing', async () => {
     const written: string[] = [];
     const page = await pages.start({ locks: redis() });
