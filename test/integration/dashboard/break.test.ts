@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import { MemoryLockStore, type LockEvent } from '../../../lib/index.js';
-import { until } from '../../support/until.js';
+import type { LockEvent } from '../../../lib/index.js';
 import type { LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { ADAPTERS } from '../nest/http-app.js';
 import { OpsPages } from './ops-page.js';
