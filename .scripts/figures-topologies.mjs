@@ -30,23 +30,15 @@ const QUORUM_COLUMNS = [
   ['longest ms', ({ pair }) => short(pair.longest)],
 ];
 
-const COMMAND_COLUMNS = [
+const LOCK_COLUMNS = [
   ['', ({ name }) => name],
-  ['scripts', ({ commands }) => commands.scripts.toFixed(1)],
-  ['WAIT', ({ commands }) => commands.wait.toFixed(1)],
-  ['all commands', ({ commands }) => commands.all.toFixed(1)],
-  ['at replicas', ({ commands }) => commands.atReplicas.toFixed(1)],
-  ['median ms', ({ time }) => short(time.median)],
-  ['p99 ms', ({ time }) => short(time.p99)],
+  ['free, median ms', ({ free }) => short(free.median)],
+  ['free, p99 ms', ({ free }) => short(free.p99)],
+  ['turn, median ms', ({ handOver }) => short(handOver.median)],
+  ['turn, p99 ms', ({ handOver }) => short(handOver.p99)],
 ];
 
-const commandsTable = (topologies, kind) =>
-  tableOf(
-    COMMAND_COLUMNS,
-    topologies.map((topology) => ({ name: topology.name, ...topology[kind] })),
-  );
-
-function print({ failovers: count, failover, quorum, commands }) {
+function print({ failovers: count, failover, quorum, oneLock }) {
   console.log(`\nFailover: primary killed ${count} times under load (median – longest)\n`);
   const failovers = Object.entries(failover).flatMap(([id, { promoted, settings }]) =>
     settings.map((figures) => ({ id, promoted, ...figures })),
@@ -54,12 +46,8 @@ function print({ failovers: count, failover, quorum, commands }) {
   console.log(tableOf(FAILOVER_COLUMNS, failovers));
   console.log('\nQuorum of 5: acquiring and releasing a free lock\n');
   console.log(tableOf(QUORUM_COLUMNS, quorum));
-  console.log('\nCommands for acquiring and releasing a free lock\n');
-  console.log(commandsTable(commands, 'free'));
-  console.log(
-    '\nCommands per turn of two processes that alternate; time from release() to the next holder\n',
-  );
-  console.log(commandsTable(commands, 'handOver'));
+  console.log('\nOne lock: free, and passed on between two processes\n');
+  console.log(tableOf(LOCK_COLUMNS, oneLock));
 }
 
 runFigures({
@@ -80,7 +68,7 @@ runFigures({
   read: (part) => ({
     failover: { sentinel: part('failover.sentinel'), cluster: part('failover.cluster') },
     quorum: part('quorum'),
-    commands: part('commands'),
+    oneLock: part('one-lock'),
   }),
   print,
 });
