@@ -28,7 +28,7 @@ async function main() {
   // Imported dynamically: their dependencies must be installed and built first.
   if (order.page) {
     ensureDependencies();
-    const { writePages } = await import('./report/results-file.mjs');
+    const { writePages } = await import('./report/pages.mjs');
     await writePages();
     return;
   }

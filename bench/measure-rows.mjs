@@ -1,7 +1,8 @@
 import { allCandidates } from './candidates/candidates.mjs';
 import { openServer } from './harness/server.mjs';
 import { describeMachine, measuredCommit } from './machine.mjs';
-import { WRITTEN, writeResults } from './report/results-file.mjs';
+import { WRITTEN, writePages } from './report/pages.mjs';
+import { saveRows } from './report/results.mjs';
 import { runRows } from './report/run-rows.mjs';
 import { ROWS } from './rows/rows.mjs';
 
@@ -35,13 +36,10 @@ export async function measureRows({ rows, quick, write }, program, log) {
     };
   };
   const wanted = ROWS.filter(({ id }) => rows.includes(id));
-  const results = await runRows(wanted, { contextOf, commit, quick }, log);
+  const results = await runRows(wanted, { contextOf, commit, machine, quick }, log);
   if (!write) return;
-  await writeResults(
-    results.map(({ data, ...result }) => ({ ...result, commit, machine, data })),
-    candidates,
-  );
-  console.log(`written to ${WRITTEN.join(', ')}`);
+  console.log(`written to ${saveRows('redis', results)}, ${WRITTEN}`);
+  await writePages();
 }
 
 function printSettings(candidates) {

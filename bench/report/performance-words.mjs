@@ -1,10 +1,7 @@
-import { NOTHING_YET } from './page.mjs';
-
 /**
  * What the generated parts of the performance page say in one language.
  *
  * @typedef {object} Words
- * @property {string} nothingYet
  * @property {(empty: string, work: string) => string} short
  * @property {Record<string, string>} loads the loads that the page compares, as users know them
  * @property {readonly string[]} turns head of a table
@@ -19,7 +16,6 @@ import { NOTHING_YET } from './page.mjs';
 
 /** @type {Words} */
 export const ENGLISH = {
-  nothingYet: NOTHING_YET,
   short: (empty, work) =>
     `With 4 processes × 25 callers on one key, this library has ${empty} times the holds per second of the ` +
     `nearest other library while the work under the lock is empty, and ${work} times with 2 ms of work.`,
@@ -45,7 +41,6 @@ export const ENGLISH = {
 
 /** @type {Words} */
 export const CHINESE = {
-  nothingYet: '还没有测量结果。',
   short: (empty, work) =>
     `4 个进程 × 25 个调用者争抢同一个 key：临界区为空时，本库每秒的加锁次数是最快的同类库的 ${empty} 倍；` +
     `临界区耗时 2 毫秒时是 ${work} 倍。`,

@@ -63,7 +63,7 @@ export async function run(context) {
         ),
       ]),
     ],
-    data: { loads: alone.loads, writer: waits },
+    loads: alone.loads,
   };
 }
 

@@ -48,7 +48,7 @@ export async function run(context) {
   return {
     text: parts.flatMap(({ text }) => text),
     checks: parts.flatMap(({ checks }) => checks),
-    data: { loads: parts.flatMap(({ loads }) => loads) },
+    loads: parts.flatMap(({ loads }) => loads),
   };
 }
 

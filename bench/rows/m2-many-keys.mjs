@@ -16,5 +16,5 @@ export async function run(context) {
     plan: PLAN,
     goals: { withLock: 1.7 },
   });
-  return { text: [table], checks, data: { loads: [loadOf('', PLAN, measured)] } };
+  return { text: [table], checks, loads: [loadOf('', PLAN, measured)] };
 }

@@ -54,12 +54,12 @@ export async function run(context) {
     checks: [
       againstBestPeer('', time, GOAL),
       againstBestPeer(`${untilTurns}: `, work, GOAL),
-      information('`fair: true`: ÷ best peer', times(fairRatio), fairRatio),
+      information('`fair: true`: ÷ best peer', times(fairRatio)),
       information(
         'least- and most-served caller, best peer : ours',
         `${turnsOf(peer)} : ${turnsOf(ours(time))}`,
       ),
     ],
-    data: { loads },
+    loads,
   };
 }

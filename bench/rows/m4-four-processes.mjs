@@ -46,6 +46,6 @@ export async function run(context) {
       ),
       mostToLeast('2 ms', turns, MOST_TO_LEAST),
     ],
-    data: { loads },
+    loads,
   };
 }

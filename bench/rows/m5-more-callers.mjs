@@ -47,11 +47,9 @@ export async function run(context) {
           flat(`${nameOf(sectionMs)}: time per hold, ms`, lines.map(timePerHold)),
         ];
       }),
-      data: {
-        loads: series.flatMap(({ sectionMs, steps }) =>
-          steps.map((step, index) => loadOf(`${nameOf(sectionMs)}, ${CALLERS[index]} callers`, PLAN, step)),
-        ),
-      },
+      loads: series.flatMap(({ sectionMs, steps }) =>
+        steps.map((step, index) => loadOf(`${nameOf(sectionMs)}, ${CALLERS[index]} callers`, PLAN, step)),
+      ),
     };
   });
 }

@@ -39,7 +39,6 @@ export async function run({ url, stats, quick, progress }) {
         `${short(spread.median)} re-entries/s (${spreadText(spread)}), each awaited; no peer has re-entry`,
       ],
       checks: [atLeast('re-entries/s', spread.median, GOAL)],
-      data: { samples, ...spread },
     };
   } finally {
     await actor.kill();

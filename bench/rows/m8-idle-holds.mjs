@@ -73,16 +73,6 @@ export async function run({ url, stats, quick, progress }) {
         atMost('timers more than before', timersAfter - timersBefore, 1),
         information('% of one core in Redis', short(serverShare * 100)),
       ],
-      data: {
-        holds: HOLDS,
-        lease,
-        rounds,
-        commands,
-        processShare: share,
-        serverShare,
-        timersBefore,
-        timersAfter,
-      },
     };
   } finally {
     await actor.kill();

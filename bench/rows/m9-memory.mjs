@@ -75,8 +75,7 @@ export async function run({ url, stats, quick, progress }) {
     checks: [
       atMost('KB per idle hold', hold.median, 1.5),
       atMost('KB per waiter', waiter.median, 1),
-      information('KB per waiter without its pending call', short(net), net),
+      information('KB per waiter without its pending call', short(net)),
     ],
-    data: { count, samples, hold, waiter, promise, waiterWithoutCall: net },
   };
 }

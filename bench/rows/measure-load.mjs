@@ -10,8 +10,6 @@ import { times } from '../report/numbers.mjs';
  * @property {Candidate} candidate
  * @property {string} version
  * @property {import('../harness/statistics.mjs').Spread} perSecond holds
- * @property {number[]} samples holds per second of each round
- * @property {number} served in all rounds
  * @property {number} failed in all rounds
  * @property {{ least: number, most: number, ratio: number, withoutAny: number }} turns of the callers, over all rounds
  * @property {number} maxWait the longest wait of all rounds, ms
@@ -20,7 +18,6 @@ import { times } from '../report/numbers.mjs';
  * @property {number} mostAtOnce of all rounds
  * @property {Record<string, number | null>} commands counters of the server per hold, median
  * @property {{ client: number | null, server: number | null }} micros µs of processor time per hold, median
- * @property {string[]} errors
  */
 
 /** Opens fleets of all candidates, and closes them after `use`. */
@@ -111,8 +108,6 @@ function summarize({ candidate, version }, results) {
     candidate,
     version,
     perSecond: spreadOf(results.map(({ perSecond }) => perSecond)),
-    samples: results.map(({ perSecond }) => perSecond),
-    served: sum(results.map(({ served }) => served)),
     failed: sum(results.map(({ failed }) => failed)),
     turns: {
       least,
@@ -126,7 +121,6 @@ function summarize({ candidate, version }, results) {
     mostAtOnce: Math.max(...results.map(({ mostAtOnce }) => mostAtOnce)),
     commands: mediansOf(results.map(({ commands }) => commands)),
     micros: mediansOf(results.map(({ micros }) => micros)),
-    errors: [...new Set(results.flatMap(({ errors }) => errors.map(([name]) => name)))],
   };
 }
 
@@ -172,17 +166,19 @@ export function perSecondRatio(one, other) {
 }
 
 /**
- * The results of a load. The chart and the page read them from `data.loads` of each row.
+ * What the pages show of a load.
  *
  * @param {string} name distinguishes the loads of a row
  * @param {object} plan
  * @param {Measured[]} measured
  */
 export function loadOf(name, plan, measured) {
-  return { name, plan, candidates: measured.map(recordOf) };
-}
-
-function recordOf({ candidate, ...figures }) {
-  const { id, label, kind, variant } = candidate;
-  return { id, label, kind, variant, ...figures };
+  const candidates = measured.map(({ candidate: { label, kind }, perSecond, turns: { least, most }, commands }) => ({
+    label,
+    kind,
+    perSecond,
+    turns: { least, most },
+    commands,
+  }));
+  return { name, plan, candidates };
 }

@@ -25,7 +25,7 @@ import * as m15 from './m15-cold-start.mjs';
  * @typedef {object} RowResult
  * @property {string[]} text tables
  * @property {import('../report/checks.mjs').Check[]} checks
- * @property {unknown} data for the JSON file
+ * @property {object[]} [loads] for the pages: see `loadOf`
  *
  * @typedef {object} Row
  * @property {string} id

@@ -44,7 +44,7 @@ function processorChecks(name, { micros: mine }, { micros: least }, goal) {
   const [what, ratio] = [`${name}: processor time of the client ÷ floor`, mine.client / least.client];
   const measured = times(ratio);
   return [
-    goal === undefined ? information(what, measured, ratio) : atMost(what, ratio, goal, { measured }),
+    goal === undefined ? information(what, measured) : atMost(what, ratio, goal, { measured }),
     information(
       `${name}: µs of processor per hold above the floor, client and server`,
       `${short(mine.client - least.client)}, ${short(mine.server - least.server)}`,
