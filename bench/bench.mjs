@@ -59,8 +59,8 @@ async function main() {
     const { measureRows } = await import('./measure-rows.mjs');
     await measureRows(order, program, toStderr);
   } else {
-    const { printComparison } = await import('./against/print-comparison.mjs');
-    await printComparison({ ...order, commit }, program, toStderr);
+    const { measureAgainst } = await import('./against/against.mjs');
+    await measureAgainst({ ...order, commit }, program, toStderr);
   }
 }
 

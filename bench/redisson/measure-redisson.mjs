@@ -6,6 +6,7 @@ import { describeMachine } from '../machine.mjs';
 import { short, times } from '../report/numbers.mjs';
 import { table, tableOf } from '../report/table.mjs';
 import { headCrash } from '../rows/m11-crash.mjs';
+import { interleaved } from '../rows/measure-load.mjs';
 import { deathOfFirstFair, JavaFleet } from './java-fleet.mjs';
 
 const java = (label, lock) => [
@@ -84,24 +85,20 @@ async function measureRow({ id, candidates, processes, plan }, { url, stats, cla
         : new JavaFleet(candidate, processes, url, classPath),
     ),
   );
-  const rounds = new Map(candidates.map(({ label }) => [label, []]));
   try {
     // One after the other: a machine with few cores starts one quickly, but not dozens.
     for (const fleet of fleets) await fleet.open();
-    for (const fleet of fleets) {
-      const durationMs = fleet instanceof JavaFleet ? WARM_UP_MS.java : WARM_UP_MS.ours;
-      if (!quick) await fleet.run({ ...plan, durationMs }, stats);
-    }
-    const count = quick ? 1 : ROUNDS;
-    for (let round = 1; round <= count; round++) {
-      for (const [index, fleet] of fleets.entries())
-        rounds.get(candidates[index].label).push(await fleet.run(plan, stats));
-      log(`${id}  round ${round} of ${count}`);
-    }
+    const durationOf = (fleet) => (fleet instanceof JavaFleet ? WARM_UP_MS.java : WARM_UP_MS.ours);
+    const results = await interleaved({
+      candidates: fleets,
+      rounds: quick ? 1 : ROUNDS,
+      warmUp: quick ? undefined : (fleet) => fleet.run({ ...plan, durationMs: durationOf(fleet) }, stats),
+      measure: (fleet) => fleet.run(plan, stats),
+    });
+    return new Map(fleets.map((fleet, index) => [candidates[index].label, results.get(fleet)]));
   } finally {
     await Promise.all(fleets.map((fleet) => fleet.close()));
   }
-  return rounds;
 }
 
 async function candidateOf({ id }) {

@@ -86,7 +86,7 @@ export async function measureLoad(
  * @param {(candidate: C, round: number) => Promise<R>} order.measure
  * @returns {Promise<Map<C, R[]>>} the results of each candidate
  */
-async function interleaved({ candidates, rounds, warmUp, whenWarm, measure }) {
+export async function interleaved({ candidates, rounds, warmUp, whenWarm, measure }) {
   const results = new Map(candidates.map((candidate) => [candidate, []]));
   if (warmUp) for (const candidate of candidates) await warmUp(candidate);
   await whenWarm?.();
