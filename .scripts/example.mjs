@@ -15,11 +15,11 @@ import {
   prepareExamples,
   programOf,
   tablesOf,
-} from './demo/examples.mjs';
+} from './applications/examples.mjs';
 import { ensureRedisson } from './setup-redisson.mjs';
-import { Leftovers } from './demo/leftovers.mjs';
-import { prepareLockStore } from './demo/lock-store.mjs';
-import { startPrivatePostgres } from './demo/private-postgres.mjs';
+import { Leftovers } from './applications/leftovers.mjs';
+import { prepareLockStore } from './applications/lock-store.mjs';
+import { startPrivatePostgres } from './applications/private-servers.mjs';
 import { SetupError } from './setup.mjs';
 
 const FIRST_PORT = Number(process.env['PORT'] ?? 3_000);
@@ -53,7 +53,7 @@ async function run({ name, count }, leftovers) {
   const folder = leftovers.folder('nestjs-distributed-lock-example-');
   const { title, env, single } = await prepareLockStore({
     folder,
-    sampleApp: examples,
+    application: examples,
     leftovers,
     log: print,
   });

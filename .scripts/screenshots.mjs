@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { Leftovers } from './demo/leftovers.mjs';
-import { prepareLockStore } from './demo/lock-store.mjs';
-import { prepareSampleApp, sampleApp, startInstance } from './demo/sample-app.mjs';
+import { Leftovers } from './applications/leftovers.mjs';
+import { prepareLockStore } from './applications/lock-store.mjs';
+import { prepareSampleApp, sampleApp, startInstance } from './applications/sample-app.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { SetupError } from './setup.mjs';
 
@@ -124,7 +124,7 @@ async function main(leftovers) {
   const log = (line) => console.log(line);
   await prepareSampleApp({ leftovers, log });
   const data = leftovers.folder('nestjs-distributed-lock-screenshots-');
-  const store = await prepareLockStore({ kind: 'redis', folder: data, sampleApp, leftovers, log });
+  const store = await prepareLockStore({ folder: data, application: sampleApp, leftovers, log });
   const env = { ...store.env, DATABASE_FILE: join(data, 'shop.db'), FRAUD_CHECK_LATENCY: '2000' };
   const names = ['one', 'two', 'three'];
   const shops = await Promise.all(names.map((name) => startInstance({ name, env, leftovers })));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
-import { prepareSampleApp, startInstance, type Instance } from '../../.scripts/demo/sample-app.mjs';
+import { Leftovers } from '../../.scripts/applications/leftovers.mjs';
+import { prepareSampleApp, startInstance, type Instance } from '../../.scripts/applications/sample-app.mjs';
 import { axeViolations, TestBrowser } from '../support/browser-page.js';
 import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';

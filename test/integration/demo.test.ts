@@ -94,7 +94,7 @@ describe('npm run demo', () => {
       'npm',
       ['run', 'demo', '--', '--keep', '--instances', '1', '--stock', '3', '--orders', '6'],
       {
-        cwd: join(demoScript, '../..'),
+        cwd: join(demoScript, '../../..'),
         // npm would keep a cache of compiled code in TMPDIR.
         env: { ...demos.env, NODE_DISABLE_COMPILE_CACHE: '1' },
         stdio: ['ignore', 'pipe', 'ignore'],

@@ -1,5 +1,18 @@
 import { sellable } from './sale.mjs';
 
+const SHARES = 4;
+
+/** Prints how many orders are done, a few times. */
+export function printProgress(name, total) {
+  let printed = 0;
+  return (done) => {
+    const share = Math.floor((done / total) * SHARES);
+    if (share === printed) return;
+    printed = share;
+    process.stdout.write(`${name}  ${done}/${total}\n`);
+  };
+}
+
 const milliseconds = (value) => `${Math.round(value)} ms`;
 
 const COLUMNS = [

@@ -72,9 +72,9 @@ export class Leftovers {
     return path;
   }
 
-  /** Registers a clean-up task. It runs after all processes started later than this call have ended. */
+  /** Registers a clean-up task. It runs after all processes have ended. */
   task(run) {
-    this.#tasks.push({ run, before: this.#children.length });
+    this.#tasks.push(run);
   }
 
   /**
@@ -96,7 +96,7 @@ export class Leftovers {
   }
 
   /**
-   * Ends all processes, runs all tasks and removes all folders, the latest first.
+   * Ends all processes, runs all tasks and removes all folders.
    *
    * @returns {Promise<void>}
    */
@@ -106,18 +106,8 @@ export class Leftovers {
   }
 
   async #removeAll() {
-    const tasks = this.#tasks.toReversed();
-    let end = this.#children.length;
-    for (const { run, before } of tasks) {
-      await Promise.all(this.#children.slice(before, end).map(({ child }) => stop(child)));
-      end = before;
-      try {
-        await run();
-      } catch (error) {
-        process.stderr.write(`${error.message}\n`);
-      }
-    }
-    await Promise.all(this.#children.slice(0, end).map(({ child }) => stop(child)));
+    await Promise.all(this.#children.map(({ child }) => stop(child)));
+    for (const run of this.#tasks) await run().catch((error) => process.stderr.write(`${error.message}\n`));
     this.#removeFolders();
   }
 
