@@ -44,11 +44,11 @@ export class Leftovers {
   }
 
   /** Shuts down in order at the first signal, and exits immediately at the second. */
-  removeOnSignals(onSignal) {
+  removeOnSignals() {
     const stop = (signal) => {
       const code = this.exitCodeOnSignal ?? 128 + constants.signals[signal];
       if (this.interrupted) process.exit(code);
-      onSignal();
+      process.stdout.write('\nStopping …\n');
       this.#interruption.abort(new InterruptedError());
       void this.remove().then(() => process.exit(code));
     };
@@ -115,6 +115,26 @@ export class Leftovers {
     for (const path of this.#folders) rmSync(path, { recursive: true, force: true });
     this.#folders.clear();
   }
+}
+
+/**
+ * Runs a command, and removes what it has started, however it ends.
+ *
+ * @param {(leftovers: Leftovers) => Promise<void>} command
+ */
+export async function withLeftovers(command) {
+  const leftovers = new Leftovers();
+  leftovers.removeOnSignals();
+  try {
+    await command(leftovers);
+  } catch (error) {
+    // Errors caused by the shutdown itself are expected.
+    if (!leftovers.interrupted) throw error;
+  } finally {
+    await leftovers.remove();
+  }
+  // The signal handler ends the process, with the exit code of the signal.
+  if (leftovers.interrupted) await new Promise(() => {});
 }
 
 /** A SIGTERM to `npm run` ends npm and its shell without reaching this process, which only sees that its parent changes. */

@@ -3,6 +3,7 @@
  * costs no time, and without it for times: collecting garbage would warm up the process.
  */
 import { Session } from 'node:inspector';
+import { heapUsed } from '../harness/heap.mjs';
 import { serve } from '../harness/serve.mjs';
 
 /** What an application loads anyway. */
@@ -19,14 +20,9 @@ async function timed(action) {
   return performance.now() - startedAt;
 }
 
-/** Bytes in use. Collects garbage repeatedly, since finalizers free more. */
-async function heapUsed() {
-  for (let i = 0; i < 3; i++) {
-    globalThis.gc();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+async function bytes() {
+  const { used, external } = await heapUsed();
+  return used + external;
 }
 
 serve({
@@ -37,11 +33,11 @@ serve({
 
   /** Bytes of the same. */
   async memory() {
-    const start = await heapUsed();
+    const start = await bytes();
     await loadPeers();
-    const peers = await heapUsed();
+    const peers = await bytes();
     await import(BUILD);
-    return { peers: peers - start, library: (await heapUsed()) - peers };
+    return { peers: peers - start, library: (await bytes()) - peers };
   },
 
   /** The number of modules of the same. */

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { Leftovers, isRunning } from '../../.scripts/applications/leftovers.mjs';
+import { isRunning, withLeftovers } from '../../.scripts/applications/leftovers.mjs';
 import { prepareLockStore } from '../../.scripts/applications/lock-store.mjs';
 import { prepareSampleApp, sampleApp, startInstance } from '../../.scripts/applications/sample-app.mjs';
 import { SetupError } from '../../.scripts/setup.mjs';
@@ -155,18 +155,7 @@ async function main() {
     print(HELP);
     return;
   }
-  const leftovers = new Leftovers();
-  leftovers.removeOnSignals(() => print('\nStopping …'));
-  try {
-    await demo(options, leftovers);
-  } catch (error) {
-    // Errors caused by the shutdown itself are expected.
-    if (!leftovers.interrupted) throw error;
-  } finally {
-    await leftovers.remove();
-  }
-  // The signal handler ends the process, with the exit code of the signal.
-  if (leftovers.interrupted) await new Promise(() => {});
+  await withLeftovers((leftovers) => demo(options, leftovers));
 }
 
 try {
