@@ -16,7 +16,7 @@ import {
   programOf,
   tablesOf,
 } from './applications/examples.mjs';
-import { ensureRedisson } from './setup-redisson.mjs';
+import { ensureRedisson } from './setup-java.mjs';
 import { withLeftovers } from './applications/leftovers.mjs';
 import { prepareLockStore } from './applications/lock-store.mjs';
 import { startPrivatePostgres } from './applications/private-servers.mjs';

@@ -19,7 +19,7 @@ import { table } from '../bench/report/table.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { DEVELOPED, ensureNode } from './setup-node.mjs';
 import { fetchPostgres, fetchRedis } from './setup-servers.mjs';
-import { ensureZooKeeper } from './setup-zookeeper.mjs';
+import { ensureZooKeeper } from './setup-java.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 import { installFromNpm, run } from './unpacked-programs.mjs';
 

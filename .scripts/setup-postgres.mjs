@@ -38,12 +38,10 @@ function hasPrograms(folder, needed = NEEDED) {
 }
 
 /** The `bin` folders of all versions, the newest first. */
-function versionsIn(folder, name = /^\d+$/) {
+function versionsIn(folder) {
   if (!existsSync(folder)) return [];
-  const versions = readdirSync(folder).filter((entry) => name.test(entry));
-  return versions
-    .sort((one, other) => Number(/\d+/.exec(other)) - Number(/\d+/.exec(one)))
-    .map((entry) => join(folder, entry, 'bin'));
+  const versions = readdirSync(folder).filter((entry) => /^\d+$/.test(entry));
+  return versions.sort((one, other) => other - one).map((entry) => join(folder, entry, 'bin'));
 }
 
 function findPrograms() {
@@ -52,23 +50,13 @@ function findPrograms() {
     if (hasPrograms(named)) return { programs: named };
     throw new SetupError(`POSTGRES_PROGRAMS is set to ${named}, where initdb and postgres are not.`);
   }
-  const folders = [
-    ...foldersOfPath(),
-    ...versionsIn('/usr/lib/postgresql'),
-    ...versionsIn('/opt/homebrew/opt', /^postgresql(@\d+)?$/),
-    ...versionsIn('/usr/local/opt', /^postgresql(@\d+)?$/),
-    '/usr/libexec/postgresql',
-  ];
+  const places = ['/usr/lib/postgresql', '/usr/libexec/postgresql', join(CACHE, 'usr/lib/postgresql')];
+  const folders = [...foldersOfPath(), ...places.flatMap((place) => [place, ...versionsIn(place)])];
   const programs =
     folders.find((folder) => hasPrograms(folder, FOR_STANDBYS)) ??
     folders.find((folder) => hasPrograms(folder));
-  return programs === undefined ? undefined : { programs };
-}
-
-function findUnpacked() {
-  const programs = versionsIn(join(CACHE, 'usr/lib/postgresql')).find((folder) => hasPrograms(folder));
   if (programs === undefined) return undefined;
-  return { programs, libraries: librariesIn(CACHE) };
+  return { programs, ...(programs.startsWith(CACHE) && { libraries: librariesIn(CACHE) }) };
 }
 
 function librariesIn(cache) {
@@ -116,12 +104,12 @@ export function findOrFetchPooler({ log = toStderr } = {}) {
  * @throws {SetupError} which says what to install
  */
 export function ensurePostgres({ log = toStderr } = {}) {
-  let found = findPrograms() ?? findUnpacked();
+  let found = findPrograms();
   if (found === undefined && mayUseApt()) {
     log('Fetching PostgreSQL …');
     // The package that depends on the server of the newest version.
     fetchWhole(CACHE, 'postgresql');
-    found = findUnpacked();
+    found = findPrograms();
   }
   if (found !== undefined) return found;
   throw new SetupError(HOW_TO_INSTALL);

@@ -167,8 +167,6 @@ const TEST_TOOLS = {
   openssl: ['openssl'],
   // Compiles test/support/clock-shim.c, which sets the clock of redis-server.
   cc: ['gcc', 'libc6-dev'],
-  // Creates repositories for the tests of `bench/against`.
-  git: ['git'],
 };
 
 /**

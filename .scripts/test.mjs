@@ -12,9 +12,8 @@ import { generateLua } from './generate-lua.mjs';
 import { generatePageIfPossible } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
+import { ensureRedissonClients, ensureZooKeeper } from './setup-java.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
-import { ensureRedissonClients } from './setup-redisson.mjs';
-import { ensureZooKeeper } from './setup-zookeeper.mjs';
 import {
   SetupError,
   ensureBuild,

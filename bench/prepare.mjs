@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureEtcd } from '../.scripts/setup-etcd.mjs';
+import { ensureCurator, ensureRedisson, ensureZooKeeper } from '../.scripts/setup-java.mjs';
 import { ensurePostgres } from '../.scripts/setup-postgres.mjs';
-import { ensureRedisson } from '../.scripts/setup-redisson.mjs';
-import { ensureCurator, ensureZooKeeper } from '../.scripts/setup-zookeeper.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, SetupError } from '../.scripts/setup.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));

@@ -17,7 +17,7 @@ import { PORT_TAKEN, REDIS_READY, redisArguments } from '../servers/redis.mjs';
 import { modeOf, SMALL_JAVA, zooKeeperArguments } from '../servers/zookeeper.mjs';
 import { ensureEtcd } from '../setup-etcd.mjs';
 import { ensurePostgres } from '../setup-postgres.mjs';
-import { ensureZooKeeper } from '../setup-zookeeper.mjs';
+import { ensureZooKeeper } from '../setup-java.mjs';
 import { SetupError } from '../setup.mjs';
 import { isRunning } from './leftovers.mjs';
 import { readyLine } from './ready-line.mjs';
