@@ -33,7 +33,9 @@ function works(command, ...args) {
 }
 
 function hasLibrary(folder, name) {
-  return existsSync(folder) && readdirSync(folder).some((file) => new RegExp(`^${name}-\\d.*\\.jar$`).test(file));
+  return (
+    existsSync(folder) && readdirSync(folder).some((file) => new RegExp(`^${name}-\\d.*\\.jar$`).test(file))
+  );
 }
 
 /**
@@ -102,7 +104,8 @@ export function ensureZooKeeper(options = {}) {
 export function ensureCurator(program) {
   const libraries = ensureLibraries('zookeeper-curator', [CURATOR]);
   const classes = libraries && compile([program], libraries);
-  if (classes === undefined) throw new SetupError("Curator can't be used here: install Maven and a JDK, 11 or newer.");
+  if (classes === undefined)
+    throw new SetupError("Curator can't be used here: install Maven and a JDK, 11 or newer.");
   return { libraries, classes, version: CURATOR[2] };
 }
 

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
-import { generatePageIfPossible } from './generate-page.mjs';
+import { generatePage } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { SetupError, ensureDependencies, installWithApt, toStderr } from './setup.mjs';
 import { mayUseApt } from './unpacked-programs.mjs';
@@ -37,7 +37,7 @@ async function prepare() {
   ensureDependencies({ cwd: folder });
   // Sources that TypeDoc reads.
   generateLua();
-  await generatePageIfPossible();
+  await generatePage();
 }
 
 /** Writes the reference of the public API to docs/reference/api. */

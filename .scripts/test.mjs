@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
-import { generatePageIfPossible } from './generate-page.mjs';
+import { generatePage } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensureRedissonClients, ensureZooKeeper } from './setup-java.mjs';
@@ -129,7 +129,7 @@ async function run(args) {
   const env = hasSetup ? PREPARE[part]() : {};
   // Also without set-up: tests must never use outdated generated modules.
   generateLua();
-  await generatePageIfPossible();
+  await generatePage();
   const given = args.filter((arg) => !['--no-setup', `--${part}`].includes(arg));
   // Jest runs every file that matches one of the patterns, so a file named by the user replaces them.
   const isFileGiven = given.some((arg) => arg.startsWith('test/'));

@@ -139,7 +139,9 @@ async function leaderOf(members, roleOf) {
     const dead = members.find(({ child }) => !isRunning(child));
     if (dead !== undefined || performance.now() > end) {
       const { output } = dead ?? members[0];
-      throw new SetupError(`The members of the store elected no leader. The last output of one:\n${output()}`);
+      throw new SetupError(
+        `The members of the store elected no leader. The last output of one:\n${output()}`,
+      );
     }
     await elapse(50);
   }

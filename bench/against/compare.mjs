@@ -55,7 +55,9 @@ export async function compare(gauges, context, build, { then, rounds, tries = 1,
     ]);
     if (best.ratio.median < LEAST_RATIO) slower.push(name);
   }
-  console.log('ratio: how many times better this build is, median and range of the rounds; below 1 is worse\n');
+  console.log(
+    'ratio: how many times better this build is, median and range of the rounds; below 1 is worse\n',
+  );
   console.log(table(['', 'unit', 'now', 'then', 'ratio', 'min–max'], lines));
   for (const line of skipped) console.log(line);
   return slower;

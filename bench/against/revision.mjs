@@ -25,20 +25,9 @@ export { DistributedLockModule, Locked, LockService } from '${entryOf(tree)}';
  * @throws {UsageError}
  */
 export function commitOf(revision) {
-  const { ok, output, error } = git([
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    '--end-of-options',
-    `${revision}^{commit}`,
-  ]);
+  const { ok, output, error } = git(['rev-parse', '--verify', '--end-of-options', `${revision}^{commit}`]);
   if (ok) return output;
-  if (!git(['rev-parse', '--git-dir']).ok) {
-    throw new UsageError(
-      `--against needs the git history of the repository, and there is none here: ${error}`,
-    );
-  }
-  throw new UsageError(`There is no revision ${revision} in this repository.`);
+  throw new UsageError(`There is no revision ${revision} here: ${error}`);
 }
 
 /**

@@ -19,7 +19,10 @@
  * @typedef {{ mode: 'shared' } | { limit: number }} Sharing options of this library that admit several holders
  */
 
-const FILES = [
+/** Candidates whose locks admit several holders. */
+const SHARING_FILES = ['ours-shares', 'redis-semaphore-shares', 'no-lock'];
+/** The candidates for Redis. */
+export const ON_REDIS = [
   'floor',
   'ours',
   'redlock',
@@ -27,22 +30,14 @@ const FILES = [
   'redis-semaphore',
   'redlock-universal',
   'simple-redis-mutex',
+  ...SHARING_FILES,
 ];
-/** Candidates whose locks admit several holders. */
-const SHARING_FILES = ['ours-shares', 'redis-semaphore-shares', 'no-lock'];
 
 const load = (file) => import(`./${file}.mjs`);
 
 /**
- * All candidates for Redis. This process uses only their descriptions: each candidate runs in its own processes.
+ * The candidates of a file. This process uses only their descriptions: each candidate runs in its own processes.
  *
- * @returns {Promise<Candidate[]>}
- */
-export async function allCandidates() {
-  return (await Promise.all([...FILES, ...SHARING_FILES].map(candidatesOf))).flat();
-}
-
-/**
  * @param {string} file
  * @returns {Promise<Candidate[]>}
  */

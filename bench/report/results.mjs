@@ -22,7 +22,11 @@ export function readResults(store) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
 }
 
-/** What the pages show: the rows on Redis, and the fleets on each store. */
+/**
+ * What the pages show: the rows on Redis, and the fleets on each store.
+ *
+ * @returns {{ rows: import('./page.mjs').MeasuredRow[], fleets: Record<string, import('./scaling-page.mjs').MeasuredFleets> }}
+ */
 export function shownResults() {
   const fleets = STORES.map((store) => [store, readResults(store).fleets]);
   return {

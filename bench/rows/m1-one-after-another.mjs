@@ -63,11 +63,7 @@ export async function run(context) {
         near.table,
         `with a network of ${DELAY_MS} ms each way (a proxy; PING takes ${short(ping)} ms):\n${far.table}`,
       ],
-      checks: [
-        ...near.checks,
-        ...far.checks,
-        information(`${DELAY_MS} ms away: PING`, `${short(ping)} ms`),
-      ],
+      checks: [...near.checks, ...far.checks, information(`${DELAY_MS} ms away: PING`, `${short(ping)} ms`)],
       loads: [loadOf('', PLAN, near.measured), loadOf(`${DELAY_MS} ms each way`, FAR, far.measured)],
     };
   } finally {

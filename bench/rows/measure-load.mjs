@@ -173,12 +173,14 @@ export function perSecondRatio(one, other) {
  * @param {Measured[]} measured
  */
 export function loadOf(name, plan, measured) {
-  const candidates = measured.map(({ candidate: { label, kind }, perSecond, turns: { least, most }, commands }) => ({
-    label,
-    kind,
-    perSecond,
-    turns: { least, most },
-    commands,
-  }));
+  const candidates = measured.map(
+    ({ candidate: { label, kind }, perSecond, turns: { least, most }, commands }) => ({
+      label,
+      kind,
+      perSecond,
+      turns: { least, most },
+      commands,
+    }),
+  );
   return { name, plan, candidates };
 }

@@ -1,16 +1,17 @@
-import { candidatesOf } from '../candidates/candidates.mjs';
-import { killAllActors } from '../harness/actor.mjs';
-import { exitOnSignals } from '../harness/exit-on-signals.mjs';
-import { openServer as openRedis } from '../harness/server.mjs';
-import { describeMachine, measuredCommit } from '../machine.mjs';
-import { WRITTEN, writePages } from '../report/pages.mjs';
-import { saveResults, saveRows } from '../report/results.mjs';
-import { runRows } from '../report/run-rows.mjs';
-import * as m16 from '../rows/m16-fleets.mjs';
-import * as etcd from './etcd.mjs';
-import * as postgres from './postgres.mjs';
-import { ROWS } from './rows-of-stores.mjs';
-import * as zookeeper from './zookeeper.mjs';
+import { candidatesOf, ON_REDIS } from './candidates/candidates.mjs';
+import { killAllActors } from './harness/actor.mjs';
+import { exitOnSignals } from './harness/exit-on-signals.mjs';
+import { openServer as openRedis } from './harness/server.mjs';
+import { describeMachine, measuredCommit } from './machine.mjs';
+import { WRITTEN, writePages } from './report/pages.mjs';
+import { saveResults, saveRows } from './report/results.mjs';
+import { runRows } from './report/run-rows.mjs';
+import * as m16 from './rows/m16-fleets.mjs';
+import { ROWS } from './rows/rows.mjs';
+import * as etcd from './stores/etcd.mjs';
+import * as postgres from './stores/postgres.mjs';
+import { ROWS as ROWS_OF_STORES } from './stores/rows-of-stores.mjs';
+import * as zookeeper from './stores/zookeeper.mjs';
 
 const SCALE = { sizes: [1, 4, 16, 64], keyCallers: 200, segments: 10, durationMs: 2_000 };
 const fleetsOn = (file, held) => ({
@@ -37,6 +38,7 @@ const STORES = {
   redis: {
     title: 'Redis',
     openServer: openRedis,
+    candidates: ON_REDIS,
     fleets: {
       file: 'ours',
       requests: 'scripts',
@@ -58,27 +60,34 @@ async function open(store, programs) {
   });
   exitOnSignals();
   const machine = { ...describeMachine(undefined), [store]: await stats.version() };
-  console.log(
-    `${title} ${machine[store]} · ${machine.processor} · ${machine.cores} cores · ${machine.system}`,
-  );
+  const { processor, cores, system, node } = machine;
+  console.log(`${title} ${machine[store]} · ${processor} · ${cores} cores · ${system} · Node ${node}`);
   return { stats, url, machine, commit: measuredCommit() };
 }
 
 /**
- * Measures and prints rows on a store other than Redis, and writes the results if requested.
+ * Measures and prints rows on a store, and writes the results if requested.
  *
- * @param {{ store: string, rows: string[], quick: boolean, write: boolean }} order
+ * @param {{ store?: string, rows: string[], quick: boolean, write: boolean }} order
  * @param {unknown} programs what `openServer` of the store needs
  * @param {(line: string) => void} log
  */
-export async function measureStore({ store, rows, quick, write }, programs, log) {
+export async function measureRows({ store = 'redis', rows, quick, write }, programs, log) {
   const { stats, url, machine, commit } = await open(store, programs);
   const { candidates: files, goals, costs } = STORES[store];
   const candidates = (await Promise.all(files.map(candidatesOf))).flat();
-  const contextOf = () => ({ url, stats, candidates, goals, costs });
-  const wanted = ROWS.filter(({ id }) => rows.includes(id));
+  const contextOf = (id) => {
+    // Both settings of a peer run the same code, so a quick run needs both only once.
+    const few = quick && store === 'redis' && id !== 'M1';
+    const chosen = candidates.filter(({ kind, variant }) => !few || kind !== 'peer' || variant === 'tuned');
+    const [exclusive, sharing] = [false, true].map((wanted) => chosen.filter(({ shares }) => shares === wanted));
+    return { url, stats, candidates: exclusive, sharing, goals, costs };
+  };
+  const wanted = (store === 'redis' ? ROWS : ROWS_OF_STORES).filter(({ id }) => rows.includes(id));
   const results = await runRows(wanted, { contextOf, commit, machine, quick }, log);
-  if (write) console.log(`written to ${saveRows(store, results)}`);
+  if (!write) return;
+  console.log(`written to ${saveRows(store, results)}, ${WRITTEN}`);
+  await writePages();
 }
 
 /**
