@@ -16,15 +16,6 @@ import {
 const CACHE = join(UNPACKED, 'postgres');
 const POOLER_CACHE = join(UNPACKED, 'pgbouncer');
 
-const HOW_TO_INSTALL = [
-  'PostgreSQL was not found, and it cannot be fetched from here. Install its server with one of',
-  '  macOS          brew install postgresql',
-  '  Debian/Ubuntu  sudo apt-get install postgresql',
-  '  Fedora         sudo dnf install postgresql-server',
-  '  Alpine         apk add postgresql',
-  'or set POSTGRES_PROGRAMS to the folder with its programs initdb and postgres.',
-].join('\n');
-
 /** Dependencies of the packages that are irrelevant for running the server. */
 const NOT_NEEDED =
   /^(postgresql-common|postgresql-client-common|perl|ssl-cert|locales|tzdata|libllvm|netbase|adduser|lsb-)/;
@@ -65,13 +56,13 @@ function librariesIn(cache) {
 }
 
 /** Fetches the newest release of a package with its dependencies, and unpacks them. */
-function fetchWhole(cache, name) {
+function fetchWhole(cache, name, log) {
   run('apt-get', ['update', '-qq']);
   const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', name]) ?? '';
   const needed = [...plan.matchAll(/^Inst (\S+)/gm)]
     .map(([, one]) => one)
     .filter((one) => !NOT_NEEDED.test(one));
-  unpackInto(cache, [...new Set([name, ...needed])]);
+  unpackInto(cache, [...new Set([name, ...needed])], log);
 }
 
 function findPooler() {
@@ -89,8 +80,7 @@ function findPooler() {
 export function findOrFetchPooler({ log = toStderr } = {}) {
   const found = findPooler();
   if (found !== undefined || !mayUseApt()) return found;
-  log('Fetching PgBouncer …');
-  fetchWhole(POOLER_CACHE, 'pgbouncer');
+  fetchWhole(POOLER_CACHE, 'pgbouncer', log);
   return findPooler();
 }
 
@@ -106,11 +96,14 @@ export function findOrFetchPooler({ log = toStderr } = {}) {
 export function ensurePostgres({ log = toStderr } = {}) {
   let found = findPrograms();
   if (found === undefined && mayUseApt()) {
-    log('Fetching PostgreSQL …');
     // The package that depends on the server of the newest version.
-    fetchWhole(CACHE, 'postgresql');
+    fetchWhole(CACHE, 'postgresql', log);
     found = findPrograms();
   }
   if (found !== undefined) return found;
-  throw new SetupError(HOW_TO_INSTALL);
+  throw new SetupError(
+    'PostgreSQL was not found, and it cannot be fetched from here. Install its server (macOS: brew install postgresql; Debian, ' +
+      'Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; Alpine: apk add postgresql), or set ' +
+      'POSTGRES_PROGRAMS to the folder with its programs initdb and postgres.',
+  );
 }

@@ -19,15 +19,6 @@ const EXTRA_PATHS = [
   '/usr/bin',
 ];
 
-const HOW_TO_INSTALL_REDIS = [
-  'redis-server was not found, and it cannot be installed from here. Install it with one of',
-  '  macOS          brew install redis',
-  '  Debian/Ubuntu  sudo apt-get install redis-server',
-  '  Fedora         sudo dnf install redis',
-  '  Alpine         apk add redis',
-  'or set REDIS_SERVER to the path of the program.',
-].join('\n');
-
 /**
  * A missing prerequisite that the user must provide. Only its message is printed.
  */
@@ -99,13 +90,23 @@ export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
   if (status !== 0) throw new SetupError(`npm ${command} failed in ${cwd}; its messages are above.`);
 }
 
-function findRedisServer() {
-  const named = process.env['REDIS_SERVER'];
-  if (named) {
-    if (isProgram(named)) return named;
-    throw new SetupError(`REDIS_SERVER is set to ${named}, which is not a program that can be run.`);
+/**
+ * Finds a program at the path in a variable, on PATH, or in further folders. Otherwise gets it, if apt may be used (root on
+ * Debian or Ubuntu).
+ *
+ * @param {string} name
+ * @param {{ variable: string, folders?: readonly string[], install: () => void }} how
+ * @returns {string | undefined} its path
+ * @throws {SetupError} if the variable names no program
+ */
+export function findOrInstall(name, { variable, folders = EXTRA_PATHS, install }) {
+  const named = process.env[variable];
+  if (named && !isProgram(named)) {
+    throw new SetupError(`${variable} is set to ${named}, which is not a program that can be run.`);
   }
-  return findProgram('redis-server', EXTRA_PATHS);
+  const find = () => named || findProgram(name, folders);
+  if (find() === undefined && mayUseApt()) install();
+  return find();
 }
 
 function apt(args) {
@@ -143,22 +144,21 @@ export function installWithApt(packages, log, logFailure = log) {
 }
 
 /**
- * Finds `redis-server`: the path in `REDIS_SERVER`, on PATH, or in {@link EXTRA_PATHS}. Otherwise installs it without starting
- * its service, if apt may be used (root on Debian or Ubuntu).
+ * Finds `redis-server`, or installs it without starting its service.
  *
  * @param {{ log?: Log, required?: boolean }} [options] `required` (default true): throw if there is none
  * @returns {{ path: string } | null} null only with `required: false`
  * @throws {SetupError} which says what to install
  */
 export function ensureRedisServer({ log = toStderr, required = true } = {}) {
-  let path = findRedisServer();
-  if (!path && mayUseApt()) {
-    withoutServiceStart(() => installWithApt(['redis-server'], log));
-    path = findRedisServer();
-  }
-  if (path) return { path };
-  if (required) throw new SetupError(HOW_TO_INSTALL_REDIS);
-  return null;
+  const install = () => withoutServiceStart(() => installWithApt(['redis-server'], log));
+  const path = findOrInstall('redis-server', { variable: 'REDIS_SERVER', install });
+  if (path !== undefined) return { path };
+  if (!required) return null;
+  throw new SetupError(
+    'redis-server was not found, and it cannot be installed from here. Install it (macOS: brew install redis; Debian, Ubuntu: ' +
+      'apt-get install redis-server; Fedora, Alpine: the package redis), or set REDIS_SERVER to the path of the program.',
+  );
 }
 
 /** Programs that some tests need besides Redis, with their Debian packages. */

@@ -20,10 +20,11 @@ import {
   ensureDependencies,
   ensureRedisServer,
   ensureTestTools,
+  findOrInstall,
   toStderr,
 } from './setup.mjs';
 import { PARTS, selection } from './test-parts.mjs';
-import { findOrFetch } from './unpacked-programs.mjs';
+import { CACHE, unpackInto } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -54,7 +55,11 @@ function prepareStores() {
   const zookeeper = ensureZooKeeper();
   const redisson = ensureRedissonClients();
   // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
-  const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
+  const promtool = findOrInstall('promtool', {
+    variable: 'PROMTOOL',
+    folders: [join(CACHE, 'prometheus/usr/bin')],
+    install: () => unpackInto(join(CACHE, 'prometheus'), ['prometheus'], toStderr),
+  });
   return {
     ...env,
     ...(promtool && { PROMTOOL: promtool }),

@@ -1,6 +1,5 @@
 import { Actor } from '../harness/actor.mjs';
 import { quantile, sum } from '../harness/statistics.mjs';
-import { longestWithin, longestOf, missesOf } from '../harness/writer-waits.mjs';
 
 /** How long a writer may wait in addition to the longest reader that holds the lock already. */
 export const BOUND_MS = 100;
@@ -25,18 +24,17 @@ export async function measureWriter({ url, stats }, { processes, readersEach, se
     await Promise.all(readers.map((actor) => actor.call('start', key, readersEach, sectionMs)));
     const { waits, failed } = await writer.call('write', key, writes, pauseMs);
     const read = await Promise.all(readers.map((actor) => actor.call('stop')));
-    const longest = longestOf(read.map(({ longestByTime }) => longestByTime));
-    const lengths = waits.map(({ from, to }) => to - from);
+    const longestReader = Math.max(...read.map(({ longest }) => longest));
     return {
       writes,
       failed,
-      misses: failed + missesOf(waits, longest, BOUND_MS),
+      misses: failed + waits.filter((wait) => wait > BOUND_MS + longestReader).length,
       wait: {
-        median: quantile(lengths, 0.5),
-        p99: quantile(lengths, 0.99),
-        max: Math.max(...lengths),
+        median: quantile(waits, 0.5),
+        p99: quantile(waits, 0.99),
+        max: Math.max(...waits),
       },
-      longestReader: longestWithin(longest, -Infinity, Infinity),
+      longestReader,
       readsPerSecond: sum(read.map(({ perSecond }) => perSecond)),
     };
   } finally {
