@@ -100,7 +100,13 @@ function findPlants() {
       const planted = text.replace(from, () => to);
       copy.write(file, planted);
       const build = join(folder, 'build');
-      const args = ['--no-setup', '--history=0', `--kind=${kind}`, `--events=${MOST_EVENTS}`, `--build=${build}`];
+      const args = [
+        '--no-setup',
+        '--history=0',
+        `--kind=${kind}`,
+        `--events=${MOST_EVENTS}`,
+        `--build=${build}`,
+      ];
       const { stdout, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...args], {
         encoding: 'utf8',
       });

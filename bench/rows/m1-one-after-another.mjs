@@ -5,7 +5,6 @@ import { information } from '../report/checks.mjs';
 import { short } from '../report/numbers.mjs';
 import { choose } from './choose.mjs';
 import { loadGauge } from './gauges.mjs';
-import { loadOf } from './measure-load.mjs';
 import { measureFreeLocks } from './uncontended.mjs';
 
 export const id = 'M1';
@@ -44,27 +43,25 @@ export async function run(context) {
   const ours = ['withLock', 'awaited'];
   const near = await measureFreeLocks(context, id, {
     candidates: choose(context.candidates, { floor: true, ours }),
+    name: '',
     plan: PLAN,
     goals: { withLock: 1.8, awaited: 0.95, processor: { withLock: 0.85, awaited: 1.2 } },
   });
   const proxy = await startDelayProxy(context.url);
   try {
-    const far = await measureFreeLocks(context, `${id} ${DELAY_MS} ms`, {
+    const far = await measureFreeLocks(context, id, {
       candidates: choose(context.candidates, { floor: true, ours, peers: 'tuned' }),
       url: proxy.url,
-      plan: FAR,
-      whenWarm: () => proxy.delay(DELAY_MS),
+      name: `${DELAY_MS} ms each way`,
+      plan: { ...FAR, whenWarm: () => proxy.delay(DELAY_MS) },
       where: `${DELAY_MS} ms away: `,
       goals: { withLock: 1.9, awaited: 0.95 },
     });
     const ping = await pingTime(proxy.url);
     return {
-      text: [
-        near.table,
-        `with a network of ${DELAY_MS} ms each way (a proxy; PING takes ${short(ping)} ms):\n${far.table}`,
-      ],
+      text: [...near.text, ...far.text],
       checks: [...near.checks, ...far.checks, information(`${DELAY_MS} ms away: PING`, `${short(ping)} ms`)],
-      loads: [loadOf('', PLAN, near.measured), loadOf(`${DELAY_MS} ms each way`, FAR, far.measured)],
+      loads: [...near.loads, ...far.loads],
     };
   } finally {
     await proxy.close();

@@ -73,17 +73,8 @@ async function measureAlone(context) {
     context,
     fleets,
     [
-      {
-        name: 'one process, empty',
-        about: 'one process, empty section',
-        plan: EMPTY,
-        which: ({ kind }) => kind !== 'ideal',
-      },
-      {
-        name: 'one process, 2 ms',
-        about: `one process, section of a 2 ms timer (÷ ideal: against ${READERS} ÷ the section's measured length)`,
-        plan: WITH_SECTION,
-      },
+      { name: 'one process, empty', plan: EMPTY, which: ({ kind }) => kind !== 'ideal' },
+      { name: 'one process, 2 ms', plan: WITH_SECTION },
     ],
     { limit: READERS },
   );

@@ -54,22 +54,12 @@ export async function run(context) {
 
 async function measure(context, { processes, where, overBestPeer }) {
   const fleets = { row: id, candidates: context.sharing, processes, sharing: SHARING };
-  const ideal = `against ${LIMIT} ÷ the section's measured length; no lock: ${LIMIT} callers`;
   const { measured, text, loads } = await measureLoads(
     context,
     fleets,
     [
-      {
-        name: `${where}, empty`,
-        about: `${where}, empty section`,
-        plan: EMPTY,
-        which: ({ kind }) => kind !== 'ideal',
-      },
-      {
-        name: `${where}, 2 ms`,
-        about: `${where}, section of a 2 ms timer (÷ ideal: ${ideal})`,
-        plan: WITH_SECTION,
-      },
+      { name: `${where}, empty`, plan: EMPTY, which: ({ kind }) => kind !== 'ideal' },
+      { name: `${where}, 2 ms`, plan: WITH_SECTION },
     ],
     { limit: LIMIT },
   );

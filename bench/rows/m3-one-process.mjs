@@ -35,12 +35,7 @@ export async function run(context) {
   const untilTurns = `until each caller had ${TURNS} turns`;
   const { measured, text, loads } = await measureLoads(context, { row: id, candidates, processes: 1 }, [
     { name: '', plan: FIXED_TIME },
-    {
-      name: untilTurns,
-      about: `${untilTurns} (at most ${FIXED_WORK.durationMs / 1_000} s)`,
-      plan: FIXED_WORK,
-      which: isWorthTurns,
-    },
+    { name: untilTurns, plan: FIXED_WORK, which: isWorthTurns },
   ]);
   const [time, work] = measured;
   const peer = bestPeer(time);

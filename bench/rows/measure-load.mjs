@@ -164,23 +164,3 @@ export function againstBestPeer(prefix, measured, goal, check = atLeast) {
 export function perSecondRatio(one, other) {
   return one.perSecond.median / other.perSecond.median;
 }
-
-/**
- * What the pages show of a load.
- *
- * @param {string} name distinguishes the loads of a row
- * @param {object} plan
- * @param {Measured[]} measured
- */
-export function loadOf(name, plan, measured) {
-  const candidates = measured.map(
-    ({ candidate: { label, kind }, perSecond, turns: { least, most }, commands }) => ({
-      label,
-      kind,
-      perSecond,
-      turns: { least, most },
-      commands,
-    }),
-  );
-  return { name, plan, candidates };
-}

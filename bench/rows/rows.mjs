@@ -25,7 +25,7 @@ import * as m15 from './m15-cold-start.mjs';
  * @typedef {object} RowResult
  * @property {string[]} text tables
  * @property {import('../report/checks.mjs').Check[]} checks
- * @property {object[]} [loads] for the pages: see `loadOf`
+ * @property {object[]} [loads] what the pages show of loads
  *
  * @typedef {object} Row
  * @property {string} id
