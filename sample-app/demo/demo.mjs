@@ -57,23 +57,12 @@ function reportCrashes(instances) {
   return dead.length > 0;
 }
 
-/** Kills the server after a third of the orders. `done` resolves when the store grants locks again. */
-function killInTheMiddle({ orders }, store, onProgress) {
-  let done;
-  return {
-    onProgress(count) {
-      onProgress(count);
-      if (done !== undefined || count < orders / 3) return;
-      const killedAt = performance.now();
-      done = store.kill().then(() => {
-        const ms = Math.round(performance.now() - killedAt);
-        print(`${store.killedText} after ${count} orders, and ${store.recoveredText} after ${ms} ms.`);
-      });
-      // Awaited by `done`, later.
-      done.catch(() => undefined);
-    },
-    done: () => done,
-  };
+/** Resolves when the store grants locks again. */
+async function killServer(store, count) {
+  const killedAt = performance.now();
+  await store.kill();
+  const ms = Math.round(performance.now() - killedAt);
+  print(`${store.killedText} after ${count} orders, and ${store.recoveredText} after ${ms} ms.`);
 }
 
 async function sellTwice(instances, store, options, signal) {
@@ -81,12 +70,18 @@ async function sellTwice(instances, store, options, signal) {
   const urls = instances.map(({ url }) => url);
   const run = async (name, path, kills = false) => {
     const showProgress = printProgress(name.padEnd('unprotected'.length), orders);
-    const kill = kills ? killInTheMiddle(options, store, showProgress) : undefined;
-    const onProgress = kill?.onProgress ?? showProgress;
+    let recovery;
+    const onProgress = (count) => {
+      showProgress(count);
+      if (!kills || recovery !== undefined || count < orders / 3) return;
+      recovery = killServer(store, count);
+      // It is awaited later.
+      recovery.catch(() => undefined);
+    };
     const sku = `${name}-${process.pid}`;
     const sale = { urls, sku, path, stock, orders, quantity, signal, onProgress, retriesOrders: kills };
     const result = await runSale(sale);
-    await kill?.done();
+    await recovery;
     return result;
   };
   print(`\n${orders} orders of ${quantity} at once, ${stock} in stock:`);
