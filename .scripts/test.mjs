@@ -115,19 +115,7 @@ function runJest(args, env, isWholeCore = false) {
   return status ?? 1;
 }
 
-/** Runs each other part by its command, which also checks or builds what the part tests. */
-function runAll() {
-  for (const [part, { about, command }] of Object.entries(PARTS)) {
-    if (part === 'core') continue;
-    console.log(`\n${command}: ${about}`);
-    const { status } = spawnSync(command, { cwd: root, shell: true, stdio: 'inherit' });
-    if (status !== 0) return status ?? 1;
-  }
-  return 0;
-}
-
 async function run(args) {
-  if (args.includes('--all')) return runAll();
   const hasSetup = !args.includes('--no-setup');
   const part =
     Object.keys(PARTS).find((name) => args.includes(`--${name}`)) ?? (hasSetup ? 'core' : undefined);
