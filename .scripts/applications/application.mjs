@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SetupError, ensureBuild, ensureDependencies, newestChange, timeOfBuild } from '../setup.mjs';
-import { readyLine } from './ready-line.mjs';
+import { untilReady } from './leftovers.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const LOOK_AGAIN_MS = 100;
@@ -127,6 +127,6 @@ export async function startInstance({ folder, script, name, env, leftovers }) {
     cwd: folder,
     env: { ...process.env, NO_COLOR: '1', ...env },
   });
-  const [, url] = await readyLine(started, { name, pattern: /ready on (http:\S+)/, within: 60_000 });
+  const [, url] = await untilReady(name, started.child, /ready on (http:\S+)\s/);
   return { ...started, name, url };
 }

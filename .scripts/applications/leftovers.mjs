@@ -3,6 +3,8 @@ import { once, setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { whenReady } from '../servers/processes.mjs';
+import { SetupError } from '../setup.mjs';
 
 /** Thrown by attempts to start something during the shutdown of the demo. */
 export class InterruptedError extends Error {
@@ -146,6 +148,18 @@ function whenOrphaned(run) {
     run();
   }, PARENT_CHECK_MS);
   watch.unref();
+}
+
+/**
+ * Waits until a process reports that it is ready.
+ *
+ * @returns {Promise<RegExpExecArray>}
+ * @throws {SetupError} with its output, if it ends first
+ */
+export async function untilReady(name, child, pattern) {
+  const { isReady, output } = await whenReady(child, pattern);
+  if (!isReady) throw new SetupError(`${name} ended before it was ready. Its last output:\n${output}`);
+  return pattern.exec(output);
 }
 
 /** Also false for a process that never started. */

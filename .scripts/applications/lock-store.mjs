@@ -1,12 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { SetupError, ensureRedisServer } from '../setup.mjs';
-import {
-  startPrivateEtcd,
-  startPrivatePostgres,
-  startPrivateRedis,
-  startPrivateZooKeeper,
-} from './private-servers.mjs';
+import { startRedis } from '../servers/redis.mjs';
+import { startPrivateEtcd, startPrivatePostgres, startPrivateZooKeeper } from './private-servers.mjs';
 
 /** The private servers that keep their locks when one of them is killed. */
 const DURABLE = {
@@ -101,7 +97,7 @@ export async function prepareLockStore({ kind = 'redis', folder, application, le
   await leftovers.checkpoint();
   if (server === null)
     return { title: 'the memory of one process', env: { LOCK_STORE: 'memory' }, single: true };
-  const url = await startPrivateRedis(server.path, folder, leftovers);
+  const { url } = await startRedis(folder, (args) => leftovers.spawn(server.path, args).child);
   const prefix = 'lock:';
   return {
     title: 'a private Redis',

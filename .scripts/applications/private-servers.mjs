@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,23 +5,20 @@ import { setTimeout as elapse } from 'node:timers/promises';
 import { etcdArguments, roleInEtcd } from '../servers/etcd.mjs';
 import { freePort } from '../servers/free-port.mjs';
 import {
-  initdbArguments,
+  createDatabase,
   NOBODY,
   POSTGRES_READY,
   postgresArguments,
   postgresUrl,
   signalPostgres,
 } from '../servers/postgres.mjs';
-import { PORT_TAKEN, REDIS_READY, redisArguments } from '../servers/redis.mjs';
 import { modeOf, SMALL_JAVA, zooKeeperArguments } from '../servers/zookeeper.mjs';
 import { ensureEtcd } from '../setup-etcd.mjs';
 import { ensurePostgres } from '../setup-postgres.mjs';
 import { ensureZooKeeper } from '../setup-java.mjs';
 import { SetupError } from '../setup.mjs';
-import { isRunning } from './leftovers.mjs';
-import { readyLine } from './ready-line.mjs';
+import { isRunning, untilReady } from './leftovers.mjs';
 
-const REDIS_ATTEMPTS = 3;
 const ELECTION_MS = 60_000;
 
 /**
@@ -33,39 +29,21 @@ const ELECTION_MS = 60_000;
  * @typedef {import('./leftovers.mjs').Leftovers} Leftovers
  */
 
-/** @returns {Promise<string>} the URL of a Redis */
-export async function startPrivateRedis(program, folder, leftovers) {
-  for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
-    const redis = leftovers.spawn(program, redisArguments({ port, folder }));
-    try {
-      await readyLine(redis, { name: 'redis-server', pattern: REDIS_READY, within: 20_000 });
-      return `redis://127.0.0.1:${port}`;
-    } catch (error) {
-      // Another process may have taken the port since the check.
-      if (attempt === REDIS_ATTEMPTS || !PORT_TAKEN.test(error.message)) throw error;
-    }
-  }
-}
-
 /** @returns {Promise<PrivateServer>} */
 export async function startPrivatePostgres(folder, leftovers, log) {
-  const { programs, libraries } = ensurePostgres({ log });
+  const installed = ensurePostgres({ log });
   await leftovers.checkpoint();
   const cwd = join(folder, 'postgres');
   mkdirSync(cwd, { mode: 0o755 });
-  if (NOBODY.uid !== undefined) {
-    // Its user needs access to the parent folder, too.
-    for (const path of [folder, cwd]) chownSync(path, NOBODY.uid, NOBODY.gid);
-  }
-  const how = { ...NOBODY, cwd, env: { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) } };
-  const data = join(cwd, 'data');
-  execFileSync(join(programs, 'initdb'), initdbArguments(data), { ...how, stdio: 'ignore' });
+  // Its user needs access to the parent folder, too.
+  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid);
+  const { data, how } = createDatabase(installed, cwd);
   const port = await freePort();
   const start = async () => {
-    const server = leftovers.spawn(join(programs, 'postgres'), postgresArguments(data, port), how);
-    await readyLine(server, { name: 'postgres', pattern: POSTGRES_READY, within: 20_000, stream: 'stderr' });
-    return server.child;
+    const args = postgresArguments(data, port);
+    const { child } = leftovers.spawn(join(installed.programs, 'postgres'), args, how);
+    await untilReady('postgres', child, POSTGRES_READY);
+    return child;
   };
   let server = await start();
   return {
