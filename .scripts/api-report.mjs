@@ -39,9 +39,7 @@ export function reportsOf(files) {
   );
   const checker = program.getTypeChecker();
   const printer = ts.createPrinter({ removeComments: true });
-  const [own] = files
-    .map(([, file]) => dirname(file).replaceAll(sep, '/'))
-    .sort((one, other) => one.length - other.length);
+  const own = dirname(files[0][1]).replaceAll(sep, '/');
 
   const resolved = (symbol) =>
     symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;

@@ -22,11 +22,7 @@ npm run bench -- --help             this text`;
 const CONFLICTS = [
   ['quick', 'write', '--quick measures too little to be written. Leave out --quick or --write.'],
   ['against', 'write', '--against compares two builds and writes nothing. Leave out --against or --write.'],
-  ['page', 'against', '--page measures nothing. Leave out --page or --against.'],
-  ['page', 'quick', '--page measures nothing. Leave out --page or --quick.'],
   ['store', 'against', '--store measures one build. Leave out --store or --against.'],
-  ['page', 'store', '--page measures nothing. Leave out --page or --store.'],
-  ['page', 'write', '--page writes the page and nothing else. Leave out --write.'],
 ];
 
 /**
@@ -54,8 +50,6 @@ export function readCommandLine(args, allRows, stores = {}, onlyNamed = []) {
   const conflict = CONFLICTS.find(([one, other]) => values[one] !== undefined && values[other] !== undefined);
   if (conflict) throw new UsageError(conflict[2]);
   const { quick = false, write = false, help = false, page = false, against } = values;
-  if (page && named.length > 0)
-    throw new UsageError('--page takes no rows: it writes all that were measured.');
   if (against !== undefined && !/^[^-\s][^\s]*$/.test(against)) {
     throw new UsageError(`--against needs a revision: a commit, a tag or a branch; got "${against}".`);
   }

@@ -8,7 +8,7 @@ import { elapse } from './clock.mjs';
  * @param {{ times: Record<string, number> }[]} after
  * @returns {number} from 0 to 1
  */
-export function shareInUse(before, after) {
+function shareInUse(before, after) {
   const total = { idle: 0, all: 0 };
   for (const [index, { times }] of after.entries()) {
     const earlier = before[index]?.times ?? times;

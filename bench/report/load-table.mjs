@@ -45,9 +45,7 @@ export function loadTable(measured, { contended, limit = 1, costs = OF_REDIS }) 
             '÷ ideal',
             ({ meanSection, perSecond }) => short((perSecond.median * meanSection) / 1_000 / limit),
           ],
-          limit === 1
-            ? ['overlaps', ({ overlaps }) => short(overlaps)]
-            : ['most at once', ({ mostAtOnce }) => short(mostAtOnce)],
+          ['most at once', ({ mostAtOnce }) => short(mostAtOnce)],
         ]
       : []),
   ];

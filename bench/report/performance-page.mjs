@@ -23,7 +23,7 @@ const SHARED = [
  * The parts of `docs/introduction/performance.md`, and of that page in another language: ratios to other libraries.
  *
  * @param {readonly import('./page.mjs').MeasuredRow[]} rows
- * @param {import('./performance-words.mjs').Words} [words] of the language
+ * @param {typeof ENGLISH} [words] of the language
  * @returns {Record<'short' | 'ratios' | 'turns' | 'shared' | 'ahead', string>}
  */
 export function performanceParts(rows, words = ENGLISH) {

@@ -85,6 +85,19 @@ export function loadGauge({
 }
 
 /**
+ * A gauge of a new process for each sample.
+ *
+ * @param {Pick<Gauge, 'what' | 'unit' | 'better'> & { sample: (context: object, build?: string) => Promise<number> }} gauge
+ * @returns {Gauge}
+ */
+export function freshGauge({ sample, ...gauge }) {
+  return {
+    ...gauge,
+    open: async (context, build) => ({ sample: () => sample(context, build), close: async () => undefined }),
+  };
+}
+
+/**
  * A gauge of the result of one actor.
  *
  * @param {{ what: string, unit: string, better: 'more' | 'less', file: string, execArgv?: string[],

@@ -5,6 +5,7 @@ import { median, spreadOf } from '../harness/statistics.mjs';
 import { atMost, information } from '../report/checks.mjs';
 import { percent, short, spreadText } from '../report/numbers.mjs';
 import { table } from '../report/table.mjs';
+import { freshGauge } from './gauges.mjs';
 
 export const id = 'M15';
 export const title = 'cold start: import of the main entry after Nest and ioredis; the package';
@@ -29,15 +30,12 @@ async function start(what, build) {
 }
 
 export const gauges = [
-  {
+  freshGauge({
     what: 'import after Nest and ioredis',
     unit: 'ms',
     better: 'less',
-    open: async (_context, build) => ({
-      sample: async () => (await start('times', build)).library,
-      close: async () => undefined,
-    }),
-  },
+    sample: async (_context, build) => (await start('times', build)).library,
+  }),
 ];
 
 /** The tarball as it would be published. */

@@ -2,6 +2,7 @@ import { Actor } from '../harness/actor.mjs';
 import { spreadOf } from '../harness/statistics.mjs';
 import { atMost, information } from '../report/checks.mjs';
 import { short, spreadText } from '../report/numbers.mjs';
+import { freshGauge } from './gauges.mjs';
 
 export const id = 'M9';
 export const title = 'heap per idle hold, and per waiter';
@@ -13,27 +14,21 @@ const KB = 1_000;
 const EXEC_ARGV = ['--expose-gc'];
 
 export const gauges = [
-  {
+  freshGauge({
     what: 'heap per hold',
     unit: 'KB',
     better: 'less',
-    async open({ url, stats }, build) {
-      return {
-        async sample() {
-          await stats.empty();
-          // A new process each time, since a heap with free space would falsify the result.
-          const actor = new Actor('memory.mjs', { execArgv: EXEC_ARGV, build });
-          try {
-            await actor.call('open', url, 2_000);
-            return (await actor.call('holds', 5_000)) / KB;
-          } finally {
-            await actor.kill();
-          }
-        },
-        close: async () => undefined,
-      };
+    async sample({ url, stats }, build) {
+      await stats.empty();
+      const actor = new Actor('memory.mjs', { execArgv: EXEC_ARGV, build });
+      try {
+        await actor.call('open', url, 2_000);
+        return (await actor.call('holds', 5_000)) / KB;
+      } finally {
+        await actor.kill();
+      }
     },
-  },
+  }),
 ];
 
 export async function run({ url, stats, quick, progress }) {

@@ -14,7 +14,6 @@ import { times } from '../report/numbers.mjs';
  * @property {{ least: number, most: number, ratio: number, withoutAny: number }} turns of the callers, over all rounds
  * @property {number} maxWait the longest wait of all rounds, ms
  * @property {number | null} meanSection ms
- * @property {number} overlaps
  * @property {number} mostAtOnce of all rounds
  * @property {Record<string, number | null>} commands counters of the server per hold, median
  * @property {{ client: number | null, server: number | null }} micros µs of processor time per hold, median
@@ -117,7 +116,6 @@ function summarize({ candidate, version }, results) {
     },
     maxWait: Math.max(...results.map(({ maxWait }) => maxWait)),
     meanSection: sections.length === 0 ? null : mean(sections),
-    overlaps: sum(results.map(({ overlaps }) => overlaps)),
     mostAtOnce: Math.max(...results.map(({ mostAtOnce }) => mostAtOnce)),
     commands: mediansOf(results.map(({ commands }) => commands)),
     micros: mediansOf(results.map(({ micros }) => micros)),
