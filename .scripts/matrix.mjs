@@ -15,7 +15,6 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { table } from '../bench/report/table.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { DEVELOPED, ensureNode } from './setup-node.mjs';
 import { fetchPostgres, fetchRedis } from './setup-servers.mjs';
@@ -279,12 +278,6 @@ async function main(args) {
     saveResults({ [name]: results[name] });
   }
   await writePages();
-  const lines = Object.entries(results).map(([name, { version, passed, failed, notRun }]) =>
-    notRun === undefined
-      ? [name, version, String(passed), String(failed)]
-      : [name, `not run: ${notRun}`, '', ''],
-  );
-  console.log(`\n${table(['platform', 'version', 'passed', 'failed'], lines)}`);
   if (Object.values(results).some(({ failed }) => failed !== 0)) process.exitCode = 1;
 }
 
