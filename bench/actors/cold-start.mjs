@@ -31,30 +31,27 @@ serve({
     return { peers: await timed(loadPeers), library: await timed(() => import(BUILD)) };
   },
 
-  /** Bytes of the same. */
+  /** Bytes more for this library. */
   async memory() {
-    const start = await bytes();
     await loadPeers();
     const peers = await bytes();
     await import(BUILD);
-    return { peers: peers - start, library: (await bytes()) - peers };
+    return { library: (await bytes()) - peers };
   },
 
-  /** The number of modules of the same. */
+  /** The number of modules of this library. */
   async modules() {
     const session = new Session();
     session.connect();
+    await loadPeers();
     let modules = 0;
+    session.post('Debugger.enable');
     session.on(
       'Debugger.scriptParsed',
       ({ params: { url } }) => (modules += url.startsWith('file:') ? 1 : 0),
     );
-    session.post('Debugger.enable');
-    modules = 0;
-    await loadPeers();
-    const peers = modules;
     await import(BUILD);
     // Without the file that names what is loaded.
-    return { peers, library: modules - peers - 1 };
+    return modules - 1;
   },
 });

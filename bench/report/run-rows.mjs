@@ -18,8 +18,8 @@ export async function runRows(rows, { contextOf, commit, machine, quick }, log) 
   );
   const results = [];
   for (const { id, title, run } of rows) {
-    const { text, checks, ...shown } = await run({ ...contextOf(id), quick, progress });
-    console.log(`\n${id}  ${title}\n\n${text.join('\n\n')}`);
+    const { text = [], checks, ...shown } = await run({ ...contextOf(id), quick, progress });
+    if (text.length > 0) console.log(`\n${id}  ${title}\n\n${text.join('\n\n')}`);
     const measuredAt = new Date().toISOString();
     results.push({ id, title, measuredAt, commit, machine, checks, ...shown });
   }

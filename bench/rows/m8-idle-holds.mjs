@@ -1,7 +1,7 @@
 import { Actor } from '../harness/actor.mjs';
 import { elapse } from '../harness/clock.mjs';
 import { atMost, information } from '../report/checks.mjs';
-import { percent, short } from '../report/numbers.mjs';
+import { short } from '../report/numbers.mjs';
 import { actorGauge } from './gauges.mjs';
 
 export const id = 'M8';
@@ -59,14 +59,7 @@ export async function run({ url, stats, quick, progress }) {
     const scale = roundMs / NORMAL.roundMs;
     const share = (used / (roundMs * rounds)) * scale;
     const serverShare = (serverUsed / (roundMs * rounds)) * scale;
-    const lease = (roundMs * 3) / 1_000;
-    const scaled = scale === 1 ? '' : `, measured with ${lease} s and converted to the default of 30 s`;
     return {
-      text: [
-        `lease ${lease} s, ${rounds} renewal rounds of ${roundMs / 1_000} s: ${short(scripts)} scripts per round; ` +
-          `process ${percent(share)} of a core, Redis ${percent(serverShare)}${scaled}; ` +
-          `timers ${timersBefore} before, ${timersAfter} with all holds`,
-      ],
       checks: [
         atMost('scripts per renewal round', scripts, 40),
         atMost('% of one core', share * 100, 2),
