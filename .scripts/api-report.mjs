@@ -24,7 +24,6 @@ function entries() {
  * The report of each entry: what it exports, and under "not exported" the types of the package that these mention.
  *
  * @param {readonly (readonly [name: string, file: string])[]} files the declaration file of each entry
- * @returns {Map<string, string>}
  */
 export function reportsOf(files) {
   const program = ts.createProgram(

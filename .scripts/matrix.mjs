@@ -61,7 +61,6 @@ const developed = () => ensureNode(DEVELOPED).folder;
  *
  * @param {{ tests: string[], node?: string, env?: Record<string, string> }} options `tests`: files, and further arguments of
  *   Jest; `node`: the folder of the program that runs them
- * @returns {{ passed: number, failed: number, output: string }}
  */
 function runTests({ tests, node = developed(), env = {} }) {
   const { stdout, stderr } = spawnSync(

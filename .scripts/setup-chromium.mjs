@@ -15,7 +15,6 @@ function findChromium() {
 /**
  * Finds Chromium, and installs it where apt may be used (root on Debian or Ubuntu).
  *
- * @param {{ log?: (line: string) => void }} [options]
  * @returns {string | undefined} its path; tests of the page are skipped if undefined
  */
 export function ensureChromium({ log = toStderr } = {}) {

@@ -80,7 +80,6 @@ function compile(programs, libraries) {
  *
  * @param {{ version?: string, log?: (line: string) => void, required?: boolean }} [options] `required` (default false): throw
  *   if it can't be had here
- * @returns {{ libraries: string } | null}
  * @throws {SetupError} which says what to install; also if `ZOOKEEPER_LIBRARIES` does not contain the server
  */
 export function ensureZooKeeper(options = {}) {
@@ -109,12 +108,7 @@ export function ensureCurator(program) {
   return { libraries, classes, version: CURATOR[2] };
 }
 
-/**
- * Fetches a version of Redisson, and compiles programs that use it.
- *
- * @param {{ version?: string, programs?: readonly string[], log?: (line: string) => void, required?: boolean }} [options]
- * @returns {{ classPath: string, version: string } | null}
- */
+/** Fetches a version of Redisson, and compiles programs that use it. */
 export function ensureRedisson(options = {}) {
   const { version = REDISSON.at(-1), programs = [TEST_CLIENT], log } = options;
   const skip = without('Redisson', options);

@@ -72,11 +72,7 @@ function findPooler() {
   return existsSync(program) ? { program, libraries: librariesIn(POOLER_CACHE) } : undefined;
 }
 
-/**
- * Finds PgBouncer, or fetches it as {@link ensurePostgres} does. Tests that need it are skipped if it is missing.
- *
- * @returns {{ program: string, libraries?: string } | undefined}
- */
+/** Finds PgBouncer, or fetches it as {@link ensurePostgres} does. Tests that need it are skipped if it is missing. */
 export function findOrFetchPooler({ log = toStderr } = {}) {
   const found = findPooler();
   if (found !== undefined || !mayUseApt()) return found;
@@ -88,7 +84,6 @@ export function findOrFetchPooler({ log = toStderr } = {}) {
  * Finds `initdb` and `postgres` in the folder `POSTGRES_PROGRAMS`, on PATH, or in the usual folders of packages. Otherwise
  * fetches them into a separate folder, if apt may be used (root on Debian or Ubuntu).
  *
- * @param {{ log?: (line: string) => void }} [options]
  * @returns {{ programs: string, libraries?: string }} their folder, and the folder of their libraries if it is not the
  *   system's
  * @throws {SetupError} which says what to install

@@ -19,9 +19,7 @@ const EXTRA_PATHS = [
   '/usr/bin',
 ];
 
-/**
- * A missing prerequisite that the user must provide. Only its message is printed.
- */
+/** A missing prerequisite that the user must provide. Only its message is printed. */
 export class SetupError extends Error {
   name = 'SetupError';
 }
@@ -29,7 +27,6 @@ export class SetupError extends Error {
 /**
  * @callback Log
  * @param {string} line one short line of progress
- * @returns {void}
  */
 
 /** @type {Log} */
@@ -57,7 +54,6 @@ function dependenciesMatch(cwd) {
  * @param {Record<string, { version?: string }>} installed `packages` of `node_modules/.package-lock.json`
  * @param {Record<string, { version?: string, link?: boolean, optional?: boolean, devOptional?: boolean, peer?: boolean }>} wanted
  *   `packages` of a `package-lock.json`
- * @returns {boolean}
  */
 export function holdsAllOf(installed, wanted) {
   return Object.entries(wanted).every(([path, entry]) => {
@@ -73,7 +69,6 @@ export function holdsAllOf(installed, wanted) {
  * Installs the npm dependencies of a folder if they are missing or differ from its lock file.
  *
  * @param {{ cwd?: string, log?: Log }} [options] `cwd`: folder with the package.json, by default this package's
- * @returns {void}
  * @throws {SetupError} when npm fails
  */
 export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
@@ -94,8 +89,6 @@ export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
  * Finds a program at the path in a variable, on PATH, or in further folders. Otherwise gets it, if apt may be used (root on
  * Debian or Ubuntu).
  *
- * @param {string} name
- * @param {{ variable: string, folders?: readonly string[], install: () => void }} how
  * @returns {string | undefined} its path
  * @throws {SetupError} if the variable names no program
  */
@@ -172,9 +165,6 @@ const TEST_TOOLS = {
 /**
  * Installs the missing {@link TEST_TOOLS}, if apt may be used. Otherwise the tests that need them fail and say what to
  * install.
- *
- * @param {{ log?: Log }} [options]
- * @returns {void}
  */
 export function ensureTestTools({ log = toStderr } = {}) {
   const missing = Object.keys(TEST_TOOLS).filter((name) => !findProgram(name, EXTRA_PATHS));
@@ -215,8 +205,6 @@ export function timeOfBuild() {
 /**
  * Builds the package if `dist` is missing or older than its sources. Needs the npm dependencies.
  *
- * @param {{ log?: Log }} [options]
- * @returns {void}
  * @throws {SetupError} if the build fails
  */
 export function ensureBuild({ log = toStderr } = {}) {

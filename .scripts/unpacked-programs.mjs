@@ -54,7 +54,6 @@ export function run(command, args, cwd) {
 /**
  * Creates a folder completely or not at all, whatever interrupts it.
  *
- * @param {string} folder
  * @param {(draft: string) => string | void | false} fill fills a draft of the folder; returns the part of it that becomes the
  *   folder, by default all of it, or false if it has failed
  * @returns {boolean} whether the folder was created

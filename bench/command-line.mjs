@@ -26,13 +26,11 @@ const CONFLICTS = [
 ];
 
 /**
- * @param {string[]} args
  * @param {string[]} allRows their names
  * @param {Record<string, string[]>} [stores] the rows of stores other than Redis, by name of the store
  * @param {string[]} [onlyNamed] rows of every store that are measured only by their name, and not compared
  * @returns {{ rows: string[], quick: boolean, write: boolean, help: boolean, page: boolean, against: string | undefined,
  *   store: string | undefined }}
- * @throws {UsageError}
  */
 export function readCommandLine(args, allRows, stores = {}, onlyNamed = []) {
   const { values, positionals } = parse(args);

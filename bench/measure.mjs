@@ -68,9 +68,7 @@ async function open(store, programs) {
 /**
  * Measures and prints rows on a store, and writes the results if requested.
  *
- * @param {{ store?: string, rows: string[], quick: boolean, write: boolean }} order
  * @param {unknown} programs what `openServer` of the store needs
- * @param {(line: string) => void} log
  */
 export async function measureRows({ store = 'redis', rows, quick, write }, programs, log) {
   const { stats, url, machine, commit } = await open(store, programs);
@@ -95,9 +93,7 @@ export async function measureRows({ store = 'redis', rows, quick, write }, progr
 /**
  * Measures and prints M16 on a store. Writes the results if requested.
  *
- * @param {{ store?: string, quick: boolean, write: boolean }} order
  * @param {unknown} programs what `openServer` of the store needs
- * @param {(line: string) => void} log
  */
 export async function measureFleets({ store = 'redis', quick, write }, programs, log) {
   const { stats, url, machine, commit } = await open(store, programs);

@@ -16,7 +16,6 @@ const ioredisIn = (folder) =>
  *
  * @param {{ peers: boolean }} options whether the run also measures other libraries
  * @returns {string} path of redis-server
- * @throws {SetupError}
  */
 export function prepare({ peers }) {
   ensureDependencies();
@@ -38,9 +37,7 @@ const PROGRAMS = {
 /**
  * The same for a store other than Redis, without other libraries.
  *
- * @param {string} store
  * @returns {unknown} the argument of `openServer` of the store
- * @throws {SetupError}
  */
 export function prepareStore(store) {
   ensureDependencies();
@@ -48,11 +45,7 @@ export function prepareStore(store) {
   return PROGRAMS[store]();
 }
 
-/**
- * The same for the comparison with Redisson.
- *
- * @throws {SetupError}
- */
+/** The same for the comparison with Redisson. */
 export function prepareRedisson() {
   const program = prepare({ peers: false });
   const programs = [join(here, 'redisson/RedissonLoad.java')];

@@ -11,7 +11,6 @@ import { buildRevision } from './revision.mjs';
  *
  * @param {{ rows: string[], quick: boolean, against: string, commit: string }} order `commit`: id of the revision `against`
  * @param {string} program path of redis-server
- * @param {(line: string) => void} log
  */
 export async function measureAgainst({ rows, quick, against, commit }, program, log) {
   const build = buildRevision(commit, log);

@@ -18,12 +18,10 @@ const SIDES = ['now', 'then'];
 /**
  * Measures this build and another one in alternating rounds, and prints the comparison.
  *
- * @param {readonly (readonly [name: string, gauge: Gauge])[]} gauges
  * @param {object} context of the gauges
  * @param {string} build URL of the other build
  * @param {{ then: string, rounds: number, tries?: number, endsAt?: number }} how `then`: the name of the other build; `tries`:
  *   how often a figure below `LEAST_RATIO` is measured; `endsAt`: no gauge is measured later than this
- * @param {(line: string) => void} log
  * @returns {Promise<string[]>} the names of the figures below `LEAST_RATIO` in all tries
  */
 export async function compare(gauges, context, build, { then, rounds, tries = 1, endsAt = Infinity }, log) {

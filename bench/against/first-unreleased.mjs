@@ -5,7 +5,6 @@ const TAGS = ['--match', 'v[0-9]*', '--match', '[0-9]*'];
  * that added the "unreleased" heading to the changelog.
  *
  * @param {string} changelog its text
- * @param {(args: string[]) => { ok: boolean, output: string }} git
  * @returns {{ commit: string } | { none: string }} `none`: why there is no such commit
  */
 export function beforeFirstUnreleased(changelog, git) {

@@ -20,9 +20,7 @@ export { DistributedLockModule, Locked, LockService } from '${entryOf(tree)}';
 /**
  * Resolves a revision to a commit.
  *
- * @param {string} revision
  * @returns {string} its full id
- * @throws {UsageError}
  */
 export function commitOf(revision) {
   const { ok, output, error } = git(['rev-parse', '--verify', '--end-of-options', `${revision}^{commit}`]);
@@ -33,8 +31,6 @@ export function commitOf(revision) {
 /**
  * Builds a commit in a temporary folder, which is removed when this process ends.
  *
- * @param {string} commit
- * @param {(line: string) => void} log
  * @returns {string} URL of the module to load
  * @throws {SetupError} if the build fails
  */

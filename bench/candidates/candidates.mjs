@@ -35,12 +35,7 @@ export const ON_REDIS = [
 
 const load = (file) => import(`./${file}.mjs`);
 
-/**
- * The candidates of a file. This process uses only their descriptions: each candidate runs in its own processes.
- *
- * @param {string} file
- * @returns {Promise<Candidate[]>}
- */
+/** The candidates of a file. This process uses only their descriptions: each candidate runs in its own processes. */
 export async function candidatesOf(file) {
   const { name, kind, settings, labels = {} } = await load(file);
   return Object.keys(settings).map((variant) => ({
@@ -53,12 +48,7 @@ export async function candidatesOf(file) {
   }));
 }
 
-/**
- * @param {string} id
- * @param {string} url
- * @param {Sharing} [sharing] for candidates whose locks admit several holders
- * @returns {Promise<OpenCandidate>}
- */
+/** @param {Sharing} [sharing] for candidates whose locks admit several holders */
 export async function openCandidate(id, url, sharing) {
   const [file, variant] = id.split(':');
   const { open, settings } = await load(file);

@@ -6,19 +6,11 @@ export const MONOTONIC_OFFSET = Math.min(
   ...Array.from({ length: 200 }, () => -performance.now() + Number(process.hrtime.bigint()) / 1e6),
 );
 
-/**
- * The machine's monotonic clock in ms, which all processes share.
- *
- * @returns {number}
- */
+/** The machine's monotonic clock in ms, which all processes share. */
 export function monotonicMs() {
   return performance.now() + MONOTONIC_OFFSET;
 }
 
-/**
- * @param {number} ms
- * @returns {Promise<void>}
- */
 export function elapse(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -25,13 +25,7 @@ export class Fleet {
   #actors = [];
   #rounds = 0;
 
-  /**
-   * @param {import('../candidates/candidates.mjs').Candidate} candidate
-   * @param {number} processes
-   * @param {string} url
-   * @param {import('../candidates/candidates.mjs').Sharing} [sharing]
-   * @param {string[]} [execArgv] options of Node for its processes
-   */
+  /** @param {string[]} [execArgv] options of Node for its processes */
   constructor(candidate, processes, url, sharing, execArgv = []) {
     this.candidate = candidate;
     this.processes = processes;
@@ -70,8 +64,6 @@ export class Fleet {
 
   /**
    * @param {Omit<import('../actors/load.mjs').LoadPlan, 'label' | 'firstCaller' | 'startAt'>} plan `callers`: of all processes
-   * @param {import('./server.mjs').ServerStats} stats
-   * @returns {Promise<LoadResult>}
    */
   async run({ callers, ...plan }, stats) {
     await stats.empty();

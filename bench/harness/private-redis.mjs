@@ -7,7 +7,6 @@ import { privateFolder, stopper } from './private-folder.mjs';
  * Starts a private Redis server: loopback only, on a free port, without persistence.
  *
  * @param {string} program path of redis-server
- * @returns {Promise<{ url: string, stop: () => void }>}
  */
 export async function startPrivateRedis(program) {
   const folder = privateFolder();

@@ -5,7 +5,6 @@ import { elapse } from './clock.mjs';
  * The share of time in which the processors were busy between two samples.
  *
  * @param {{ times: Record<string, number> }[]} before from `os.cpus()`
- * @param {{ times: Record<string, number> }[]} after
  * @returns {number} from 0 to 1
  */
 function shareInUse(before, after) {

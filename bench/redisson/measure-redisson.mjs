@@ -56,13 +56,7 @@ const ROUNDS = 7;
 /** Java compiles its code while it runs. */
 const WARM_UP_MS = { ours: 1_000, java: 5_000 };
 
-/**
- * Measures M14: this library beside Redisson's locks, interleaved on one server, with the Java side warmed up.
- *
- * @param {{ quick: boolean }} order
- * @param {{ program: string, classPath: string, version: string }} programs
- * @param {(line: string) => void} log
- */
+/** Measures M14: this library beside Redisson's locks, interleaved on one server, with the Java side warmed up. */
 export async function measureRedisson({ quick }, { program, classPath, version }, log) {
   const { url, stats } = await openServer(program);
   const machine = describeMachine(await stats.version());

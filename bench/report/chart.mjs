@@ -37,7 +37,6 @@ const round = (length) => Math.round(length * 10) / 10;
 /**
  * The median of each library with a load, ours first, then from most to least.
  *
- * @param {{ candidates: { label: string, kind: string, perSecond: { median: number } }[] }} load
  * @returns {Map<string, { kind: string, perSecond: number }>} by library
  */
 function bestOf({ candidates }) {
@@ -46,12 +45,7 @@ function bestOf({ candidates }) {
   return new Map([oursIn(candidates), ...peers].map(figures));
 }
 
-/**
- * Holds per second with an empty section and with work, on linear scales that begin at 0. Readable on light and dark pages.
- *
- * @param {{ id: string, loads: any, machine: any, measuredAt: string }[]} rows
- * @returns {string} SVG
- */
+/** Holds per second with an empty section and with work, on linear scales that begin at 0. Readable on light and dark pages. */
 export function chartOf(rows) {
   const row = rows.find(({ id }) => id === ROW);
   const panels = PANELS.map(([name, title]) => ({

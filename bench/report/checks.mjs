@@ -41,14 +41,7 @@ export function information(what, measured) {
   return { what, measured, goal: '–', ratio: null, reached: null, verdict: '–' };
 }
 
-/**
- * How evenly callers were served: the turns of the most-served caller divided by those of the least-served.
- *
- * @param {string} which
- * @param {{ least: number, most: number, ratio: number, withoutAny: number }} turns
- * @param {number} goal
- * @returns {Check}
- */
+/** How evenly callers were served: the turns of the most-served caller divided by those of the least-served. */
 export function mostToLeast(which, turns, goal) {
   const result = atMost(`${which}: most- ÷ least-served caller`, turns.ratio, goal, {
     measured: `${short(turns.ratio)} (${short(turns.least)}–${short(turns.most)})`,

@@ -1,14 +1,7 @@
 import { short } from './numbers.mjs';
 import { table } from './table.mjs';
 
-/**
- * Measures rows one after the other. Prints each of them, and finally all checks.
- *
- * @param {import('../rows/rows.mjs').Row[]} rows
- * @param {{ contextOf: (id: string) => object, commit: string | undefined, machine: object, quick: boolean }} options
- * @param {(line: string) => void} log
- * @returns {Promise<import('./page.mjs').MeasuredRow[]>}
- */
+/** Measures rows one after the other. Prints each of them, and finally all checks. */
 export async function runRows(rows, { contextOf, commit, machine, quick }, log) {
   const started = performance.now();
   const seconds = () => Math.round((performance.now() - started) / 1_000);

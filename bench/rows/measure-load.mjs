@@ -39,8 +39,6 @@ export async function withFleets(context, { row, candidates, processes, sharing,
 /**
  * Runs one load on all fleets, in interleaved rounds. Calls `whenWarm` after the warm-up. `workers` is the number of callers
  * of candidates without a lock, which show the upper limit of a semaphore with as many permits.
- *
- * @returns {Promise<Measured[]>}
  */
 export async function measureLoad(
   { stats, progress, quick },

@@ -35,8 +35,6 @@ export async function measureLoads(context, fleets, loads, columns = {}) {
  * What the pages show of a load.
  *
  * @param {string} name distinguishes the loads of a row
- * @param {object} plan
- * @param {Measured[]} measured
  */
 function loadOf(name, plan, measured) {
   const candidates = measured.map(

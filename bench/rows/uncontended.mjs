@@ -6,8 +6,6 @@ import { measureLoads } from './measure-loads.mjs';
 /**
  * Measures uncontended locks against the floor and the peers.
  *
- * @param {object} context
- * @param {string} row
  * @param {object} load `url`: of the server as the candidates reach it; `where`: prefix of each check; `goals`: holds per second ÷
  *   the floor's, and `processor`, the client's time per hold ÷ the floor's
  */

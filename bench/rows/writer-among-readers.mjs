@@ -9,7 +9,6 @@ let keys = 0;
 /**
  * Measures a writer that repeatedly acquires the lock after a pause, while other processes read.
  *
- * @param {{ url: string, stats: import('../harness/server.mjs').ServerStats }} context
  * @param {{ processes: number, readersEach: number, sectionMs: number, writes: number, pauseMs: [number, number] }} plan
  *   `pauseMs`: minimum and maximum, uniformly distributed
  */

@@ -63,10 +63,8 @@ function parse(args) {
 }
 
 /**
- * @param {string[]} args
  * @returns {{ instances: number, stock: number, orders: number, quantity: number, store: string,
  *   killLeader: boolean, keep: boolean, help: boolean }}
- * @throws {UsageError}
  */
 export function readArguments(args) {
   const { store, keep, help, 'kill-leader': killLeader, ...given } = parse(args);
