@@ -28,12 +28,12 @@ const LEAD_MS = 500;
 /** A renewal round of the default lease, ms. */
 const RENEWAL_MS = 10_000;
 
-/** The loads of fleets. `turns`: of each caller, in the round that ends with the last of them. `longer`: where holds are few. */
+/** The loads of fleets. `longer`: where holds are few. */
 const LOADS = [
   { name: 'own keys', plan: { keysPerCaller: 100, sectionMs: 0 } },
   { name: '100 keys', plan: { keysPerCaller: null, sharedKeys: 100, sectionMs: 0 } },
   { name: 'one key', plan: { keysPerCaller: null, sectionMs: 0 } },
-  { name: 'one key, 2 ms', plan: { keysPerCaller: null, sectionMs: 2 }, turns: 1, longer: 2 },
+  { name: 'one key, 2 ms', plan: { keysPerCaller: null, sectionMs: 2 }, longer: 2 },
 ];
 
 /**
@@ -59,17 +59,9 @@ export const QUICK = {
 };
 
 /**
- * @typedef {object} Context
- * @property {string} url
- * @property {object} stats of the server
- * @property {import('../candidates/candidates.mjs').Candidate} candidate
- * @property {string} title of the store
- * @property {string} requests the counter of requests of clients
- * @property {Scale} scale
- * @property {(row: string, line: string) => void} progress
+ * @param {object} context `title`: of the store; `requests`: the counter of requests of clients; `candidate`, `scale`, `stats`, `url`
+ *   and `progress` as elsewhere
  */
-
-/** @param {Context} context */
 export async function run(context) {
   const keys = await withFleet(context, 1, (fleet) => useManyKeys(context, fleet));
   const largest = Math.max(...context.scale.sizes);
@@ -157,22 +149,20 @@ async function useManyKeys(context, fleet) {
     before,
     after,
   };
-  return { figures, checks: keysChecks(figures) };
+  const where = `${short(figures.used)} keys, each used once`;
+  const [first, last] = figures.micros;
+  const checks = [
+    atMost(`${where}: processor time per hold, last third ÷ first third`, last / first, NOISE),
+    information(`${where}: holds/s`, short(figures.perSecond)),
+    ...backChecks(where, before, after),
+  ];
+  return { figures, checks };
 }
 
 /** The mean of the first and of the last third. */
 function firstAndLast(values) {
   const third = Math.max(1, Math.floor(values.length / 3));
   return [values.slice(0, third), values.slice(-third)].map(mean);
-}
-
-function keysChecks({ used, perSecond, micros: [first, last], before, after }) {
-  const where = `${short(used)} keys, each used once`;
-  return [
-    atMost(`${where}: processor time per hold, last third ÷ first third`, last / first, NOISE),
-    information(`${where}: holds/s`, short(perSecond)),
-    ...backChecks(where, before, after),
-  ];
 }
 
 function backChecks(where, before, after) {
@@ -220,21 +210,18 @@ async function holdMany(context, fleet) {
     },
     renewal: { requests: counts[requests], clientMs, serverMs },
   };
-  return { figures, checks: [...heldChecks(figures), ...backChecks(heldAtOnce(count), before, after)] };
-}
-
-const heldAtOnce = (count) => `${short(count)} held at once`;
-
-function heldChecks({ count, lost, bytesEach, renewal }) {
-  const where = heldAtOnce(count);
-  return [
-    atMost(`${where}: lost`, lost, 0),
+  const where = `${short(count)} held at once`;
+  const { bytesEach, renewal } = figures;
+  const checks = [
+    atMost(`${where}: lost`, figures.lost, 0),
     information(
       `${where}: KB each, process and store`,
       `${short(bytesEach.process / KB)}, ${short(bytesEach.store / KB)}`,
     ),
     information(`${where}: requests per renewal round`, short(renewal.requests)),
+    ...backChecks(where, before, after),
   ];
+  return { figures, checks };
 }
 
 /** More and more processes, and more callers in a few of them. */
@@ -242,6 +229,7 @@ async function grow(context, fleet) {
   const { scale } = context;
   const steps = [];
   const figures = [];
+  let failed = 0;
   let before;
   for (const processes of scale.sizes) {
     const isLargest = processes === Math.max(...scale.sizes);
@@ -250,6 +238,9 @@ async function grow(context, fleet) {
     if (isLargest) before = await settled(context, fleet);
     for (const one of LOADS) steps.push(await stepOf(context, fleet, one, CALLERS_EACH));
     if (processes === FEW) steps.push(await stepOf(context, fleet, LOADS[2], 1));
+    const callers = processes * CALLERS_EACH;
+    const turns = await load(context, fleet, { ...LOADS[3].plan, callers, turnsPerCaller: 1 });
+    failed += turns.failed;
     const { rss, store } = await occupied(context, fleet);
     const measured = steps.filter((one) => one.processes === processes && one.callersEach === CALLERS_EACH);
     figures.push({
@@ -258,13 +249,14 @@ async function grow(context, fleet) {
       loads: Object.fromEntries(
         measured.map(({ load: name, perSecond, requests }) => [name, { perSecond, requests }]),
       ),
-      turnsTookMs: measured.find(({ load: name }) => name === 'one key, 2 ms').turnsTookMs,
+      turnsTookMs: turns.tookMs,
       rss,
       connections: store.connections,
     });
   }
   const after = await settled(context, fleet, before.store.entries);
-  return { figures, checks: growthChecks({ steps, before, after }) };
+  failed += sum(steps.map((step) => step.failed));
+  return { figures, checks: growthChecks({ steps, failed, before, after }) };
 }
 
 /** The larger the fleet the longer, since each process has to compile its code before it is measured. */
@@ -277,35 +269,25 @@ async function warmUp(context, fleet, plan) {
   await load(context, fleet, { ...plan, callers: processes * CALLERS_EACH, turnsPerCaller, durationMs });
 }
 
-async function stepOf(context, fleet, { name, plan, turns, longer = 1 }, callersEach) {
+async function stepOf(context, fleet, { name, plan, longer = 1 }, callersEach) {
   const { scale, requests, progress } = context;
   const { processes } = fleet;
-  const all = { ...plan, callers: processes * callersEach };
+  const callers = processes * callersEach;
   const leadMs = Math.min(LEAD_MS, scale.durationMs) * longer;
   const durationMs = leadMs + scale.durationMs * longer;
-  const result = await load(context, fleet, { ...all, leadMs, durationMs });
+  const result = await load(context, fleet, { ...plan, callers, leadMs, durationMs });
   const { perSecond, failed, commands, errors } = result;
-  const round =
-    turns === undefined ? undefined : await load(context, fleet, { ...all, turnsPerCaller: turns });
-  const allFailed = failed + (round?.failed ?? 0);
+  const perHold = commands[requests];
   progress(
     id,
-    `${processes} × ${callersEach} callers, ${name}: ${short(perSecond)}/s, ${short(commands[requests])} requests per hold` +
-      (allFailed > 0 ? `, ${allFailed} failed: ${errors.join(' ')}` : ''),
+    `${processes} × ${callersEach} callers, ${name}: ${short(perSecond)}/s, ${short(perHold)} requests per hold` +
+      (failed > 0 ? `, ${failed} failed: ${errors.join(' ')}` : ''),
   );
-  return {
-    load: name,
-    processes,
-    callersEach,
-    perSecond,
-    failed: allFailed,
-    requests: commands[requests],
-    turnsTookMs: round?.tookMs,
-  };
+  return { load: name, processes, callersEach, perSecond, failed, requests: perHold };
 }
 
 /** @returns {import('../report/checks.mjs').Check[]} */
-function growthChecks({ steps, before, after }) {
+function growthChecks({ steps, failed, before, after }) {
   const largest = Math.max(...steps.map(({ processes }) => processes));
   const of = (name, processes, callersEach = CALLERS_EACH) =>
     steps.find(
@@ -314,7 +296,7 @@ function growthChecks({ steps, before, after }) {
   const where = `${largest} processes × ${CALLERS_EACH} callers`;
   return [
     ...(of('one key', FEW, 1) === undefined ? [] : requestChecks(where, largest, of)),
-    atMost(`${where}: failed`, sum(steps.map(({ failed }) => failed)), 0),
+    atMost(`${where}: failed`, failed, 0),
     ...backChecks(where, before, after),
   ];
 }
