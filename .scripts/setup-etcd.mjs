@@ -18,7 +18,7 @@ export function ensureEtcd({ version = process.env['ETCD_VERSION'], log = toStde
   const folder = join(CACHE, 'etcd');
   const install = () => unpackInto(folder, ['etcd-server'], log);
   const folders = [join(folder, 'usr/bin')];
-  const path = findOrInstall('etcd', { variable: 'ETCD_SERVER', folders, install });
+  const path = findOrInstall(['etcd'], { variable: 'ETCD_SERVER', folders, install });
   if (path !== undefined) return path;
   throw new SetupError(
     'etcd was not found, and it cannot be fetched from here. Install it (macOS: brew install etcd; Debian, Ubuntu: apt-get ' +

@@ -86,18 +86,18 @@ export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
 }
 
 /**
- * Finds a program at the path in a variable, on PATH, or in further folders. Otherwise gets it, if apt may be used (root on
+ * Finds a program, which may have several names, at the path in a variable, on PATH, or in further folders. Otherwise gets it, if apt may be used (root on
  * Debian or Ubuntu).
  *
  * @returns {string | undefined} its path
  * @throws {SetupError} if the variable names no program
  */
-export function findOrInstall(name, { variable, folders = EXTRA_PATHS, install }) {
+export function findOrInstall(names, { variable, folders = EXTRA_PATHS, install }) {
   const named = process.env[variable];
   if (named && !isProgram(named)) {
     throw new SetupError(`${variable} is set to ${named}, which is not a program that can be run.`);
   }
-  const find = () => named || findProgram(name, folders);
+  const find = () => named || names.map((name) => findProgram(name, folders)).find(Boolean);
   if (find() === undefined && mayUseApt()) install();
   return find();
 }
@@ -145,7 +145,7 @@ export function installWithApt(packages, log, logFailure = log) {
  */
 export function ensureRedisServer({ log = toStderr, required = true } = {}) {
   const install = () => withoutServiceStart(() => installWithApt(['redis-server'], log));
-  const path = findOrInstall('redis-server', { variable: 'REDIS_SERVER', install });
+  const path = findOrInstall(['redis-server'], { variable: 'REDIS_SERVER', install });
   if (path !== undefined) return { path };
   if (!required) return null;
   throw new SetupError(

@@ -55,7 +55,7 @@ function prepareStores() {
   const zookeeper = ensureZooKeeper();
   const redisson = ensureRedissonClients();
   // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
-  const promtool = findOrInstall('promtool', {
+  const promtool = findOrInstall(['promtool'], {
     variable: 'PROMTOOL',
     folders: [join(CACHE, 'prometheus/usr/bin')],
     install: () => unpackInto(join(CACHE, 'prometheus'), ['prometheus'], toStderr),
