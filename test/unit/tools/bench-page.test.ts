@@ -7,31 +7,13 @@ import { CHINESE } from '../../../bench/report/performance-words.mjs';
 import { resultsParts } from '../../../bench/report/results-page.mjs';
 import { readResults, shownResults } from '../../../bench/report/results.mjs';
 import { scalingParts } from '../../../bench/report/scaling-page.mjs';
+import type { FailoverFigures } from '../../figures/failover-figures.js';
+import type { Spread } from '../../figures/spread.js';
 
 interface MeasuredLoad {
   readonly name: string;
   readonly candidates: readonly { readonly kind: string; readonly perSecond: { readonly median: number } }[];
 }
-
-interface Spread {
-  readonly median: number;
-  readonly longest: number;
-}
-
-/** What a row of a table of failovers shows. */
-type FailoverFigures = Readonly<Record<'firstGrant' | 'grantOfEachKey', Spread>> &
-  Readonly<
-    Record<
-      | 'grants'
-      | 'heldAtKill'
-      | 'lost'
-      | 'expiredAtRelease'
-      | 'unknownAtRelease'
-      | 'doubledFenced'
-      | 'doubledUnfenced',
-      number
-    >
-  >;
 
 interface RedisFailovers {
   readonly promoted: Spread;
