@@ -235,12 +235,5 @@ export async function writeUnbundled(folder) {
     preserveModules: true,
     preserveModulesRoot: compiled,
   });
-  const entries = Object.entries(ENTRIES).map(([entry, name]) => [
-    entry === 'index' ? '.' : `./${entry}`,
-    `./${name}.js`,
-  ]);
-  writeTo(
-    join(folder, 'package.json'),
-    `${JSON.stringify({ type: 'commonjs', exports: Object.fromEntries(entries) }, undefined, 2)}\n`,
-  );
+  writeTo(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
 }
