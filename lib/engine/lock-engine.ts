@@ -178,7 +178,8 @@ export class LockEngine implements AcquireContext {
   withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<boolean> {
     const attempt = async (failedInDoubt: boolean): Promise<true> => {
       try {
-        await this.session.cancel({ key, owner, inDoubt: inDoubt || failedInDoubt });
+        const request = { key, owner, wasGranted: false, inDoubt: inDoubt || failedInDoubt };
+        await this.session.release(request);
         return true;
       } catch (error) {
         // Only what may still succeed is repeated for ever.

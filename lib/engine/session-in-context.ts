@@ -34,6 +34,10 @@ export function openInContext(
     // The engine awaits replies, or listens to them (`whenReplied`); it needs no more of a promise.
     return send as (one: A, two?: B) => Promise<R>;
   };
+  const [release, withdraw] = [
+    inside('release', session.release.bind(session)),
+    inside('cancel', session.release.bind(session)),
+  ];
   // The engine does without what a store lacks.
   const [reserve, listKeys] = [session.reserve?.bind(session), session.listKeys?.bind(session)];
   const verify = session.verify?.bind(session);
@@ -54,8 +58,7 @@ export function openInContext(
     start: () => detachedContext.run(() => session.start()),
     close: () => detachedContext.run(() => session.close()),
     acquire: inside('acquire', session.acquire.bind(session)),
-    cancel: inside('cancel', session.cancel.bind(session)),
-    release: inside('release', session.release.bind(session)),
+    release: (request) => (request.wasGranted ? release : withdraw)(request),
     renew: inside('renew', session.renew.bind(session)),
     inspect: inside('inspect', session.inspect.bind(session)),
     breakHold: inside('force-release', session.breakHold.bind(session)),

@@ -108,7 +108,7 @@ export class Shutdown {
     const unanswered = [...tries, ...keys.unanswered];
     if (unanswered.length === 0 && !hasRetries) return;
     const cancels = unanswered.map(async ([owner, key]) => {
-      await session.cancel({ key, owner, inDoubt: true });
+      await session.release({ key, owner, wasGranted: false, inDoubt: true });
     });
     await timers.within(LAST_WORDS, Promise.allSettled([...cancels, backgroundRetry.idle()]));
   }

@@ -124,7 +124,7 @@ export class PortClient {
   }
 
   async release(key: string, owner: OwnerId, inDoubt = false): Promise<ReleaseReply> {
-    const reply = await this.session.release({ key, owner, inDoubt });
+    const reply = await this.session.release({ key, owner, wasGranted: true, inDoubt });
     await this.ways?.settled();
     return reply;
   }
@@ -133,8 +133,8 @@ export class PortClient {
     await this.session.verify?.();
   }
 
-  cancel(key: string, owner: OwnerId, inDoubt = false): Promise<void> {
-    return this.session.cancel({ key, owner, inDoubt });
+  async cancel(key: string, owner: OwnerId, inDoubt = false): Promise<void> {
+    await this.session.release({ key, owner, wasGranted: false, inDoubt });
   }
 
   /** The replies and failures of each. */

@@ -155,22 +155,22 @@ export class Process {
   end() {
     if (this.state !== 'holds') return;
     this.state = 'ends';
-    this.leave('release', false);
+    this.leave(true, false);
   }
 
   withdraw() {
     const inDoubt = this.state === 'asks';
     this.state = 'ends';
-    this.leave('cancel', inDoubt);
+    this.leave(false, inDoubt);
   }
 
   /** Repeated until it gets through, as the engine does. */
-  leave(request, inDoubt) {
+  leave(wasGranted, inDoubt) {
     this.retry = undefined;
-    this.session[request]({ key: KEY, owner: this.owner, inDoubt }).then(
+    this.session.release({ key: KEY, owner: this.owner, wasGranted, inDoubt }).then(
       () => (this.state = 'idle'),
       (error) => {
-        if (error.retryable) this.retry = () => this.leave(request, inDoubt || error.inDoubt);
+        if (error.retryable) this.retry = () => this.leave(wasGranted, inDoubt || error.inDoubt);
         else this.state = 'idle';
       },
     );

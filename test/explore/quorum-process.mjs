@@ -75,7 +75,8 @@ function executed(store, kind, request) {
   }
   if (kind === 'inspect') return { reply: inspected(store) };
   if (kind === 'release') {
-    const { reply, messages } = request.inDoubt ? store.cancel(request) : store.release(request);
+    const { reply, messages } =
+      request.wasGranted && !request.inDoubt ? store.release(request) : store.cancel(request);
     return { reply: reply.outcome, messages };
   }
   const { reply, messages } = store[kind](request);
@@ -116,7 +117,7 @@ export class QuorumProcess extends Process {
 
   open(connection, client) {
     connection.client = client;
-    const kinds = ['acquire', 'cancel', 'release', 'renew', 'reserve', 'raise', 'inspect'];
+    const kinds = ['acquire', 'release', 'renew', 'reserve', 'raise', 'inspect'];
     const send = (kind) => (request) => connection.send(kind, request);
     return { ...Object.fromEntries(kinds.map((kind) => [kind, send(kind)])), close: () => Promise.resolve() };
   }

@@ -53,7 +53,7 @@ whereThereIsPostgres('faults of PostgreSQL', () => {
           }),
         );
       const release = (name: string, owner: string): Promise<void> =>
-        run(calls.giveBack({ key: name, owner: owner as OwnerId, inDoubt: false }));
+        run(calls.release({ key: name, owner: owner as OwnerId, wasGranted: true, inDoubt: false }));
       await client.query('BEGIN');
       for (let round = 0; round < 8; round++) {
         for (const [name, limit] of [

@@ -18,7 +18,7 @@ describe('tombstones of owners that were given up in doubt', () => {
     return { key, owner: owner as OwnerId, ...rest, limit, permits: 1, label: undefined };
   };
   const giveUp = (key: string, owner: string): Promise<unknown> =>
-    run(calls.cancel({ key, owner: owner as OwnerId, inDoubt: true }));
+    run(calls.cancel({ key, owner: owner as OwnerId, wasGranted: false, inDoubt: true }));
 
   it('P32: only late requests of that owner are rejected, at once and for every way to acquire a lock', async () => {
     const [late, other] = [scene.key(), scene.key()];

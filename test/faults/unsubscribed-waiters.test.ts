@@ -31,7 +31,9 @@ describe('waiters without a subscriber on their channel', () => {
         reply: { outcome: 'queued' },
       });
     }
-    expect(await run(calls.release([{ key, owner: holder, inDoubt: false }]))).toEqual(['released']);
+    expect(await run(calls.release([{ key, owner: holder, wasGranted: true, inDoubt: false }]))).toEqual([
+      'released',
+    ]);
     return { key, lock, inLine: await scene.client.zrange(queue, '0', '-1') };
   }
 

@@ -6,17 +6,7 @@ const TOMBSTONE = 60_000;
 /** Between two messages of one connection, so that they stay in order, ms. */
 const IN_ORDER = 0.001;
 
-const METHODS = [
-  'acquire',
-  'cancel',
-  'release',
-  'renew',
-  'reserve',
-  'raise',
-  'inspect',
-  'breakHold',
-  'listKeys',
-];
+const METHODS = ['acquire', 'release', 'renew', 'reserve', 'raise', 'inspect', 'breakHold', 'listKeys'];
 
 /** A server: locks in memory, with what a server on a network needs besides: it rejects requests of withdrawn owners. */
 export class Server {

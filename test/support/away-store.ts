@@ -40,8 +40,8 @@ export class AwayStore implements LockStore {
     return {
       start: () => this.answer('inspect', () => session.start()),
       acquire: (request) => this.answer('acquire', () => session.acquire(request)),
-      cancel: (request) => this.answer('cancel', () => session.cancel(this.noted(request))),
-      release: (request) => this.answer('release', () => session.release(this.noted(request))),
+      release: (request) =>
+        this.answer(request.wasGranted ? 'release' : 'cancel', () => session.release(this.noted(request))),
       renew: (requests) => this.answer('renew', () => session.renew(requests)),
       reserve: (request) => this.answer('reserve', () => reserve.call(session, request)),
       inspect: (key) => this.answer('inspect', () => session.inspect(key)),

@@ -91,8 +91,7 @@ export class MemberUnderControl implements LockStore {
           if (reply.outcome !== 'granted') return reply;
           return { ...reply, ...this.stamp(reply.tokens ?? 1) };
         }),
-      cancel: (request) => ask('cancel', (inner) => inner.cancel(request)),
-      release: (request) => ask('release', (inner) => inner.release(request)),
+      release: (request) => ask(request.wasGranted ? 'release' : 'cancel', (inner) => inner.release(request)),
       renew: (requests) => ask('renew', (inner) => inner.renew(requests)),
       raise: (request) =>
         ask('raise', async () => {

@@ -38,14 +38,15 @@ export class ScriptedStore implements LockStore {
       start: () => Promise.resolve(),
       acquire: (request) =>
         new Promise((resolve, reject) => this.asked.push({ ...request, answer: resolve, fail: reject })),
-      cancel: (request) => {
+      release: async (request) => {
+        if (request.wasGranted) {
+          this.released.push(request);
+          return 'released';
+        }
         this.cancelled.push(request);
         if (request.owner === this.held) this.held = undefined;
-        return this.cancelling();
-      },
-      release: (request) => {
-        this.released.push(request);
-        return Promise.resolve('released');
+        await this.cancelling();
+        return 'not-held';
       },
       renew: (requests) => Promise.resolve(requests.map(() => 'renewed' as const)),
       ...(this.reserving !== undefined && { reserve: this.reserving }),

@@ -27,7 +27,6 @@ export class SlowStore implements LockStore {
     return {
       start: () => near.start(),
       acquire: (request) => far(() => near.acquire(request)),
-      cancel: (request) => far(() => near.cancel(request)),
       release: (request) => far(() => near.release(request)),
       renew: (requests) => far(() => near.renew(requests)),
       ...(reserve && { reserve: (request) => far(() => reserve.call(near, request)) }),

@@ -12,7 +12,6 @@ export class TracedStore implements LockStore {
   open(client: LockStoreClient): LockStoreSession {
     const session = this.real.open(client);
     session.acquire = this.traced(session.acquire.bind(session));
-    session.cancel = this.traced(session.cancel.bind(session));
     session.release = this.traced(session.release.bind(session));
     return session;
   }

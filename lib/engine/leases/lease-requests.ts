@@ -149,7 +149,12 @@ class KeptLease extends EndOfLease<RenewReply> implements Timer {
 export class ReleaseRequest extends EndOfLease<ReleaseReply> {
   protected send(inDoubt: boolean): PromiseLike<ReleaseReply> {
     const { key, owner } = this.lease;
-    return this.engine.session.release({ key, owner, inDoubt: inDoubt || this.lease.inDoubt });
+    return this.engine.session.release({
+      key,
+      owner,
+      wasGranted: true,
+      inDoubt: inDoubt || this.lease.inDoubt,
+    });
   }
 
   until(): MonotonicMs {

@@ -168,21 +168,12 @@ class FallbackSession implements LockStoreSession {
     return leaseLeft === undefined ? await this.askStore(request) : heldLocally(request, leaseLeft);
   }
 
-  async cancel(request: OwnerRequest): Promise<void> {
-    if (this.local.has(request.owner)) {
-      await this.local.cancel(request);
-      return;
-    }
-    this.asking.delete(request.owner);
-    this.local.leaveStored(request.key, request.owner);
-    await this.store.cancel(request);
-  }
-
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     if (this.local.has(request.owner)) {
       if (!this.breaker.isOpen) this.pollSoon(); // its waiters continue in the store
       return this.local.release(request);
     }
+    this.asking.delete(request.owner);
     this.local.leaveStored(request.key, request.owner);
     return this.store.release(request);
   }
@@ -345,7 +336,7 @@ class FallbackSession implements LockStoreSession {
     const attempt = async (): Promise<void> => {
       if (this.breaker.isOpen) throw new Error('the store is unreachable');
       try {
-        await this.store.cancel({ key, owner, inDoubt: true });
+        await this.store.release({ key, owner, wasGranted: false, inDoubt: true });
       } catch (error) {
         // A request that can't succeed is not repeated.
         if (storeFailure(error).retryable) throw error;

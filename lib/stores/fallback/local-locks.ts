@@ -89,11 +89,6 @@ export class LocalLocks {
     return this.session.release(request);
   }
 
-  cancel(request: OwnerRequest): Promise<void> {
-    this.owners.delete(request.owner);
-    return this.session.cancel(request);
-  }
-
   /** Rejects a request that has to be repeated under another owner. */
   cancelled({ key, owner, wait }: AcquireRequest): AcquireReply {
     this.withdraw(owner, key);
@@ -155,7 +150,7 @@ export class LocalLocks {
 
   withdraw(owner: OwnerId, key = this.owners.get(owner)): void {
     if (key === undefined) return;
-    void this.session.cancel({ key, owner, inDoubt: false });
+    void this.session.release({ key, owner, wasGranted: false, inDoubt: false });
   }
 }
 

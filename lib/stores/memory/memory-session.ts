@@ -76,14 +76,8 @@ export class MemorySession implements LockStoreSession {
     });
   }
 
-  cancel(request: OwnerRequest): Promise<void> {
-    this.locks.leaveQueue(request.key, request.owner);
-    this.free(request);
-    return Promise.resolve();
-  }
-
   release(request: OwnerRequest): Promise<ReleaseReply> {
-    if (request.inDoubt) this.locks.leaveQueue(request.key, request.owner);
+    this.locks.leaveQueue(request.key, request.owner);
     return Promise.resolve(this.free(request) ? 'released' : 'not-held');
   }
 

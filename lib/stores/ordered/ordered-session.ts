@@ -104,24 +104,15 @@ export class OrderedSession implements LockStoreSession {
     return await this.own.turns.run(owner, () => this.acquirer.acquire(request));
   }
 
-  async cancel(request: OwnerRequest): Promise<void> {
-    this.rejectLate(request);
-    const work = this.own.turns.run(request.owner, () => this.own.cancel(request));
-    await this.releases.track(request.key, work);
-  }
-
   async release(request: OwnerRequest): Promise<ReleaseReply> {
-    const { key, owner } = request;
+    const { key, owner, wasGranted } = request;
     this.rejectLate(request);
     // If this entry left the queue first, another one that is leaving would hold the lock for a moment.
     const earlier = this.releases.of(key);
     const { own } = this;
-    const work = own.turns.isBusy(owner)
-      ? this.unsent.track(
-          key,
-          own.turns.run(owner, () => own.release(request)),
-        )
-      : own.release(request);
+    const isSent = !own.turns.isBusy(owner);
+    let work = own.turns.run(owner, () => own.release(request));
+    if (!isSent && wasGranted) work = this.unsent.track(key, work);
     const reply = await this.releases.track(key, work);
     if (earlier !== undefined) await earlier;
     return reply;

@@ -293,8 +293,7 @@ export class OwnEntries {
     return { outcome: 'reserved', token: driver.tokenOf(revision), othersWait: queue.othersWait(client.id) };
   }
 
-  /** Releases a hold, or removes any other entry of the owner. */
-  async release({ key, owner, inDoubt }: OwnerRequest): Promise<ReleaseReply> {
+  async release({ key, owner, wasGranted, inDoubt }: OwnerRequest): Promise<ReleaseReply> {
     const { client } = this.context;
     const entry = this.get(owner, key);
     if (entry === undefined) {
@@ -302,20 +301,14 @@ export class OwnEntries {
         const holder = await this.holderOf(key, owner);
         return holder !== undefined && (await this.driver.remove(key, holder.path)) ? 'released' : 'not-held';
       }
-      if (inDoubt || this.isInDoubt(owner)) await this.recover(key, owner);
+      if (!wasGranted || inDoubt || this.isInDoubt(owner)) await this.recover(key, owner);
       return 'not-held';
     }
     const { hold } = entry;
     const isHeld = hold !== undefined && hold.endsAt > client.now();
-    if (hold === undefined && !inDoubt) return 'not-held';
+    if (hold === undefined && wasGranted && !inDoubt) return 'not-held';
     const wasThere = await this.remove(entry);
     return isHeld && wasThere ? 'released' : 'not-held';
-  }
-
-  async cancel({ key, owner }: OwnerRequest): Promise<void> {
-    const entry = this.get(owner, key);
-    if (entry !== undefined) await this.remove(entry);
-    else await this.recover(key, owner);
   }
 
   /** Writes what is left of the lease of a hold that will no longer be renewed. */

@@ -40,10 +40,6 @@ export abstract class ForwardingSession implements WholeSession {
     return this.at(request.key, (session) => session.acquire(request));
   }
 
-  cancel(request: OwnerRequest): Promise<void> {
-    return this.at(request.key, (session) => session.cancel(request));
-  }
-
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     return this.at(request.key, (session) => session.release(request));
   }

@@ -129,11 +129,9 @@ export interface LockStoreSession {
   start(): Promise<void>;
   /** Requests a lock once. With `wait`, an owner that does not acquire it stays in the queue. */
   acquire(request: AcquireRequest): PromiseLike<AcquireReply>;
-  /** Withdraws an owner, whatever its state. */
-  cancel(request: OwnerRequest): Promise<void>;
   /**
-   * Passes a held lock to the next waiter, or frees it. Callers continue without the reply, so later requests about the
-   * key must be carried out after this one.
+   * Removes an owner: its lock passes to the next waiter or becomes free, and it leaves the queue. Callers continue
+   * without the reply, so later requests about the key must be carried out after this one.
    */
   release(request: OwnerRequest): PromiseLike<ReleaseReply>;
   /**
@@ -240,6 +238,8 @@ export interface AcquireRequest {
 export interface OwnerRequest {
   readonly key: string;
   readonly owner: OwnerId;
+  /** Whether the engine knows of a grant. Unless `inDoubt`, the owner is in no queue then. */
+  readonly wasGranted: boolean;
   /** Whether an earlier request of this owner may still be in flight, and has to be rejected when it arrives. */
   readonly inDoubt: boolean;
 }

@@ -60,12 +60,9 @@ export class LockCalls {
     return { ...this.callOf('ask', key, fields), decode: toAcquireReply };
   }
 
-  /**
-   * Late requests of an owner in doubt are rejected.
-   *
-   * @param leaves whether the owner leaves the queue as well
-   */
-  giveBack({ key, owner, inDoubt }: OwnerRequest, leaves = inDoubt): Call<ReleaseReply> {
+  /** Late requests of an owner in doubt are rejected. */
+  release({ key, owner, wasGranted, inDoubt }: OwnerRequest): Call<ReleaseReply> {
+    const leaves = inDoubt || !wasGranted;
     const fields = { owner, leaves, tombstone: inDoubt ? TOMBSTONE_TTL : 0 };
     return { ...this.callOf('give-back', key, fields), isRelease: true };
   }

@@ -115,13 +115,9 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
         () => channel?.suspect(),
       );
     },
-    cancel: async (request) => {
-      pushed.forget(request.owner);
-      await queue.call(calls.giveBack(request, true));
-    },
     release: (request) => {
       pushed.forget(request.owner);
-      return queue.call(calls.giveBack(request));
+      return queue.call(calls.release(request));
     },
     whenSent: () => queue.whenSent(),
     renew: async (requests) => calls.toRenewReplies(await queue.send(calls.renew(requests))),

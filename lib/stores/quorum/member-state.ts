@@ -167,32 +167,32 @@ export class MemberState {
   }
 
   /** Withdraws the owner, whatever its state. Returns the request, which may be repeated. */
-  cancel(inDoubt: boolean): () => Promise<'cancelled'> {
-    const request = this.withdraw(inDoubt);
+  withdraw(inDoubt: boolean): () => Promise<ReleaseReply> {
+    const request = this.forgotten(false, inDoubt);
     return async () => {
-      await asked(() => this.session.cancel(request));
-      return 'cancelled';
+      await asked(() => this.session.release(request));
+      return 'not-held';
     };
   }
 
   /** Withdraws the owner after pending requests: the member then usually needs no tombstone for them. */
-  cancelAfterReplies({
+  withdrawAfterReplies({
     timers,
     memberTimeout,
-  }: Pick<QuorumContext, 'timers' | 'memberTimeout'>): () => Promise<'cancelled'> {
-    let cancel: (() => Promise<'cancelled'>) | undefined;
+  }: Pick<QuorumContext, 'timers' | 'memberTimeout'>): () => Promise<ReleaseReply> {
+    let withdraw: (() => Promise<ReleaseReply>) | undefined;
     return async () => {
       if (this.underWay > 0) await timers.within(memberTimeout, Promise.all(this.pending));
-      if (cancel === undefined && !this.mayBeKnown) return 'cancelled';
-      cancel ??= this.cancel(false);
-      return await cancel();
+      if (withdraw === undefined && !this.mayBeKnown) return 'not-held';
+      withdraw ??= this.withdraw(false);
+      return await withdraw();
     };
   }
 
   /** Releases the hold, after the request that announces its token. Returns the request, which may be repeated. */
   release(inDoubt: boolean): () => Promise<ReleaseReply> {
     const announce = this.announcement.beforeRelease(this.owner);
-    const request = this.withdraw(inDoubt);
+    const request = this.forgotten(true, inDoubt);
     return () => {
       announce?.();
       return asked(() => this.session.release(request));
@@ -220,9 +220,11 @@ export class MemberState {
     this.vote = vote;
   }
 
-  private withdraw(inDoubt: boolean): OwnerRequest {
+  /** Forgets what the member has replied. Returns the request that removes the owner there. */
+  private forgotten(wasGranted: boolean, inDoubt: boolean): OwnerRequest {
     const { key, owner } = this;
-    const request = { key, owner, inDoubt: inDoubt || this.inDoubt || this.underWay > 0 };
+    const isInDoubt = inDoubt || this.inDoubt || this.underWay > 0;
+    const request = { key, owner, wasGranted, inDoubt: isInDoubt };
     this.releases += 1;
     this.vote = this.holderLeaseLeft = undefined;
     this.announcement.forget();

@@ -145,7 +145,7 @@ export class QuorumAcquire {
 
   /** Withdraws the owner from one member, in the background. */
   cancelAt(member: MemberState): void {
-    if (member.mayBeKnown) void completed(this.context, member.cancel(false), this.latest.lease);
+    if (member.mayBeKnown) void completed(this.context, member.withdraw(false), this.latest.lease);
   }
 
   /** Withdraws the owner from all members, until `requeue`. */
@@ -166,16 +166,13 @@ export class QuorumAcquire {
     this.forget(this);
   }
 
-  /** Resolves when every member that may know the owner has confirmed. */
-  async cancel({ inDoubt }: OwnerRequest): Promise<void> {
+  /**
+   * Removes the owner from all members. The release of a hold resolves as soon as it is decided whether it was still held; any
+   * other when every member that may know the owner has confirmed.
+   */
+  release({ wasGranted, inDoubt }: OwnerRequest): Promise<ReleaseReply> {
     this.end();
-    await this.leave.cancel(inDoubt);
-  }
-
-  /** Releases the hold at all members; resolves as soon as it is decided whether it was still held. */
-  release({ inDoubt }: OwnerRequest): Promise<ReleaseReply> {
-    this.end();
-    return this.leave.release(inDoubt, this.latest.lease);
+    return wasGranted ? this.leave.release(inDoubt, this.latest.lease) : this.leave.withdraw(inDoubt);
   }
 
   private get isContested(): boolean {

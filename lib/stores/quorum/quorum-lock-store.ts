@@ -137,15 +137,10 @@ export function openQuorum(
       acquires.set(request.owner, acquire);
       return acquire.acquire(request);
     },
-    cancel: async (request) => {
-      const acquire = find(request);
-      if (acquire !== undefined) await acquire.cancel(request);
-      // Any member may know the owner: a majority has to reject it.
-      else await confirmedByMajority(atEach((session) => session.cancel(request)));
-    },
     release: (request) => {
       const acquire = find(request);
       if (acquire !== undefined) return acquire.release(request);
+      // Any member may know the owner.
       return decideRelease(
         atEach((session) => session.release(request)),
         majorityOf(length),

@@ -5,15 +5,13 @@ import { TOMBSTONE_TTL } from '../port/times.js';
 import { decided, type QuorumContext } from './majority.js';
 import type { MemberState } from './member-state.js';
 
-type MemberReply = ReleaseReply | 'cancelled';
-
 /**
  * Releases or withdraws the owner at one member. Repeated only after a failure: concurrent attempts use the pending
  * request.
  */
-type Attempt = () => Promise<MemberReply>;
+type Attempt = () => Promise<ReleaseReply>;
 
-/** How an owner leaves the members that may know it: it is cancelled, released, or was rejected. */
+/** How an owner leaves the members that may know it: it is withdrawn, released, or was rejected. */
 export class QuorumRelease {
   /** One for each member that may know the owner; set by whichever method is called first. */
   private attempts: readonly Attempt[] | undefined;
@@ -38,8 +36,8 @@ export class QuorumRelease {
   }
 
   /** Withdraws the owner at all members; rejects if one did not confirm. */
-  async cancel(inDoubt: boolean): Promise<void> {
-    this.attempts ??= this.begin((member) => member.cancel(inDoubt));
+  async withdraw(inDoubt: boolean): Promise<ReleaseReply> {
+    this.attempts ??= this.begin((member) => member.withdraw(inDoubt));
     const results = await Promise.allSettled(this.attempts.map((attempt) => attempt()));
     const failures = results.flatMap((result) =>
       result.status === 'rejected' ? [storeFailure(result.reason)] : [],
@@ -49,6 +47,7 @@ export class QuorumRelease {
     if (!retryable) this.onEnd();
     const [cause] = failures;
     if (cause !== undefined) throw new LockStoreError(cause.message, { inDoubt: true, retryable, cause });
+    return 'not-held';
   }
 
   /** Resolves when enough members have replied. A later call finds nothing to release. */
@@ -68,7 +67,7 @@ export class QuorumRelease {
   async reject(): Promise<void> {
     const { context } = this;
     const hasVote = this.known.map(({ vote }) => vote !== undefined);
-    this.attempts = this.begin((member) => member.cancelAfterReplies(context));
+    this.attempts = this.begin((member) => member.withdrawAfterReplies(context));
     // Retried by `complete()`.
     const replies = this.attempts.map((attempt) => attempt().catch(() => undefined));
     const awaited = replies.filter((_, index) => hasVote[index]);
@@ -92,13 +91,13 @@ export class QuorumRelease {
   }
 
   /** @param requestFor returns the request that releases the owner at a member, which may be repeated */
-  private begin(requestFor: (member: MemberState) => () => Promise<MemberReply>): readonly Attempt[] {
+  private begin(requestFor: (member: MemberState) => () => Promise<ReleaseReply>): readonly Attempt[] {
     const { known } = this;
     this.unconfirmed = known.length;
     return known.map((member) => {
       const request = requestFor(member);
-      let running: Promise<MemberReply> | undefined;
-      const succeeded = (reply: MemberReply): MemberReply => {
+      let running: Promise<ReleaseReply> | undefined;
+      const succeeded = (reply: ReleaseReply): ReleaseReply => {
         this.unconfirmed -= 1;
         return reply;
       };
@@ -118,7 +117,7 @@ export class QuorumRelease {
  */
 export async function completed(
   { retry, client }: Pick<QuorumContext, 'retry' | 'client'>,
-  request: () => Promise<MemberReply>,
+  request: () => Promise<ReleaseReply>,
   lease: number,
 ): Promise<void> {
   const until = later(client.now(), Math.max(TOMBSTONE_TTL, lease));
@@ -136,7 +135,7 @@ export async function completed(
  * as not holding the lock for it.
  */
 export function decideRelease(
-  requests: readonly Promise<MemberReply>[],
+  requests: readonly Promise<ReleaseReply>[],
   needed: number,
   members: number,
 ): Promise<ReleaseReply> {

@@ -63,14 +63,11 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     return limit === 1 && label === undefined ? this.takes.add(request) : this.tryFirst(request);
   }
 
-  async cancel(request: OwnerRequest): Promise<void> {
-    this.pushed.forget(request.owner);
-    await this.pipeline.send(this.calls.cancel(request));
-  }
-
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
-    return request.inDoubt ? this.pipeline.sendNow(this.calls.cancel(request)) : this.releases.add(request);
+    if (request.wasGranted && !request.inDoubt) return this.releases.add(request);
+    const call = this.calls.cancel(request);
+    return request.wasGranted ? this.pipeline.sendNow(call) : this.pipeline.send(call);
   }
 
   whenSent(): Promise<void> | undefined {

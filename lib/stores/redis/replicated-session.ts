@@ -26,11 +26,6 @@ export class ReplicatedSession extends RedisSession {
     return await this.turns.run(request.owner, () => this.askAndConfirm(request));
   }
 
-  override async cancel(request: OwnerRequest): Promise<void> {
-    this.waiting.delete(request.owner);
-    await super.cancel(request);
-  }
-
   override release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.waiting.delete(request.owner);
     return super.release(request);
@@ -92,6 +87,8 @@ export class ReplicatedSession extends RedisSession {
   }
 
   private async confirmGrant(key: string, owner: OwnerId, connection: number): Promise<void> {
-    await this.confirmOrCancel(connection, () => super.cancel({ key, owner, inDoubt: false }));
+    await this.confirmOrCancel(connection, () =>
+      super.release({ key, owner, wasGranted: false, inDoubt: false }),
+    );
   }
 }

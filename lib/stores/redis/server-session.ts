@@ -185,7 +185,7 @@ export abstract class ServerSession {
   }
 
   /** Confirms a grant, or cancels it and rejects. */
-  protected async confirmOrCancel(connection: number, cancel: () => Promise<void>): Promise<void> {
+  protected async confirmOrCancel(connection: number, cancel: () => PromiseLike<unknown>): Promise<void> {
     try {
       await this.confirm(connection);
     } catch (error) {

@@ -96,10 +96,6 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     return await this.wait(request, !isWaiting);
   }
 
-  async cancel(request: OwnerRequest): Promise<void> {
-    await this.release(request);
-  }
-
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.forget(request.key, request.owner);
     this.unclaimed.delete(request.owner);
@@ -225,7 +221,9 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     const reply = await this.takes.add(request);
     if (reply.outcome === 'other') throw otherValue(key, reply);
     if (reply.outcome !== 'granted') return reply;
-    await this.confirmOrCancel(connection, () => this.cancel({ key, owner, inDoubt: false }));
+    await this.confirmOrCancel(connection, () =>
+      this.release({ key, owner, wasGranted: true, inDoubt: false }),
+    );
     if (reply.othersWait === true) this.beginTurn(owner);
     return reply;
   }

@@ -17,7 +17,8 @@ async function waitOnce(app: LockApp, other: LockApp, key: string): Promise<void
 export function connectionRules(scene: StoreScene): void {
   it('F65: hundreds of the longest keys with the longest label cost no connection', async () => {
     const proxy = await scene.proxy();
-    const app = await scene.app({ port: proxy.port });
+    // The longest reply timeout, 2 s: a busy machine may need as long for all these keys.
+    const app = await scene.app({ port: proxy.port, watchdogTimeout: 12_000 });
     const held = await app.locks.acquire(scene.key());
     const start = scene.key();
     const keys = Array.from({ length: 470 }, (_, index) => `${start}${String(index)}`.padEnd(1_024, '/'));

@@ -38,7 +38,7 @@ export default {
         const seen = await inspect(key);
         if (isFirst) {
           isFirst = false;
-          await other.release({ key: 'k', owner: 'other:1', inDoubt: false });
+          await other.release({ key: 'k', owner: 'other:1', wasGranted: true, inDoubt: false });
           if (${JSON.stringify(then)} === 'taken') await take('other:2', 18);
         }
         return seen;

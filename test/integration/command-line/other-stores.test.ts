@@ -8,7 +8,7 @@ const BARE = (memory: string): string => `
   const store = new MemoryLockStore();
   const open = (client) => {
     const session = store.open(client);
-    const methods = ['start', 'acquire', 'cancel', 'release', 'renew', 'inspect', 'breakHold', 'close'];
+    const methods = ['start', 'acquire', 'release', 'renew', 'inspect', 'breakHold', 'close'];
     return Object.fromEntries(methods.map((name) => [name, session[name].bind(session)]));
   };
   export default { store: { name: 'a store of mine', open } };`;

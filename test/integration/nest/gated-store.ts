@@ -20,7 +20,7 @@ export class GatedStore implements LockStore {
   async lose(key: string): Promise<void> {
     const holders = (await this.session?.inspect(key))?.holders ?? [];
     for (const { owner } of holders)
-      await this.session?.release({ key, owner: owner as OwnerId, inDoubt: false });
+      await this.session?.release({ key, owner: owner as OwnerId, wasGranted: true, inDoubt: false });
   }
 
   open(client: LockStoreClient): LockStoreSession {
@@ -34,9 +34,8 @@ export class GatedStore implements LockStore {
         await this.afterAsk?.pass();
         return reply;
       },
-      cancel: (request) => session.cancel(request),
       release: async (request) => {
-        await this.beforeRelease?.pass();
+        if (request.wasGranted) await this.beforeRelease?.pass();
         return session.release(request);
       },
       renew: (requests) => session.renew(requests),

@@ -15,6 +15,8 @@ import { monotonic } from '../monotonic.mjs';
  */
 export class Members {
   pushes = 'watch events';
+  /** While the other members can elect another leader, ms. */
+  longestStopOfLeader = 2_500;
   /** @type {{ name: string, port: number, process: import('node:child_process').ChildProcess }[]} */
   members = [];
 
@@ -72,7 +74,8 @@ export class Members {
   }
 
   async stop({ random, note, record }, name, members) {
-    const ms = random.between(20, 2_500);
+    const isReplaced = members.length === 1 && members[0] === (await this.leader());
+    const ms = random.between(20, isReplaced ? this.longestStopOfLeader : 2_500);
     const untilServed = await this.outageWithout(members, record);
     note(name, { ms, members: members.map((member) => member.name) });
     for (const { process } of members) process.kill('SIGSTOP');

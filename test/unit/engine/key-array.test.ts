@@ -42,7 +42,7 @@ class ChangedStore implements LockStore {
 
   open(client: LockStoreClient): LockStoreSession {
     const session = this.memory.open(client);
-    const { acquire, cancel, renew } = session;
+    const { acquire, release, renew } = session;
     session.acquire = async (request) => {
       const { key, wait } = request;
       this.asked.push(wait ? `${key} waits` : key);
@@ -52,10 +52,12 @@ class ChangedStore implements LockStore {
       this.twisted.add(key);
       return await this.twist(ask, key);
     };
-    session.cancel = async (request) => {
-      this.asked.push(`cancel ${request.key}${request.inDoubt ? ' in doubt' : ''}`);
-      await this.cancelling;
-      await cancel.call(session, request);
+    session.release = async (request) => {
+      if (!request.wasGranted) {
+        this.asked.push(`cancel ${request.key}${request.inDoubt ? ' in doubt' : ''}`);
+        await this.cancelling;
+      }
+      return await release.call(session, request);
     };
     session.renew = (requests) => {
       this.renewed.push(...requests.map(({ key }) => key));

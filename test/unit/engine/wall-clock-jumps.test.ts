@@ -234,7 +234,7 @@ describe('a jump of the wall clock', () => {
 
   it('F30: a release reports whether the hold still existed', async () => {
     const hold = await engine.acquire('key', options);
-    await store.session.release({ key: 'key', owner: hold.lease.owner, inDoubt: false });
+    await store.session.release({ key: 'key', owner: hold.lease.owner, wasGranted: true, inDoubt: false });
     ahead += HOUR;
     expectUnsure(hold);
     expect(await hold.release()).toBe('expired');
@@ -243,7 +243,7 @@ describe('a jump of the wall clock', () => {
   it('F30, P33: a release in doubt that finds nothing does not report that the hold existed', async () => {
     for (const jump of [0, HOUR]) {
       const hold = await engine.acquire('key', options);
-      await store.session.release({ key: 'key', owner: hold.lease.owner, inDoubt: false });
+      await store.session.release({ key: 'key', owner: hold.lease.owner, wasGranted: true, inDoubt: false });
       ahead += jump;
       store.lostReplies = 1;
       const outcome = hold.release();

@@ -94,6 +94,20 @@ describe('the session with a fallback', () => {
     expect(await client.renew({ key: 'key', owner: queued, lease: 5_000 })).toEqual(['renewed']);
   });
 
+  it('B65: a grant pushed to an owner that has been withdrawn is not recorded', async () => {
+    const store = new AwayStore();
+    const [client, other] = [await open(store), await open(store.inside)];
+    const [holder, queued] = [other.newOwner(), client.newOwner()];
+    await other.take('key', holder);
+    expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
+    store.fault = (kind) => (kind === 'cancel' ? 'not sent' : undefined);
+    await rejectionOf(client.cancel('key', queued));
+    await other.release('key', holder);
+    expect(client.grants).toEqual([]);
+    await goLocal(client, store);
+    expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'granted', local: true });
+  });
+
   it('B65: a grant pushed while this process holds the lock is released', async () => {
     const store = new AwayStore();
     const [client, other] = [await open(store), await open(store.inside)];

@@ -8,7 +8,10 @@ import { LockQueue } from '../../../../lib/stores/ordered/lock-queue.js';
 import type { OrderedDriver } from '../../../../lib/stores/ordered/ordered-driver.js';
 import type { SessionContext } from '../../../../lib/stores/ordered/own-entries.js';
 import { OwnEntries } from '../../../../lib/stores/ordered/own-entries.js';
+import { inVirtualTime } from '../../../support/in-virtual-time.js';
 import { elapse, until, within } from '../../../support/until.js';
+
+inVirtualTime();
 
 const owner = 'a:1' as OwnerId;
 const request: AcquireRequest = {
@@ -147,7 +150,7 @@ describe('a hold that was found by a read', () => {
     const { own, writes, granted, grant, timers } = waiter();
     await grant();
     expect(granted).toMatchObject([{ token: 4 * 128 }]);
-    expect(await own.release({ key: 'key', owner, inDoubt: false })).toBe('released');
+    expect(await own.release({ key: 'key', owner, wasGranted: true, inDoubt: false })).toBe('released');
     await elapse(30);
     expect(writes).toEqual([]);
     timers.close();

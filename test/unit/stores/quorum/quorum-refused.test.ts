@@ -23,9 +23,9 @@ class RecordedMember extends MemberUnderControl {
         this.names.push(request.owner);
         return session.acquire(request);
       },
-      cancel: (request) => {
-        this.cancelled.push(request);
-        return session.cancel(request);
+      release: (request) => {
+        if (!request.wasGranted) this.cancelled.push(request);
+        return session.release(request);
       },
     };
   }
@@ -74,7 +74,7 @@ describe('an owner that a quorum has rejected', () => {
     expect(await b.acquire(KEY, other)).toMatchObject({ outcome: 'busy' });
     late.answer();
     await until('it is cancelled', () => late.cancelled.length > 0);
-    expect(late.cancelled).toEqual([{ key: KEY, owner: other, inDoubt: false }]);
+    expect(late.cancelled).toEqual([{ key: KEY, owner: other, wasGranted: false, inDoubt: false }]);
     const solo = await PortClient.open(late);
     await until('it is free', async () => (await solo.lockOf(KEY)) === null);
   });
@@ -90,6 +90,6 @@ describe('an owner that a quorum has rejected', () => {
     expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual({ outcome: 'conflict', limit: 2 });
     expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual({ outcome: 'cancelled' });
     await until('it is cancelled', () => silent.cancelled.length > 0);
-    expect(silent.cancelled).toEqual([{ key: KEY, owner: odd, inDoubt: true }]);
+    expect(silent.cancelled).toEqual([{ key: KEY, owner: odd, wasGranted: false, inDoubt: true }]);
   });
 });

@@ -87,7 +87,7 @@ describe('a session of ZooKeeper', () => {
     Object.assign(own, { release: () => new Promise(() => undefined) });
     // Another request is under way, so the release may not have been received.
     Object.defineProperty(driver.connection, 'underWay', { value: 2 });
-    void session.release({ key: 'stuck', owner: 'mine:1' as OwnerId, inDoubt: false });
+    void session.release({ key: 'stuck', owner: 'mine:1' as OwnerId, wasGranted: true, inDoubt: false });
     expect(session.whenSent?.('stuck')).toBeDefined();
     expect(session.whenSent?.('free')).toBeUndefined();
     await session.close();
