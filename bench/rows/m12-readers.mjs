@@ -1,6 +1,5 @@
 import { atLeast, atMost, information } from '../report/checks.mjs';
 import { short, times } from '../report/numbers.mjs';
-import { table } from '../report/table.mjs';
 import { loadGauge } from './gauges.mjs';
 import { bestPeer, only, ours, perSecondRatio } from './measure-load.mjs';
 import { measureLoads } from './measure-loads.mjs';
@@ -50,7 +49,7 @@ export async function run(context) {
     waits.push({ name, ...(await measureWriter(context, plan)) });
   }
   return {
-    text: [...alone.text, `a writer among them, in a process of its own:\n${waitTable(waits)}`],
+    text: alone.text,
     checks: [
       ...alone.checks,
       ...waits.flatMap(({ name, writes: count, misses, wait, longestReader }) => [
@@ -93,14 +92,4 @@ async function measureAlone(context) {
     ],
     loads,
   };
-}
-
-function waitTable(waits) {
-  return table(
-    ['', 'writes', 'median ms', 'p99 ms', 'longest ms', 'longest reader ms', 'misses', 'failed', 'reads/s'],
-    waits.map(({ name, writes, wait, longestReader, misses, failed, readsPerSecond }) => [
-      name,
-      ...[writes, wait.median, wait.p99, wait.max, longestReader, misses, failed, readsPerSecond].map(short),
-    ]),
-  );
 }

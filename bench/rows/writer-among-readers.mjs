@@ -1,5 +1,5 @@
 import { Actor } from '../harness/actor.mjs';
-import { quantile, sum } from '../harness/statistics.mjs';
+import { spreadOf } from '../harness/statistics.mjs';
 
 /** How long a writer may wait in addition to the longest reader that holds the lock already. */
 export const BOUND_MS = 100;
@@ -22,19 +22,12 @@ export async function measureWriter({ url, stats }, { processes, readersEach, se
     await Promise.all(actors.map((actor) => actor.call('open', url)));
     await Promise.all(readers.map((actor) => actor.call('start', key, readersEach, sectionMs)));
     const { waits, failed } = await writer.call('write', key, writes, pauseMs);
-    const read = await Promise.all(readers.map((actor) => actor.call('stop')));
-    const longestReader = Math.max(...read.map(({ longest }) => longest));
+    const longestReader = Math.max(...(await Promise.all(readers.map((actor) => actor.call('stop')))));
     return {
       writes,
-      failed,
       misses: failed + waits.filter((wait) => wait > BOUND_MS + longestReader).length,
-      wait: {
-        median: quantile(waits, 0.5),
-        p99: quantile(waits, 0.99),
-        max: Math.max(...waits),
-      },
+      wait: spreadOf(waits),
       longestReader,
-      readsPerSecond: sum(read.map(({ perSecond }) => perSecond)),
     };
   } finally {
     await Promise.all(actors.map((actor) => actor.kill()));
