@@ -43,7 +43,7 @@ export function shownResults() {
  * @returns {string} the file, for the user
  */
 export function saveResults(store, parts) {
-  writeFileSync(fileOf(store), `${linesOf({ ...readResults(store), ...parts }, 2)}\n`);
+  writeFileSync(fileOf(store), textOf({ ...readResults(store), ...parts }));
   return `bench/results/${store}.json`;
 }
 
@@ -60,19 +60,14 @@ export function saveRows(store, measured) {
   return saveResults(store, { rows });
 }
 
-/** JSON with one line for each row, so that a new measurement changes one line. */
-function linesOf(value, depth, indent = '') {
-  if (depth === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value, readable);
-  const inner = `${indent}  `;
-  const isArray = Array.isArray(value);
-  const lines = Object.entries(value)
-    .filter(([, each]) => each !== undefined)
-    .map(([name, each]) => {
-      const text = linesOf(each, depth - 1, inner);
-      return `${inner}${isArray ? '' : `${JSON.stringify(name)}: `}${text}`;
-    });
-  const [open, close] = isArray ? '[]' : '{}';
-  return `${open}\n${lines.join(',\n')}\n${indent}${close}`;
+/** JSON with one line for each part, and for each row, so that a new measurement changes one line. */
+function textOf(results) {
+  const json = (value) => JSON.stringify(value, readable);
+  const parts = Object.entries(results).map(([name, part]) => {
+    const text = Array.isArray(part) ? `[\n    ${part.map(json).join(',\n    ')}\n  ]` : json(part);
+    return `  "${name}": ${text}`;
+  });
+  return `{\n${parts.join(',\n')}\n}\n`;
 }
 
 /** Limits figures to six digits. */
