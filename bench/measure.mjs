@@ -78,9 +78,8 @@ export async function measureRows({ store = 'redis', rows, quick, write }, progr
     // Both settings of a peer run the same code, so a quick run needs both only once.
     const few = quick && store === 'redis' && id !== 'M1';
     const chosen = candidates.filter(({ kind, variant }) => !few || kind !== 'peer' || variant === 'tuned');
-    const [exclusive, sharing] = [false, true].map((wanted) =>
-      chosen.filter(({ shares }) => shares === wanted),
-    );
+    const exclusive = chosen.filter(({ kind }) => kind !== 'ideal');
+    const sharing = chosen.filter(({ shares }) => shares);
     return { url, stats, candidates: exclusive, sharing, goals, costs };
   };
   const wanted = (store === 'redis' ? ROWS : ROWS_OF_STORES).filter(({ id }) => rows.includes(id));

@@ -13,14 +13,14 @@
  *   2, 5, 10, 20, 40 and 80 ms. Shorter intervals saturate the server with polling. With longer intervals, one caller
  *   acquires the lock repeatedly while the others sleep.
  * @property {object} settings
- * @property {boolean} shares whether its locks admit several holders
+ * @property {boolean} shares whether its locks can admit several holders
  * @property {string} [build] of this library: URL of another build
  *
  * @typedef {{ mode: 'shared' } | { limit: number }} Sharing options of this library that admit several holders
  */
 
-/** Candidates whose locks admit several holders. */
-const SHARING_FILES = ['ours-shares', 'redis-semaphore-shares', 'no-lock'];
+/** Those whose locks admit several holders, if they are opened with `sharing`. */
+const SHARING = ['ours:withLock', 'redis-semaphore:readme', 'redis-semaphore:tuned', 'no-lock:readme'];
 /** The candidates for Redis. */
 export const ON_REDIS = [
   'floor',
@@ -30,7 +30,7 @@ export const ON_REDIS = [
   'redis-semaphore',
   'redlock-universal',
   'simple-redis-mutex',
-  ...SHARING_FILES,
+  'no-lock',
 ];
 
 const load = (file) => import(`./${file}.mjs`);
@@ -44,7 +44,7 @@ export async function candidatesOf(file) {
     kind,
     variant,
     settings: settings[variant],
-    shares: SHARING_FILES.includes(file),
+    shares: SHARING.includes(`${file}:${variant}`),
   }));
 }
 

@@ -25,11 +25,11 @@ const LOCKS = [
 ];
 const FAIR = [ours('Redis store, fair', 'ours:fair'), ...java('RFairLock', 'fair')];
 const READERS = [
-  ours("Redis store, mode: 'shared'", 'ours-shares:readme', { mode: 'shared' }),
+  ours("Redis store, mode: 'shared'", 'ours:withLock', { mode: 'shared' }),
   ...java('RReadWriteLock', 'read'),
 ];
 const SEMAPHORES = [
-  ours('Redis store, limit: 10', 'ours-shares:readme', { limit: 10 }),
+  ours('Redis store, limit: 10', 'ours:withLock', { limit: 10 }),
   ...java('RPermitExpirableSemaphore', 'semaphore'),
 ];
 

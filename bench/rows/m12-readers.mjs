@@ -31,7 +31,7 @@ export const gauges = [
   ['empty', EMPTY],
   ['2 ms', WITH_SECTION, true],
 ].map(([section, plan, thorough]) =>
-  loadGauge({ thorough, what: `one process, ${section}`, use: 'ours-shares:readme', sharing: SHARING, plan }),
+  loadGauge({ thorough, what: `one process, ${section}`, use: 'ours:withLock', sharing: SHARING, plan }),
 );
 
 /** The peer has no read locks. The nearest substitute is its semaphore with a permit for every reader. */

@@ -33,7 +33,7 @@ export const gauges = SETTINGS.flatMap(({ processes, where }) =>
   ].map(([section, plan]) =>
     loadGauge({
       what: `${where}, ${section}`,
-      use: 'ours-shares:readme',
+      use: 'ours:withLock',
       thorough: processes === 1 && plan === WITH_SECTION,
       processes,
       sharing: SHARING,
