@@ -17,9 +17,6 @@ export function beforeFirstUnreleased(changelog, git) {
     const commit = git(['rev-parse', `${tag.output}^{commit}`]).output;
     return commit === head ? { none: `nothing has changed since ${tag.output}` } : { commit };
   }
-  if (git(['rev-parse', '--is-shallow-repository']).output === 'true') {
-    return { none: 'the clone is shallow, so the first unreleased change is not in it' };
-  }
   const heading = /^## .*\bunreleased\b.*$/im.exec(changelog)?.[0];
   if (heading === undefined) return { none: 'CHANGELOG.md has no heading of what is unreleased' };
   const [added] = git(['log', '--format=%H', `-S${heading}`, '--', 'CHANGELOG.md']).output.split('\n');

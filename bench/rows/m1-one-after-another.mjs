@@ -16,28 +16,12 @@ const FAR = { ...PLAN, rounds: 5, warmUpMs: 1_500, leadMs: 300 };
 const DELAY_MS = 1;
 
 export const gauges = [
-  loadGauge({ what: '`withLock`', use: 'ours:withLock', plan: PLAN }),
-  loadGauge({
-    what: '`withLock`, processor of the client',
-    use: 'ours:withLock',
-    figure: 'client',
-    plan: PLAN,
-  }),
-  loadGauge({
-    what: '`withLock`, processor of Redis',
-    use: 'ours:withLock',
-    figure: 'server',
-    thorough: true,
-    plan: PLAN,
-  }),
-  loadGauge({ what: 'awaited `release()`', use: 'ours:awaited', plan: PLAN }),
-  loadGauge({
-    what: `${DELAY_MS} ms away, \`withLock\``,
-    use: 'ours:withLock',
-    plan: PLAN,
-    delayMs: DELAY_MS,
-  }),
-];
+  { what: '`withLock`' },
+  { what: '`withLock`, processor of the client', figure: 'client' },
+  { what: '`withLock`, processor of Redis', figure: 'server', thorough: true },
+  { what: 'awaited `release()`', use: 'ours:awaited' },
+  { what: `${DELAY_MS} ms away, \`withLock\``, delayMs: DELAY_MS },
+].map((gauge) => loadGauge({ use: 'ours:withLock', plan: PLAN, ...gauge }));
 
 export async function run(context) {
   const ours = ['withLock', 'awaited'];
