@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
 import { Random } from '../test/soak/random.mjs';
-import { generatePageIfPossible } from './generate-page.mjs';
+import { generatePage } from './generate-page.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -146,7 +146,7 @@ async function copyCheckout(folder) {
   }
   // Processes that tests start run the unchanged build.
   for (const name of ['node_modules', 'dist', 'build']) symlinkSync(join(root, name), join(folder, name));
-  await generatePageIfPossible({ cwd: folder });
+  await generatePage({ cwd: folder });
   return files;
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { API_FOLDER, pageFiles } from '../../docs/.vitepress/pages.mjs';
-import { exampleNames } from '../../.scripts/demo/examples.mjs';
+import { exampleNames } from '../../.scripts/applications/examples.mjs';
 
 const root = join(import.meta.dirname, '../..');
 /** A virtual folder for the samples, inside the package so that they can import it by its name. */
@@ -63,12 +63,6 @@ export function isQuoted({ from, code }: Sample): boolean {
   const indents = new Set(lines.map((line) => /^ */.exec(line)?.[0] ?? ''));
   const quoteWith = (indent: string): string => code.replaceAll(/^(?=.)/gm, indent);
   return [...indents].some((indent) => `\n${lines.join('\n')}`.includes(`\n${quoteWith(indent)}`));
-}
-
-/** The number of TypeScript fences of a page, counted in another way. */
-export function fencesOf(page: string): number {
-  const lines = readFileSync(join(root, page), 'utf8').split('\n');
-  return lines.filter((line) => /^\s*(?:```|~~~)\s*(?:ts|tsx|typescript)\b/.test(line)).length;
 }
 
 /** The compiler errors of the samples, each with its line in the page. Quotes are compiled with the file that they are from. */
