@@ -16,7 +16,7 @@ const unchanged = {
   write: (): void => {},
 };
 
-const sets = ['redis', 'postgres', 'etcd', 'zookeeper'];
+const sets = ['redis', 'postgres', 'etcd', 'zookeeper', 'leader'];
 const plants = sets.flatMap((of) => plantNames(of).map((name) => [of, name] as const));
 
 describe('the planted bugs of the soak', () => {

@@ -17,8 +17,10 @@ export class Faults {
   /**
    * @param {{ fleet: import('./fleet.mjs').Fleet, server: object,
    *   operator: { forceRelease(key: string): Promise<boolean> }, random: import('./random.mjs').Random,
-   *   keys: number, record: (event: object) => void, only?: readonly string[] }} scene
-   *   `only`: the names of the faults to inject
+   *   keys: number, record: (event: object) => void, only?: readonly string[], pause?: () => number,
+   *   weights?: Readonly<Record<string, number>>, more?: (note: (name: string, more?: object) => void) => unknown[] }} scene
+   *   `only`: the names of the faults to inject; `pause`: ms before the next fault; `weights`: of faults that are more or less
+   *   frequent than usual; `more`: further faults as `[weight, name, act]`
    * @throws {UsageError} for an unknown fault
    */
   constructor(scene) {
@@ -45,6 +47,7 @@ export class Faults {
   }
 
   #pause() {
+    if (this.#scene.pause !== undefined) return this.#scene.pause();
     // A run with few kinds of faults can have them often.
     if (this.#only !== undefined) return this.#random.between(20, 200);
     return this.#random.chance(0.07) ? CALM : this.#random.between(30, 600);
@@ -66,12 +69,15 @@ export class Faults {
     if (able.length === 0) return () => elapse(50);
     const all = this.#all(this.#random.pick(able));
     const wanted = all.filter(([, name]) => this.#only?.includes(name) ?? true);
-    return this.#random.weighted(wanted.map(([weight, name, act]) => [weight, () => act(name)]));
+    const { weights } = this.#scene;
+    return this.#random.weighted(
+      wanted.map(([weight, name, act]) => [weights?.[name] ?? weight, () => act(name)]),
+    );
   }
 
   /** The faults as `[weight, name, act]`. */
   #all(member) {
-    const { server, record } = this.#scene;
+    const { server, record, more } = this.#scene;
     const note = (name, details) => this.#note(name, details);
     const network = (name, act) => [14, name, () => this.#network(name, member, act)];
     return [
@@ -88,6 +94,7 @@ export class Faults {
       [4, 'released by force', () => this.#forceRelease()],
       [6, `${server.pushes} dropped`, (name) => this.#dropPushed(name, member)],
       ...server.faults({ random: this.#random, note, record }),
+      ...(more?.(note) ?? []),
     ];
   }
 

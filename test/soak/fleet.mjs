@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { LateProxy } from './late-proxy.mjs';
 import { end, spawnTied } from './lifeline.mjs';
 
-const WORKER = fileURLToPath(new URL('worker.mjs', import.meta.url));
-
 /** One process of a run, and the proxy in front of its server. */
 export class Member {
   stopped = false;
   leaving = false;
   holds = 0;
+  /** Whether it is the leader, in a run of elections. */
+  leads = false;
   /** The number of pushed events that were dropped. */
   dropped = 0;
   /** Output outside of its log, such as a crash of Node itself. */
@@ -39,7 +39,8 @@ export class Fleet {
 
   /**
    * @param {{ settings: object, server: { url: string, port: number, urlAt(port: number): string }, directory: string,
-   *   resource: import('./fenced-resource.mjs').FencedResource, record: (event: object) => void }} scene
+   *   resource?: import('./fenced-resource.mjs').FencedResource, record: (event: object) => void,
+   *   worker?: string }} scene   `worker`: the script of the processes
    */
   constructor(scene) {
     this.scene = scene;
@@ -63,7 +64,8 @@ export class Fleet {
   }
 
   async start() {
-    const { settings, server, record } = this.scene;
+    const { settings, server, record, worker = 'worker.mjs' } = this.scene;
+    const script = fileURLToPath(new URL(worker, import.meta.url));
     const id = `p${++this.#next}`;
     let proxy;
     if (settings.faults) {
@@ -79,7 +81,7 @@ export class Fleet {
       log: this.#logOf(id),
     };
     record({ e: 'start', p: id });
-    const child = spawnTied(process.execPath, [WORKER, JSON.stringify(plan)], {
+    const child = spawnTied(process.execPath, [script, JSON.stringify(plan)], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const member = new Member(id, child, proxy);

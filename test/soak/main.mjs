@@ -29,7 +29,7 @@ function endWithTheUser() {
 /** @returns {Promise<boolean>} whether nothing was found */
 async function oneRun(options, program) {
   print(
-    `soak: ${options.store}, ${options.minutes} min, seed ${options.seed}, ${options.processes} processes`,
+    `soak: ${options.leader ? 'leader election, ' : ''}${options.store}, ${options.minutes} min, seed ${options.seed}, ${options.processes} processes`,
   );
   const outcome = await soak(options, {
     ...{ program, only: options.only, log: print },
@@ -47,7 +47,7 @@ const PLANT_MINUTES = 1;
 
 /** @returns {Promise<boolean>} whether the checker found it */
 async function caught(name, given, program) {
-  const { about, finds, run, into } = plantOf(given.store, name);
+  const { about, finds, run, into } = plantOf(given.leader ? 'leader' : given.store, name);
   const minutes = given.minutesGiven ? given.minutes : PLANT_MINUTES;
   const options = { ...given, minutes, ...run.options };
   print(`planted ${name} (${options.store}): ${about} (${minutes} min, seed ${options.seed})`);
@@ -114,7 +114,7 @@ async function steadyRun(options, program) {
 
 async function plants(options, program) {
   const missed = [];
-  const all = plantNames(options.store);
+  const all = plantNames(options.leader ? 'leader' : options.store);
   for (const name of options.plant === 'all' ? all : [options.plant]) {
     if (!(await caught(name, options, program))) missed.push(name);
   }

@@ -20,9 +20,10 @@ export const USAGE = `npm run soak -- [options]
   --no-faults      load only: nothing is killed, stopped, cut or delayed, and the bounds are strict
   --keep           keeps the logs of a good run, too
   --plant <bug>    breaks a copy of the build first; the run succeeds when the checker finds it. All, or one of
-${storeNames()
+${[...storeNames(), 'leader']
   .map((of) => `                   ${`${of}:`.padEnd(10)} ${plantNames(of).join(', ')}`)
   .join('\n')}
+  --leader         another test: processes elect a leader; is there never more than one, and soon the next one?
   --steady         another test: load without faults, then two leases of rest; does anything slow down or grow?
   --write          with --steady: records the figures in bench/results
   --cycles [n]     another test: n cycles (default 1000000) and a tenth as many abandoned waits in one process`;
@@ -54,6 +55,7 @@ function parse(args) {
         keep: { type: 'boolean' },
         plant: { type: 'string' },
         cycles: { type: 'boolean' },
+        leader: { type: 'boolean' },
         steady: { type: 'boolean' },
         write: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
@@ -70,6 +72,10 @@ const EXCLUSIVE = {
   steady: {
     why: 'has no faults and no seed',
     without: ['only', 'no-faults', 'plant', 'cycles', 'seed'],
+  },
+  leader: {
+    why: 'has faults and one lock',
+    without: ['steady', 'cycles', 'no-faults', 'keys', 'callers'],
   },
 };
 
@@ -98,10 +104,10 @@ export function readOptions(args) {
   }
   if (values.write && !values.steady)
     throw new UsageError('--write records a run with --steady: add --steady.');
-  const plants = plantNames(store);
+  const plants = plantNames(values.leader ? 'leader' : store);
   if (values.plant !== undefined && values.plant !== 'all' && !plants.includes(values.plant)) {
     throw new UsageError(
-      `--plant must be one of ${plants.join(', ')} or all with ${store}; got "${values.plant}".`,
+      `--plant must be one of ${plants.join(', ')} or all with ${values.leader ? '--leader' : store}; got "${values.plant}".`,
     );
   }
   return {
@@ -121,6 +127,7 @@ export function readOptions(args) {
     only: values.only,
     keep: values.keep === true,
     plant: values.plant,
+    leader: values.leader === true,
     steady: values.steady === true,
     write: values.write === true,
     cycles: values.cycles === true ? number('cycles', count ?? '1000000', { min: 100, max: 1e9 }) : undefined,

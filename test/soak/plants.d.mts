@@ -5,7 +5,7 @@ export interface ChangeableBuild {
   write(file: string, text: string): void;
 }
 
-/** @param of a store */
+/** @param of a store, or `leader` */
 export function plantNames(of: string): string[];
 export function plantOf(
   of: string,

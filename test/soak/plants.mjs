@@ -1,4 +1,5 @@
 import { enginePlants } from './plants/engine.mjs';
+import { leaderPlants } from './plants/leader.mjs';
 import { etcdPlants, zookeeperPlants } from './plants/ordered.mjs';
 import { postgresPlants } from './plants/postgres.mjs';
 import { redisPlants } from './plants/redis.mjs';
@@ -6,16 +7,17 @@ import { redisPlants } from './plants/redis.mjs';
 /**
  * Bugs that the checker must find; otherwise its silence would mean nothing. Each is a change of a few words in a copy of
  * the build, in a file, or in a folder where the file does not matter. It must be found as one of `finds`; `run` makes it
- * show soon. By store. A change is `[place, from, to]`, or `[place, change]`.
+ * show soon. By store, and those of leader election. A change is `[place, from, to]`, or `[place, change]`.
  */
 const PLANTS = {
   redis: { ...redisPlants, ...enginePlants },
   postgres: { ...postgresPlants, ...enginePlants },
   etcd: { ...etcdPlants, ...enginePlants },
   zookeeper: { ...zookeeperPlants, ...enginePlants },
+  leader: leaderPlants,
 };
 
-/** @param {string} of a store */
+/** @param {string} of a store, or `leader` */
 export const plantNames = (of) => Object.keys(PLANTS[of]);
 
 /** The bug can't be planted: the build has changed, and the plant must be updated. */
@@ -24,7 +26,7 @@ export class PlantError extends Error {
 }
 
 /**
- * @param {string} of a store
+ * @param {string} of a store, or `leader`
  * @param {string} name
  * @returns {{ about: string, finds: string[], run: { only?: string[], options?: object, rules?: object },
  *   into: (build: ReturnType<typeof import('./build-copy.mjs').copyBuild>) => void }}

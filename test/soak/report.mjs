@@ -6,13 +6,27 @@ const count = (counts) =>
 
 /** The outcome of a run as text. */
 export function reportOf({ findings, figures }) {
-  const lines = linesOf(figures);
+  const lines = figures.takeovers === undefined ? linesOfLocks(figures) : linesOfElection(figures);
   for (const { kind, at, story } of findings.list) lines.push(`FOUND ${kind} at ${at.toFixed(1)}: ${story}`);
   if (findings.list.length > 0) lines.push(`findings    ${count(findings.counts)}`);
   return lines.join('\n');
 }
 
-function linesOf(figures) {
+function linesOfElection({ processes, terms, takeovers, faults, dropped }) {
+  const figuresOf = ({ count: judged, median, longest }) =>
+    `${median.toFixed(0)} ms (median), longest ${longest.toFixed(0)} ms, in ${judged} cases`;
+  return [
+    `processes   ${processes}`,
+    `leaders     ${terms}`,
+    `takeover    ${figuresOf(takeovers.crash)}`,
+    `hand-over   ${figuresOf(takeovers.handOver)} of resignation and shutdown`,
+    `not judged  ${takeovers.notJudged} takeovers, since others had faults, too`,
+    `faults      ${count(faults)}`,
+    `dropped     ${dropped} pushed events`,
+  ];
+}
+
+function linesOfLocks(figures) {
   const { granted, certainHolds, failed, outcomes, processes, lost, doomedHolds, writes } = figures;
   const { latest, overtaken, handOver, faults, dropped, calls } = figures;
   return [

@@ -60,12 +60,12 @@ export class Scene {
   }
 
   /** The course of a run: some minutes of faults, or of undisturbed work if `faults` has none; then all processes close. */
-  async pass(minutes, fleet, faults, { log, hasFaults }) {
+  async pass(minutes, fleet, faults, { what, log, hasFaults = true }) {
     const began = monotonic();
     const end = began + minutes * 60_000;
     const progress = setInterval(() => {
       const seconds = ((monotonic() - began) / 1_000).toFixed(0).padStart(5);
-      log(`${seconds} s: ${fleet.holds} holds, ${faults.count} faults`);
+      log(`${seconds} s: ${fleet.holds} ${what}, ${faults.count} faults`);
     }, PROGRESS);
     try {
       if (hasFaults) await faults.run(end);

@@ -4,6 +4,7 @@ import { Faults } from './faults.mjs';
 import { FencedResource } from './fenced-resource.mjs';
 import { Fleet } from './fleet.mjs';
 import { checkHistory, RULES_WITH_FAULTS, STRICT_RULES } from './history-checker.mjs';
+import { elect } from './leader.mjs';
 import { monotonic } from './monotonic.mjs';
 import { Random } from './random.mjs';
 import { Scene } from './scene.mjs';
@@ -17,8 +18,8 @@ const TIDY = 10_000;
  * Runs processes with locks and faults for a while, then checks the recorded history.
  *
  * @param {{ store: string, minutes: number, seed: number, processes: number, keys: number, callers: number, faults: boolean,
- *   plain?: boolean, lasting?: boolean }} options   `plain`: no leaseTime on the key where the lock passes
- *   fastest; `lasting`: many sections last as long as a failover
+ *   plain?: boolean, lasting?: boolean, leader?: boolean }} options   `plain`: no leaseTime on the key where the lock passes
+ *   fastest; `lasting`: many sections last as long as a failover; `leader`: an election instead
  * @param {{ program: unknown, log: (line: string) => void, plant?: (build: object) => void,
  *   only?: readonly string[], rules?: object, keepLogs?: 'never' | 'if bad' | 'always' }} means `program`: the result of the server's set-up
  */
@@ -27,7 +28,7 @@ export async function soak(options, { program, log, plant, only, rules, keepLogs
   let verdict;
   try {
     plant?.(scene.build);
-    verdict = await load(options, scene, { only, rules, log });
+    verdict = await (options.leader ? elect : load)(options, scene, { only, rules, log });
   } finally {
     const bad = verdict === undefined || verdict.findings.list.length > 0;
     await scene.close({
@@ -70,7 +71,7 @@ async function load(
 
   const operator = withFaults ? await scene.operator() : undefined;
   const faults = new Faults({ fleet, server, operator, random, keys, record, only });
-  await scene.pass(options.minutes, fleet, faults, { log, hasFaults: withFaults });
+  await scene.pass(options.minutes, fleet, faults, { what: 'holds', log, hasFaults: withFaults });
   record({ e: 'left', keys: await leftovers(server) });
   const logs = [scene.log, ...fleet.logs];
   const { findings, figures } = checkHistory(mergeLogs(logs), rules);
