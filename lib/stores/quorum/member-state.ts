@@ -168,7 +168,7 @@ export class MemberState {
 
   /** Withdraws the owner, whatever its state. Returns the request, which may be repeated. */
   withdraw(inDoubt: boolean): () => Promise<ReleaseReply> {
-    const request = this.forgotten(false, inDoubt);
+    const request = this.removal(false, inDoubt);
     return async () => {
       await asked(() => this.session.release(request));
       return 'not-held';
@@ -192,7 +192,7 @@ export class MemberState {
   /** Releases the hold, after the request that announces its token. Returns the request, which may be repeated. */
   release(inDoubt: boolean): () => Promise<ReleaseReply> {
     const announce = this.announcement.beforeRelease(this.owner);
-    const request = this.forgotten(true, inDoubt);
+    const request = this.removal(true, inDoubt);
     return () => {
       announce?.();
       return asked(() => this.session.release(request));
@@ -221,7 +221,7 @@ export class MemberState {
   }
 
   /** Forgets what the member has replied. Returns the request that removes the owner there. */
-  private forgotten(wasGranted: boolean, inDoubt: boolean): OwnerRequest {
+  private removal(wasGranted: boolean, inDoubt: boolean): OwnerRequest {
     const { key, owner } = this;
     const isInDoubt = inDoubt || this.inDoubt || this.underWay > 0;
     const request = { key, owner, wasGranted, inDoubt: isInDoubt };
