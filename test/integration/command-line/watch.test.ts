@@ -9,6 +9,34 @@ describe('O25: nestjs-distributed-lock watch', () => {
     scene.until(
       CommandLine.start(['watch', ...args, '--interval', '100ms'], { env: { LOCK_REDIS_URL: scene.url } }),
     );
+
+  it('reports the changes of a lock', async () => {
+    const [one, other] = [await scene.app(), await scene.app()];
+    const key = scene.key();
+    const watching = watch(key, '--json');
+    await watching.wrote(/"event":"free"/);
+    const first = await one.locks.acquire(key);
+    await watching.wrote(/"event":"held"/);
+    const waiting = other.locks.acquire(key, { waitTime: 120_000 });
+    await watching.wrote(/"event":"waiting"/);
+    await first.release();
+    const next = await waiting;
+    await watching.wrote(/"event":"passed"/);
+    await next.release();
+    await watching.wrote(/"event":"free"[^]*"event":"free"/);
+    const changes = watching.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { event: string; lock: { holders: [{ token: number }] } | null });
+    expect(changes.map(({ event, lock }) => `${event} ${lock?.holders[0].token ?? ''}`)).toEqual([
+      'free ',
+      `held ${first.token}`,
+      `waiting ${first.token}`,
+      `passed ${next.token}`,
+      'free ',
+    ]);
+  });
+
   it('reports all locks whose keys match', async () => {
     const app = await scene.app();
     const hostile = 'job:\u001b[2J\n';

@@ -103,6 +103,7 @@ describe('O10: metrics of OpenTelemetry', () => {
     await rejectionOf(plain.acquire('k', { waitTime: 0, operation: 'checkout' }));
     const lock = { 'distributed_lock.operation': 'checkout', 'distributed_lock.mode': 'exclusive' };
     const instance = { 'distributed_lock.instance': 'billing' };
+    expect(valueOf((await telemetry.metrics())['distributed_lock.active'], lock)).toBe(1);
     await app.get(LockAdmin).forceRelease('k');
     await until('it is lost', () => !handle.isHeld);
     const all = await telemetry.metrics();
