@@ -13,7 +13,7 @@ import type {
   StoredHold,
   StoredLock,
 } from '../../lib/stores/port/index.js';
-import type { ReserveReply, ReserveRequest } from '../../lib/stores/port/lock-store.js';
+import type { RaiseRequest, ReserveReply, ReserveRequest } from '../../lib/stores/port/lock-store.js';
 import { until } from '../support/until.js';
 import type { StoreUnderTest } from './store-under-test.js';
 
@@ -147,6 +147,12 @@ export class PortClient {
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     if (!this.session.reserve) throw new Error('this store reserves nothing');
     return await this.session.reserve(request);
+  }
+
+  /** False where the store can't have other waiters. */
+  async raise(request: RaiseRequest): Promise<boolean> {
+    await this.session.raise?.(request);
+    return this.session.raise !== undefined;
   }
 
   /** For locks with a single holder. */
