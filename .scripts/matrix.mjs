@@ -124,7 +124,7 @@ function runIoredis(wanted) {
     const tests = [
       'test/contract/(redis|redis-sentinel|redis-cluster).test.ts',
       'test/faults/(reconnect|sentinel-connection|secrets|start-check).test.ts',
-      'test/unit/(stores/redis|engine)/(own-settings|connection-problem|before-the-first-connection|encoded-call).test.ts',
+      'test/unit/(stores/redis|engine)/(own-settings|before-the-first-connection|encoded-call).test.ts',
     ];
     return { version: versionIn(folder), ...runTests({ tests, env: { IOREDIS: folder } }) };
   });

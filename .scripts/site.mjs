@@ -1,17 +1,16 @@
 /**
  * The documentation site of `docs/`. `npm run docs` serves it and reloads pages as they change, `npm run docs:build` builds it
  * into `docs/.vitepress/dist`, and `npm run docs:test` builds and tests it. Each installs what it needs first. Options after
- * `--`: of VitePress for `docs`, of Jest for `docs:test`, which also takes `--screenshots FOLDER`.
+ * `--`: of VitePress for `docs`, of Jest for `docs:test`.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
 import { generatePage } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
-import { SetupError, ensureDependencies, installWithApt, toStderr } from './setup.mjs';
-import { mayUseApt } from './unpacked-programs.mjs';
+import { SetupError, ensureDependencies } from './setup.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'docs/.vitepress');
@@ -49,32 +48,13 @@ function vitepress(args, env) {
   run(join(folder, 'node_modules/vitepress/bin/vitepress.js'), args, env);
 }
 
-/** Without a font for it, pictures of pages in Chinese show boxes. */
-function ensureChineseFont() {
-  const { stdout } = spawnSync('fc-list', [':lang=zh'], { encoding: 'utf8' });
-  if (!stdout?.trim() && mayUseApt()) installWithApt(['fonts-wqy-zenhei'], toStderr);
-}
-
-/** Takes the folder for screenshots out of the arguments. */
-function readArguments(args) {
-  const at = args.indexOf('--screenshots');
-  if (at < 0) return { args };
-  if (args[at + 1] === undefined) throw new SetupError('--screenshots needs a folder.');
-  return { args: args.toSpliced(at, 2), screenshots: resolve(args[at + 1]) };
-}
-
 async function timed(what, work) {
   const start = performance.now();
   await work();
   console.log(`${what}: ${((performance.now() - start) / 1_000).toFixed(1)} s`);
 }
 
-async function test(given) {
-  const { args, screenshots } = readArguments(given);
-  if (screenshots) {
-    mkdirSync(screenshots, { recursive: true });
-    ensureChineseFont();
-  }
+async function test(args) {
   await timed('Dependencies', prepare);
   await timed('Reference', writeApi);
   await timed('Site', () => vitepress(['build', 'docs'], SETTINGS_OF_TESTS));
@@ -84,7 +64,6 @@ async function test(given) {
       // Also if undefined: overrides a value that names no program.
       CHROMIUM: chromium,
       SITE_BASE: SETTINGS_OF_TESTS.DOCS_BASE,
-      ...(screenshots && { SITE_SCREENSHOTS: screenshots }),
     }),
   );
 }

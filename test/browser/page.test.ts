@@ -16,6 +16,8 @@ const HOSTILE = [
   '</div><h1>big</h1>',
   'a\r\n\tb',
   '${7*7}{{7*7}}',
+  '__proto__',
+  'ключ 🔒',
 ];
 
 whereThereIsChromium('the lock dashboard in a browser', () => {

@@ -2,22 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { DistributedLockOptions } from '../../lib/index.js';
-import { etcdStore } from '../../lib/stores/etcd/index.js';
-import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { postgresStore } from '../../lib/stores/postgres/index.js';
-import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { CommandLine } from '../support/command-line.js';
-import { EtcdServer } from '../support/etcd-server.js';
 import { LockApp } from '../support/lock-app.js';
-import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
 import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
-import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/stores/moving-to-another-store.md'), 'utf8');
+const textOf = (name: string): string => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
+const page = textOf('stores/moving-to-another-store.md');
 
 /** The command of the page for a store, split into words as a shell does. */
 function commandFor(program: string): readonly string[] {
@@ -90,34 +83,12 @@ describe('the page about moving to another store', () => {
     });
   });
 
-  whereThereIsEtcd('to raise tokens of etcd', () => {
-    it('raises tokens of etcd', async () => {
-      const server = await (await EtcdServer.start()).ready();
-      ends.push(() => server.close());
-      const client = server.client();
-      await client.open(10_000);
-      const [, , key = '', value = ''] = commandFor('etcdctl');
-      const put = { do: 'put', key, value, lease: 0 } as const;
-      await raisedBy(
-        () => ({ store: etcdStore({ hosts: server.address }) }),
-        () => client.call(methods.transaction, { do: 'txn', if: [], then: [put], else: [] }),
-      );
-    });
-  });
-
-  whereThereIsZooKeeper('to raise tokens of ZooKeeper', () => {
-    it('raises tokens of ZooKeeper', async () => {
-      const server = await ZooKeeperServer.start();
-      ends.push(() => server.close());
-      const [, , path = '', value = ''] = commandFor('zkCli.sh');
-      await raisedBy(
-        () => ({ store: zookeeperStore({ hosts: server.address }) }),
-        async () => {
-          const nodes = await NodesOfLocks.open(server.port);
-          await nodes.write(path, value);
-          await nodes.close();
-        },
-      );
-    });
-  });
+  // A test of that page raises tokens with them.
+  it.each(['etcdctl put distributed-lock/base', 'zkCli.sh set /distributed-locks/base'])(
+    'has the command of the page about restoring: %s',
+    (command) => {
+      expect(textOf('operations/restore.md')).toContain(command);
+      expect(page).toContain(`\`${command} 3000000000000000\``);
+    },
+  );
 });

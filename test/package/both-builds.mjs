@@ -11,7 +11,6 @@ import * as esmTesting from 'nestjs-distributed-lock/testing';
 
 const require = createRequire(import.meta.url);
 const cjs = require('nestjs-distributed-lock');
-const cjsTesting = require('nestjs-distributed-lock/testing');
 
 /** A provider decorated through one build, without decorator syntax, which Node does not support. */
 function providerOf(build) {
@@ -58,17 +57,15 @@ async function sameIn(entry) {
 const names = [...new Set([...Object.keys(esm), ...Object.keys(cjs)])].filter(
   (name) => !['default', '__esModule', 'module.exports'].includes(name),
 );
+const same = {};
+// `testing`: a test must fake the classes that the application uses.
+for (const entry of ['testing', 'store', 'health', 'leader', 'prometheus', 'opentelemetry'])
+  same[entry] = await sameIn(entry);
 console.log(
   JSON.stringify({
     loaded: names.length,
     different: names.filter((name) => esm[name] === undefined || esm[name] !== cjs[name]),
-    // A test must fake the classes that the application uses.
-    testing: Object.keys(esmTesting).filter((name) => esmTesting[name] === cjsTesting[name]),
-    store: await sameIn('store'),
-    health: await sameIn('health'),
-    leader: await sameIn('leader'),
-    prometheus: await sameIn('prometheus'),
-    opentelemetry: await sameIn('opentelemetry'),
+    same,
     fakeIsService: new esmTesting.FakeLockService() instanceof cjs.LockService,
     esmWiring: await scopeCrosses(esm, cjs),
     cjsWiring: await scopeCrosses(cjs, esm),

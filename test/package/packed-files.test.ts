@@ -65,6 +65,17 @@ describe('the packed files', () => {
     expect(named.length).toBeGreaterThan(50);
     expect(named.filter((path) => !paths.includes(path))).toEqual([]);
   });
+
+  it('have the comments of the declarations, which editors show', () => {
+    const textOf = (path: string): string => readFileSync(join(root, path), 'utf8').replaceAll(/\s+/g, ' ');
+    const published = paths.filter((path) => path.endsWith('.d.ts')).map(textOf);
+    // Everything in these files is public.
+    const sources = ['api/lock-admin', 'model/lock-handle', 'model/lock-info', 'model/lock-status'];
+    const comments = sources.flatMap((name) => textOf(`lib/${name}.ts`).match(/\/\*\*.*?\*\//g) ?? []);
+    expect(comments.length).toBeGreaterThan(50);
+    const lacking = comments.filter((comment) => !published.some((text) => text.includes(comment)));
+    expect(lacking).toEqual([]);
+  });
 });
 
 const MAIN = ['base', 'engine', 'memory', 'nest', 'redis'];

@@ -65,12 +65,6 @@ export function isQuoted({ from, code }: Sample): boolean {
   return [...indents].some((indent) => `\n${lines.join('\n')}`.includes(`\n${quoteWith(indent)}`));
 }
 
-/** The number of TypeScript fences of a page, counted in another way. */
-export function fencesOf(page: string): number {
-  const lines = readFileSync(join(root, page), 'utf8').split('\n');
-  return lines.filter((line) => /^\s*(?:```|~~~)\s*(?:ts|tsx|typescript)\b/.test(line)).length;
-}
-
 /** The compiler errors of the samples, each with its line in the page. Quotes are compiled with the file that they are from. */
 export function compileErrors(all: readonly Sample[]): string[] {
   const samples = all.filter(({ from }) => from === undefined);

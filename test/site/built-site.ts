@@ -53,14 +53,6 @@ export class BuiltSite {
       .sort();
   }
 
-  /** The size of all files. */
-  bytes(): number {
-    const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).map((file) =>
-      statSync(join(dist, file)),
-    );
-    return files.reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
-  }
-
   async close(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));

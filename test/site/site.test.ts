@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { axeViolations, TestBrowser } from '../support/browser-page.js';
@@ -78,16 +77,6 @@ describe('the documentation site', () => {
     }
     expect(broken).toEqual(new Map());
   });
-
-  it('has less than 15 MB', () => {
-    expect(site.bytes()).toBeLessThan(15_000_000);
-  });
-
-  it('says 404 for other addresses', async () => {
-    const response = await fetch(site.url('/no-such-page'));
-    expect(response.status).toBe(404);
-    expect(await response.text()).toContain('404');
-  });
 });
 
 whereThereIs(
@@ -157,18 +146,6 @@ whereThereIs(
       await page.waitForURL(/fencing/);
     });
 
-    it('opens the sidebar on a phone', async () => {
-      const page = await browser.open(site.url(KINDS.guide), { viewport: PHONE });
-      await isReady(page);
-      const link = page.locator('.VPSidebar').getByRole('link', { name: 'Choosing a store' });
-      const left = async (): Promise<number> => (await link.boundingBox())?.x ?? NaN;
-      expect(await left()).toBeLessThan(0);
-      await page.getByRole('button', { name: 'Menu', exact: true }).click();
-      await link.click();
-      await page.waitForURL(/choosing-a-store/);
-      await page.getByRole('heading', { level: 1, name: 'Choosing a store' }).waitFor();
-    });
-
     it.each([
       ['a desktop', DESKTOP],
       ['a phone', PHONE],
@@ -212,21 +189,6 @@ whereThereIs(
       await isInView();
     });
 
-    it('leads from its menu to the pages for operations', async () => {
-      const page = await browser.open(site.url('/'));
-      const menu = page.getByRole('navigation', { name: 'Main Navigation' });
-      await menu.getByRole('link', { name: 'Operations' }).click();
-      await page.getByRole('heading', { level: 1, name: 'Operations' }).waitFor();
-    });
-
-    it('shows a locked method on its first screen, beside the title', async () => {
-      const page = await browser.open(site.url('/'), { viewport: DESKTOP });
-      const title = await page.getByRole('heading', { level: 1 }).boundingBox();
-      const sample = await page.getByText('@Locked({').boundingBox();
-      expect(sample?.x).toBeGreaterThan((title?.x ?? NaN) + (title?.width ?? NaN));
-      expect(sample?.y).toBeLessThan(DESKTOP.height);
-    });
-
     it('links to the source of a page, also of one outside of docs', async () => {
       const page = await browser.open(site.url('/guides/exclusive'));
       for (const [path, file] of [
@@ -241,34 +203,5 @@ whereThereIs(
       await page.goto(String(site.url(KINDS.API)));
       expect(await page.getByRole('link', { name: 'Edit this page' }).count()).toBe(0);
     });
-
-    it('leads to the other language, and speaks it', async () => {
-      const page = await browser.open(site.url('/'));
-      await isReady(page);
-      await page.getByRole('button', { name: 'Change language' }).hover();
-      await page.getByRole('link', { name: '简体中文' }).click();
-      await page.waitForURL(/\/zh\//);
-      // The address changes before the page.
-      await page.locator('html[lang="zh-CN"]').waitFor();
-      await page.getByRole('button', { name: '搜索' }).waitFor();
-    });
-
-    const { SITE_SCREENSHOTS: folder } = process.env;
-    if (folder !== undefined) {
-      it.each([
-        ['desktop', DESKTOP],
-        ['phone', PHONE],
-      ])('is photographed on a %s', async (device, viewport) => {
-        const page = await browser.open(site.url('/'), { viewport });
-        const views = ['/', '/introduction/quick-start', KINDS.guide, KINDS.diagrams, KINDS.API];
-        const chinese = views.map((path) => `/zh${path}`).filter((path) => site.paths().includes(path));
-        for (const path of [...views, ...chinese]) {
-          await page.goto(String(site.url(path)));
-          await isReady(page);
-          const name = path.replace(/^\/|\/$/g, '').replaceAll('/', '-') || 'home';
-          await page.screenshot({ path: join(folder, `${name}-${device}.png`) });
-        }
-      });
-    }
   });
 });

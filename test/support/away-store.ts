@@ -54,10 +54,9 @@ export class AwayStore implements LockStore {
     this.fault = () => fault;
   }
 
-  /** @param isNoticed whether the sessions notice the reconnect */
-  comeBack(isNoticed = true): void {
+  comeBack(): void {
     this.fault = () => undefined;
-    if (isNoticed) for (const client of this.clients) client.reconnected();
+    for (const client of this.clients) client.reconnected();
   }
 
   /** The connection for messages is back, which says nothing about that for requests. */
@@ -70,10 +69,10 @@ export class AwayStore implements LockStore {
     for (const client of this.clients) client.locksLocally(isLocal, cause);
   }
 
-  /** The next `count` acquire requests fail; everything else works. */
-  failNextAsks(count: number, fault: Fault = 'not sent'): void {
+  /** The replies to the next `count` acquire requests are lost; everything else works. */
+  failNextAsks(count: number): void {
     let left = count;
-    this.fault = (kind) => (kind === 'acquire' && left-- > 0 ? fault : undefined);
+    this.fault = (kind) => (kind === 'acquire' && left-- > 0 ? 'no answer' : undefined);
   }
 
   private noted(request: OwnerRequest): OwnerRequest {

@@ -9,11 +9,11 @@ import { Leftovers } from '../../.scripts/applications/leftovers.mjs';
 import { prepareSampleApp } from '../../.scripts/applications/sample-app.mjs';
 import { until, within } from './until.js';
 
-export const demoScript = fileURLToPath(new URL('../../sample-app/demo/demo.mjs', import.meta.url));
+const demoScript = fileURLToPath(new URL('../../sample-app/demo/demo.mjs', import.meta.url));
 /** In memory if possible: a disk that is busy after an npm install takes seconds for each sale. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 /** Shorter than the test timeout, so that a failure shows the output of the demo. */
-export const PATIENCE_MS = 290_000;
+const PATIENCE_MS = 290_000;
 
 interface DemoRun {
   readonly child: ChildProcess;
@@ -38,19 +38,16 @@ export class Demos {
       chmodSync(this.scratch, 0o755);
     });
     afterEach(() => {
-      for (const { pid } of processesWith(this.scratch)) process.kill(pid, 'SIGKILL');
+      for (const pid of processesWith(this.scratch)) process.kill(pid, 'SIGKILL');
       rmSync(this.scratch, { recursive: true, force: true });
     });
   }
 
-  /** The environment of this process with that folder, without the URL of the user's server. */
-  get env(): NodeJS.ProcessEnv {
-    const { REDIS_URL: _, ...rest } = process.env;
-    return { ...rest, TMPDIR: this.scratch };
-  }
-
   start(args: readonly string[], env: Record<string, string> = {}): DemoRun {
-    const child = spawn(process.execPath, [demoScript, ...args], { env: { ...this.env, ...env } });
+    // Without the URL of the user's server.
+    const { REDIS_URL: _, ...inherited } = process.env;
+    const environment = { ...inherited, TMPDIR: this.scratch, ...env };
+    const child = spawn(process.execPath, [demoScript, ...args], { env: environment });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -87,28 +84,21 @@ export function readTable(output: string): Record<string, Row> {
   return rows;
 }
 
-/** All processes with `mark` in their environment, which children inherit even if their parent changes. */
-export function processesWith(mark: string): { pid: number; command: string }[] {
+/** The ids of all processes with `mark` in their environment, which children inherit even if their parent changes. */
+function processesWith(mark: string): number[] {
   if (process.platform !== 'linux') {
     const list = execFileSync('ps', ['-AwwE', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
-    return list
-      .filter((line) => line.includes(mark))
-      .map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
+    return list.filter((line) => line.includes(mark)).map((line) => Number.parseInt(line, 10));
   }
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
+    .map(Number)
+    .filter((pid) => {
       try {
-        if (!readFileSync(`/proc/${name}/environ`, 'latin1').includes(mark)) return [];
-        return [
-          {
-            pid: Number(name),
-            command: readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' '),
-          },
-        ];
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark);
       } catch {
         // It has exited meanwhile.
-        return [];
+        return false;
       }
     });
 }

@@ -8,6 +8,7 @@ import {
   type DistributedLockOptions,
   type LockEvent,
 } from '../../lib/index.js';
+import { Endings } from './endings.js';
 import { next } from './until.js';
 
 /** Collects the log of an application, so that a test can count lines and its output stays clean. */
@@ -81,6 +82,15 @@ export class LockApp {
     this.closing ??= this.module.close().finally(() => this.subscription.unsubscribe());
     return this.closing;
   }
+}
+
+/** Returns a function that starts applications with these options; they are closed after each test. */
+export function lockApps(
+  defaults: Partial<DistributedLockOptions> = {},
+): (options?: Partial<DistributedLockOptions>) => Promise<LockApp> {
+  const endings = new Endings();
+  return async (options = {}) =>
+    endings.app(await LockApp.start({ ...defaults, ...options } as DistributedLockOptions));
 }
 
 /** Resolves when a call for `key` is queued in that application, or immediately if one was queued before. */

@@ -112,3 +112,9 @@ export class MemberUnderControl implements LockStore {
     return { token, since: now as WallClockMs };
   }
 }
+
+export function memberAt<M extends MemberUnderControl>(members: readonly M[], index: number): M {
+  const member = members[index];
+  if (member === undefined) throw new Error(`there is no member ${index}`);
+  return member;
+}

@@ -12,14 +12,11 @@ export interface Query {
   readonly expr: string;
 }
 
-export interface Panel {
-  readonly title: string;
-  readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-}
-
 interface Dashboard {
-  readonly panels: readonly Panel[];
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
   readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
 }
 
@@ -28,13 +25,11 @@ function dashboard(): Dashboard {
   return JSON.parse(readFileSync(join(docs, 'grafana-dashboard.json'), 'utf8')) as Dashboard;
 }
 
-export function panels(): readonly Panel[] {
-  return dashboard().panels;
-}
-
 /** The queries of all panels. */
 export function panelQueries(): Query[] {
-  return panels().flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: title, expr })));
+  return dashboard().panels.flatMap(({ title, targets }) =>
+    targets.map(({ expr }) => ({ where: title, expr })),
+  );
 }
 
 /** The queries of the dashboard's variables, which are not PromQL. */

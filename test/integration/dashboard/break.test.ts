@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import { MemoryLockStore, type LockEvent } from '../../../lib/index.js';
-import { until } from '../../support/until.js';
+import type { LockEvent } from '../../../lib/index.js';
 import type { LockDashboardOptions } from '../../../lib/dashboard/index.js';
 import { ADAPTERS } from '../nest/http-app.js';
 import { OpsPages } from './ops-page.js';
@@ -111,48 +110,6 @@ describe('O21: breaking locks on the page', () => {
     expect(other.text).toContain('The lock has another holder now');
     expect(later.isHeld).toBe(true);
     expect((await page.break({ key: 'a', instance: null, token: null })).status).toBe(409);
-  });
-
-  it('breaks one hold of several', async () => {
-    const options = { limit: 3 };
-    const store = new MemoryLockStore();
-    const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
-    const other = await pages.start({ locks: { store, shutdownTimeout: 0 } });
-    const [one, two] = [
-      await page.app.locks.acquire('a', options),
-      await other.app.locks.acquire('a', options),
-    ];
-    expect((await page.break({ key: 'a', instance: null, token: two.token })).status).toBe(200);
-    expect(await two.release()).toBe('expired');
-    expect(await one.release()).toBe('released');
-  });
-
-  it('breaks the hold that was shown even if the lock was handed over inside a process', async () => {
-    const store = new MemoryLockStore();
-    const page = await pages.start({ dashboard: allowed, locks: { store, shutdownTimeout: 0 } });
-    const other = await pages.start({ locks: { store, shutdownTimeout: 0 } });
-    const first = await other.app.locks.acquire('a');
-    const following = other.app.locks.acquire('a', { waitTime: 60_000 });
-    const queued = other.app.next('granted', 'a');
-    await first.release();
-    await queued;
-    const second = await following;
-    // The other process publishes its holds while there is a visitor.
-    await other.overview();
-    await until(
-      'it has published',
-      async () => {
-        const { processes } = await page.overview();
-        return processes.some(({ held }) => held.some(({ token }) => token === second.token));
-      },
-      { every: 100 },
-    );
-    const old = await page.break({ key: 'a', instance: null, token: first.token });
-    expect(second.isHeld).toBe(old.status !== 200);
-    expect(old.status).toBe(409);
-    const lost = other.app.next('lost', 'a');
-    expect((await page.break({ key: 'a', instance: null, token: second.token })).status).toBe(200);
-    await lost;
   });
 
   it.each([

@@ -10,17 +10,6 @@ import { until } from '../../support/until.js';
 import { GatedStore } from '../nest/gated-store.js';
 import { OpsPages } from './ops-page.js';
 
-/** Keys with a special meaning in HTML, JSON, logs or patterns. */
-const HOSTILE = [
-  '<script>alert(1)</script>',
-  '"><img src=x onerror=alert(1)>',
-  '</script><!--',
-  'a\r\nb\0c\u2028d',
-  '{tag}:@:queue:*?[x]',
-  '__proto__',
-  'ключ 🔒',
-];
-
 describe('O20: the overview of the lock dashboard', () => {
   const pages = new OpsPages();
   const workers: TestingModule[] = [];
@@ -50,73 +39,6 @@ describe('O20: the overview of the lock dashboard', () => {
     await module.init();
     return module.get(LockAdmin);
   };
-
-  /** Holds, waiters and health of several processes are tested with every store, see test/contract/instruments.rules.ts. */
-  it('shows a lock with its holders and waiters, and the numbers of the plot', async () => {
-    const page = await pages.start({ locks: redis() });
-    const { locks, admin } = page.app;
-    const hold = await locks.acquire('stock:pear', { label: 'order 7' });
-    const readers = await locks.acquire('prices', { mode: 'shared', leaseTime: 60_000 });
-    const waiting = locks.acquire('stock:pear', { waitTime: 60_000, label: 'order 8' });
-    await until('it waits in Redis', async () => (await admin.inspect('stock:pear'))?.waiting === 1);
-    const { processes, series } = await page.overview();
-    expect(processes).toMatchObject([
-      { instance: null, held: [{ limit: 1 }, { key: 'prices', mode: 'shared', limit: null }] },
-    ]);
-    expect(series.at(-1)?.slice(1)).toEqual([2, 1]);
-    expect(await page.lock('stock:pear')).toMatchObject({
-      key: 'stock:pear',
-      mode: 'exclusive',
-      holders: [{ token: hold.token, label: 'order 7', process: { pid: process.pid } }],
-      waiting: 1,
-      waiters: [{ callers: 1, label: 'order 8', process: { pid: process.pid } }],
-    });
-    expect(await page.lock('nobody has it')).toBeNull();
-    await hold.release();
-    await (await waiting).release();
-    await readers.release();
-  });
-
-  it('shows events since the first visit: grants, releases, losses', async () => {
-    const page = await pages.start();
-    const { locks, admin } = page.app;
-    await page.overview();
-    const hold = await locks.acquire('a', { label: 'x' });
-    await hold.release();
-    const lost = await locks.acquire('b');
-    const loss = page.app.next('lost', 'b');
-    await admin.forceRelease('b', { by: 'the test' });
-    await loss;
-    const { processes } = await until(
-      'it is published',
-      async () => {
-        const overview = await page.overview();
-        return overview.processes.some(({ lost: losses }) => losses.length > 0) && overview;
-      },
-      { every: 100 },
-    );
-    const [own] = processes;
-    expect(own?.recent.map(({ type, key }) => `${type} ${key}`)).toEqual(
-      expect.arrayContaining(['granted a', 'released a', 'granted b', 'broken b', 'lost b']),
-    );
-    expect(own?.recent.find(({ type }) => type === 'broken')).toMatchObject({ by: 'the test' });
-    expect(own?.lost).toMatchObject([{ key: 'b', token: lost.token, reason: 'taken' }]);
-    expect(own?.status.recentLosses).toBe(1);
-  });
-
-  it('shows keys and labels as text, with any characters', async () => {
-    const page = await pages.start({ locks: redis() });
-    const holds = await Promise.all(
-      HOSTILE.map((key) => page.app.locks.acquire(key, { label: 'x'.repeat(20) })),
-    );
-    const { processes } = await page.overview();
-    expect([...(processes[0]?.held ?? [])].map(({ key }) => key).sort()).toEqual([...HOSTILE].sort());
-    for (const key of HOSTILE) expect((await page.lock(key))?.key).toBe(key);
-    const { locks } = await page.list();
-    expect(locks.map(({ key }) => key).sort()).toEqual([...HOSTILE].sort());
-    expect((await page.list({ match: '<script*' })).locks.map(({ key }) => key)).toEqual([HOSTILE[0]]);
-    for (const hold of holds) await hold.release();
-  });
 
   it('without visitors, other processes only check for visitors now and then, and write nothing', async () => {
     const written: string[] = [];

@@ -4,13 +4,7 @@ import { CommandLine, runHere, type Ended } from '../../support/command-line.js'
 import { LockApp } from '../../support/lock-app.js';
 import { TestFolder } from '../../support/test-folder.js';
 import { until } from '../../support/until.js';
-import { node, UNTIL_ENDED } from '../command-line/command-under-lock.js';
 import { configOf, optionsOf, type OperatedStore, type Reach } from './operated-store.js';
-
-interface Told {
-  readonly event: string;
-  readonly lock: { readonly holders: readonly { readonly token: number | null }[] } | null;
-}
 
 /** The command line with each store, by a configuration file. */
 export function commandLineRules(store: () => OperatedStore): void {
@@ -104,42 +98,6 @@ export function commandLineRules(store: () => OperatedStore): void {
       expect(free).toMatchObject({ code: 1, stdout: `${key}:free is free\n`, stderr: '' });
     });
 
-    it('watch reports the changes of a lock', async () => {
-      const [one, other] = [await app(), await app()];
-      const key = `watched:${randomUUID()}`;
-      const watching = start('watch', key, '--json', '--interval', '100ms');
-      await watching.wrote(/"event":"free"/);
-      const first = await one.locks.acquire(key);
-      await watching.wrote(/"event":"held"/);
-      const waiting = other.locks.acquire(key, { waitTime: 120_000 });
-      await watching.wrote(/"event":"waiting"/);
-      await first.release();
-      const next = await waiting;
-      await watching.wrote(/"event":"passed"/);
-      await next.release();
-      await watching.wrote(/"event":"free"[^]*"event":"free"/);
-      const changes = watching.stdout
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line) as Told);
-      const tokens = changes.map(({ event, lock }) => `${event} ${lock?.holders[0]?.token ?? 'none'}`);
-      // In ZooKeeper the next waiter holds the lock before it has written its token.
-      expect(tokens.filter((one) => one !== 'passed none')).toEqual(
-        expect.arrayContaining(['free none', `held ${first.token}`, `waiting ${first.token}`]),
-      );
-      const events = changes.map(({ event }) => event);
-      expect(events.filter((event, index) => event !== events[index - 1])).toEqual([
-        'free',
-        'held',
-        'waiting',
-        'passed',
-        'free',
-      ]);
-      for (const one of tokens.filter((each) => each.startsWith('passed'))) {
-        expect(['passed none', `passed ${next.token}`]).toContain(one);
-      }
-    });
-
     it('break ends the hold with that token, once, and the waiter acquires the lock', async () => {
       const [stuck, other] = [await app(), await app()];
       const key = `stuck:${randomUUID()}`;
@@ -157,38 +115,6 @@ export function commandLineRules(store: () => OperatedStore): void {
       expect(again.code).toBe(1);
       expect(again.stdout).toContain(`is not held under token ${held.token}, so nothing was broken`);
       expect(next.isHeld).toBe(true);
-    });
-
-    it('lock runs a program under a lock, one at a time', async () => {
-      const key = `job:${randomUUID()}`;
-      const first = start('lock', key, ...node(UNTIL_ENDED));
-      await first.wrote(/pid/);
-      const { locks, admin } = await app();
-      const token = (await admin.inspect(key))?.token;
-      const second = await run('lock', key, '--wait', '0', ...node(''));
-      expect(second.code).toBe(75);
-      expect(second.stderr).toMatch(
-        new RegExp(
-          `^nestjs-distributed-lock: The lock "${key}" is held.* Held by \\S+ pid ${first.pid} .*token ${token}`,
-        ),
-      );
-      const third = start(
-        'lock',
-        key,
-        '--wait',
-        '2m',
-        ...node('console.log(process.env.LOCK_KEY, process.env.LOCK_TOKEN)'),
-      );
-      await until('it waits there', async () => (await admin.inspect(key))?.waiting === 1, {
-        deadline: 60_000,
-      });
-      await first.kill('SIGTERM');
-      expect(await first.ended()).toMatchObject({ code: 143 });
-      const { code, stdout, stderr } = await third.ended();
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      const [, ofThird = ''] = new RegExp(`^${key} (\\d+)\\n$`).exec(stdout) ?? [];
-      expect(Number(ofThird)).toBeGreaterThan(token ?? Infinity);
-      expect(await locks.isLocked(key)).toBe(false);
     });
 
     it('doctor finds no problem', async () => {

@@ -300,22 +300,6 @@ describe.each(Object.entries(ADAPTERS))('lock errors and filters of the applicat
     expectNoKey(answer);
   });
 
-  it('a catch-all filter that knows lock errors receives one with its fields', async () => {
-    const seen: unknown[] = [];
-    @Catch()
-    class Knowing extends BaseExceptionFilter {
-      override catch(error: unknown, host: ArgumentsHost): void {
-        if (error instanceof LockTimeoutError) {
-          seen.push(error.code, error.keys, error.waitedFor, error instanceof LockUnavailableError);
-        }
-        super.catch(error, host);
-      }
-    }
-    const app = await start({ filters: ({ httpAdapter }) => [new Knowing(httpAdapter)] });
-    expect((await whileHeld(app, '/guard')).status).toBe(423);
-    expect(seen).toEqual(['LOCK_TIMEOUT', [KEY], expect.any(Number), false]);
-  });
-
   it.each<[string, Type<LockError>]>([
     ['LockTimeoutError', LockTimeoutError],
     ['LockError', LockError as unknown as Type<LockError>],

@@ -158,29 +158,6 @@ describe('the lock of a handler', () => {
     }
   });
 
-  it('B33: is not acquired when a pipe rejects the request', async () => {
-    @Injectable()
-    class Refuse implements PipeTransform {
-      transform(): never {
-        throw new NotFoundException();
-      }
-    }
-    @Controller()
-    class Things {
-      @Get('piped/:id')
-      @Locked({ key: (id: string) => id })
-      async piped(@Param('id', Refuse) id: string): Promise<string> {
-        return Promise.resolve(id);
-      }
-    }
-    const app = await start(Things);
-    const types: string[] = [];
-    app.locks.events.subscribe(({ type }) => types.push(type));
-    expect((await app.get('/piped/k')).status).toBe(404);
-    expect(types).toEqual([]);
-    expect(await scene.client.keys('*')).toEqual([]);
-  });
-
   it('B10: is not reported as a handle whose release is missing', async () => {
     const work = new Gate();
     @Controller()

@@ -1,4 +1,3 @@
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { describe, expect, it } from '@jest/globals';
 import { LockHealthIndicator } from '../../../lib/health/index.js';
 import { RedisScene } from '../../faults/redis-scene.js';
@@ -9,24 +8,6 @@ import { ReadyApps, type ReadyAnswer } from './readiness.js';
 describe('O15: readiness over HTTP', () => {
   const ready = new ReadyApps();
   const scene = new RedisScene();
-
-  it('200 while Redis replies, on Fastify', async () => {
-    const app = await ready.start({ redis: scene.url }, new FastifyAdapter());
-    await using _handle = await app.locks.acquire('order:secret');
-    expect(await ready.answered(app, 200)).toEqual({
-      status: 200,
-      whole: 'ok',
-      locks: {
-        status: 'up',
-        reasons: [],
-        store: expect.stringContaining('Redis'),
-        reachable: true,
-        local: false,
-        holds: 1,
-        waiters: 0,
-      },
-    });
-  });
 
   it("with onUnavailable: 'local' it stays ready while Redis is unreachable, with a reason, even without calls for locks", async () => {
     const proxy = await scene.proxy();

@@ -214,18 +214,13 @@ describe('a locked method', () => {
       [undefined as unknown as object, /must be an object/],
       [{ key: undefined }, /key must be a string; got undefined/],
       [{ key: '' }, /must not be empty/],
-      [{ key: [] }, /must not be empty/],
       [{ key: ['a', ''] }, /must not be empty/],
-      [{ key: [7] }, /must be a string/],
       [{ key: 'k', waitTime: -1 }, /waitTime .* from 0 .*; got -1/],
-      [{ key: 'k', leaseTime: 1 }, /leaseTime .* from 10 .*; got 1/],
-      [{ key: 'k', leaseTime: '5s' }, /leaseTime .*; got '5s'/],
       [{ key: 'k', onLost: 'die' }, /onLost must be 'report' or 'throw'; got 'die'/],
       [{ key: 'k', onBusy: 'wait' }, /onBusy must be 'throw', 'skip' or a function; got 'wait'/],
       [{ key: 'k', returns: 'stream' }, /returns must be 'promise' or 'observable'; got 'stream'/],
       [{ key: 'k', signal: undefined }, /signal would be the same for all calls/],
       [{ key: 'k', retry: 3 }, /retry must be an object .*; got 3/],
-      [{ key: 'k', retry: {}, waitTime: 0 }, /retry needs a waitTime/],
       [{ key: 'k', ttl: 5 }, /unknown option "ttl".*waitTime, maxWaiting, leaseTime/],
     ];
     for (const [options, message] of cases) {

@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { SetMetadata } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
 import { Locked } from '../../../lib/index.js';
 
@@ -44,22 +43,5 @@ describe('decorators around @Locked', () => {
     }
     const [before, after] = [plain, locked].map((proto) => Object.getOwnPropertyDescriptor(proto, 'act'));
     expect({ ...after, value: undefined }).toEqual({ ...before, value: undefined });
-  });
-
-  it('B32: a decorator above @Locked finds the metadata of those below', () => {
-    let found: unknown;
-    const Look: MethodDecorator = (_target, _name, descriptor) => {
-      found = Reflect.getMetadata('role', descriptor.value as object);
-    };
-    class Things {
-      @Look
-      @Locked('k')
-      @SetMetadata('role', 'clerk')
-      async act(): Promise<void> {
-        return Promise.resolve();
-      }
-    }
-    expect(Things.prototype.act).toBeInstanceOf(Function);
-    expect(found).toBe('clerk');
   });
 });

@@ -33,11 +33,14 @@ describe('errors that say what to do', () => {
     return (error as Error).message;
   };
 
-  it.each(['withLock', 'acquire', 'tryAcquire', 'isLocked', 'current', 'assertHeld'] as const)(
+  /** A method of the object, without the object. */
+  const taken = (object: object, name: string): ((...args: unknown[]) => unknown) =>
+    (object as Readonly<Record<string, (...args: unknown[]) => unknown>>)[name]!;
+
+  it.each(['withLock', 'acquire', 'tryAcquire', 'isLocked', 'current', 'assertHeld'])(
     'about %s() that was taken from its service',
     async (name) => {
-      const { [name]: method } = app.locks as unknown as Record<string, (...args: unknown[]) => unknown>;
-      expect(await refusalOf(() => method!('key', () => undefined))).toBe(
+      expect(await refusalOf(() => taken(app.locks, name)('key', () => undefined))).toBe(
         `${name}() was called without its LockService, as after const { ${name} } = locks. Call locks.${name}(…).`,
       );
     },
@@ -46,18 +49,15 @@ describe('errors that say what to do', () => {
   it.each(['release', 'run', 'extend'])('about %s() that was taken from its handle', async (name) => {
     for (const key of ['key', ['key', 'other']]) {
       await using handle = await app.locks.acquire(key);
-      const { [name]: method } = handle as unknown as Record<string, (...args: unknown[]) => unknown>;
-      expect(await refusalOf(() => method!(1))).toContain(`Call handle.${name}(…).`);
+      expect(await refusalOf(() => taken(handle, name)(1))).toContain(`Call handle.${name}(…).`);
     }
   });
 
-  it.each(['inspect', 'held', 'status', 'probe', 'forceRelease'])(
-    'about %s() that was taken from its LockAdmin',
-    async (name) => {
-      const { [name]: method } = app.admin as unknown as Record<string, (...args: unknown[]) => unknown>;
-      expect(await refusalOf(() => method!('key'))).toContain(`Call admin.${name}(…).`);
-    },
-  );
+  it('about a method that was taken from its LockAdmin', async () => {
+    for (const name of ['inspect', 'held', 'status', 'probe', 'forceRelease']) {
+      expect(await refusalOf(() => taken(app.admin, name)('key'))).toContain(`Call admin.${name}(…).`);
+    }
+  });
 
   it('about options after the function', async () => {
     const withLock = app.locks.withLock.bind(app.locks) as (...args: unknown[]) => unknown;

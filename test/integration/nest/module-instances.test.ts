@@ -17,21 +17,8 @@ import {
 import { LogRecorder } from '../../support/lock-app.js';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { rejectionOf } from '../../support/until.js';
+import { Counter, failureOf, FeatureModule } from './counter.js';
 import { HttpApps } from './http-app.js';
-
-@Injectable()
-class Counter {
-  constructor(readonly locks: LockService) {}
-
-  @Locked({ key: 'count', waitTime: 0 })
-  async count(): Promise<string> {
-    return Promise.resolve('counted');
-  }
-}
-
-/** A module of the application that does not import the lock module itself. */
-@Module({ providers: [Counter], exports: [Counter] })
-class FeatureModule {}
 
 /** A module of the application that imports these. */
 function feature(...imports: DynamicModule[]): Type {
@@ -41,12 +28,6 @@ function feature(...imports: DynamicModule[]): Type {
 }
 
 const inMemory = (name?: string): DynamicModule => DistributedLockModule.forRoot({ name, store: 'memory' });
-
-/** The error that an application with these imports fails to start with. */
-const failureOf = async (...imports: (DynamicModule | Type)[]): Promise<Error> => {
-  const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
-  return (await rejectionOf(start)) as Error;
-};
 
 describe('instances of DistributedLockModule', () => {
   const apps = new HttpApps();

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { Injectable, Module, type DynamicModule } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { describe, expect, it } from '@jest/globals';
 import {
@@ -15,31 +15,12 @@ import { freePort } from '../../support/free-port.js';
 import { LogRecorder } from '../../support/lock-app.js';
 import { RedisScene } from '../../faults/redis-scene.js';
 import { rejectionOf, within } from '../../support/until.js';
+import { Counter, failureOf, FeatureModule } from './counter.js';
 import { HttpApps } from './http-app.js';
-
-@Injectable()
-class Counter {
-  constructor(readonly locks: LockService) {}
-
-  @Locked({ key: 'count', waitTime: 0 })
-  async count(): Promise<string> {
-    return Promise.resolve('counted');
-  }
-}
-
-/** A module of the application that does not import the lock module itself. */
-@Module({ providers: [Counter], exports: [Counter] })
-class FeatureModule {}
 
 describe('DistributedLockModule', () => {
   const apps = new HttpApps();
   const scene = new RedisScene();
-
-  /** The error that an application with these imports fails to start with. */
-  const failureOf = async (...imports: (DynamicModule | typeof FeatureModule)[]): Promise<Error> => {
-    const start = Test.createTestingModule({ imports }).setLogger(new LogRecorder()).compile();
-    return (await rejectionOf(start)) as Error;
-  };
 
   it('B1, B5: bad options end the start with a LockOptionsError', async () => {
     const neither = {} as DistributedLockOptions;

@@ -1,5 +1,4 @@
 import { Controller, Get } from '@nestjs/common';
-import type { AbstractHttpAdapter } from '@nestjs/core';
 import { HealthCheck, HealthCheckService, TerminusModule, type HealthCheckResult } from '@nestjs/terminus';
 import { LockHealthIndicator } from '../../../lib/health/index.js';
 import { DistributedLockModule, type DistributedLockOptions } from '../../../lib/index.js';
@@ -51,16 +50,12 @@ export interface ReadyAnswer {
 export class ReadyApps {
   private readonly apps = new HttpApps();
 
-  start(options: DistributedLockOptions, adapter?: AbstractHttpAdapter): Promise<HttpApp> {
-    return this.apps.start(
-      {
-        imports: [DistributedLockModule.forRoot(options), TerminusModule.forRoot({ logger: false })],
-        controllers: [Readiness],
-        providers: [LockHealthIndicator],
-      },
-      undefined,
-      adapter,
-    );
+  start(options: DistributedLockOptions): Promise<HttpApp> {
+    return this.apps.start({
+      imports: [DistributedLockModule.forRoot(options), TerminusModule.forRoot({ logger: false })],
+      controllers: [Readiness],
+      providers: [LockHealthIndicator],
+    });
   }
 
   async ask(app: HttpApp, path = 'strict'): Promise<ReadyAnswer> {

@@ -39,10 +39,6 @@ export class Telemetry {
     return this.exporter.getFinishedSpans();
   }
 
-  forgetSpans(): void {
-    this.exporter.reset();
-  }
-
   named(name: string): readonly ReadableSpan[] {
     return this.spans.filter((span) => span.name === name);
   }

@@ -12,8 +12,7 @@ whereThereIsEtcd('etcd: the format of its locks', () => {
     const put = { do: 'put', key: 'distributed-lock/format', value: '2 3.0.0', lease: 0 } as const;
     await client.call(methods.transaction, { do: 'txn', then: [put] });
     return {
-      options: { etcd: { hosts: [server.address] } },
-      module: () => ({ store: etcdStore({ hosts: [server.address] }) }),
+      module: { store: etcdStore({ hosts: [server.address] }) },
       names: async () => {
         const { reply } = await client.call(methods.range, { do: 'range', key: '\0', end: '\0' });
         return reply.entries.map(({ key }) => key);

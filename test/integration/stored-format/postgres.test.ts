@@ -13,8 +13,7 @@ whereThereIsPostgres('PostgreSQL: the format of its locks', () => {
       "CREATE FUNCTION distributed_lock.format() RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '2 3.0.0' $$",
     );
     return {
-      options: { postgres: { connection: server.url } },
-      module: () => ({ store: postgresStore({ connection: server.url }) }),
+      module: { store: postgresStore({ connection: server.url }) },
       names: async () => {
         const { rows } = await client.query('SELECT owner FROM distributed_lock.holds ORDER BY owner');
         return rows.map(({ owner }) => String(owner));

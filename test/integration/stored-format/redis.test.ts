@@ -6,8 +6,7 @@ unknownFormatRules('Redis', async () => {
   const client = server.client();
   await client.hset('lock:@:format', 'format', '2 3.0.0');
   return {
-    options: { redis: server.url },
-    module: () => ({ redis: server.url }),
+    module: { redis: server.url },
     names: async () => (await client.keys('*')).sort(),
     close: () => server.close(),
   };

@@ -11,8 +11,7 @@ whereThereIsZooKeeper('ZooKeeper: the format of its locks', () => {
     await nodes.create('/distributed-locks');
     await nodes.create('/distributed-locks/format', undefined, '2 3.0.0');
     return {
-      options: { zookeeper: { hosts: server.address } },
-      module: () => ({ store: zookeeperStore({ hosts: server.address }) }),
+      module: { store: zookeeperStore({ hosts: server.address }) },
       names: () => nodes.entries(),
       close: async () => {
         await nodes.close();

@@ -40,21 +40,25 @@ const hold = (token: number, ago: number, more: Partial<ShownHold> = {}): ShownH
 
 const shared = { mode: 'shared', limit: null } as const;
 
-/** Tokens of the rows when each process has reported one hold, `age` ms ago. */
-const shown = (
-  ...reports: readonly (readonly [age: number, held: ShownHold])[]
-): readonly (number | null)[] => {
-  const processes = reports.map(([age, held], index) => ({
+/** Snapshots of processes; their clients are `client-N`. */
+const overviewOf = (...snapshots: readonly Partial<Overview['processes'][number]>[]): Overview => {
+  const processes = snapshots.map((each, index) => ({
     client: `client-${String(index)}`,
     instance: null,
     host: 'web',
     pid: index,
-    at: NOW - age,
-    age,
-    held: [held],
+    at: NOW,
+    age: 0,
+    held: [],
     recent: [],
+    ...each,
   }));
-  const overview = { now: NOW, processes } as unknown as Overview;
+  return { now: NOW, processes } as unknown as Overview;
+};
+
+/** Tokens of the rows when each process has reported one hold, `age` ms ago. */
+const shown = (...reports: readonly (readonly [age: number, held: ShownHold])[]) => {
+  const overview = overviewOf(...reports.map(([age, held]) => ({ age, at: NOW - age, held: [held] })));
   return heldRows(overview, [], new Map()).map(({ token }) => token);
 };
 
@@ -120,22 +124,6 @@ const listing = (ago: number, lock: Partial<ShownLock>, ...holders: readonly Par
     holders: holders.map((holder) => ({ token: null, ...none, ...holder })),
   } as const;
   return new Map([[addressId({ key, instance }), listed]]);
-};
-
-/** Snapshots of processes; their clients are `client-N`. */
-const overviewOf = (...snapshots: readonly Partial<Overview['processes'][number]>[]): Overview => {
-  const processes = snapshots.map((each, index) => ({
-    client: `client-${String(index)}`,
-    instance: null,
-    host: 'web',
-    pid: index,
-    at: NOW,
-    age: 0,
-    held: [],
-    recent: [],
-    ...each,
-  }));
-  return { now: NOW, processes } as unknown as Overview;
 };
 
 describe('O20: the table of held locks after listing the store', () => {

@@ -1,47 +1,32 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService } from '../../../lib/api/lock.service.js';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
-import { LockUnavailableError, MemoryLockStore, type LockKey, type LockOptions } from '../../../lib/index.js';
-import type { LockStore } from '../../../lib/stores/port/index.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
+import { LockUnavailableError, type LockKey, type LockOptions } from '../../../lib/index.js';
+import { changedStore } from '../../support/changed-store.js';
+import { engineOn } from '../../support/engines.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
 import { rejectionOf, stateOf, within } from '../../support/until.js';
 
 inVirtualTime();
 
-/** A store that connects when the test calls `connected`. */
-class ConnectingStore implements LockStore {
-  readonly name = 'a store that connects for long';
-  private readonly memory = new MemoryLockStore();
-  private connected: (() => void) | undefined;
-
-  connect(): void {
-    this.connected?.();
-  }
-
-  readonly open: LockStore['open'] = (client) => {
-    const session = this.memory.open(client);
-    const start = (): Promise<void> => new Promise((resolve) => (this.connected = resolve));
-    return Object.assign(session, { start });
-  };
-}
-
 describe('B10: a call before the first connection', () => {
-  const engines: { readonly engine: LockEngine; readonly store: ConnectingStore }[] = [];
+  const engines: { readonly engine: LockEngine; readonly connect: () => void }[] = [];
   afterEach(async () => {
-    for (const { engine, store } of engines.splice(0)) {
-      store.connect();
+    for (const { engine, connect } of engines.splice(0)) {
+      connect();
       await engine.close();
     }
   });
 
+  /** A store that connects when the test calls `connect`. */
   function scene() {
-    const store = new ConnectingStore();
-    const silent = { log: () => undefined, warn: () => undefined };
-    const engine = new LockEngine(store, { watchdogTimeout: 30_000, shutdownTimeout: 0 }, silent);
-    engines.push({ engine, store });
+    let connect = (): void => undefined;
+    const connection = new Promise<void>((resolve) => (connect = resolve));
+    const engine = engineOn(changedStore(() => ({ start: () => connection })));
+    engines.push({ engine, connect });
     const locks = new LockService(engine, 5_000);
     const acquire = (key: LockKey, options: LockOptions) => locks.acquire(key, options);
-    return { store, acquire };
+    return { acquire, connect };
   }
 
   const kinds: readonly (readonly [string, LockKey])[] = [
@@ -70,7 +55,7 @@ describe('B10: a call before the first connection', () => {
   });
 
   it.each(kinds)('for %s acquires the lock if the connection is made in time', async (_, key) => {
-    const { acquire, store } = scene();
+    const { acquire, connect } = scene();
     const calls = [0, 60_000, Infinity].map((waitTime, index) =>
       acquire(
         [key].flat().map((each) => `${each}${String(index)}`),
@@ -78,7 +63,7 @@ describe('B10: a call before the first connection', () => {
       ),
     );
     expect(await Promise.all(calls.map(stateOf))).toEqual(['pending', 'pending', 'pending']);
-    store.connect();
+    connect();
     for (const handle of await Promise.all(calls)) expect(await handle.release()).toBe('released');
   });
 });

@@ -1,21 +1,18 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { lineUp, patient } from '../../support/hand-over.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { LockApp } from '../../support/lock-app.js';
+import { LockApp, lockApps } from '../../support/lock-app.js';
 import { doubt, granted, queued, ScriptedStore } from '../../support/scripted-store.js';
 import { blockEventLoop, stateOf, within } from '../../support/until.js';
 
 inVirtualTime();
 
 describe('grants that were broken by force', () => {
-  const apps: LockApp[] = [];
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+  const startApp = lockApps({ shutdownTimeout: 0 });
 
-  async function start(watchdogTimeout = 30_000): Promise<{ store: ScriptedStore; app: LockApp }> {
+  async function start(): Promise<{ store: ScriptedStore; app: LockApp }> {
     const store = new ScriptedStore();
-    const app = await LockApp.start({ store, watchdogTimeout, shutdownTimeout: 0 });
-    apps.push(app);
-    return { store, app };
+    return { store, app: await startApp({ store }) };
   }
 
   it('B23: a pushed grant that is broken before it could be used is not used', async () => {

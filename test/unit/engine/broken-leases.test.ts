@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MemoryLockStore } from '../../../lib/index.js';
 import { LockStoreError, type LockStore } from '../../../lib/stores/port/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { LockApp, queuedIn } from '../../support/lock-app.js';
+import { lockApps, queuedIn } from '../../support/lock-app.js';
 import { stateOf, until, within } from '../../support/until.js';
 
 inVirtualTime();
@@ -47,14 +47,11 @@ class BreakingStore implements LockStore {
 }
 
 describe.each(['breakHold', 'forceRelease'] as const)('a lease that its own process breaks by %s', (how) => {
-  const apps: LockApp[] = [];
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+  const start = lockApps({ watchdogTimeout: 600_000, shutdownTimeout: 0 });
 
   async function scene() {
     const store = new BreakingStore();
-    const start = () => LockApp.start({ store, watchdogTimeout: 600_000, shutdownTimeout: 0 });
-    const [app, other] = [await start(), await start()];
-    apps.push(app, other);
+    const [app, other] = [await start({ store }), await start({ store })];
     const held = await app.locks.acquire('key');
     const waiting = app.locks.acquire('key', { waitTime: 60_000 });
     await queuedIn(app, 'key');

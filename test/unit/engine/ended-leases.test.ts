@@ -1,18 +1,16 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError } from '../../../lib/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { LockApp } from '../../support/lock-app.js';
+import { lockApps } from '../../support/lock-app.js';
 import { blockEventLoop, rejectionOf, until } from '../../support/until.js';
 
 inVirtualTime();
 
-const apps: LockApp[] = [];
-afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+const start = lockApps({ store: 'memory', shutdownTimeout: 0 });
 
 describe('a lease that ends during its release', () => {
   it('B20: ends once, and other locks are still renewed', async () => {
-    const app = await LockApp.start({ store: 'memory', watchdogTimeout: 3_000, shutdownTimeout: 0 });
-    apps.push(app);
+    const app = await start({ watchdogTimeout: 3_000 });
     const { locks } = app;
     await locks.withLock('warm', () => undefined);
     const ending = await locks.acquire('ending', { leaseTime: 300 });

@@ -1,12 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import {
-  backoff,
-  MemoryLockStore,
-  type DistributedLockOptions,
-  type LockOptions,
-} from '../../../lib/index.js';
+import { describe, expect, it } from '@jest/globals';
+import { backoff, MemoryLockStore, type LockOptions } from '../../../lib/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { LockApp } from '../../support/lock-app.js';
+import { type LockApp, lockApps } from '../../support/lock-app.js';
 import { elapse, rejectionOf } from '../../support/until.js';
 
 inVirtualTime();
@@ -14,15 +9,7 @@ inVirtualTime();
 const warning = /has waited for it/;
 
 describe('a wait without limit', () => {
-  const apps: LockApp[] = [];
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
-
-  const start = async (options: Partial<DistributedLockOptions> = {}): Promise<LockApp> => {
-    const all = { store: 'memory', shutdownTimeout: 0, ...options } as DistributedLockOptions;
-    const app = await LockApp.start(all);
-    apps.push(app);
-    return app;
-  };
+  const start = lockApps({ store: 'memory', shutdownTimeout: 0 });
   const endless = { waitTime: Infinity };
 
   const ways: readonly (readonly [string, LockOptions])[] = [

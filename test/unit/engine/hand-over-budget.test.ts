@@ -1,22 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Clock } from '../../../lib/common/clock.js';
-import type { Hold } from '../../../lib/engine/holds/hold.js';
 import {
   HandOverBudget,
   READER_BLOCK,
   TOKEN_BLOCK,
   tokensFor,
 } from '../../../lib/engine/machine/hand-over-budget.js';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
-import { MemoryLockStore } from '../../../lib/index.js';
 import {
   LockStoreError,
   type LockStore,
   type LockStoreSession,
   type MonotonicMs,
-  type WallClockMs,
 } from '../../../lib/stores/port/index.js';
+import { changedStore } from '../../support/changed-store.js';
+import { engineOn, fakeClock } from '../../support/engines.js';
+import { SpiedStore } from '../../support/spied-store.js';
 
 const ms = (time: number): MonotonicMs => time as MonotonicMs;
 
@@ -82,89 +81,41 @@ describe('the hand-over budget', () => {
   });
 });
 
-const clock: Clock = {
-  monotonic: () => ms(performance.now()),
-  wall: () => Date.now() as WallClockMs,
-};
 const options = resolveLockOptions('a test', {}, Infinity);
 
-interface Changes {
-  readonly reserve?: LockStoreSession['reserve'] | undefined;
-}
-
-/** A memory store that counts requests; a test may replace its reservations. */
-class CountingStore implements LockStore {
-  readonly name = 'a counting store';
-  readonly counts = { acquire: 0, release: 0, reserve: 0 };
-  private readonly memory = new MemoryLockStore();
-
-  constructor(private readonly change: (real: LockStoreSession) => Changes = () => ({})) {}
-
-  open(...args: Parameters<LockStore['open']>): LockStoreSession {
-    const session = this.memory.open(...args);
-    for (const name of ['acquire', 'release', 'reserve'] as const) {
-      const real = session[name]?.bind(session) as (request: unknown) => Promise<never>;
-      session[name] = (request: unknown) => {
-        this.counts[name] += 1;
-        return real(request);
-      };
-    }
-    return Object.assign(session, this.change(session));
-  }
-}
+/** A store in memory whose reservations end like this, or that has none. */
+const reserving = (reserve: (() => unknown) | undefined) =>
+  changedStore(() => ({ reserve }) as Partial<LockStoreSession>);
 
 describe('callers of one process', () => {
-  const engines: LockEngine[] = [];
-  const start = async (store: LockStore): Promise<LockEngine> => {
-    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
-    const engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
-    engines.push(engine);
+  let engine: LockEngine;
+  const start = async (store: LockStore): Promise<void> => {
+    engine = engineOn(store, {}, fakeClock);
     await engine.start();
-    return engine;
   };
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   });
   afterEach(async () => {
-    await Promise.all(engines.splice(0).map((engine) => engine.close()));
+    await engine.close();
     jest.useRealTimers();
   });
 
-  /** A caller that works for `section` ms; its name is added to `served`. */
-  async function use(engine: LockEngine, name: string, served: string[], section = 0): Promise<void> {
-    const hold: Hold = await engine.acquire('key', options);
-    served.push(name);
-    if (section > 0) await new Promise((resolve) => setTimeout(resolve, section));
-    expect(await hold.release()).toBe('released');
-  }
-  const several = async (count: number, caller: () => Promise<void>): Promise<void> => {
-    await Promise.all(Array.from({ length: count }, caller));
+  const serve = async (count: number): Promise<void> => {
+    const use = async (): Promise<void> => {
+      const hold = await engine.acquire('key', options);
+      expect(await hold.release()).toBe('released');
+    };
+    await Promise.all(Array.from({ length: count }, use));
   };
   /** Resolves when everything that takes no time is done. */
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-  it('P20: hand it over exactly 64 times while another process waits', async () => {
-    const store = new CountingStore();
-    const [one, two] = [await start(store), await start(store)];
-    const served: string[] = [];
-    const first = await one.acquire('key', options);
-    const there = use(two, 'b', served);
-    const here = several(200, () => use(one, 'a', served));
-    await settled();
-    await first.release();
-    await there;
-    expect(served.indexOf('b')).toBe(64);
-    await here;
-    expect(served).toHaveLength(201);
-  });
-
   it('P20: are all served by a store without reservations, each with its own grant', async () => {
-    const store = new CountingStore(() => ({ reserve: undefined }));
-    const engine = await start(store);
-    const served: string[] = [];
-    await several(20, () => use(engine, 'a', served));
-    expect(served).toHaveLength(20);
-    expect(store.counts).toMatchObject({ acquire: 20, release: 20, reserve: 0 });
+    const store = new SpiedStore(reserving(undefined));
+    await start(store);
+    await serve(20);
+    expect(store.asked).toHaveLength(20);
   });
 
   const failure = new LockStoreError('no', { inDoubt: true, retryable: true });
@@ -176,23 +127,18 @@ describe('callers of one process', () => {
     'returns undefined': () => Promise.resolve(undefined),
     'never returns': () => new Promise(() => undefined),
   };
-  for (const [what, reserve] of Object.entries(misbehaviour)) {
-    it(`B14, P20: are all served by a store whose reservation ${what}`, async () => {
-      const store = new CountingStore(() => ({ reserve: reserve as LockStoreSession['reserve'] }));
-      const engine = await start(store);
-      const served: string[] = [];
-      const all = several(150, () => use(engine, 'a', served));
+  it.each(Object.entries(misbehaviour))(
+    'B14, P20: are all served by a store whose reservation %s',
+    async (_, reserve) => {
+      await start(reserving(reserve));
+      const all = serve(150);
       await jest.advanceTimersByTimeAsync(5_000);
       await all;
-      expect(served).toHaveLength(150);
-    });
-  }
+    },
+  );
 
   it('P20: do not treat a reservation without a reply as proof that the store is reachable', async () => {
-    const store = new CountingStore(() => ({
-      reserve: (() => Promise.resolve(undefined)) as unknown as LockStoreSession['reserve'],
-    }));
-    const engine = await start(store);
+    await start(reserving(() => Promise.resolve(undefined)));
     const first = await engine.acquire('key', options);
     engine.storeReporter.requestEnded(failure);
     const waiting = engine.acquire('key', options);
@@ -203,16 +149,7 @@ describe('callers of one process', () => {
   });
 
   it('P34, P20: report the loss when a reservation finds the lock gone', async () => {
-    let gone = false;
-    const store = new CountingStore((real) => {
-      const reserve = real.reserve?.bind(real);
-      return {
-        reserve: (request) =>
-          gone || reserve === undefined ? Promise.resolve({ outcome: 'gone' }) : reserve(request),
-      };
-    });
-    const engine = await start(store);
-    gone = true;
+    await start(reserving(() => Promise.resolve({ outcome: 'gone' })));
     const first = await engine.acquire('key', options);
     const waiting = engine.acquire('key', options);
     await settled();

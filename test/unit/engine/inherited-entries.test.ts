@@ -1,20 +1,28 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, LockUnavailableError } from '../../../lib/index.js';
+import { describe, expect, it } from '@jest/globals';
+import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../../lib/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { LockApp } from '../../support/lock-app.js';
+import { type LockApp, lockApps } from '../../support/lock-app.js';
 import { granted, queued, ScriptedStore } from '../../support/scripted-store.js';
 import { elapse, rejectionOf, within } from '../../support/until.js';
 
 inVirtualTime();
 
 describe('a queue entry that passes to another caller, or is left without one', () => {
-  const apps: LockApp[] = [];
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+  const startApp = lockApps({ shutdownTimeout: 0 });
 
   async function start(store = new ScriptedStore()): Promise<{ store: ScriptedStore; app: LockApp }> {
-    const app = await LockApp.start({ store, shutdownTimeout: 0 });
-    apps.push(app);
-    return { store, app };
+    return { store, app: await startApp({ store }) };
+  }
+
+  /** A store with the request of a caller that was aborted since. */
+  async function abandoned(options: LockOptions) {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const aborted = rejectionOf(app.locks.acquire('key', { ...options, signal: stop.signal }));
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    return { store, app, first };
   }
 
   it('P12: a grant pushed for a shorter leaseTime is claimed before the next caller holds the lock', async () => {
@@ -40,14 +48,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
   });
 
   it('B11: a grant that nobody takes does not show that others hold the lock', async () => {
-    const { store, app } = await start();
-    const stop = new AbortController();
-    const aborted = rejectionOf(
-      app.locks.acquire('key', { limit: 3, permits: 2, waitTime: 60_000, signal: stop.signal }),
-    );
-    const first = await store.request(0);
-    stop.abort();
-    await aborted;
+    const { store, app, first } = await abandoned({ limit: 3, permits: 2, waitTime: 60_000 });
     const later = rejectionOf(app.locks.acquire('key', { limit: 3, waitTime: 40 }));
     await store.request(1);
     first.answer(granted(1));
@@ -144,25 +145,21 @@ describe('a queue entry that passes to another caller, or is left without one', 
   });
 
   it.each([
-    { what: 'a permit', asks: { limit: 1 } },
-    { what: 'the exclusive lock', asks: {} },
-    { what: 'the exclusive lock, in strict order', asks: { fair: true } },
+    { what: 'an entry that nobody needs', waitTime: 60_000, asks: { limit: 1 } },
+    { what: 'an entry that nobody needs', waitTime: 60_000, asks: {} },
+    { what: 'an entry that nobody needs', waitTime: 60_000, asks: { fair: true } },
+    { what: 'an aborted attempt', waitTime: 0, asks: { limit: 1 } },
+    { what: 'an aborted attempt', waitTime: 0, asks: {} },
   ])(
-    'B11: an attempt is repeated when the lock was held only by an entry that nobody needs: $what',
-    async ({ asks }) => {
-      const { store, app } = await start();
-      const stop = new AbortController();
-      const aborted = rejectionOf(
-        app.locks.acquire('key', { ...asks, waitTime: 60_000, signal: stop.signal }),
-      );
-      const first = await store.request(0);
-      stop.abort();
-      await aborted;
+    'B11: an attempt is repeated when the lock was held only by $what: $asks',
+    async ({ waitTime, asks }) => {
+      const { store, app, first } = await abandoned({ ...asks, waitTime });
       const trying = app.locks.tryAcquire('key', asks);
       const second = await store.request(1);
       second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
       first.answer(granted(1));
       const third = await within(1_000, 'another request', store.request(2));
+      expect(store.cancelled).toEqual([expect.objectContaining({ owner: first.owner })]);
       third.answer(granted(2));
       const handle = await trying;
       expect(handle?.token).toBe(2);
@@ -171,35 +168,8 @@ describe('a queue entry that passes to another caller, or is left without one', 
     },
   );
 
-  it.each([
-    { what: 'a permit', asks: { limit: 1 } },
-    { what: 'the exclusive lock', asks: {} },
-  ])('B11: an attempt is repeated when the lock was held only by an aborted one: $what', async ({ asks }) => {
-    const { store, app } = await start();
-    const stop = new AbortController();
-    const aborted = rejectionOf(app.locks.acquire('key', { ...asks, waitTime: 0, signal: stop.signal }));
-    const first = await store.request(0);
-    stop.abort();
-    await aborted;
-    const trying = app.locks.tryAcquire('key', asks);
-    const second = await store.request(1);
-    second.answer({ outcome: 'busy', holderLeaseLeft: 30_000 });
-    first.answer(granted(1));
-    const third = await within(1_000, 'another request', store.request(2));
-    expect(store.cancelled).toEqual([expect.objectContaining({ owner: first.owner })]);
-    third.answer(granted(2));
-    const handle = await trying;
-    expect(handle?.token).toBe(2);
-    await handle?.release();
-  });
-
   it('isLocked() does not report a lock that was held only by an entry that nobody needs', async () => {
-    const { store, app } = await start();
-    const stop = new AbortController();
-    const aborted = rejectionOf(app.locks.acquire('key', { waitTime: 60_000, signal: stop.signal }));
-    const first = await store.request(0);
-    stop.abort();
-    await aborted;
+    const { store, app, first } = await abandoned({ waitTime: 60_000 });
     store.held = first.owner;
     const isLocked = app.locks.isLocked('key');
     await elapse(1);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import {
   LockTimeoutError,
   LockUnavailableError,
@@ -13,10 +13,9 @@ import {
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
-  type MonotonicMs,
-  type WallClockMs,
 } from '../../../lib/stores/port/index.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
+import { engineOn, fakeClock } from '../../support/engines.js';
 import { rejectionOf, stateOf } from '../../support/until.js';
 
 type Ask = () => Promise<AcquireReply>;
@@ -27,7 +26,6 @@ const inDoubt = new LockStoreError('no answer', { inDoubt: true, retryable: true
 class ChangedStore implements LockStore {
   readonly name = 'a store';
   readonly asked: string[] = [];
-  readonly renewed: string[] = [];
   /** The number of locks in each renewal. */
   readonly renewals: number[] = [];
   private readonly memory = new MemoryLockStore();
@@ -60,7 +58,6 @@ class ChangedStore implements LockStore {
       return await release.call(session, request);
     };
     session.renew = (requests) => {
-      this.renewed.push(...requests.map(({ key }) => key));
       this.renewals.push(requests.length);
       if (this.failRenewals) return Promise.reject(inDoubt);
       return renew.call(session, requests);
@@ -73,16 +70,7 @@ describe('several keys (B12)', () => {
   let store: ChangedStore;
   let engine: LockEngine;
 
-  const newEngine = (): LockEngine => {
-    const start = jest.now();
-    return new LockEngine(
-      store,
-      { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
-      { log: () => undefined, warn: () => undefined },
-      // Advances with the fake timers.
-      { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },
-    );
-  };
+  const newEngine = (): LockEngine => engineOn(store, { shutdownTimeout: 1_000 }, fakeClock);
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate', 'nextTick', 'queueMicrotask'] });
     store = new ChangedStore();
@@ -105,23 +93,6 @@ describe('several keys (B12)', () => {
   const isFree = async (...keys: string[]): Promise<void> => {
     for (const key of keys) expect([key, await engine.session.inspect(key)]).toEqual([key, null]);
   };
-
-  it('the keys before a held one stay held, those behind it are released, and requested again after it', async () => {
-    const other = newEngine();
-    const held = await other.acquire('b', options());
-    store.asked.length = 0;
-    const waiting = acquire(['a', 'b', 'c', 'd']);
-    await pass(100);
-    expect(store.asked).toEqual(['a', 'b', 'c', 'd', 'b waits']);
-    expect(await engine.session.inspect('a')).not.toBeNull();
-    await isFree('c', 'd');
-    await held.release();
-    await pass(10);
-    const lock = await waiting;
-    expect(store.asked).toEqual(['a', 'b', 'c', 'd', 'b waits', 'c', 'd']);
-    await lock.release();
-    await isFree('a', 'b', 'c', 'd');
-  });
 
   it('keys with local holders or waiters, and those behind them, are left out of the first requests', async () => {
     const held = await engine.acquire('c', options());

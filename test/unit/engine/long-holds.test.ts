@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockHealthIndicator } from '../../../lib/health/index.js';
-import type { DistributedLockOptions } from '../../../lib/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { LockApp } from '../../support/lock-app.js';
+import { type LockApp, lockApps } from '../../support/lock-app.js';
 import { elapse } from '../../support/until.js';
 import { VirtualTime } from '../../support/virtual-time.js';
 
@@ -12,25 +11,15 @@ const MINUTE = 60_000;
 const warning = /has been held for/;
 
 describe('warnHeldAfter', () => {
-  const apps: LockApp[] = [];
+  const start = lockApps({ store: 'memory', shutdownTimeout: 0 });
   const { NODE_ENV } = process.env;
   beforeEach(() => {
     process.env['NODE_ENV'] = 'test';
   });
-  afterEach(async () => {
+  afterEach(() => {
     process.env['NODE_ENV'] = NODE_ENV;
-    await Promise.all(apps.splice(0).map((app) => app.close()));
   });
 
-  const start = async (options: Partial<DistributedLockOptions> = {}): Promise<LockApp> => {
-    const app = await LockApp.start({
-      store: 'memory',
-      shutdownTimeout: 0,
-      ...options,
-    } as DistributedLockOptions);
-    apps.push(app);
-    return app;
-  };
   const reasonsOf = async ({ admin }: LockApp): Promise<readonly string[]> => {
     const { locks: health } = await new LockHealthIndicator(admin).isHealthy('locks');
     return health.reasons;

@@ -1,19 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { MemoryLockStore, type ReleaseOutcome } from '../../../lib/index.js';
 import {
   LockStoreError,
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
-  type MonotonicMs,
   type OwnerId,
-  type RenewReply,
-  type WallClockMs,
 } from '../../../lib/stores/port/index.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
-
-type Renew = Parameters<LockStoreSession['renew']>[0][number];
+import { engineOn, fakeClock } from '../../support/engines.js';
 
 const unreachable = new LockStoreError('the store is unreachable', { inDoubt: true, retryable: true });
 
@@ -24,7 +20,6 @@ class RecordingStore implements LockStore {
   isUnreachable = false;
   /** Latency of a renewal, ms. */
   delay = 0;
-  reply: RenewReply = 'renewed';
   client: LockStoreClient | undefined;
 
   open(client: LockStoreClient): LockStoreSession {
@@ -33,7 +28,9 @@ class RecordingStore implements LockStore {
     session.renew = async ([request]) => {
       const { delay } = this;
       if (delay > 0) await new Promise((resolve) => void setTimeout(resolve, delay));
-      return this.renew(request);
+      if (this.isUnreachable) throw unreachable;
+      this.written.push(request?.exactly === true ? request.lease : 'a renewal');
+      return ['renewed'];
     };
     const release = session.release.bind(session);
     session.release = (request) => {
@@ -41,12 +38,6 @@ class RecordingStore implements LockStore {
       return release(request);
     };
     return session;
-  }
-
-  private renew(request: Renew | undefined): RenewReply[] {
-    if (this.isUnreachable) throw unreachable;
-    this.written.push(request?.exactly === true ? request.lease : 'a renewal');
-    return [this.reply];
   }
 }
 
@@ -57,14 +48,7 @@ describe('locks that stay unavailable after their hold (holdAtLeast)', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     store = new RecordingStore();
-    const start = jest.now();
-    engine = new LockEngine(
-      store,
-      { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
-      { log: () => undefined, warn: () => undefined },
-      // Advances with the fake timers.
-      { monotonic: () => (jest.now() - start) as MonotonicMs, wall: () => jest.now() as WallClockMs },
-    );
+    engine = engineOn(store, { shutdownTimeout: 1_000 }, fakeClock);
   });
   afterEach(() => {
     jest.useRealTimers();
@@ -78,16 +62,6 @@ describe('locks that stay unavailable after their hold (holdAtLeast)', () => {
     await jest.advanceTimersByTimeAsync(600);
     return await releasing;
   };
-
-  it('a renewal sets the rest of the minimum hold, and a release follows at its end', async () => {
-    expect(await use(5_000, 1_000)).toBe('released');
-    expect(store.written).toEqual([4_000]);
-    await jest.advanceTimersByTimeAsync(3_399);
-    expect(store.written).toEqual([4_000]);
-    await jest.advanceTimersByTimeAsync(1);
-    expect(store.written).toEqual([4_000, 'release of k']);
-    expect(jest.getTimerCount()).toBe(0);
-  });
 
   it('a failed renewal is retried, with the rest of the minimum hold', async () => {
     store.isUnreachable = true;
@@ -108,31 +82,6 @@ describe('locks that stay unavailable after their hold (holdAtLeast)', () => {
     store.isUnreachable = false;
     await jest.advanceTimersByTimeAsync(60_000);
     expect(store.written).toEqual(['release of k']);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  it.each<[RenewReply, ReleaseOutcome, unknown[]]>([
-    ['renewed', 'released', [100, 'release of k']],
-    ['gone', 'expired', [100]],
-  ])('B15: the release at its end does not overtake the renewal: %s', async (reply, outcome, written) => {
-    store.delay = 500;
-    store.reply = reply;
-    expect(await use(1_000, 900)).toBe(outcome);
-    expect(store.written).toEqual(written);
-    expect(jest.getTimerCount()).toBe(0);
-  });
-
-  it('B15: a hold that is gone after a renewal in doubt was released', async () => {
-    store.delay = 30;
-    store.isUnreachable = true;
-    const hold = await engine.acquire('k', resolveLockOptions('a test', { holdAtLeast: 1_000 }, 5_000));
-    await jest.advanceTimersByTimeAsync(900);
-    const releasing = hold.release();
-    await jest.advanceTimersByTimeAsync(30);
-    Object.assign(store, { isUnreachable: false, reply: 'gone' });
-    await jest.advanceTimersByTimeAsync(600);
-    expect(await releasing).toBe('released');
-    expect(store.written).toHaveLength(1);
     expect(jest.getTimerCount()).toBe(0);
   });
 

@@ -1,7 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MemoryLockStore } from '../../../lib/index.js';
 import type { LockStore, LockStoreClient, MonotonicMs, PushedGrant } from '../../../lib/stores/port/index.js';
-import { LockApp, queuedIn } from '../../support/lock-app.js';
+import { type LockApp, lockApps, queuedIn } from '../../support/lock-app.js';
 
 const key = 'key';
 const patient = { waitTime: 60_000 };
@@ -24,16 +24,12 @@ class ChangingStore implements LockStore {
 }
 
 describe('the hand-over budget of a pushed grant (P20)', () => {
-  const apps: LockApp[] = [];
-  afterEach(async () => {
-    await Promise.all(apps.splice(0).map((app) => app.close()));
-  });
+  const start = lockApps();
 
   /** The order in which callers are served: three of one process, and one of another that queued after the first of them. */
   async function served(change: (grant: PushedGrant) => PushedGrant): Promise<string[]> {
     const store = new ChangingStore(change);
-    for (let count = 0; count < 3; count++) apps.push(await LockApp.start({ store }));
-    const [holder, many, one] = apps as [LockApp, LockApp, LockApp];
+    const [holder, many, one] = [await start({ store }), await start({ store }), await start({ store })];
     const order: string[] = [];
     const call = (app: LockApp, name: string): Promise<void> =>
       app.locks.withLock(key, patient, () => void order.push(name));

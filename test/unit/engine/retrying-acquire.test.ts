@@ -1,17 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Clock } from '../../../lib/common/clock.js';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { backoff, MemoryLockStore, type LockOptions } from '../../../lib/index.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
-import type { MonotonicMs, OwnerId, WallClockMs } from '../../../lib/stores/port/index.js';
+import type { OwnerId } from '../../../lib/stores/port/index.js';
+import { engineOn, fakeClock } from '../../support/engines.js';
 import { SpiedStore } from '../../support/spied-store.js';
-
-const clock: Clock = {
-  monotonic: () => performance.now() as MonotonicMs,
-  wall: () => Date.now() as WallClockMs,
-};
-const silent = { log: () => undefined, warn: () => undefined };
-const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
 
 describe('the pauses of a call with retry', () => {
   let store: SpiedStore;
@@ -22,7 +15,7 @@ describe('the pauses of a call with retry', () => {
   beforeEach(async () => {
     jest.useFakeTimers();
     store = new SpiedStore(new MemoryLockStore());
-    engine = new LockEngine(store, settings, silent, clock);
+    engine = engineOn(store, {}, fakeClock);
     await engine.start();
     // Held by another owner: a hold of this engine would have its own timer.
     await engine.session.acquire({

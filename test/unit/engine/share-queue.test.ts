@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   LockConflictError,
   LockTimeoutError,
@@ -12,12 +12,13 @@ import {
   type LockStore,
   type LockStoreClient,
   type LockStoreSession,
-  type ReleaseReply,
 } from '../../../lib/stores/port/index.js';
-import { LockApp, queuedIn } from '../../support/lock-app.js';
+import { inVirtualTime } from '../../support/in-virtual-time.js';
+import { type LockApp, lockApps, queuedIn } from '../../support/lock-app.js';
 import { SpiedStore } from '../../support/spied-store.js';
 import { blockEventLoop, elapse, rejectionOf, until, within } from '../../support/until.js';
-import { VirtualTime } from '../../support/virtual-time.js';
+
+inVirtualTime();
 
 const patient = { waitTime: 20_000 } as const;
 
@@ -27,15 +28,20 @@ const REFUSED = new LockStoreError('not now', { inDoubt: false, retryable: true 
 class SlowTokensStore extends SpiedStore {
   /** The number of tokens in each reservation. */
   readonly tokens: number[] = [];
-  until: Promise<unknown> = Promise.resolve();
+  private until: Promise<unknown> = Promise.resolve();
   failure: LockStoreError | undefined;
-  /** Replaces the store's reply to releases. */
-  released: ReleaseReply | undefined;
   /** The failure of a forced release, whose outcome is unknown then. */
   breakFailure: LockStoreError | undefined;
 
   get reservations(): number {
     return this.tokens.length;
+  }
+
+  /** Holds replies to reservations back until the returned function is called. */
+  hesitate(): () => void {
+    let answer = (): void => undefined;
+    this.until = new Promise<void>((resolve) => (answer = resolve));
+    return answer;
   }
 
   override open(client: LockStoreClient): LockStoreSession {
@@ -48,11 +54,6 @@ class SlowTokensStore extends SpiedStore {
       const reply = await reserve(request);
       await this.until;
       return reply;
-    };
-    const release = session.release.bind(session);
-    session.release = async (request) => {
-      const outcome = await release(request);
-      return this.released ?? outcome;
     };
     const breakHold = session.breakHold.bind(session);
     session.breakHold = async (key, hold) => {
@@ -88,15 +89,12 @@ class ForgetfulStore implements LockStore {
 }
 
 describe('read locks and permits of one process', () => {
-  const apps: LockApp[] = [];
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+  const start = lockApps();
 
   async function scene(): Promise<{ app: LockApp; other: LockApp; store: SlowTokensStore }> {
     const memory = new MemoryLockStore();
     const store = new SlowTokensStore(memory);
-    const [app, other] = [await LockApp.start({ store }), await LockApp.start({ store: memory })];
-    apps.push(app, other);
-    return { app, other, store };
+    return { app: await start({ store }), other: await start({ store: memory }), store };
   }
 
   it.each<[string, LockOptions]>([
@@ -127,8 +125,7 @@ describe('read locks and permits of one process', () => {
     await again.release();
   });
 
-  /** Each application holds one of two permits; one more caller of each waits, the other application's first. */
-  async function contended() {
+  it('P20, P24: a permit whose next tokens do not arrive in time goes to another process', async () => {
     const { app, other, store } = await scene();
     const options = { limit: 2, ...patient };
     const [first, kept] = [
@@ -137,17 +134,10 @@ describe('read locks and permits of one process', () => {
     ];
     const rival = other.locks.acquire('key', options);
     await queuedIn(other, 'key');
-    let answer: () => void = () => undefined;
-    store.until = new Promise<void>((resolve) => (answer = resolve));
-    const leave = new AbortController();
-    const waiter = app.locks.acquire('key', { ...options, signal: leave.signal });
+    const answer = store.hesitate();
+    const waiter = app.locks.acquire('key', options);
     await queuedIn(app, 'key');
     expect(store.reservations).toBe(1);
-    return { app, other, store, options, first, kept, rival, waiter, leave, answer };
-  }
-
-  it('P20, P24: a permit whose next tokens do not arrive in time goes to another process', async () => {
-    const { app, first, kept, rival, waiter, answer } = await contended();
     await first.release();
     const theirs = await within(10_000, 'the other application', rival);
     // The next caller of this process gets it from the store.
@@ -160,105 +150,56 @@ describe('read locks and permits of one process', () => {
     expect(await app.locks.isLocked('key')).toBe(false);
   });
 
-  it('P20: a permit that is kept for a caller is released at once when that caller gives up', async () => {
-    const { app, first, kept, rival, waiter, leave, answer } = await contended();
-    await first.release();
-    leave.abort(new Error('enough'));
-    expect(await rejectionOf(waiter)).toEqual(new Error('enough'));
-    // The reply has not arrived.
-    for (const held of [await within(10_000, 'the other application', rival), kept]) await held.release();
-    expect(await app.locks.isLocked('key')).toBe(false);
-    answer();
-  });
-
   it('P20: each of several permits that are kept for tokens is released when these do not arrive in time', async () => {
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app, other, store } = await scene();
-      const options = { limit: 2, ...patient };
-      store.until = new Promise(() => undefined);
-      const first = await app.locks.acquire('key', options);
-      await elapse(20);
-      const second = await app.locks.acquire('key', options);
-      const rival = other.locks.acquire('key', options);
-      await queuedIn(other, 'key');
-      const waiter = app.locks.acquire('key', { ...options, fair: true });
-      await queuedIn(app, 'key');
-      for (const held of [first, second]) expect(await held.release()).toBe('released');
-      const theirs = await within(100, 'the other application', rival);
-      // Long before the next poll for its queue position.
-      const ours = await within(100, 'the next caller', waiter);
-      for (const held of [theirs, ours]) await held.release();
-      expect(await app.locks.isLocked('key')).toBe(false);
-    } finally {
-      stopTime();
-    }
-  });
-
-  it('P25: readers of a process use one read lock of the store, which is released when the last one ends', async () => {
     const { app, other, store } = await scene();
-    const first = await app.locks.acquire('key', { mode: 'shared' });
-    const readers = await Promise.all(
-      Array.from({ length: 100 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
-    );
-    expect(new Set([first, ...readers].map(({ token }) => token)).size).toBe(101);
-    expect((await other.admin.inspect('key'))?.holders).toHaveLength(1);
-    expect(store.asked.length + store.reservations).toBeLessThan(10);
-    const writer = other.locks.acquire('key', patient);
+    const options = { limit: 2, ...patient };
+    store.hesitate();
+    const first = await app.locks.acquire('key', options);
+    await elapse(20);
+    const second = await app.locks.acquire('key', options);
+    const rival = other.locks.acquire('key', options);
     await queuedIn(other, 'key');
-    await first.release();
-    for (const reader of readers.slice(1)) expect(await reader.release()).toBe('released');
-    expect(readers[0]?.isHeld).toBe(true);
-    expect((await other.admin.inspect('key'))?.mode).toBe('shared');
-    await readers[0]?.release();
-    const held = await within(10_000, 'the writer', writer);
-    expect(held.token).toBeGreaterThan(Math.max(...readers.map(({ token }) => token)));
-    await held.release();
+    const waiter = app.locks.acquire('key', { ...options, fair: true });
+    await queuedIn(app, 'key');
+    for (const held of [first, second]) expect(await held.release()).toBe('released');
+    const theirs = await within(100, 'the other application', rival);
+    // Long before the next poll for its queue position.
+    const ours = await within(100, 'the next caller', waiter);
+    for (const held of [theirs, ours]) await held.release();
     expect(await app.locks.isLocked('key')).toBe(false);
   });
 
   it('P25: a reader that is admitted when a late writer times out keeps the read lock of the last reader', async () => {
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app, other } = await scene();
-      // Tokens for the next readers have arrived.
-      const readers = await Promise.all(
-        Array.from({ length: 3 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
-      );
-      const writer = rejectionOf(app.locks.acquire('key', { waitTime: 10 }));
-      const next = app.locks.acquire('key', { mode: 'shared', ...patient });
-      await queuedIn(app, 'key');
-      // The timer of the writer is late.
-      blockEventLoop(15);
-      const released = readers.map((reader) => reader.release());
-      const held = await within(10_000, 'the next reader', next);
-      expect(await writer).toBeInstanceOf(LockTimeoutError);
-      expect(await Promise.all(released)).toEqual(['released', 'released', 'released']);
-      expect(held.isHeld).toBe(true);
-      expect(await other.locks.tryAcquire('key')).toBeNull();
-      expect(await held.release()).toBe('released');
-      expect(await other.locks.isLocked('key')).toBe(false);
-    } finally {
-      stopTime();
-    }
+    const { app, other } = await scene();
+    // Tokens for the next readers have arrived.
+    const readers = await Promise.all(
+      Array.from({ length: 3 }, () => app.locks.acquire('key', { mode: 'shared', ...patient })),
+    );
+    const writer = rejectionOf(app.locks.acquire('key', { waitTime: 10 }));
+    const next = app.locks.acquire('key', { mode: 'shared', ...patient });
+    await queuedIn(app, 'key');
+    // The timer of the writer is late.
+    blockEventLoop(15);
+    const released = readers.map((reader) => reader.release());
+    const held = await within(10_000, 'the next reader', next);
+    expect(await writer).toBeInstanceOf(LockTimeoutError);
+    expect(await Promise.all(released)).toEqual(['released', 'released', 'released']);
+    expect(held.isHeld).toBe(true);
+    expect(await other.locks.tryAcquire('key')).toBeNull();
+    expect(await held.release()).toBe('released');
+    expect(await other.locks.isLocked('key')).toBe(false);
   });
 
   it('P25: readers that end together and acquire again use the same read lock, which is released afterwards', async () => {
-    // A turn of 50 ms must not end because the machine is busy.
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app, other, store } = await scene();
-      const read = async (): Promise<void> => {
-        for (let turn = 0; turn < 50; turn++) {
-          await app.locks.withLock('key', { mode: 'shared', ...patient }, () => undefined);
-        }
-      };
-      await Promise.all(Array.from({ length: 20 }, read));
-      expect(await other.locks.isLocked('key')).toBe(false);
-      expect(store.asked.length).toBeLessThan(10);
-    } finally {
-      stopTime();
-    }
+    const { app, other, store } = await scene();
+    const read = async (): Promise<void> => {
+      for (let turn = 0; turn < 50; turn++) {
+        await app.locks.withLock('key', { mode: 'shared', ...patient }, () => undefined);
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, read));
+    expect(await other.locks.isLocked('key')).toBe(false);
+    expect(store.asked.length).toBeLessThan(10);
   });
 
   it('P25: readers of a process reserve at most 127 tokens at once, and are not limited to 64 hand-overs', async () => {
@@ -306,23 +247,16 @@ describe('read locks and permits of one process', () => {
   });
 
   it('P25: a read lock is released when its last reader ends while a writer of the process waits', async () => {
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app } = await scene();
-      let end: () => void = () => undefined;
-      const ended = new Promise<void>((resolve) => (end = resolve));
-      const reads = [1, 2, 3].map(() =>
-        app.locks.withLock('key', { mode: 'shared', ...patient }, () => ended),
-      );
-      await until('they read', () => app.admin.held().length === 3);
-      const write = app.locks.withLock('key', patient, () => undefined);
-      await queuedIn(app, 'key');
-      end();
-      await within(10, 'the writer', write);
-      await Promise.all(reads);
-    } finally {
-      stopTime();
-    }
+    const { app } = await scene();
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const reads = [1, 2, 3].map(() => app.locks.withLock('key', { mode: 'shared', ...patient }, () => ended));
+    await until('they read', () => app.admin.held().length === 3);
+    const write = app.locks.withLock('key', patient, () => undefined);
+    await queuedIn(app, 'key');
+    end();
+    await within(10, 'the writer', write);
+    await Promise.all(reads);
   });
 
   it('P25: a writer with a single attempt right after the last reader acquires the lock', async () => {
@@ -348,56 +282,43 @@ describe('read locks and permits of one process', () => {
   });
 
   it('P25: an unused read lock is released although it was kept for a reader that got another one', async () => {
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app, other, store } = await scene();
-      let end: () => void = () => undefined;
-      const ended = new Promise<void>((resolve) => (end = resolve));
-      const reads = [1, 2, 3].map(() =>
-        app.locks.withLock('key', { mode: 'shared', ...patient }, () => ended),
+    const { app, other, store } = await scene();
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const reads = [1, 2, 3].map(() => app.locks.withLock('key', { mode: 'shared', ...patient }, () => ended));
+    await until('they read', () => app.admin.held().length === 3);
+    store.failure = REFUSED;
+    const second = await app.locks.acquire('key', { mode: 'shared', fair: true, ...patient });
+    store.failure = undefined;
+    // Replies to new requests arrive later than those to reservations.
+    store.twist = () => elapse(30);
+    let fair: Promise<LockHandle> | undefined;
+    const events = app.locks.events.subscribe(({ type }) => {
+      if (type !== 'released' || app.admin.held().length !== 1) return;
+      fair ??= Promise.resolve().then(() =>
+        app.locks.acquire('key', { mode: 'shared', fair: true, ...patient }),
       );
-      await until('they read', () => app.admin.held().length === 3);
-      store.failure = REFUSED;
-      const second = await app.locks.acquire('key', { mode: 'shared', fair: true, ...patient });
-      store.failure = undefined;
-      // Replies to new requests arrive later than those to reservations.
-      store.twist = () => elapse(30);
-      let fair: Promise<LockHandle> | undefined;
-      const events = app.locks.events.subscribe(({ type }) => {
-        if (type !== 'released' || app.admin.held().length !== 1) return;
-        fair ??= Promise.resolve().then(() =>
-          app.locks.acquire('key', { mode: 'shared', fair: true, ...patient }),
-        );
-      });
-      end();
-      await Promise.all(reads);
-      events.unsubscribe();
-      await (await within(10_000, 'the fair reader', fair ?? Promise.reject(new Error('none')))).release();
-      await elapse(200);
-      expect((await other.admin.inspect('key'))?.holders).toHaveLength(1);
-      await second.release();
-      expect(await other.locks.isLocked('key')).toBe(false);
-    } finally {
-      stopTime();
-    }
+    });
+    end();
+    await Promise.all(reads);
+    events.unsubscribe();
+    await (await within(10_000, 'the fair reader', fair ?? Promise.reject(new Error('none')))).release();
+    await elapse(200);
+    expect((await other.admin.inspect('key'))?.holders).toHaveLength(1);
+    await second.release();
+    expect(await other.locks.isLocked('key')).toBe(false);
   });
 
   it('P25: a reader that needs its own read lock requests it although readers before it wait for tokens', async () => {
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app, store } = await scene();
-      const first = await app.locks.acquire('key', { mode: 'shared' });
-      let answer: () => void = () => undefined;
-      store.until = new Promise<void>((resolve) => (answer = resolve));
-      const before = app.locks.acquire('key', { mode: 'shared', ...patient });
-      await queuedIn(app, 'key');
-      const own = app.locks.acquire('key', { mode: 'shared', leaseTime: 60_000, waitTime: 30 });
-      await (await within(10, 'its own read lock', own)).release();
-      answer();
-      for (const reader of [first, await before]) await reader.release();
-    } finally {
-      stopTime();
-    }
+    const { app, store } = await scene();
+    const first = await app.locks.acquire('key', { mode: 'shared' });
+    const answer = store.hesitate();
+    const before = app.locks.acquire('key', { mode: 'shared', ...patient });
+    await queuedIn(app, 'key');
+    const own = app.locks.acquire('key', { mode: 'shared', leaseTime: 60_000, waitTime: 30 });
+    await (await within(10, 'its own read lock', own)).release();
+    answer();
+    for (const reader of [first, await before]) await reader.release();
   });
 
   it.each([
@@ -424,56 +345,44 @@ describe('read locks and permits of one process', () => {
   ])(
     'B13: a caller requests a queue position at once if the lock can’t be handed over: %s',
     async (_, when, change) => {
-      const stopTime = await VirtualTime.start();
-      try {
-        const { app, store } = await scene();
-        const first = await app.locks.acquire('key');
-        const waiting = [];
-        if (when === 'before') await change({ app, store, first });
-        else waiting.push(app.locks.acquire('key', patient));
-        await elapse(1);
-        waiting.push(app.locks.acquire('key', patient));
-        await elapse(1);
-        if (when === 'after') await change({ app, store, first });
-        expect(store.asked).toHaveLength(1);
-        waiting.push(app.locks.acquire('key', patient));
-        await elapse(1);
-        expect(store.asked).toHaveLength(2);
-        await first.release();
-        for (const caller of waiting) await (await within(10_000, 'the next', caller)).release();
-      } finally {
-        stopTime();
-      }
+      const { app, store } = await scene();
+      const first = await app.locks.acquire('key');
+      const waiting = [];
+      if (when === 'before') await change({ app, store, first });
+      else waiting.push(app.locks.acquire('key', patient));
+      await elapse(1);
+      waiting.push(app.locks.acquire('key', patient));
+      await elapse(1);
+      if (when === 'after') await change({ app, store, first });
+      expect(store.asked).toHaveLength(1);
+      waiting.push(app.locks.acquire('key', patient));
+      await elapse(1);
+      expect(store.asked).toHaveLength(2);
+      await first.release();
+      for (const caller of waiting) await (await within(10_000, 'the next', caller)).release();
     },
   );
 
   it('P25: a writer behind readers for which a read lock was kept sends its request as soon as they hold it', async () => {
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app, store } = await scene();
-      let answer: () => void = () => undefined;
-      store.until = new Promise<void>((resolve) => (answer = resolve));
-      const first = await app.locks.acquire('key', { mode: 'shared' });
-      const readers = [1, 2, 3].map(() => app.locks.acquire('key', { mode: 'shared', ...patient }));
-      const writer = app.locks.acquire('key', patient);
-      await queuedIn(app, 'key');
-      await first.release();
-      expect(store.asked.some(({ limit }) => limit === 1)).toBe(false);
-      answer();
-      const held = await within(40, 'the readers', Promise.all(readers));
-      expect(store.asked.some(({ limit }) => limit === 1)).toBe(true);
-      for (const reader of held) await reader.release();
-      await (await within(10_000, 'the writer', writer)).release();
-      expect(await app.locks.isLocked('key')).toBe(false);
-    } finally {
-      stopTime();
-    }
+    const { app, store } = await scene();
+    const answer = store.hesitate();
+    const first = await app.locks.acquire('key', { mode: 'shared' });
+    const readers = [1, 2, 3].map(() => app.locks.acquire('key', { mode: 'shared', ...patient }));
+    const writer = app.locks.acquire('key', patient);
+    await queuedIn(app, 'key');
+    await first.release();
+    expect(store.asked.some(({ limit }) => limit === 1)).toBe(false);
+    answer();
+    const held = await within(40, 'the readers', Promise.all(readers));
+    expect(store.asked.some(({ limit }) => limit === 1)).toBe(true);
+    for (const reader of held) await reader.release();
+    await (await within(10_000, 'the writer', writer)).release();
+    expect(await app.locks.isLocked('key')).toBe(false);
   });
 
   it('B23: permits are lost when the store grants one with another limit, which shows that it has lost them', async () => {
     const store = new ForgetfulStore();
-    const app = await LockApp.start({ store });
-    apps.push(app);
+    const app = await start({ store });
     const held = [await app.locks.acquire('key', { limit: 3 }), await app.locks.acquire('key', { limit: 3 })];
     store.forget();
     const other = await within(10_000, 'another permit', app.locks.acquire('key', { limit: 5, ...patient }));
@@ -483,29 +392,24 @@ describe('read locks and permits of one process', () => {
   });
 
   it('B13: callers are served in order when the reply to the first of them arrives too late', async () => {
-    const stopTime = await VirtualTime.start();
-    try {
-      const { app, other, store } = await scene();
-      const kept = await other.locks.acquire('key', { limit: 2 });
-      let answer: () => void = () => undefined;
-      const late = new Promise<void>((resolve) => (answer = resolve));
-      store.twist = (number) => (number === 1 ? late : undefined);
-      const options = { limit: 2, leaseTime: 10_000, ...patient };
-      const order: number[] = [];
-      const callers = [1, 2].map(async (number) => {
-        const held = await app.locks.acquire('key', options);
-        order.push(number);
-        await held.release();
-      });
-      await until('both requests are sent', () => store.asked.length >= 2);
-      // The lease has not expired in the store yet, but it is no longer safe to use.
-      await elapse(9_950);
-      answer();
-      await within(1_000, 'both', Promise.all(callers));
-      expect(order).toEqual([1, 2]);
-      await kept.release();
-    } finally {
-      stopTime();
-    }
+    const { app, other, store } = await scene();
+    const kept = await other.locks.acquire('key', { limit: 2 });
+    let answer: () => void = () => undefined;
+    const late = new Promise<void>((resolve) => (answer = resolve));
+    store.twist = (number) => (number === 1 ? late : undefined);
+    const options = { limit: 2, leaseTime: 10_000, ...patient };
+    const order: number[] = [];
+    const callers = [1, 2].map(async (number) => {
+      const held = await app.locks.acquire('key', options);
+      order.push(number);
+      await held.release();
+    });
+    await until('both requests are sent', () => store.asked.length >= 2);
+    // The lease has not expired in the store yet, but it is no longer safe to use.
+    await elapse(9_950);
+    answer();
+    await within(1_000, 'both', Promise.all(callers));
+    expect(order).toEqual([1, 2]);
+    await kept.release();
   });
 });

@@ -1,7 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MemoryLockStore } from '../../../lib/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
-import { LockApp } from '../../support/lock-app.js';
+import { lockApps } from '../../support/lock-app.js';
 import { SlowStore } from '../../support/slow-store.js';
 import { elapse, rejectionOf } from '../../support/until.js';
 
@@ -11,8 +11,7 @@ inVirtualTime();
 const DELAY = 40;
 
 describe('a leaseTime of 10 ms on a store with a round trip of 40 ms', () => {
-  const apps: LockApp[] = [];
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+  const startApp = lockApps({ shutdownTimeout: 100 });
 
   it.each([
     ['the exclusive lock', {}],
@@ -21,11 +20,7 @@ describe('a leaseTime of 10 ms on a store with a round trip of 40 ms', () => {
     'B10, B11: fails its own caller only, even if another process contends: %s',
     async (_, options) => {
       const store = new SlowStore(new MemoryLockStore(), DELAY);
-      const [app, other] = [
-        await LockApp.start({ store, shutdownTimeout: 100 }),
-        await LockApp.start({ store, shutdownTimeout: 100 }),
-      ];
-      apps.push(app, other);
+      const [app, other] = [await startApp({ store }), await startApp({ store })];
       let isContended = true;
       const contend = async (): Promise<void> => {
         while (isContended) await other.locks.withLock('key', options, () => elapse(5));

@@ -1,8 +1,8 @@
 import { createHook } from 'node:async_hooks';
 import { afterEach, expect, it } from '@jest/globals';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { MemoryLockStore } from '../../../lib/index.js';
 import { resolveLockOptions, type LockOptions } from '../../../lib/model/lock.options.js';
+import { engineOn } from '../../support/engines.js';
 
 const LONG = 600_000;
 
@@ -33,12 +33,10 @@ const uses: Record<string, LockOptions> = {
 
 for (const [what, options] of Object.entries(uses)) {
   it(`B14: no timer for ${what} outlives the application`, async () => {
-    const settings = { watchdogTimeout: LONG, shutdownTimeout: LONG };
-    const log = { log: () => undefined, warn: () => undefined };
     // Only now: Jest has its own timers.
     isWatching = true;
     hook.enable();
-    const engine = new LockEngine(new MemoryLockStore(), settings, log);
+    const engine = engineOn(new MemoryLockStore(), { watchdogTimeout: LONG, shutdownTimeout: LONG });
     await engine.start();
     const hold = await engine.acquire('key', resolveLockOptions('test', options, 0));
     await hold.release();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import {
   backoff,
   LockTimeoutError,
@@ -7,8 +7,9 @@ import {
   MemoryLockStore,
   type LockOptions,
 } from '../../../lib/index.js';
-import type { LockStore, LockStoreSession } from '../../../lib/stores/port/index.js';
+import type { LockStoreSession } from '../../../lib/stores/port/index.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
+import { engineOn } from '../../support/engines.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
 import { SlowStore } from '../../support/slow-store.js';
 import { elapse } from '../../support/until.js';
@@ -45,13 +46,6 @@ describe('several keys in a distant store', () => {
     memory = new MemoryLockStore();
     look = engineOn(memory).session;
   });
-
-  const engineOn = (store: LockStore): LockEngine =>
-    new LockEngine(
-      store,
-      { watchdogTimeout: 30_000, shutdownTimeout: 1_000 },
-      { log: () => undefined, warn: () => undefined },
-    );
 
   const optionsOf = (options: LockOptions) => resolveLockOptions('a test', options, 5_000);
 

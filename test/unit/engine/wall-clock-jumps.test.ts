@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../../lib/common/clock.js';
 import type { Hold } from '../../../lib/engine/holds/hold.js';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
 import { runInScope } from '../../../lib/engine/holds/scope.js';
 import {
@@ -18,6 +18,7 @@ import {
   type RenewRequest,
   type WallClockMs,
 } from '../../../lib/stores/port/index.js';
+import { engineOn } from '../../support/engines.js';
 
 const HOUR = 3_600_000;
 
@@ -98,8 +99,7 @@ describe('a jump of the wall clock', () => {
     ahead = 0;
     events = [];
     store = new WatchedStore();
-    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
-    engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
+    engine = engineOn(store, {}, clock);
     engine.hub.events.subscribe((event) => events.push(event));
     await engine.start();
   });
@@ -232,14 +232,6 @@ describe('a jump of the wall clock', () => {
     expectSure(await waiting);
   });
 
-  it('F30: a release reports whether the hold still existed', async () => {
-    const hold = await engine.acquire('key', options);
-    await store.session.release({ key: 'key', owner: hold.lease.owner, wasGranted: true, inDoubt: false });
-    ahead += HOUR;
-    expectUnsure(hold);
-    expect(await hold.release()).toBe('expired');
-  });
-
   it('F30, P33: a release in doubt that finds nothing does not report that the hold existed', async () => {
     for (const jump of [0, HOUR]) {
       const hold = await engine.acquire('key', options);
@@ -253,8 +245,7 @@ describe('a jump of the wall clock', () => {
   });
 
   it('F30, P12: the claim of a grant that was pushed still sets the whole leaseTime', async () => {
-    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
-    const other = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
+    const other = engineOn(store, {}, clock);
     await other.start();
     const first = await engine.acquire('key', options);
     const waiting = other.acquire('key', { ...options, waitTime: 5_000, leaseTime: 60_000 });

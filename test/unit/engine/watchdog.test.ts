@@ -1,21 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Clock } from '../../../lib/common/clock.js';
-import { LockEngine } from '../../../lib/engine/lock-engine.js';
+import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
 import { MemoryLockStore } from '../../../lib/index.js';
 import {
   LockStoreError,
   type LockStore,
   type LockStoreSession,
-  type MonotonicMs,
   type RenewRequest,
-  type WallClockMs,
 } from '../../../lib/stores/port/index.js';
-
-const clock: Clock = {
-  monotonic: () => performance.now() as MonotonicMs,
-  wall: () => Date.now() as WallClockMs,
-};
+import { engineOn, fakeClock } from '../../support/engines.js';
 
 /** A memory store that records renewal requests. */
 class WatchedStore implements LockStore {
@@ -47,8 +40,7 @@ describe('the watchdog', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     store = new WatchedStore();
-    const settings = { watchdogTimeout: 30_000, shutdownTimeout: 0 };
-    engine = new LockEngine(store, settings, { log: () => undefined, warn: () => undefined }, clock);
+    engine = engineOn(store, {}, fakeClock);
   });
   afterEach(async () => {
     await engine.close();
@@ -67,22 +59,6 @@ describe('the watchdog', () => {
     expect(holds.every((hold) => hold.isHeld)).toBe(true);
     await Promise.all(holds.map(async (hold) => await hold.release()));
     expect(jest.getTimerCount()).toBe(0);
-  });
-
-  it('B20: renews after each third of the lease, until the hold ends', async () => {
-    const hold = await engine.acquire('key', options);
-    await jest.advanceTimersByTimeAsync(9_900);
-    expect(store.renewals).toHaveLength(0);
-    await jest.advanceTimersByTimeAsync(200);
-    expect(store.renewals).toHaveLength(1);
-    for (let round = 2; round <= 31; round += 1) {
-      await jest.advanceTimersByTimeAsync(10_000);
-      expect(store.renewals).toHaveLength(round);
-    }
-    expect(hold.isHeld).toBe(true);
-    await hold.release();
-    await jest.advanceTimersByTimeAsync(60_000);
-    expect(store.renewals).toHaveLength(31);
   });
 
   it('B20: renews leases that the store keeps for less than their time, and relies only on that', async () => {

@@ -115,17 +115,6 @@ describe('O15: LockHealthIndicator', () => {
     expect(health.reasons).toEqual([expect.stringMatching(/: timed out$/)]);
   });
 
-  it('down after unreachableFor without a reply, although each check waits for less', async () => {
-    const { admin, healthOf } = sceneOf();
-    admin.probe = () => new Promise(() => undefined);
-    const thresholds = { probeTimeout: 10, unreachableFor: 100 };
-    const first = await healthOf(thresholds);
-    expect(first).toMatchObject({ status: 'up', reachable: false });
-    await until('it is down', async () => (await healthOf(thresholds)).status === 'down', {
-      deadline: 5_000,
-    });
-  });
-
   it('down by default at a check five seconds after the first unanswered one', async () => {
     const { admin, healthOf } = sceneOf();
     const { probe } = admin;
@@ -170,12 +159,10 @@ describe('O15: LockHealthIndicator', () => {
   it.each([
     [{ unreachableFor: -1 }, 'unreachableFor must be a number of milliseconds from 0'],
     [{ probeTimeout: 0 }, 'probeTimeout must be a number of milliseconds from 1'],
-    [{ probeTimeout: Infinity }, 'probeTimeout must be a number of milliseconds'],
     [{ longestHold: '5s' }, 'longestHold must be a number of milliseconds'],
     [{ longestWait: NaN }, 'longestWait must be a number of milliseconds'],
     [{ degradedStatus: 'down' }, "degradedStatus must be 'up' or 'degraded'; got 'down'"],
     [{ elections: 'poller' }, 'elections must be an array of LeaderElection'],
-    [{ elections: [null] }, 'elections must be an array of LeaderElection'],
     [{ unreachable: 5 }, 'unknown option "unreachable"'],
     [[], 'options must be an object'],
   ])('rejects %j', async (thresholds, message) => {

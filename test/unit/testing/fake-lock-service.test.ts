@@ -1,31 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  Locked,
-  LockLostError,
-  LockOptionsError,
-  LockService,
-  LockTimeoutError,
-  LockUnavailableError,
-} from '../../../lib/index.js';
+import { LockOptionsError, LockService, LockTimeoutError } from '../../../lib/index.js';
 import { FakeLockService, type RecordedMethod } from '../../../lib/testing/index.js';
-import { Test } from '@nestjs/testing';
-
-class Payments {
-  readonly confirmed: string[] = [];
-  meanwhile: () => Promise<void> = () => Promise.resolve();
-
-  // The parameter has the type of the class, so that another fake would not compile.
-  constructor(private readonly locks: LockService) {}
-
-  async refund(id: string): Promise<number> {
-    return this.locks.withLock(`payment:${id}`, { waitTime: 3_000 }, async (lock) => {
-      await this.meanwhile();
-      lock.assertHeld();
-      this.confirmed.push(id);
-      return lock.token;
-    });
-  }
-}
 
 type MethodOf<Class> = {
   [Name in keyof Class]: Class[Name] extends (...args: never) => unknown ? Name : never;
@@ -43,11 +18,9 @@ const RECORDED: Record<RecordedMethod, true> & Record<MethodOf<LockService>, tru
 
 describe('FakeLockService', () => {
   let locks: FakeLockService;
-  let payments: Payments;
 
   beforeEach(() => {
     locks = new FakeLockService();
-    payments = new Payments(locks);
   });
 
   it('overrides every method of LockService and can replace it in injection', () => {
@@ -57,18 +30,6 @@ describe('FakeLockService', () => {
     expect(methods.sort()).toEqual(Object.keys(RECORDED).sort());
     for (const name of methods) expect(Object.hasOwn(FakeLockService.prototype, name)).toBe(true);
     expect(locks).toBeInstanceOf(LockService);
-  });
-
-  it('grants free locks with growing tokens and records the calls', async () => {
-    const first = await payments.refund('7');
-    const second = await payments.refund('7');
-    expect(second).toBeGreaterThan(first);
-    expect(locks.calls).toEqual([
-      { method: 'withLock', key: 'payment:7', options: { waitTime: 3_000 } },
-      { method: 'withLock', key: 'payment:7', options: { waitTime: 3_000 } },
-    ]);
-    locks.clearCalls();
-    expect(locks.calls).toEqual([]);
   });
 
   it('records the arguments of every method', async () => {
@@ -89,6 +50,8 @@ describe('FakeLockService', () => {
       { method: 'tryAcquire', key: 'a', options: { limit: 2 } },
       { method: 'isLocked', key: 'a' },
     ]);
+    locks.clearCalls();
+    expect(locks.calls).toEqual([]);
   });
 
   it('has a LockAdmin of its locks, whose calls are not recorded', async () => {
@@ -101,46 +64,19 @@ describe('FakeLockService', () => {
   it('makes a key busy at once, for any waitTime, and free again', async () => {
     await locks.setBusy('payment:7');
     await locks.setBusy('payment:7');
-    await expect(payments.refund('7')).rejects.toBeInstanceOf(LockTimeoutError);
+    // Compiles only if the fake has the type of the class.
+    const service: LockService = locks;
+    const refund = (key: string): Promise<string> => service.withLock(key, { waitTime: 3_000 }, () => 'done');
+    await expect(refund('payment:7')).rejects.toBeInstanceOf(LockTimeoutError);
     await expect(
       locks.acquire(['payment:6', 'payment:7'], { waitTime: Infinity, retry: { maxAttempts: 3 } }),
     ).rejects.toBeInstanceOf(LockTimeoutError);
     expect(await locks.tryAcquire('payment:7', { waitTime: 60_000 })).toBeNull();
     expect(await locks.isLocked('payment:7')).toBe(true);
-    await payments.refund('8');
+    expect(await refund('payment:8')).toBe('done');
     await locks.setFree('payment:7');
     await locks.setFree('payment:7');
-    await payments.refund('7');
-    expect(payments.confirmed).toEqual(['8', '7']);
-  });
-
-  it('is unavailable for a key or for all, and available again', async () => {
-    locks.setUnavailable('payment:7');
-    await expect(payments.refund('7')).rejects.toBeInstanceOf(LockUnavailableError);
-    await payments.refund('8');
-    locks.setUnavailable();
-    await expect(payments.refund('8')).rejects.toBeInstanceOf(LockUnavailableError);
-    await expect(locks.admin.inspect('payment:8')).rejects.toBeInstanceOf(LockUnavailableError);
-    locks.setAvailable();
-    await payments.refund('7');
-  });
-
-  it('can lose a lock during the work, and aborts the signal of its handle', async () => {
-    payments.meanwhile = () => locks.lose('payment:7');
-    await expect(payments.refund('7')).rejects.toBeInstanceOf(LockLostError);
-    expect(payments.confirmed).toEqual([]);
-
-    const lock = await locks.acquire('k');
-    const { signal } = lock;
-    await locks.lose('k');
-    expect(signal.reason).toBeInstanceOf(LockLostError);
-    await expect(locks.lose('k')).rejects.toThrow(/is not held/);
-  });
-
-  it('advances its time', async () => {
-    const lock = await locks.acquire('k', { leaseTime: 60_000 });
-    await locks.store.advance(60_000);
-    expect(lock.isHeld).toBe(false);
+    expect(await refund('payment:7')).toBe('done');
   });
 
   it('rejects what LockService rejects', async () => {
@@ -149,23 +85,5 @@ describe('FakeLockService', () => {
     await expect(locks.acquire(undefined as unknown as string)).rejects.toBeInstanceOf(LockOptionsError);
     await expect(locks.acquire('k', { waitTime: -1 })).rejects.toBeInstanceOf(LockOptionsError);
     await expect(locks.withLock('k', {} as () => void)).rejects.toThrow(/must be the function/);
-  });
-
-  it('replaces the service behind @Locked, without the module', async () => {
-    class Shop {
-      @Locked({ key: (sku: string) => `stock:${sku}`, onBusy: () => 'later' })
-      async sell(sku: string): Promise<string> {
-        return Promise.resolve(`sold ${sku}`);
-      }
-    }
-    const module = await Test.createTestingModule({
-      providers: [Shop, { provide: LockService, useValue: locks }],
-    }).compile();
-    const shop = module.get(Shop);
-    await expect(shop.sell('book')).resolves.toBe('sold book');
-    await locks.setBusy('stock:book');
-    await expect(shop.sell('book')).resolves.toBe('later');
-    expect(locks.calls.map(({ key }) => key)).toEqual(['stock:book', 'stock:book']);
-    await module.close();
   });
 });

@@ -49,18 +49,6 @@ export class Decorated {
     return Promise.resolve(id);
   }
 
-  // @ts-expect-error skipped, it resolves to undefined
-  @Locked({ key: 'key', onBusy: 'skip' })
-  async number(): Promise<number> {
-    return Promise.resolve(1);
-  }
-
-  // @ts-expect-error the method resolves to a string
-  @Locked({ key: 'key', onBusy: () => 5 })
-  async string(): Promise<string> {
-    return Promise.resolve('1');
-  }
-
   @Locked({ key: (id: number) => `order:${id.toFixed()}` })
   async fits(id: number): Promise<number> {
     return Promise.resolve(id);

@@ -1,13 +1,6 @@
-/** Code that must compile. Compiled by locked-types.test.ts, never run. */
+/** Code that must compile: `npm run typecheck`. Never run. */
 import { Injectable } from '@nestjs/common';
-import { EMPTY, type Observable } from 'rxjs';
-import {
-  Locked,
-  type LockedOptions,
-  type LockHandle,
-  type LockOptions,
-  type LockService,
-} from '../../../../lib/index.js';
+import { Locked, type LockedOptions, type LockHandle, type LockService } from '../../../../lib/index.js';
 
 interface Order {
   readonly sku: string;
@@ -30,11 +23,6 @@ export class Accepted {
   @Locked({ key: 'k', waitTime: 3_000, leaseTime: 10_000, onLost: 'throw', instance: 'billing' })
   async allOptions(): Promise<void> {
     return Promise.resolve();
-  }
-
-  @Locked()
-  async noKey(order: Order): Promise<string> {
-    return Promise.resolve(order.sku);
   }
 
   @Locked({
@@ -77,20 +65,6 @@ export class Accepted {
     return Promise.resolve(value);
   }
 
-  @Locked({
-    key(this: Accepted, id: string) {
-      return `${this.prefix}:${id}`;
-    },
-  })
-  async withThis(id: string): Promise<string> {
-    return Promise.resolve(id);
-  }
-
-  @Locked({ key: 'k', onBusy: (id: string) => `busy with ${id}` })
-  async replaces(id: string): Promise<string> {
-    return Promise.resolve(id);
-  }
-
   @Locked({ key: ['a', 'b'] as const, holdAtLeast: 100 })
   async readonlyKeys(): Promise<void> {
     return Promise.resolve();
@@ -106,30 +80,6 @@ export class Accepted {
     return Promise.resolve(order);
   }
 
-  async kindsByHand(options: LockOptions, limit: number): Promise<void> {
-    await this.locks.withLock('a', { mode: 'shared' }, () => undefined);
-    await this.locks.withLock('a', { limit, label: 'by hand' }, () => undefined);
-    await (await this.locks.tryAcquire('a', options))?.release();
-  }
-
-  async keysOfCalls(keys: readonly string[] | string): Promise<ReadonlyMap<string, number> | undefined> {
-    await this.locks.withLock(['a', 'b'], ({ tokens }) => tokens.get('a'));
-    await this.locks.withLock(keys, { waitTime: 0 }, async (lock) => lock.extend(5_000));
-    const lock: LockHandle = await this.locks.acquire(['a'], { limit: 2 });
-    await lock.release();
-    return (await this.locks.tryAcquire(keys))?.tokens;
-  }
-
-  @Locked('k')
-  streams(): Observable<number> {
-    throw new Error('never run');
-  }
-
-  @Locked({ key: (id: string) => id, returns: 'observable' })
-  streamsWithoutMetadata(_id: string): Observable<number> | Observable<string> {
-    throw new Error('never run');
-  }
-
   @Locked('k')
   protected async hidden(): Promise<LockHandle | undefined> {
     return Promise.resolve(this.locks.current('k'));
@@ -140,30 +90,9 @@ export class Accepted {
     return Promise.resolve(id);
   }
 
-  @Locked({ key: (id: string) => id, onBusy: 'skip' })
-  async skipsToNothing(_id: string): Promise<void> {
-    return Promise.resolve();
-  }
-
   @Locked({ key: 'k', onBusy: 'skip' })
   async skipsToUnknown(): Promise<unknown> {
     return Promise.resolve();
-  }
-
-  // A stream that is skipped completes without a value.
-  @Locked({ key: (id: string) => id, onBusy: 'skip' })
-  skippedStream(_id: string): Observable<number> {
-    throw new Error('never run');
-  }
-
-  @Locked({ key: 'k', onBusy: (id: string) => Promise.resolve(`busy with ${id}`) })
-  async promisesAnother(id: string): Promise<string> {
-    return Promise.resolve(id);
-  }
-
-  @Locked({ key: (id: string) => id, onBusy: (id: string, amount: number) => id.length + amount })
-  async replacesWithMoreArguments(_id: string, amount: number): Promise<number> {
-    return Promise.resolve(amount);
   }
 
   @Locked({ key: 'k', onBusy: () => undefined })
@@ -171,14 +100,9 @@ export class Accepted {
     return Promise.resolve();
   }
 
-  @Locked({ key: 'k', onBusy: () => 7 })
-  streamOfOneInstead(): Observable<number> {
-    throw new Error('never run');
-  }
-
-  @Locked({ key: 'k', onBusy: (): Observable<number> => EMPTY })
-  streamInstead(): Observable<number> {
-    throw new Error('never run');
+  @Locked({ key: (id: string) => id, onBusy: (id: string, amount: number) => id.length + amount })
+  async replacesWithMoreArguments(_id: string, amount: number): Promise<number> {
+    return Promise.resolve(amount);
   }
 
   @Locked({

@@ -1,4 +1,4 @@
-/** Module options that must not compile. Compiled by locked-types.test.ts, never run. */
+/** Module options that must not compile: `npm run typecheck`, and locked-types.test.ts for the messages. Never run. */
 import { LockDashboardModule } from '../../../../lib/dashboard/index.js';
 import { LockHealthModule } from '../../../../lib/health/index.js';
 import { DistributedLockModule } from '../../../../lib/index.js';

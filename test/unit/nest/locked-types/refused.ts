@@ -1,4 +1,4 @@
-/** Code that must not compile. Compiled by locked-types.test.ts, never run. */
+/** Code that must not compile: `npm run typecheck`, and locked-types.test.ts for the messages. Never run. */
 import { Injectable } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import { Locked, type LockService } from '../../../../lib/index.js';
@@ -166,21 +166,6 @@ export class Refused {
   async ownBackoff(): Promise<void> {
     return Promise.resolve();
   }
-
-  // @ts-expect-error a semaphore has neither readers nor a writer
-  @Locked({ key: 'k', mode: 'shared', limit: 5 })
-  async readersOfSemaphore(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  // @ts-expect-error a call with retry has no queue position
-  @Locked({ key: 'k', fair: true, retry: {} })
-  async fairRetry(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  // @ts-expect-error the same for a call of the service
-  combinations = async (locks: LockService) => locks.acquire('k', { mode: 'exclusive', limit: 1 });
 
   // @ts-expect-error a getter can't be locked
   @Locked('k')

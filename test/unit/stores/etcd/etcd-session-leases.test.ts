@@ -8,14 +8,7 @@ import { methods } from '../../../../lib/stores/etcd/connection/protocol.js';
 import { stateOf } from '../../../support/until.js';
 
 /** The leases of a session whose clock and replies the test controls. */
-function scene(watchdogTimeout: number): {
-  leases: SessionLeases;
-  connect: () => void;
-  answer: (ttl?: number) => void;
-  pass: (ms: number) => void;
-  asked: number[];
-  granted: number[];
-} {
+function scene(watchdogTimeout: number) {
   let now = 0;
   const asked: number[] = [];
   const granted: number[] = [];
@@ -43,7 +36,7 @@ function scene(watchdogTimeout: number): {
     answer: (ttl = granted[0] ?? 0) => {
       receive({ id: asked.at(-1) ?? 0, ttl });
     },
-    pass: (ms) => {
+    pass: (ms: number) => {
       now += ms;
     },
     asked,

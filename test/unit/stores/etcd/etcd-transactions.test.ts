@@ -14,7 +14,7 @@ function nameOf(call: Transaction['then'][number]): string {
 }
 
 /** The names of the transactions that are sent; each array is one request. */
-function scene(): { transactions: Transactions; sent: string[][] } {
+function scene() {
   const sent: string[][] = [];
   const transactions = new Transactions((transaction) => {
     const all = transaction.then.filter((each) => each.do === 'txn');

@@ -1,21 +1,18 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Hold } from '../../../../lib/engine/holds/hold.js';
-import { LockEngine } from '../../../../lib/engine/lock-engine.js';
 import { LockService } from '../../../../lib/index.js';
-import {
-  LockStoreError,
-  type LockStore,
-  type LockStoreClient,
-  type LockStoreSession,
-  type MonotonicMs,
-} from '../../../../lib/stores/port/index.js';
+import { LockStoreError, type LockStore, type LockStoreSession } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { CircuitBreaker } from '../../../../lib/stores/fallback/circuit-breaker.js';
 import { SessionTimers } from '../../../../lib/stores/port/times.js';
 import { PortClient } from '../../../contract/port-client.js';
 import { AwayStore } from '../../../support/away-store.js';
+import { Endings } from '../../../support/endings.js';
+import { engineOn } from '../../../support/engines.js';
+import { idleClient } from '../../../support/idle-client.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
 import { until } from '../../../support/until.js';
+import { comeBack, goLocal } from './outage.js';
 
 inVirtualTime();
 
@@ -59,34 +56,12 @@ class OpenedStore implements LockStore {
 const nothing = { local: 0, holds: 0, asking: 0 };
 
 describe('what the session with a fallback keeps of former owners', () => {
-  const clients: PortClient[] = [];
-  afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
+  const endings = new Endings();
 
   async function open(): Promise<[PortClient, AwayStore, OpenedStore]> {
     const away = new AwayStore();
     const store = new OpenedStore(away);
-    const client = await PortClient.open(store);
-    clients.push(client);
-    return [client, away, store];
-  }
-
-  async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
-    store.goAway();
-    const owner = client.newOwner();
-    expect(await client.acquire('anything', owner)).toMatchObject({ local: true });
-    await client.release('anything', owner);
-  }
-
-  /** Resolves when the session has noticed that the store is back. */
-  async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
-    store.comeBack();
-    const asked = store.asked.acquire ?? 0;
-    await until('the store is used', async () => {
-      const owner = client.newOwner();
-      await client.acquire('probe', owner);
-      await client.release('probe', owner);
-      return store.asked.acquire !== asked;
-    });
+    return [endings.app(await PortClient.open(store)), away, store];
   }
 
   it('B65: an attempt that finds the lock busy, because a local caller acquired it meanwhile, is forgotten', async () => {
@@ -105,7 +80,7 @@ describe('what the session with a fallback keeps of former owners', () => {
     await until('it is withdrawn', () => store.doubts.includes(late));
     await client.release('key', holder);
     expect(opened.kept).toEqual(nothing);
-    expect(await store.inside.open(anybody).inspect('key')).toBeNull();
+    expect(await store.inside.open(idleClient).inspect('key')).toBeNull();
   });
 
   it('B65: an attempt whose local grant comes at the moment the store is back is forgotten', async () => {
@@ -163,9 +138,7 @@ describe('a local hold that the process outlived', () => {
   it('B65: leaves nothing when the next caller acquires the lock before its end is noticed', async () => {
     const away = new AwayStore();
     const store = new OpenedStore(away);
-    const settings = { watchdogTimeout: 1_000, shutdownTimeout: 0 };
-    const silent = { log: () => undefined, warn: () => undefined };
-    const engine = new LockEngine(store, settings, silent);
+    const engine = engineOn(store, { watchdogTimeout: 1_000 });
     const locks = new LockService(engine, 5_000);
     try {
       await engine.start();
@@ -185,13 +158,13 @@ describe('a local hold that the process outlived', () => {
 describe('an outage', () => {
   it('B65: ends as well if it begins at the moment the last one ends', async () => {
     const store = new AwayStore();
-    const session = store.open(anybody);
+    const session = store.open(idleClient);
     const changes: string[] = [];
     let isFirst = true;
     const breaker: CircuitBreaker = new CircuitBreaker(
       session,
-      anybody.now,
-      new SessionTimers(anybody).retry,
+      idleClient.now,
+      new SessionTimers(idleClient).retry,
       () => void changes.push('local'),
       () => {
         changes.push('back');
@@ -215,18 +188,3 @@ describe('an outage', () => {
     }
   });
 });
-
-/** A client that only inspects. */
-const anybody: LockStoreClient = {
-  id: 'anybody',
-  watchdogTimeout: 30_000,
-  now: () => performance.now() as MonotonicMs,
-  granted: () => undefined,
-  broken: () => undefined,
-  heldByOthers: () => undefined,
-  isWanted: () => true,
-  pollNow: () => undefined,
-  reconnected: () => undefined,
-  locksLocally: () => undefined,
-  warn: () => undefined,
-};

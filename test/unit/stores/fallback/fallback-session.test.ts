@@ -1,10 +1,12 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LockStoreError } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { PortClient } from '../../../contract/port-client.js';
 import { AwayStore } from '../../../support/away-store.js';
+import { Endings } from '../../../support/endings.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
 import { elapse, rejectionOf, stateOf, until } from '../../../support/until.js';
+import { comeBack, goLocal } from './outage.js';
 
 inVirtualTime();
 
@@ -12,32 +14,21 @@ const waiting = { wait: true };
 
 /** Crossing replies and messages, which can't be provoked reliably through the engine. */
 describe('the session with a fallback', () => {
-  const clients: PortClient[] = [];
-  afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())));
+  const endings = new Endings();
 
   async function open(store: AwayStore | AwayStore['inside']): Promise<PortClient> {
-    const client = await PortClient.open(store instanceof AwayStore ? new FallbackLockStore(store) : store);
-    clients.push(client);
-    return client;
+    const opened = store instanceof AwayStore ? new FallbackLockStore(store) : store;
+    return endings.app(await PortClient.open(opened));
   }
 
-  async function goLocal(client: PortClient, store: AwayStore): Promise<void> {
-    store.goAway();
-    expect(await client.acquire('anything', client.newOwner())).toMatchObject({ local: true });
-  }
-
-  async function comeBack(client: PortClient, store: AwayStore): Promise<void> {
-    store.comeBack();
-    const asked = store.asked.acquire;
-    await until('the store is used', async () => {
-      await client.acquire(`probe-${Math.random()}`, client.newOwner());
-      return store.asked.acquire !== asked;
-    });
+  /** A process, and another one that no fault affects. */
+  async function scene() {
+    const store = new AwayStore();
+    return { store, client: await open(store), other: await open(store.inside) };
   }
 
   it('B65: an owner served in this process is cancelled when the store is back, and never gets the local lock', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client, other } = await scene();
     await goLocal(client, store);
     const [holder, queued] = [client.newOwner(), client.newOwner()];
     expect(await client.acquire('key', holder)).toMatchObject({ outcome: 'granted', local: true });
@@ -49,12 +40,11 @@ describe('the session with a fallback', () => {
     expect(await client.acquire('key', queued, waiting)).toEqual({ outcome: 'cancelled' });
     await client.cancel('key', queued);
     expect(client.grants).toEqual([]);
-    expect((await (await open(store.inside)).inspect('key'))?.token).toBe(token);
+    expect((await other.inspect('key'))?.token).toBe(token);
   });
 
   it('B65: a grant of the store is released if the lock was acquired in this process meanwhile', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client, other } = await scene();
     let resume: () => void = () => undefined;
     store.gate = new Promise((resolve) => (resume = resolve));
     const late = client.newOwner();
@@ -68,14 +58,12 @@ describe('the session with a fallback', () => {
     resume();
     expect(await answer).toMatchObject({ outcome: 'queued' });
     await comeBack(client, store);
-    const other = await open(store.inside);
     await until('it is released', async () => (await other.inspect('key')) === null);
     expect(await client.renew({ key: 'key', owner: holder, lease: 5_000 })).toEqual(['renewed']);
   });
 
   it('B65: a grant pushed to an owner that this process serves by now is released', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const [holder, queued] = [other.newOwner(), client.newOwner()];
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
@@ -95,8 +83,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a grant pushed to an owner that has been withdrawn is not recorded', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const [holder, queued] = [other.newOwner(), client.newOwner()];
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
@@ -109,8 +96,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a grant pushed while this process holds the lock is released', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const [holder, queued, local] = [other.newOwner(), client.newOwner(), client.newOwner()];
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
@@ -125,8 +111,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a pushed local hold continues when the store is back', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     await goLocal(client, store);
     const [holder, queued] = [client.newOwner(), client.newOwner()];
     await client.acquire('key', holder);
@@ -138,8 +123,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a local grant that came too late is pushed again at its next turn', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     await goLocal(client, store);
     const [first, queued, second] = [client.newOwner(), client.newOwner(), client.newOwner()];
     await client.acquire('key', first);
@@ -154,8 +138,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: neither a hold that the store no longer has nor an unused one excludes a caller', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const [gone, queued, holder] = [client.newOwner(), client.newOwner(), other.newOwner()];
     await client.take('gone', gone);
     await other.forceRelease('gone');
@@ -176,8 +159,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a hold of the store that is renewed meanwhile still excludes local callers', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const owner = client.newOwner();
     await client.take('key', owner, 1_000);
     await goLocal(client, store);
@@ -197,8 +179,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: local readers join a reader of the store, and writers do not', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const shared = { limit: Infinity };
     const [known, joining] = [client.newOwner(), client.newOwner()];
     await client.acquire('key', known, { ...shared, label: 'from the store' });
@@ -224,13 +205,10 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: permits that the process holds in the store count locally, including pushed ones', async () => {
-    const store = new AwayStore();
-    const [client, other] = [await open(store), await open(store.inside)];
+    const { store, client, other } = await scene();
     const two = { limit: 2 };
-    const [first, second, third, theirs] = [...Array(3).keys()]
-      .map(() => client.newOwner())
-      .concat(other.newOwner());
-    if (!first || !second || !third || !theirs) throw new Error('there are four permits');
+    const [first, second, third] = [client.newOwner(), client.newOwner(), client.newOwner()];
+    const theirs = other.newOwner();
     await other.acquire('key', theirs, two);
     await client.acquire('key', first, two);
     await client.acquire('key', second, { ...two, wait: true });
@@ -244,8 +222,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: while local readers continue after the return, the store serves other readers only', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const shared = { limit: Infinity };
     await goLocal(client, store);
     const holder = client.newOwner();
@@ -271,8 +248,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a caller still gives the store time to recover when only messages are back', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     store.goAway();
     const reply = client.acquire('key', client.newOwner());
     await elapse(0);
@@ -284,8 +260,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: a hold with an exact end excludes no caller after it', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const owner = client.newOwner();
     await client.take('key', owner);
     expect(await client.renew({ key: 'key', owner, lease: 1_000, exactly: true })).toEqual(['renewed']);
@@ -322,9 +297,8 @@ describe('the session with a fallback', () => {
   });
 
   it('B65, P32: a single attempt without a reply stays in doubt when the store is back: the engine withdraws it', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
-    store.failNextAsks(1, 'no answer');
+    const { store, client } = await scene();
+    store.failNextAsks(1);
     const error = await rejectionOf(client.acquire('key', client.newOwner()));
     expect(error).toMatchObject({ inDoubt: true, unreachable: true });
     expect(store.asked).toMatchObject({ acquire: 1, inspect: 2 });
@@ -354,8 +328,7 @@ describe('the session with a fallback', () => {
   });
 
   it('B65: one reply for each renewal, in order, even if the store is unreachable', async () => {
-    const store = new AwayStore();
-    const client = await open(store);
+    const { store, client } = await scene();
     const [stored, local] = [client.newOwner(), client.newOwner()];
     await client.take('stored', stored);
     await goLocal(client, store);

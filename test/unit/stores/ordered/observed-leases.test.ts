@@ -4,13 +4,7 @@ import type { MonotonicMs } from '../../../../lib/stores/port/index.js';
 import { ObservedLeases } from '../../../../lib/stores/ordered/observed-leases.js';
 
 /** Observed leases, whose timers fire as the time passes; and the records that were to be deleted. */
-function scene(): {
-  observed: ObservedLeases;
-  pass: (ms: number) => Promise<void>;
-  ended: string[];
-  fail: (error: Error | undefined) => void;
-  timers: () => number;
-} {
+function scene() {
   let now = 1_000;
   let failure: Error | undefined;
   const set = new Set<CallbackTimer>();
@@ -28,7 +22,7 @@ function scene(): {
   });
   return {
     observed,
-    pass: async (ms) => {
+    pass: async (ms: number) => {
       now += ms;
       for (const timer of set) {
         if (timer.dueAt > now) continue;
@@ -38,7 +32,7 @@ function scene(): {
       await new Promise((resolve) => setImmediate(resolve));
     },
     ended,
-    fail: (error) => {
+    fail: (error: Error | undefined) => {
       failure = error;
     },
     timers: () => set.size,

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LockEngine } from '../../../../lib/engine/lock-engine.js';
 import {
   LockService,
@@ -6,47 +6,23 @@ import {
   MemoryLockStore,
   type LockHandle,
 } from '../../../../lib/index.js';
-import { LockStoreError, type LockStore, type LockStoreSession } from '../../../../lib/stores/port/index.js';
+import { LockStoreError, type LockStore } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
+import { changedStore, type Requests } from '../../../support/changed-store.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
-import { LockApp, queuedIn } from '../../../support/lock-app.js';
+import { lockApps, queuedIn } from '../../../support/lock-app.js';
 import { withUncaughtCollected } from '../../../support/uncaught.js';
 import { elapse, next, rejectionOf, stateOf, within } from '../../../support/until.js';
 
 inVirtualTime();
 
-type Requests = Pick<LockStoreSession, 'acquire' | 'release' | 'renew'>;
 /** Results of a badly written store, which ignores the types of the port. */
 type Misbehaviour = Partial<Record<keyof Requests, () => unknown>>;
 
-/** A user-defined store: the memory store with some methods replaced. */
-function storeWith(
-  change: (real: Requests) => Partial<Requests> & Pick<LockStoreSession, 'reserve'>,
-): LockStore {
-  const memory = new MemoryLockStore();
-  return {
-    name: 'a store of the user',
-    open: (client) => {
-      const session = memory.open(client);
-      const real: Requests = {
-        acquire: session.acquire.bind(session),
-        release: session.release.bind(session),
-        renew: session.renew.bind(session),
-      };
-      return Object.assign(session, change(real));
-    },
-  };
-}
-
 describe('a user-defined store', () => {
-  const apps: LockApp[] = [];
-  const start = async (store: LockStore, watchdogTimeout = 3_000): Promise<LockApp> => {
-    const app = await LockApp.start({ store, watchdogTimeout, shutdownTimeout: 0 });
-    apps.push(app);
-    return app;
-  };
-  afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())));
+  const startApp = lockApps({ shutdownTimeout: 0 });
+  const start = (store: LockStore, watchdogTimeout = 3_000) => startApp({ store, watchdogTimeout });
 
   it.each([
     ['by itself', (store: LockStore) => store],
@@ -92,7 +68,7 @@ describe('a user-defined store', () => {
     for (const [what, ask] of Object.entries(badAsks)) {
       it(`B11, B14: a request for a lock that ${what} is an unavailable store`, async () => {
         const uncaught = await withUncaughtCollected(async () => {
-          const app = await start(storeWith(() => ({ acquire: ask as Requests['acquire'] })));
+          const app = await start(changedStore(() => ({ acquire: ask as Requests['acquire'] })));
           const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 200 }));
           expect(await within(1_000, 'the wait', waiting)).toBeInstanceOf(LockUnavailableError);
           const trying = rejectionOf(app.locks.tryAcquire('key'));
@@ -115,7 +91,7 @@ describe('a user-defined store', () => {
       it(`B27, B14: a store that ${what} changes no outcome of the work`, async () => {
         const uncaught = await withUncaughtCollected(async () => {
           const app = await start(
-            storeWith(() => misbehaviour as Partial<Requests>),
+            changedStore(() => misbehaviour as Partial<Requests>),
             300,
           );
           const renewed = (): Promise<number> => elapse(200, 7);
@@ -136,7 +112,7 @@ describe('a user-defined store', () => {
     it('B16: a store that reserves invalid tokens does not pass them on', async () => {
       let reserved = 0;
       const app = await start(
-        storeWith(() => ({
+        changedStore(() => ({
           reserve: () => {
             reserved += 1;
             return Promise.resolve({ outcome: 'reserved', token: NaN, othersWait: false });
@@ -152,7 +128,7 @@ describe('a user-defined store', () => {
 
     it('B22: a renewal without a reply for its owner has failed', async () => {
       const app = await start(
-        storeWith(() => ({ renew: () => Promise.resolve([]) })),
+        changedStore(() => ({ renew: () => Promise.resolve([]) })),
         300,
       );
       const hold = await app.locks.acquire('key');
@@ -167,7 +143,7 @@ describe('a user-defined store', () => {
       let asked = 0;
       const refusal = new LockStoreError('refused', { inDoubt: false, retryable: false });
       const app = await start(
-        storeWith(() => ({
+        changedStore(() => ({
           acquire: () => {
             asked += 1;
             return Promise.reject(refusal);
@@ -190,7 +166,7 @@ describe('a user-defined store', () => {
   it('B11: a lock freed while the cancel of a wait is under way can be acquired at once', async () => {
     const replied = new AbortController();
     const cancelled = new AbortController();
-    const store = storeWith(({ release }) => ({
+    const store = changedStore(({ release }) => ({
       release: async (request) => {
         const reply = await release(request);
         if (request.wasGranted) return reply;

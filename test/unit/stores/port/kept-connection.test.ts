@@ -22,7 +22,7 @@ describe('a connection that is kept', () => {
     servers: readonly string[],
     prepare: (link: TestLink, attempt: number) => void = () => undefined,
     begin: (attempt: number) => void = () => undefined,
-  ): { readonly connection: KeptConnection<string, TestLink>; readonly events: string[] } {
+  ) {
     const events: string[] = [];
     let attempts = 0;
     const connection = new KeptConnection<string, TestLink>(servers, {

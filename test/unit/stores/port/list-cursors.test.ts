@@ -3,9 +3,7 @@ import { MemoryLockStore } from '../../../../lib/index.js';
 import {
   InvalidCursorError,
   type LockStore,
-  type LockStoreClient,
   type LockStoreSession,
-  type MonotonicMs,
 } from '../../../../lib/stores/port/index.js';
 import { etcdStore } from '../../../../lib/stores/etcd/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
@@ -13,6 +11,7 @@ import { postgresStore } from '../../../../lib/stores/postgres/index.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../../../lib/stores/redis/redis-lock-store.js';
 import { zookeeperStore } from '../../../../lib/stores/zookeeper/index.js';
+import { idleClient } from '../../../support/idle-client.js';
 
 const redis = (): LockStore => new RedisLockStore('redis://127.0.0.1:1', 'lock:');
 const etcd = (): LockStore => etcdStore({ hosts: '127.0.0.1:1' });
@@ -81,21 +80,6 @@ const STORES: readonly [string, () => LockStore, readonly string[], readonly str
   ['etcd behind a fallback', () => new FallbackLockStore(etcd()), [], ['a', 'distributed-lock/l0']],
 ];
 
-const nothing = (): void => undefined;
-const client: LockStoreClient = {
-  id: 'mine',
-  watchdogTimeout: 30_000,
-  now: () => performance.now() as MonotonicMs,
-  granted: nothing,
-  heldByOthers: nothing,
-  isWanted: () => true,
-  broken: nothing,
-  pollNow: nothing,
-  reconnected: nothing,
-  locksLocally: nothing,
-  warn: nothing,
-};
-
 describe('the cursor of a listing', () => {
   const open: LockStoreSession[] = [];
   afterEach(() => Promise.all(open.splice(0).map((session) => session.close())));
@@ -104,7 +88,7 @@ describe('the cursor of a listing', () => {
     '%s: is rejected before anything is sent unless the store may have returned it',
     async (...row) => {
       const [, storeOf, good, bad] = row;
-      const session = storeOf().open(client);
+      const session = storeOf().open(idleClient);
       open.push(session);
       const outcomeOf = async (cursor: string): Promise<unknown> => {
         const listed = session.listKeys?.({ match: '*', cursor, count: 10 });

@@ -1,34 +1,30 @@
 import { describe, expect, it } from '@jest/globals';
-import type {
-  LockStoreClient,
-  MonotonicMs,
-  OwnerId,
-  PushedGrant,
-} from '../../../../lib/stores/port/index.js';
+import type { MonotonicMs, OwnerId, PushedGrant } from '../../../../lib/stores/port/index.js';
 import { PushedGrants } from '../../../../lib/stores/port/pushed-grants.js';
+import { idleClient } from '../../../support/idle-client.js';
 
 const owner = 'client:1' as OwnerId;
 /** µs, as the server's TIME returns it. */
 const T0 = 1_795_000_000_000_000;
 
-function ms(value: number): MonotonicMs {
-  return value as MonotonicMs;
-}
+const at = (ms: number): MonotonicMs => ms as MonotonicMs;
 
-function pushedTo(now: number, prepare: (grants: PushedGrants) => void, message: string): PushedGrant[] {
+/** Requested at 1,000 ms. */
+const asked = (grants: PushedGrants): void => {
+  grants.onAsk(owner, at(1_000));
+};
+const queued = (grants: PushedGrants): void => {
+  asked(grants);
+  grants.onQueued(owner, at(1_000), T0);
+};
+
+/** The grants that this message pushes at 1,500 ms. */
+function pushedTo(prepare: (grants: PushedGrants) => void, message: string): PushedGrant[] {
   const received: PushedGrant[] = [];
-  const client: LockStoreClient = {
-    id: 'client',
-    watchdogTimeout: 30_000,
-    now: () => ms(now),
-    granted: (_owner, grant) => received.push(grant),
-    broken: () => undefined,
-    heldByOthers: () => undefined,
-    isWanted: () => true,
-    pollNow: () => undefined,
-    reconnected: () => undefined,
-    locksLocally: () => undefined,
-    warn: () => undefined,
+  const client = {
+    ...idleClient,
+    now: () => at(1_500),
+    granted: (_: OwnerId, grant: PushedGrant) => received.push(grant),
   };
   const grants = new PushedGrants(client);
   prepare(grants);
@@ -38,51 +34,27 @@ function pushedTo(now: number, prepare: (grants: PushedGrants) => void, message:
 
 describe('P13: a pushed lease on the local clock', () => {
   it('began no earlier than the request that was queued, plus what passed on the server since', () => {
-    const [grant] = pushedTo(
-      1_500,
-      (grants) => {
-        grants.onAsk(owner, ms(1_000));
-        grants.onQueued(owner, ms(1_000), T0);
-      },
-      `granted ${owner} 7 ${T0 + 400_000} 2000 65 1`,
-    );
     const facts = { token: 7, since: (T0 + 400_000) / 1000, tokens: 65, othersWait: true };
-    expect(grant).toEqual({ ...facts, startedAt: 1_400, lease: 2_000 });
+    expect(pushedTo(queued, `granted ${owner} 7 ${T0 + 400_000} 2000 65 1`)).toEqual([
+      { ...facts, startedAt: 1_400, lease: 2_000 },
+    ]);
   });
 
   it('began after the request was sent, if the grant is faster than the reply', () => {
-    const [grant] = pushedTo(
-      1_500,
-      (grants) => {
-        grants.onAsk(owner, ms(1_000));
-      },
-      `granted ${owner} 7 ${T0} 2000 1 0`,
-    );
-    expect(grant?.startedAt).toBe(1_000);
+    expect(pushedTo(asked, `granted ${owner} 7 ${T0} 2000 1 0`)).toMatchObject([{ startedAt: 1_000 }]);
   });
 
   it('F31: does not begin in the future because the server clock jumped ahead', () => {
-    const [grant] = pushedTo(
-      1_500,
-      (grants) => {
-        grants.onAsk(owner, ms(1_000));
-        grants.onQueued(owner, ms(1_000), T0);
-      },
-      `granted ${owner} 7 ${T0 + 60_000_000} 2000 1 0`,
-    );
-    expect(grant?.startedAt).toBe(1_500);
+    const late = `granted ${owner} 7 ${T0 + 60_000_000} 2000 1 0`;
+    expect(pushedTo(queued, late)).toMatchObject([{ startedAt: 1_500 }]);
   });
 
   it('is dropped when its owner no longer waits', () => {
-    const late = pushedTo(
-      1_500,
-      (grants) => {
-        grants.onAsk(owner, ms(1_000));
-        grants.forget(owner);
-      },
-      `granted ${owner} 7 ${T0} 2000 1 0`,
-    );
-    expect(late).toEqual([]);
+    const left = (grants: PushedGrants): void => {
+      asked(grants);
+      grants.forget(owner);
+    };
+    expect(pushedTo(left, `granted ${owner} 7 ${T0} 2000 1 0`)).toEqual([]);
   });
 });
 
@@ -95,10 +67,6 @@ describe('a foreign message', () => {
     `granted ${owner} 7 ${String(T0)} 2000 1e3 1`,
     `granted ${owner} 99999999999999999 ${String(T0)} 2000 65 1`,
   ])('B16: grants nothing: %s', (message) => {
-    const queued = (grants: PushedGrants): void => {
-      grants.onAsk(owner, ms(1_000));
-      grants.onQueued(owner, ms(1_000), T0);
-    };
-    expect(pushedTo(1_500, queued, message)).toEqual([]);
+    expect(pushedTo(queued, message)).toEqual([]);
   });
 });

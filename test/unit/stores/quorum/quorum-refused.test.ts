@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { LockStore, OwnerId, OwnerRequest } from '../../../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../../../contract/port-client.js';
+import { Endings } from '../../../support/endings.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
-import { MemberUnderControl } from '../../../support/member-under-control.js';
+import { memberAt, MemberUnderControl } from '../../../support/member-under-control.js';
 import { until } from '../../../support/until.js';
 
 inVirtualTime();
@@ -32,17 +33,10 @@ class RecordedMember extends MemberUnderControl {
 }
 
 describe('an owner that a quorum has rejected', () => {
-  const clients: PortClient[] = [];
+  const endings = new Endings();
   const members = (): RecordedMember[] => Array.from({ length: 5 }, (_, at) => new RecordedMember(at));
-  const open = async (stores: readonly LockStore[]): Promise<PortClient> => {
-    const client = await PortClient.open(new QuorumLockStore(stores));
-    clients.push(client);
-    return client;
-  };
-
-  afterEach(async () => {
-    await Promise.all(clients.splice(0).map((client) => client.close()));
-  });
+  const open = async (stores: readonly LockStore[]): Promise<PortClient> =>
+    endings.app(await PortClient.open(new QuorumLockStore(stores)));
 
   it('P32: gets no tombstone at members that reply a little later, and no cancel where it is not queued', async () => {
     const all = members();
@@ -65,8 +59,7 @@ describe('an owner that a quorum has rejected', () => {
   it('P32: cancels a late grant of a member, without a tombstone there', async () => {
     const all = members();
     const [a, b] = [await open(all), await open(all)];
-    const [late] = all.splice(-1);
-    if (late === undefined) throw new Error('there are five');
+    const late = memberAt(all, 4);
     late.condition = 'down';
     const [holder, other] = [a.newOwner(), b.newOwner()];
     await a.acquire(KEY, holder);
@@ -84,8 +77,7 @@ describe('an owner that a quorum has rejected', () => {
     const [a, b] = [await open(all), await open(all)];
     const odd = b.newOwner();
     await a.acquire(KEY, a.newOwner(), { limit: 2 });
-    const [silent] = all.slice(-1);
-    if (silent === undefined) throw new Error('there are five');
+    const silent = memberAt(all, 4);
     silent.isDeafTo = 'acquire';
     expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual({ outcome: 'conflict', limit: 2 });
     expect(await b.acquire(KEY, odd, { limit: 3 })).toEqual({ outcome: 'cancelled' });

@@ -1,25 +1,23 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MemoryLockStore } from '../../../../lib/index.js';
 import type { LockStore, OwnerId } from '../../../../lib/stores/port/index.js';
 import { votesNeeded } from '../../../../lib/stores/quorum/majority.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../../../contract/port-client.js';
+import { Endings } from '../../../support/endings.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
-import { MemberUnderControl } from '../../../support/member-under-control.js';
-import { elapse, rejectionOf, stateOf, until, within } from '../../../support/until.js';
+import { memberAt, MemberUnderControl } from '../../../support/member-under-control.js';
+import { elapse, rejectionOf, stateOf, until } from '../../../support/until.js';
 
 inVirtualTime();
 
 const KEY = 'key';
 
 describe('permits and read locks of a quorum', () => {
-  const clients: PortClient[] = [];
+  const endings = new Endings();
   const five = (): MemberUnderControl[] => Array.from({ length: 5 }, (_, at) => new MemberUnderControl(at));
-  const open = async (members: readonly LockStore[]): Promise<PortClient> => {
-    const client = await PortClient.open(new QuorumLockStore(members));
-    clients.push(client);
-    return client;
-  };
+  const open = async (members: readonly LockStore[]): Promise<PortClient> =>
+    endings.app(await PortClient.open(new QuorumLockStore(members)));
   const only = (members: readonly MemberUnderControl[], ...up: number[]): void => {
     for (const [index, member] of members.entries()) member.condition = up.includes(index) ? 'up' : 'down';
   };
@@ -29,10 +27,6 @@ describe('permits and read locks of a quorum', () => {
       await until('the member is free', async () => (await solo.lockOf(key)) === null);
     }
   };
-
-  afterEach(async () => {
-    await Promise.all(clients.splice(0).map((client) => client.close()));
-  });
 
   it('P42: one holder more than the limit never finds enough votes, and fewer votes would not suffice', () => {
     for (let members = 1; members <= 9; members++) {
@@ -69,9 +63,7 @@ describe('permits and read locks of a quorum', () => {
     const a = await open(members);
     const owner = a.newOwner();
     await a.acquire(KEY, owner, { limit: 4 });
-    const [first] = members;
-    if (first === undefined) throw new Error('there are five');
-    const solo = await PortClient.open(first);
+    const solo = await PortClient.open(memberAt(members, 0));
     await solo.forceRelease(KEY);
     expect(await a.renew({ key: KEY, owner, lease: 20_000 })).toEqual(['gone']);
     await free(members);
@@ -99,12 +91,9 @@ describe('permits and read locks of a quorum', () => {
     expect(await b.acquire(KEY, b.newOwner())).toMatchObject({ outcome: 'busy' });
     await a.release(KEY, reader);
     // A remaining grant at a minority excludes no other owner.
-    const [first] = members;
-    if (first === undefined) throw new Error('there are five');
-    const solo = await PortClient.open(first);
+    const solo = await PortClient.open(memberAt(members, 0));
     expect(await solo.acquire(KEY, solo.newOwner(), { limit: 7 })).toMatchObject({ outcome: 'granted' });
-    const last = members[4];
-    if (last === undefined) throw new Error('there are five');
+    const last = memberAt(members, 4);
     last.condition = 'slow';
     const reply = b.acquire(KEY, b.newOwner(), { limit: 2 });
     expect(await stateOf(reply)).toBe('pending');
@@ -151,9 +140,7 @@ describe('permits and read locks of a quorum', () => {
     const a = await open(members);
     const owner = a.newOwner();
     await a.acquire(KEY, owner, { limit: Infinity });
-    const [deaf] = members;
-    if (deaf === undefined) throw new Error('there are five');
-    deaf.isDeafTo = 'renew';
+    memberAt(members, 0).isDeafTo = 'renew';
     expect(await a.renew({ key: KEY, owner, lease: 500, exactly: true })).toEqual(['renewed']);
     expect((await a.lockOf(KEY))?.holders[0]?.leaseLeft).toBeLessThanOrEqual(500);
     const start = performance.now();
@@ -162,50 +149,12 @@ describe('permits and read locks of a quorum', () => {
     expect(await a.release(KEY, owner)).toBe('not-held');
   });
 
-  it('B58: requests that have room beside each other, kept apart by a larger one, do not wait for each other forever', async () => {
-    const members = five().slice(0, 3);
-    const [a, b, c] = [await open(members), await open(members), await open(members)];
-    const [some, other, large] = [a.newOwner(), b.newOwner(), c.newOwner()];
-    const one = { wait: true, limit: 2 };
-    const all = { ...one, permits: 2 };
-    // Too few members are up for a grant.
-    const ask = (reply: Promise<unknown>): Promise<unknown> => reply.catch(() => undefined);
-    // The larger one is behind one of them at each member, and before the other one.
-    only(members, 2);
-    await ask(b.acquire(KEY, other, one));
-    await ask(c.acquire(KEY, large, all));
-    only(members, 0, 1);
-    await ask(a.acquire(KEY, some, one));
-    await ask(c.acquire(KEY, large, all));
-    only(members, 0, 1, 2);
-    let [held, most] = [0, 0];
-    const serve = async (client: PortClient, owner: OwnerId, permits: number): Promise<void> => {
-      for (let pushed = false; !pushed; pushed = client.grants.length > 0) {
-        const reply = await client.acquire(KEY, owner, { ...one, permits });
-        if (reply.outcome === 'granted') break;
-        await elapse(50);
-      }
-      most = Math.max(most, (held += permits));
-      await elapse(50);
-      held -= permits;
-      await client.release(KEY, owner);
-    };
-    await within(
-      5_000,
-      'all of them',
-      Promise.all([serve(a, some, 1), serve(b, other, 1), serve(c, large, 2)]),
-    );
-    expect(most).toBeLessThanOrEqual(2);
-    await free(members);
-  });
-
   it('B60: an exact end reaches a slow member before the session closes', async () => {
     const members = five();
     const client = await PortClient.open(new QuorumLockStore(members));
     const owner = client.newOwner();
     expect(await client.acquire(KEY, owner, { limit: 3 })).toMatchObject({ outcome: 'granted' });
-    const [slow] = members;
-    if (slow === undefined) throw new Error('there are five');
+    const slow = memberAt(members, 0);
     slow.way = () => elapse(100);
     expect(await client.renew({ key: KEY, owner, lease: 5_000, exactly: true })).toEqual(['renewed']);
     await client.close();

@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { AcquireReply } from '../../../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../../../contract/port-client.js';
+import { Endings } from '../../../support/endings.js';
 import { inVirtualTime } from '../../../support/in-virtual-time.js';
-import { MemberUnderControl } from '../../../support/member-under-control.js';
+import { memberAt, MemberUnderControl } from '../../../support/member-under-control.js';
 import { elapse, rejectionOf, until, within } from '../../../support/until.js';
 
 inVirtualTime();
@@ -11,33 +12,24 @@ inVirtualTime();
 const KEY = 'key';
 const waiting = { wait: true };
 
-function at(members: readonly MemberUnderControl[], index: number): MemberUnderControl {
-  const member = members[index];
-  if (!member) throw new Error(`there is no member ${index}`);
-  return member;
-}
-
 describe('the quorum', () => {
-  const clients: PortClient[] = [];
-  const scene = (
-    skews: readonly number[] = [0, 0, 0, 0, 0],
-  ): {
-    members: MemberUnderControl[];
-    open: () => Promise<PortClient>;
-    first: (count: number, condition: MemberUnderControl['condition']) => void;
-  } => {
+  const endings = new Endings();
+  const scene = (skews: readonly number[] = [0, 0, 0, 0, 0]) => {
     const members = skews.map((skew, index) => new MemberUnderControl(index, skew));
     return {
       members,
-      open: async () => {
-        const client = await PortClient.open(new QuorumLockStore(members));
-        clients.push(client);
-        return client;
-      },
-      first: (count, condition) => {
+      open: async () => endings.app(await PortClient.open(new QuorumLockStore(members))),
+      first: (count: number, condition: MemberUnderControl['condition']) => {
         for (const member of members.slice(0, count)) member.condition = condition;
       },
     };
+  };
+  /** A hold of `a`, and another client. */
+  const held = async (skews?: readonly number[]) => {
+    const all = scene(skews);
+    const [a, b] = [await all.open(), await all.open()];
+    const owner = a.newOwner();
+    return { ...all, a, b, owner, token: await a.take(KEY, owner) };
   };
   /** The holder of the key at each member. */
   const holders = async (members: readonly MemberUnderControl[]): Promise<(string | undefined)[]> => {
@@ -60,14 +52,10 @@ describe('the quorum', () => {
     return reply.token;
   };
 
-  afterEach(async () => {
-    await Promise.all(clients.splice(0).map((client) => client.close()));
-  });
-
   it('B11: a lock held by others is busy, also with two members missing and some grants, which are released', async () => {
     const { members, open, first } = scene();
     const [a, b] = [await open(), await open()];
-    const solo = await PortClient.open(at(members, 4));
+    const solo = await PortClient.open(memberAt(members, 4));
     await solo.take(KEY, solo.newOwner());
     first(2, 'down');
     expect(await a.acquire(KEY, a.newOwner())).toMatchObject({ outcome: 'busy' });
@@ -81,7 +69,7 @@ describe('the quorum', () => {
   it('P42: a late grant joins the hold, and is released with it', async () => {
     const { members, open } = scene([-60_000, 0, 0, 0, 0]);
     const a = await open();
-    const late = at(members, 0);
+    const late = memberAt(members, 0);
     late.condition = 'slow';
     const owner = a.newOwner();
     await a.take(KEY, owner);
@@ -95,99 +83,42 @@ describe('the quorum', () => {
   });
 
   it('P42: a release reaches an unresponsive member once it replies again', async () => {
-    const { members, open, first } = scene();
-    const a = await open();
-    const owner = a.newOwner();
-    await a.take(KEY, owner);
+    const { members, first, a, owner } = await held();
     first(2, 'down');
     expect(await a.release(KEY, owner)).toBe('released');
     first(2, 'up');
     await noHolders(members);
   });
 
-  it('P30: a second release finds nothing to release, although a member has not confirmed the first', async () => {
-    const { members, open } = scene([0, 0, 0]);
-    const [a, b] = [await open(), await open()];
-    const [owner, next] = [a.newOwner(), b.newOwner()];
-    await a.take(KEY, owner);
-    at(members, 0).isDeafTo = 'release';
-    expect(await a.release(KEY, owner)).toBe('released');
-    expect(await a.release(KEY, owner)).toBe('not-held');
-    await b.take(KEY, next);
-    expect(await a.release(KEY, owner)).toBe('not-held');
-    expect(await b.renew({ key: KEY, owner: next, lease: 20_000 })).toEqual(['renewed']);
-  });
-
   it('P30, P33: an undecided release may be repeated until its outcome was returned once', async () => {
-    const { members, open, first } = scene();
-    const a = await open();
-    const owner = a.newOwner();
-    await a.take(KEY, owner);
+    const { members, first, a, owner } = await held();
     first(3, 'down');
     expect(await rejectionOf(a.release(KEY, owner))).toMatchObject({ inDoubt: true, retryable: true });
     first(3, 'up');
-    at(members, 0).condition = 'down';
+    memberAt(members, 0).condition = 'down';
     expect(await a.release(KEY, owner)).toBe('released');
     expect(await a.release(KEY, owner)).toBe('not-held');
   });
 
   it('B65: members that reject requests are reachable, and a quorum is unreachable only without a majority', async () => {
-    const { members, open, first } = scene();
-    const a = await open();
-    const owner = a.newOwner();
-    await a.take(KEY, owner);
+    const { members, first, a, owner } = await held();
+    const fails = async (unreachable: boolean): Promise<void> => {
+      for (const request of [
+        a.acquire('other', a.newOwner(), waiting),
+        a.acquire('other', a.newOwner()),
+        a.renew({ key: KEY, owner, lease: 20_000 }),
+        a.inspect(KEY),
+        a.forceRelease(KEY),
+        PortClient.open(new QuorumLockStore(members)),
+      ]) {
+        expect(await rejectionOf(request)).toMatchObject({ unreachable });
+      }
+    };
     first(2, 'down');
-    at(members, 2).condition = 'refusing';
-    for (const request of [
-      a.acquire('other', a.newOwner(), waiting),
-      a.acquire('other', a.newOwner()),
-      a.renew({ key: KEY, owner, lease: 20_000 }),
-      a.inspect(KEY),
-      a.forceRelease(KEY),
-      PortClient.open(new QuorumLockStore(members)),
-    ]) {
-      expect(await rejectionOf(request)).toMatchObject({ unreachable: false });
-    }
+    memberAt(members, 2).condition = 'refusing';
+    await fails(false);
     first(3, 'down');
-    for (const request of [
-      a.acquire('other', a.newOwner(), waiting),
-      a.acquire('other', a.newOwner()),
-      a.renew({ key: KEY, owner, lease: 20_000 }),
-      a.inspect(KEY),
-      a.forceRelease(KEY),
-      PortClient.open(new QuorumLockStore(members)),
-    ]) {
-      expect(await rejectionOf(request)).toMatchObject({ unreachable: true });
-    }
-  });
-
-  it('P42, P11: a release hands over by the pushes of a majority, without a request', async () => {
-    const { members, open } = scene();
-    const [a, b] = [await open(), await open()];
-    const [owner, next] = [a.newOwner(), b.newOwner()];
-    const token = await a.take(KEY, owner);
-    await b.acquire(KEY, next, waiting);
-    forget(members);
-    await a.release(KEY, owner);
-    const grant = await b.granted(next);
-    expect(grant).toMatchObject({ lease: 2_000 });
-    expect(grant.token).toBeGreaterThan(token);
-    expect(members.flatMap(({ asked }) => asked)).not.toContain('acquire');
-    await b.release(KEY, next);
-    await noHolders(members);
-  });
-
-  it('P42, P12: a requested grant lasts as long as requested, although it was pushed for longer', async () => {
-    const { open } = scene();
-    const [a, b] = [await open(), await open()];
-    const [owner, next] = [a.newOwner(), b.newOwner()];
-    await a.take(KEY, owner);
-    await b.acquire(KEY, next, waiting);
-    await a.release(KEY, owner);
-    await b.granted(next);
-    expect(await b.acquire(KEY, next, { wait: true, lease: 300, claimLease: 300 })).toMatchObject({
-      outcome: 'granted',
-    });
+    await fails(true);
   });
 
   it('P42, P12: a pushed grant that a request has claimed for less lasts no longer than that', async () => {
@@ -206,11 +137,11 @@ describe('the quorum', () => {
     await a.acquire(KEY, owner, { wait: true, lease: 300, claimLease: 300 });
     expect(await released).toBe('released');
     // It has no competitors, and is not requested again.
-    at(members, 0).isDeafTo = 'acquire';
+    memberAt(members, 0).isDeafTo = 'acquire';
     expect((await first.solo.inspect(KEY))?.leaseLeft).toBeLessThan(301);
     await until('the claimed lease has expired', async () => (await first.solo.inspect(KEY)) === null);
-    at(members, 0).condition = 'down';
-    at(members, 2).isDeafTo = undefined;
+    memberAt(members, 0).condition = 'down';
+    memberAt(members, 2).isDeafTo = undefined;
     await last.solo.release(KEY, last.held);
     await until('the last one grants it', async () => (await last.solo.inspect(KEY))?.owner !== undefined);
     await elapse(20);
@@ -243,10 +174,8 @@ describe('the quorum', () => {
   });
 
   it('P42, P30: an owner that repeats its request is not removed by its earlier release', async () => {
-    const { members, open } = scene([0]);
-    const [a, b] = [await open(), await open()];
-    const [owner, next] = [a.newOwner(), b.newOwner()];
-    await a.take(KEY, owner);
+    const { members, a, b, owner } = await held([0]);
+    const next = b.newOwner();
     await b.acquire(KEY, next, { wait: true, claimLease: 40 });
     await a.release(KEY, owner);
     await b.granted(next);
@@ -284,24 +213,6 @@ describe('the quorum', () => {
   describe('tokens', () => {
     const minute = 60_000;
 
-    it('B16: grow from hold to hold with any clocks of the members', async () => {
-      const { members, open } = scene([0, minute, -minute, 2 * minute, -3 * minute]);
-      const a = await open();
-      let last = 0;
-      for (let round = 0; round < 40; round++) {
-        // Any two may be missing, so that the majorities differ.
-        for (const member of members) member.condition = 'up';
-        for (const missing of [round % 5, (round * 3 + 1) % 5]) {
-          at(members, missing).condition = 'down';
-        }
-        const owner = a.newOwner();
-        const token = granted(await a.acquire(KEY, owner, { tokens: 1 + (round % 3) }));
-        expect(token).toBeGreaterThan(last);
-        last = token + (round % 3);
-        expect(await a.release(KEY, owner)).toBe('released');
-      }
-    });
-
     it('B16: are announced to each member before the release', async () => {
       const { members, open } = scene([minute, 0, 0]);
       const a = await open();
@@ -313,7 +224,7 @@ describe('the quorum', () => {
       for (const { asked } of members.slice(1))
         expect(asked).toEqual(['start', 'acquire', 'raise', 'release']);
       // The member with the largest token already knows it.
-      expect(at(members, 0).asked).toEqual(['start', 'acquire', 'release']);
+      expect(memberAt(members, 0).asked).toEqual(['start', 'acquire', 'release']);
       for (const member of members) member.answer();
       expect(await released).toBe('released');
       await noHolders(members);
@@ -344,7 +255,7 @@ describe('the quorum', () => {
       for (const member of members) member.isDeafTo = 'raise';
       const token = await a.take(KEY, a.newOwner(), 500);
       // The holder died, and the member whose clock is ahead is down too.
-      at(members, 0).condition = 'down';
+      memberAt(members, 0).condition = 'down';
       await until('its lease has expired', async () => (await b.inspect(KEY)) === null);
       expect(await b.take(KEY, b.newOwner())).toBeGreaterThan(token);
     });

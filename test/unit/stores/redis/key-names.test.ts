@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Redis } from 'ioredis';
 import { KeyNames, keySlot } from '../../../../lib/stores/redis/scripts/key-names.js';
-import { RedisServer } from '../../../support/redis-server.js';
 
 /** Keys of the characters that matter to names: braces, and the library's own markers. */
 const key = fc
@@ -77,29 +75,5 @@ describe('names in Redis', () => {
     );
     expect(new KeyNames('lock:').of('a{user}').queue).toBe('lock:@:queue:=a{user}');
     expect(new KeyNames('lock:').of('plain').queue).toBe('lock:@:queue:{lock:plain}');
-  });
-
-  describe('against the server', () => {
-    let server: RedisServer;
-    let redis: Redis;
-
-    beforeAll(async () => {
-      server = await RedisServer.start({ settings: { 'cluster-enabled': 'yes' } });
-      redis = server.client();
-    });
-
-    afterAll(async () => {
-      redis.disconnect();
-      await server.close();
-    });
-
-    it('P2: the hash slot is the one that Redis computes', async () => {
-      await fc.assert(
-        fc.asyncProperty(key, async (name) => {
-          expect(keySlot(name)).toBe(await redis.cluster('KEYSLOT', name));
-        }),
-        { numRuns: 300 },
-      );
-    });
   });
 });

@@ -5,6 +5,7 @@ import {
   redisFailure,
   RedirectedError,
 } from '../../../../lib/stores/redis/connection/redis-failure.js';
+import { connectionProblem } from '../../../../lib/stores/redis/doctor/examine-redis.js';
 
 function reply(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
@@ -111,6 +112,16 @@ describe('P32: whether a failed request was carried out', () => {
       'Redis is not connected (All sentinels are unreachable. Last error: connect ECONNREFUSED)',
     );
     expect(messages[1]).toBe(messages[0]);
+  });
+
+  it.each([
+    ['something else', 'Check the address'],
+    ['WRONGPASS invalid username-password pair', 'neither this user nor this password'],
+  ])('is reported by doctor with a remedy: %s', (cause, remedy) => {
+    const { check, level, text } = connectionProblem(notConnected(new Error(cause)));
+    expect({ check, level }).toEqual({ check: 'connection', level: 'problem' });
+    expect(text).toContain(`Redis is not connected (${cause}). `);
+    expect(text).toContain(remedy);
   });
 
   it('never shows the password that ioredis attaches to an error of AUTH', () => {

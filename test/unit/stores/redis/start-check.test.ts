@@ -3,15 +3,15 @@ import type { Redis } from 'ioredis';
 import type { ServerConnection } from '../../../../lib/stores/redis/connection/server-connection.js';
 import { descriptionOf, examineServer } from '../../../../lib/stores/redis/doctor/server-checks.js';
 
-/** A server with this reply to INFO that accepts every command. */
-function serverWith(info: string, refusal?: string, format: string | null = null): Redis {
+/** A server with this reply to INFO that accepts every command, or no script. */
+function serverWith(info: string, refusal: string | undefined): Redis {
   const client = {
     on: () => client,
     connect: () => Promise.resolve(),
     quit: () => Promise.resolve('OK'),
     disconnect: () => undefined,
     info: () => Promise.resolve(info),
-    hget: () => Promise.resolve(format),
+    hget: () => Promise.resolve(null),
     ping: () => Promise.resolve('PONG'),
     subscribe: () => Promise.resolve(1),
     ssubscribe: () => Promise.resolve(1),
@@ -24,21 +24,13 @@ function serverWith(info: string, refusal?: string, format: string | null = null
   return client as unknown as Redis;
 }
 
-interface Checked {
-  readonly description: string | undefined;
-  readonly mode: string;
-  readonly warnings: readonly string[];
-}
+const USUAL = ['maxmemory_policy:noeviction', 'cluster_enabled:0', 'role:master', 'connected_slaves:0'];
 
-function check(...lines: string[]): Promise<Checked> {
-  return checkIn(false, ...lines);
-}
-
-function checkIn(cluster: boolean, ...lines: string[]): Promise<Checked> {
-  return checkOf(serverWith(['# Server', ...lines, ''].join('\r\n')), cluster);
-}
-
-async function checkOf(redis: Redis, cluster: boolean): Promise<Checked> {
+async function check(
+  lines: readonly string[],
+  { cluster = false, refusal }: { readonly cluster?: boolean; readonly refusal?: string } = {},
+) {
+  const redis = serverWith(['# Server', ...lines, ...USUAL, ''].join('\r\n'), refusal);
   const connection = { redis, watch: { request: (reply: unknown) => reply } };
   const { info, mode, findings } = await examineServer({
     address: 'here:6379',
@@ -61,10 +53,8 @@ async function checkOf(redis: Redis, cluster: boolean): Promise<Checked> {
 }
 
 describe('the version check at the start', () => {
-  const usual = ['maxmemory_policy:noeviction', 'cluster_enabled:0', 'role:master', 'connected_slaves:0'];
-
   it.each(['6.2.0', '6.10.1', '7.0.15', '8.2.1'])('accepts Redis %s', async (version) => {
-    expect(await check(`redis_version:${version}`, ...usual)).toEqual({
+    expect(await check([`redis_version:${version}`])).toEqual({
       description: `Redis ${version}, noeviction`,
       mode: 'p',
       warnings: [],
@@ -76,11 +66,11 @@ describe('the version check at the start', () => {
     ['7.0.0', 's'],
     ['10.0.0', 's'],
   ])('P41: in a cluster of Redis %s clients subscribe by %s', async (version, mode) => {
-    expect((await checkIn(true, `redis_version:${version}`, ...usual)).mode).toBe(mode);
+    expect((await check([`redis_version:${version}`], { cluster: true })).mode).toBe(mode);
   });
 
   it.each(['5.0.14', '6.0.16'])('warns of Redis %s', async (version) => {
-    const { warnings } = await check(`redis_version:${version}`, ...usual);
+    const { warnings } = await check([`redis_version:${version}`]);
     expect(warnings).toEqual([
       `Redis at here:6379 is version ${version}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`,
     ]);
@@ -88,7 +78,7 @@ describe('the version check at the start', () => {
 
   it('reports Valkey by its own version', async () => {
     const lines = ['redis_version:7.2.4', 'server_name:valkey', 'valkey_version:8.1.1'];
-    expect(await check(...lines, ...usual)).toEqual({
+    expect(await check(lines)).toEqual({
       description: 'Valkey 8.1.1, noeviction',
       mode: 'p',
       warnings: [],
@@ -100,8 +90,7 @@ describe('the version check at the start', () => {
     "ERR The user executing the script can't run this command or subcommand script",
     'ERR ACL failure in script: User lock has no permissions to run the get command script',
   ])('warns of a missing right, in the wording of the server: %s', async (refusal) => {
-    const info = ['# Server', 'redis_version:7.2.4', ...usual, ''].join('\r\n');
-    const { warnings } = await checkOf(serverWith(info, refusal), false);
+    const { warnings } = await check(['redis_version:7.2.4'], { refusal });
     expect(warnings).toEqual([expect.stringContaining('lacks rights that locks need: EVAL ')]);
   });
 });

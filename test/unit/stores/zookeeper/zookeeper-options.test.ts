@@ -40,7 +40,6 @@ describe('options of zookeeperStore', () => {
   });
 
   it.each([
-    [{}, /hosts is undefined.*set it, or write a value, such as zookeeperStore\(/],
     [null, /options must be an object; got null/],
     [{ hosts: 'zk1:2181/shop' }, /The node below which locks are kept goes into path/],
     [{ hosts, path: 'locks' }, /path must be an absolute path.*got 'locks'/],

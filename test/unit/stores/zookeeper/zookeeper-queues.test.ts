@@ -14,16 +14,9 @@ import type { ZooKeeperDriver } from '../../../../lib/stores/zookeeper/zookeeper
 import { requestsOf } from '../../../support/zookeeper-requests.js';
 
 const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
-/** Refuses those operations with these codes. */
-function nodesThat(refusals: Readonly<Record<number, number>>): { nodes: ZooKeeperDriver } {
-  return nodesAt('0000000001', refusals);
-}
 
-/** Creates entries with that number; records what is deleted. */
-function nodesAt(
-  sequence: string,
-  refusals: Readonly<Record<number, number>> = {},
-): { nodes: ZooKeeperDriver; deleted: string[]; sent: number[] } {
+/** Creates entries with that number, and refuses operations with these codes; records what is deleted. */
+function nodesAt(sequence: string, refusals: Readonly<Record<number, number>> = {}) {
   const deleted: string[] = [];
   const sent: number[] = [];
   const path = `/l/locks/key/x-owner-${sequence}`;
@@ -111,12 +104,15 @@ describe('the container of a queue in ZooKeeper', () => {
 
 describe('a user of ZooKeeper without all rights', () => {
   it('is told why a lock has no node, rather than that it has none', async () => {
-    const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth, [TYPE.getChildren]: CODE.noNode });
+    const { nodes } = nodesAt('0000000001', {
+      [TYPE.createContainer]: CODE.noAuth,
+      [TYPE.getChildren]: CODE.noNode,
+    });
     await expect(join(nodes)).rejects.toMatchObject({ code: CODE.noAuth });
   });
 
   it('gets an entry in a queue that somebody else has created and this user could not', async () => {
-    const { nodes } = nodesThat({ [TYPE.createContainer]: CODE.noAuth });
+    const { nodes } = nodesAt('0000000001', { [TYPE.createContainer]: CODE.noAuth });
     expect(await join(nodes)).toHaveProperty('path');
   });
 });
