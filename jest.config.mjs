@@ -1,7 +1,6 @@
 /** @type {import('jest').Config} */
 export default {
   rootDir: import.meta.dirname,
-  testEnvironment: '<rootDir>/.scripts/test-environment.mjs',
   setupFiles: ['<rootDir>/.scripts/require-in-tests.mjs'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],

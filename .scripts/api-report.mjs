@@ -20,11 +20,13 @@ function entries() {
   });
 }
 
+/** In declarations they have no types. */
+const PRIVATE_MEMBERS = /^ +(?:private |#private).*\n/gm;
+
 /**
  * The report of each entry: what it exports, and under "not exported" the types of the package that these mention.
  *
  * @param {readonly (readonly [name: string, file: string])[]} files the declaration file of each entry
- * @returns {Map<string, string>}
  */
 export function reportsOf(files) {
   const program = ts.createProgram(
@@ -39,9 +41,7 @@ export function reportsOf(files) {
   );
   const checker = program.getTypeChecker();
   const printer = ts.createPrinter({ removeComments: true });
-  const [own] = files
-    .map(([, file]) => dirname(file).replaceAll(sep, '/'))
-    .sort((one, other) => one.length - other.length);
+  const own = dirname(files[0][1]).replaceAll(sep, '/');
 
   const resolved = (symbol) =>
     symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
@@ -51,14 +51,11 @@ export function reportsOf(files) {
       .filter((node) => node.getSourceFile().fileName.startsWith(own))
       // A variable is declared within a statement.
       .map((node) => (ts.isVariableDeclaration(node) ? node.parent.parent : node))
-      .filter((node) => ts.isStatement(node) && ts.isSourceFile(node.parent))
-      .map((node) => (ts.isClassDeclaration(node) ? withoutPrivates(node) : node));
+      .filter((node) => ts.isStatement(node) && ts.isSourceFile(node.parent));
   const textOf = (symbol) =>
     statementsOf(symbol)
-      .map((node) =>
-        printer.printNode(ts.EmitHint.Unspecified, node, ts.getOriginalNode(node).getSourceFile()),
-      )
-      .map((text) => text.replace(/^(export )?(declare )?/, ''))
+      .map((node) => printer.printNode(ts.EmitHint.Unspecified, node, node.getSourceFile()))
+      .map((text) => text.replace(/^(export )?(declare )?/, '').replace(PRIVATE_MEMBERS, ''))
       .join('\n');
   /** Not those of constructors: Nest constructs what it injects, out of parts that are not public. */
   const mentionedBy = (symbol) => {
@@ -100,16 +97,6 @@ export function reportsOf(files) {
       return [name, sections.join('\n')];
     }),
   );
-}
-
-function withoutPrivates(node) {
-  const members = node.members.filter(
-    ({ modifiers, name }) =>
-      !(name && ts.isPrivateIdentifier(name)) &&
-      !modifiers?.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword),
-  );
-  const { modifiers, name, typeParameters, heritageClauses } = node;
-  return ts.factory.updateClassDeclaration(node, modifiers, name, typeParameters, heritageClauses, members);
 }
 
 function main(args) {

@@ -4,8 +4,7 @@
  *
  * A failed build removes `dist`, so that tests and npm never use an incomplete build.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -20,14 +19,11 @@ const dist = join(root, 'dist');
 /** Marks the files as CommonJS. Its time stamp is the start of the build. */
 const BUILD_MARKER = join(dist, 'cjs/package.json');
 
-async function nestBuild() {
+function nestBuild() {
   const manifest = createRequire(import.meta.url).resolve('@nestjs/cli/package.json');
   const nest = join(dirname(manifest), 'bin/nest.js');
-  const compiler = spawn(process.execPath, [nest, 'build'], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  const [status] = await once(compiler, 'exit');
+  const stdio = ['ignore', 'inherit', 'inherit'];
+  const { status } = spawnSync(process.execPath, [nest, 'build'], { cwd: root, stdio });
   if (status !== 0) throw new Error('nest build found errors');
 }
 
@@ -41,7 +37,7 @@ export async function build() {
   const startedAt = timeOfBuild();
   removeBuild();
   try {
-    await nestBuild();
+    nestBuild();
     await bundlePackage(dist);
     await writeUnbundled(join(root, 'build/cjs'));
     writeFileSync(BUILD_MARKER, '{ "type": "commonjs" }\n');

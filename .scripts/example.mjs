@@ -15,11 +15,11 @@ import {
   prepareExamples,
   programOf,
   tablesOf,
-} from './demo/examples.mjs';
-import { ensureRedisson } from './setup-redisson.mjs';
-import { Leftovers } from './demo/leftovers.mjs';
-import { prepareLockStore } from './demo/lock-store.mjs';
-import { startPrivatePostgres } from './demo/private-postgres.mjs';
+} from './applications/examples.mjs';
+import { ensureRedisson } from './setup-java.mjs';
+import { withLeftovers } from './applications/leftovers.mjs';
+import { prepareLockStore } from './applications/lock-store.mjs';
+import { startPrivatePostgres } from './applications/private-servers.mjs';
 import { SetupError } from './setup.mjs';
 
 const FIRST_PORT = Number(process.env['PORT'] ?? 3_000);
@@ -53,7 +53,7 @@ async function run({ name, count }, leftovers) {
   const folder = leftovers.folder('nestjs-distributed-lock-example-');
   const { title, env, single } = await prepareLockStore({
     folder,
-    sampleApp: examples,
+    application: examples,
     leftovers,
     log: print,
   });
@@ -87,18 +87,10 @@ async function run({ name, count }, leftovers) {
   await Promise.all(ends);
 }
 
-const leftovers = new Leftovers();
-leftovers.removeOnSignals(() => print('\nStopping …'));
 try {
-  await run(readArguments(process.argv.slice(2)), leftovers);
+  const order = readArguments(process.argv.slice(2));
+  await withLeftovers((leftovers) => run(order, leftovers));
 } catch (error) {
-  // Errors caused by the shutdown itself are expected.
-  if (!leftovers.interrupted) {
-    process.exitCode = 1;
-    process.stderr.write(`${error instanceof SetupError ? error.message : error.stack}\n`);
-  }
-} finally {
-  await leftovers.remove();
+  process.exitCode = 1;
+  process.stderr.write(`${error instanceof SetupError ? error.message : error.stack}\n`);
 }
-// The signal handler ends the process, with the exit code of the signal.
-if (leftovers.interrupted) await new Promise(() => {});

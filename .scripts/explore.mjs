@@ -10,7 +10,7 @@
  * `--transitions 1000000` says how many for the first part, and so for the others, which have fewer; `--deep` tries ten times
  * as many; `--scenario NAME` runs one; `--plants` shows that planted bugs are found; `--replay 'EVENT; EVENT'` repeats a run.
  */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +25,7 @@ import { QuorumWorld } from '../test/explore/quorum-world.mjs';
 import { ORDERED_SCENARIOS, QUORUM_SCENARIOS, SCENARIOS } from '../test/explore/scenarios.mjs';
 import { takeOverTimers } from '../test/explore/world-time.mjs';
 import { World } from '../test/explore/world.mjs';
+import { copyBuild } from '../test/soak/build-copy.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 
 /** The modules unbundled. */
@@ -62,12 +63,19 @@ if (!values['no-setup']) {
 /** How many transitions a part may have of those that were asked for. */
 const shareOf = (part) => Math.ceil(Number(values.transitions) * (values.deep ? 10 * part : part));
 
+/** The parts that need no server: their world, scenarios and bugs, and limits. */
+const WORLDS = {
+  machine: [World, SCENARIOS, PLANTS, { most: 1, drainEvery: 8 }],
+  quorum: [QuorumWorld, QUORUM_SCENARIOS, QUORUM_PLANTS, { most: 0.06, drainEvery: 4 }],
+  ordered: [OrderedWorld, ORDERED_SCENARIOS, ORDERED_PLANTS, { most: 0.1, drainEvery: 4 }],
+};
+
 try {
-  if (values.machine || isEach) await machinePart();
+  if (values.machine || isEach) await worldPart('machine');
   if (values.scripts || isEach) await withRedis(scriptsPart);
   if (values.redis || isEach) await withRedis(redisPart);
-  if (values.quorum || isEach) await quorumPart();
-  if (values.ordered || isEach) await orderedPart();
+  if (values.quorum || isEach) await worldPart('quorum');
+  if (values.ordered || isEach) await worldPart('ordered');
 } catch (error) {
   console.log(error instanceof Failure ? error.message : error);
   process.exitCode = 1;
@@ -91,13 +99,11 @@ function modulesOf(directory = build) {
 function plantedModules({ file, from, to }) {
   const directory = mkdtempSync(join(tmpdir(), 'explore-'));
   try {
-    for (const part of ['engine', 'common', 'stores/port', 'stores/quorum', 'stores/ordered', 'model'])
-      cpSync(join(build, part), join(directory, part), { recursive: true });
-    writeFileSync(join(directory, 'package.json'), '{ "type": "commonjs" }');
-    const source = readFileSync(join(directory, file), 'utf8');
-    if (!source.includes(from)) throw new Failure(`the bug has no place in ${file}: ${from}`);
-    writeFileSync(join(directory, file), source.replace(from, to));
-    return modulesOf(directory);
+    const copy = copyBuild(directory);
+    const source = copy.read(file);
+    if (!source?.includes(from)) throw new Failure(`the bug has no place in ${file}: ${from}`);
+    copy.write(file, source.replace(from, to));
+    return modulesOf(join(directory, 'build'));
   } finally {
     rmSync(directory, { recursive: true });
   }
@@ -141,22 +147,10 @@ async function part(name, { scenarios, plants, open, openPlanted, most, drainEve
   total.print();
 }
 
-function machinePart() {
-  return worldPart('machine', World, SCENARIOS, PLANTS, { most: 1, drainEvery: 8 });
-}
-
-function quorumPart() {
-  // Its code waits for promises, as does that of the next part.
-  takeOverTimers();
-  return worldPart('quorum', QuorumWorld, QUORUM_SCENARIOS, QUORUM_PLANTS, { most: 0.06, drainEvery: 4 });
-}
-
-function orderedPart() {
-  takeOverTimers();
-  return worldPart('ordered', OrderedWorld, ORDERED_SCENARIOS, ORDERED_PLANTS, { most: 0.1, drainEvery: 4 });
-}
-
-async function worldPart(name, PartWorld, scenarios, plants, limits) {
+async function worldPart(name) {
+  const [PartWorld, scenarios, plants, limits] = WORLDS[name];
+  // The code of the others waits for promises.
+  if (name !== 'machine') takeOverTimers();
   const modules = modulesOf();
   await part(name, {
     scenarios,

@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { generatePageIfPossible } from './generate-page.mjs';
+import { generatePage } from './generate-page.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const INCLUDE = /^[ \t]*--[ \t]*@include[ \t]+(\S+)[ \t]*$/gm;
@@ -90,5 +90,5 @@ export function generateLua({ cwd = root } = {}) {
 // Lint and type check run this file, since they need all generated modules.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   generateLua();
-  await generatePageIfPossible();
+  await generatePage();
 }

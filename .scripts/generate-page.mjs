@@ -36,26 +36,10 @@ async function renderPageModule(folder) {
   ].join('\n');
 }
 
-const targetIn = (cwd) => join(cwd, 'lib/dashboard/page.generated.ts');
-
 /** Writes the module. An unchanged module keeps its time stamp: a new one would cause a rebuild. */
 export async function generatePage({ cwd = root } = {}) {
-  const target = targetIn(cwd);
+  const target = join(cwd, 'lib/dashboard/page.generated.ts');
   const text = await renderPageModule(join(cwd, 'lib/dashboard/page'));
   if (existsSync(target) && readFileSync(target, 'utf8') === text) return;
   writeFileSync(target, text);
-}
-
-/** For checks that do not depend on the page. Writes an empty page if esbuild is not installed, so that its tests fail. */
-export async function generatePageIfPossible({ cwd = root } = {}) {
-  try {
-    await generatePage({ cwd });
-  } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    if (existsSync(targetIn(cwd))) return;
-    writeFileSync(
-      targetIn(cwd),
-      "export const pageScript: string = '';\nexport const pageStyle: string = '';\n",
-    );
-  }
 }

@@ -2,36 +2,27 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { pageWith } from '../bench/report/page.mjs';
+import { markdownTable, pageWith } from '../bench/report/page.mjs';
 
 const path = (file) => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
 const RESULTS = path('test/matrix/results.json');
 
-/** The technologies by the first part of the names of their cells, in the order of the tables, with the supported versions in English. */
+/** The technologies by the first part of the names of their cells, in the order of the tables, with the supported versions. */
 const TECHNOLOGIES = {
-  node: { title: 'Node', supported: '20 or newer; 24 is recommended' },
-  nest: { title: 'NestJS', supported: '11, 12' },
-  typescript: { title: 'TypeScript', supported: '5.2 or newer, with `experimentalDecorators`' },
-  ioredis: { title: 'ioredis', supported: '5.4.1 or newer, 6' },
-  redis: { title: 'Redis', supported: '6.2 or newer' },
-  valkey: { title: 'Valkey', supported: '7.2 or newer' },
-  postgres: { title: 'PostgreSQL', supported: '12 or newer, with `pg` 8.11 or newer' },
-  etcd: { title: 'etcd', supported: '3.4 or newer; 3.5.18 or newer is recommended' },
-  zookeeper: { title: 'ZooKeeper', supported: '3.5.3 or newer' },
-};
-
-/** The supported versions in Chinese. */
-const IN_CHINESE = {
-  node: '20 及以上，推荐 24',
-  nest: '11、12',
-  typescript: '5.2 及以上，启用 `experimentalDecorators`',
-  ioredis: '5.4.1 及以上、6',
-  redis: '6.2 及以上',
-  valkey: '7.2 及以上',
-  postgres: '12 及以上，配合 `pg` 8.11 及以上',
-  etcd: '3.4 及以上，推荐 3.5.18 及以上',
-  zookeeper: '3.5.3 及以上',
+  node: ['Node', '20 or newer; 24 is recommended', '20 及以上，推荐 24'],
+  nest: ['NestJS', '11, 12', '11、12'],
+  typescript: [
+    'TypeScript',
+    '5.2 or newer, with `experimentalDecorators`',
+    '5.2 及以上，启用 `experimentalDecorators`',
+  ],
+  ioredis: ['ioredis', '5.4.1 or newer, 6', '5.4.1 及以上、6'],
+  redis: ['Redis', '6.2 or newer', '6.2 及以上'],
+  valkey: ['Valkey', '7.2 or newer', '7.2 及以上'],
+  postgres: ['PostgreSQL', '12 or newer, with `pg` 8.11 or newer', '12 及以上，配合 `pg` 8.11 及以上'],
+  etcd: ['etcd', '3.4 or newer; 3.5.18 or newer is recommended', '3.4 及以上，推荐 3.5.18 及以上'],
+  zookeeper: ['ZooKeeper', '3.5.3 or newer', '3.5.3 及以上'],
 };
 
 /** The pages with a table, and the columns of that table. */
@@ -76,11 +67,11 @@ function lineOf(results, kind) {
     .filter(([name, result]) => name.startsWith(`${kind}/`) && 'version' in result && result.failed === 0)
     .map(([, result]) => result)
     .sort((one, other) => byNumbers(one.version, other.version));
-  const { title, supported } = TECHNOLOGIES[kind];
+  const [title, supported, inChinese] = TECHNOLOGIES[kind];
   return {
     '': title,
     supported,
-    支持的版本: IN_CHINESE[kind],
+    支持的版本: inChinese,
     tested: runs.map(({ version }) => version).join(', '),
     测试过的版本: runs.map(({ version }) => version).join('、'),
     'tests of each': runs.length === 0 ? '' : span(runs.map(({ passed }) => passed)),
@@ -92,8 +83,8 @@ function lineOf(results, kind) {
 function tableFor(results, page) {
   const head = PAGES[page];
   const lines = Object.keys(TECHNOLOGIES).map((kind) => lineOf(results, kind));
-  const cells = [head, head.map(() => '---'), ...lines.map((line) => head.map((column) => line[column]))];
-  return cells.map((line) => `| ${line.join(' | ')} |`).join('\n');
+  const cells = lines.map((line) => head.map((column) => line[column]));
+  return markdownTable(head, cells, [1, 2, 3, 4]);
 }
 
 /** Writes the tables of all pages. */

@@ -15,11 +15,10 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { table } from '../bench/report/table.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { DEVELOPED, ensureNode } from './setup-node.mjs';
 import { fetchPostgres, fetchRedis } from './setup-servers.mjs';
-import { ensureZooKeeper } from './setup-zookeeper.mjs';
+import { ensureZooKeeper } from './setup-java.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer, ensureTestTools } from './setup.mjs';
 import { installFromNpm, run } from './unpacked-programs.mjs';
 
@@ -62,7 +61,6 @@ const developed = () => ensureNode(DEVELOPED).folder;
  *
  * @param {{ tests: string[], node?: string, env?: Record<string, string> }} options `tests`: files, and further arguments of
  *   Jest; `node`: the folder of the program that runs them
- * @returns {{ passed: number, failed: number, output: string }}
  */
 function runTests({ tests, node = developed(), env = {} }) {
   const { stdout, stderr } = spawnSync(
@@ -279,12 +277,6 @@ async function main(args) {
     saveResults({ [name]: results[name] });
   }
   await writePages();
-  const lines = Object.entries(results).map(([name, { version, passed, failed, notRun }]) =>
-    notRun === undefined
-      ? [name, version, String(passed), String(failed)]
-      : [name, `not run: ${notRun}`, '', ''],
-  );
-  console.log(`\n${table(['platform', 'version', 'passed', 'failed'], lines)}`);
   if (Object.values(results).some(({ failed }) => failed !== 0)) process.exitCode = 1;
 }
 

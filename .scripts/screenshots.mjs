@@ -1,15 +1,15 @@
 /**
  * `npm run screenshots`: takes the screenshots of docs/operations/page.md, of three processes of the sample app during a
- * sale. Run it when the page has changed.
+ * sale. Run it when the page has changed, and look at them: processes report at different times, so that figures may disagree.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { Leftovers } from './demo/leftovers.mjs';
-import { prepareLockStore } from './demo/lock-store.mjs';
-import { prepareSampleApp, sampleApp, startInstance } from './demo/sample-app.mjs';
+import { withLeftovers } from './applications/leftovers.mjs';
+import { prepareLockStore } from './applications/lock-store.mjs';
+import { prepareSampleApp, sampleApp, startInstance } from './applications/sample-app.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { SetupError } from './setup.mjs';
 
@@ -69,39 +69,6 @@ async function openLock(page) {
   return page.getByRole('dialog');
 }
 
-/**
- * Waits until the figures of the page agree. Its processes report at different times, so that a lock may be in two reports or
- * in none while it passes from one process to the next.
- */
-async function untilFiguresAgree(page) {
-  await page.waitForFunction(
-    () => {
-      const { document } = globalThis;
-      const tile = (title) =>
-        [...document.querySelectorAll('.tiles dt')].find((term) => term.textContent === title)
-          ?.nextElementSibling?.textContent;
-      const cells = (table, column) =>
-        [...document.querySelectorAll(`[aria-label="${table}"] .body .cell.${column}`)].map(
-          (cell) => cell.textContent,
-        );
-      const sum = (texts) => String(texts.reduce((total, text) => total + Number(text), 0));
-      const held = cells('Held locks', 'lock');
-      const calls = cells('Longest waits', 'callers');
-      return (
-        held.length >= 5 &&
-        new Set(held).size === held.length &&
-        tile('held') === String(held.length) &&
-        tile('longest hold') === cells('Held locks', 'since')[0] &&
-        tile('longest wait') === cells('Longest waits', 'longest')[0] &&
-        tile('waiting') === sum(calls) &&
-        tile('waiting') === sum(cells('Held locks', 'waiting'))
-      );
-    },
-    undefined,
-    { timeout: 300_000, polling: 50 },
-  );
-}
-
 /** @param prepare returns the element to capture; the whole page if undefined */
 async function take(browser, shop, name, options, prepare = async () => undefined) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
@@ -124,7 +91,7 @@ async function main(leftovers) {
   const log = (line) => console.log(line);
   await prepareSampleApp({ leftovers, log });
   const data = leftovers.folder('nestjs-distributed-lock-screenshots-');
-  const store = await prepareLockStore({ kind: 'redis', folder: data, sampleApp, leftovers, log });
+  const store = await prepareLockStore({ folder: data, application: sampleApp, leftovers, log });
   const env = { ...store.env, DATABASE_FILE: join(data, 'shop.db'), FRAUD_CHECK_LATENCY: '2000' };
   const names = ['one', 'two', 'three'];
   const shops = await Promise.all(names.map((name) => startInstance({ name, env, leftovers })));
@@ -138,7 +105,7 @@ async function main(leftovers) {
   });
   let stop = sell(shops);
   try {
-    await take(browser, shop, 'page', {}, untilFiguresAgree);
+    await take(browser, shop, 'page', {});
     await take(browser, shop, 'lock', { viewport: { width: 1100, height: 640 } }, async (page) => {
       const dialog = await openLock(page);
       await page.getByRole('button', { name: 'Break this lock …' }).click();
@@ -159,10 +126,4 @@ async function main(leftovers) {
   }
 }
 
-const leftovers = new Leftovers();
-leftovers.removeOnSignals(() => console.log('Stopping …'));
-try {
-  await main(leftovers);
-} finally {
-  await leftovers.remove();
-}
+await withLeftovers(main);

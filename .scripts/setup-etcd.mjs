@@ -2,16 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SetupError, toStderr } from './setup.mjs';
-import { CACHE, createFolder, findOrFetch, isProgram } from './unpacked-programs.mjs';
-
-const HOW_TO_INSTALL = [
-  'etcd was not found, and it cannot be fetched from here. Install it with one of',
-  '  macOS          brew install etcd',
-  '  Debian/Ubuntu  sudo apt-get install etcd-server',
-  '  Fedora         sudo dnf install etcd',
-  'or set ETCD_SERVER to the path of the program etcd.',
-].join('\n');
+import { SetupError, findOrInstall, toStderr } from './setup.mjs';
+import { CACHE, createFolder, isProgram, unpackInto } from './unpacked-programs.mjs';
 
 /**
  * Finds `etcd` at the path in `ETCD_SERVER` or on PATH. Otherwise fetches it into a separate folder, if apt may be used (root
@@ -22,15 +14,16 @@ const HOW_TO_INSTALL = [
  * @throws {SetupError} which says what to install
  */
 export function ensureEtcd({ version = process.env['ETCD_VERSION'], log = toStderr } = {}) {
-  const named = process.env['ETCD_SERVER'];
-  if (named) {
-    if (isProgram(named)) return named;
-    throw new SetupError(`ETCD_SERVER is set to ${named}, which cannot be run.`);
-  }
-  if (version) return buildEtcd(version, log);
-  const found = findOrFetch('etcd', { from: 'etcd-server', into: 'etcd', log });
-  if (found !== undefined) return found;
-  throw new SetupError(HOW_TO_INSTALL);
+  if (version && !process.env['ETCD_SERVER']) return buildEtcd(version, log);
+  const folder = join(CACHE, 'etcd');
+  const install = () => unpackInto(folder, ['etcd-server'], log);
+  const folders = [join(folder, 'usr/bin')];
+  const path = findOrInstall(['etcd'], { variable: 'ETCD_SERVER', folders, install });
+  if (path !== undefined) return path;
+  throw new SetupError(
+    'etcd was not found, and it cannot be fetched from here. Install it (macOS: brew install etcd; Debian, Ubuntu: apt-get ' +
+      'install etcd-server; Fedora: dnf install etcd), or set ETCD_SERVER to the path of the program etcd.',
+  );
 }
 
 const MODULE = 'go.etcd.io/etcd/server/v3';

@@ -26,7 +26,6 @@ const versionOf = (program) => run(program, ['--version'])?.trim().slice(1);
  * The running Node if it has this major version. Otherwise installs the newest one from npm, unless that was done before.
  *
  * @param {string} major such as `24`
- * @param {{ log?: (line: string) => void }} [options]
  * @returns {{ folder: string, version: string }} the folder of the program `node`
  * @throws {SetupError} if npm can't install it
  */

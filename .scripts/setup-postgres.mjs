@@ -16,15 +16,6 @@ import {
 const CACHE = join(UNPACKED, 'postgres');
 const POOLER_CACHE = join(UNPACKED, 'pgbouncer');
 
-const HOW_TO_INSTALL = [
-  'PostgreSQL was not found, and it cannot be fetched from here. Install its server with one of',
-  '  macOS          brew install postgresql',
-  '  Debian/Ubuntu  sudo apt-get install postgresql',
-  '  Fedora         sudo dnf install postgresql-server',
-  '  Alpine         apk add postgresql',
-  'or set POSTGRES_PROGRAMS to the folder with its programs initdb and postgres.',
-].join('\n');
-
 /** Dependencies of the packages that are irrelevant for running the server. */
 const NOT_NEEDED =
   /^(postgresql-common|postgresql-client-common|perl|ssl-cert|locales|tzdata|libllvm|netbase|adduser|lsb-)/;
@@ -38,12 +29,10 @@ function hasPrograms(folder, needed = NEEDED) {
 }
 
 /** The `bin` folders of all versions, the newest first. */
-function versionsIn(folder, name = /^\d+$/) {
+function versionsIn(folder) {
   if (!existsSync(folder)) return [];
-  const versions = readdirSync(folder).filter((entry) => name.test(entry));
-  return versions
-    .sort((one, other) => Number(/\d+/.exec(other)) - Number(/\d+/.exec(one)))
-    .map((entry) => join(folder, entry, 'bin'));
+  const versions = readdirSync(folder).filter((entry) => /^\d+$/.test(entry));
+  return versions.sort((one, other) => other - one).map((entry) => join(folder, entry, 'bin'));
 }
 
 function findPrograms() {
@@ -52,23 +41,13 @@ function findPrograms() {
     if (hasPrograms(named)) return { programs: named };
     throw new SetupError(`POSTGRES_PROGRAMS is set to ${named}, where initdb and postgres are not.`);
   }
-  const folders = [
-    ...foldersOfPath(),
-    ...versionsIn('/usr/lib/postgresql'),
-    ...versionsIn('/opt/homebrew/opt', /^postgresql(@\d+)?$/),
-    ...versionsIn('/usr/local/opt', /^postgresql(@\d+)?$/),
-    '/usr/libexec/postgresql',
-  ];
+  const places = ['/usr/lib/postgresql', '/usr/libexec/postgresql', join(CACHE, 'usr/lib/postgresql')];
+  const folders = [...foldersOfPath(), ...places.flatMap((place) => [place, ...versionsIn(place)])];
   const programs =
     folders.find((folder) => hasPrograms(folder, FOR_STANDBYS)) ??
     folders.find((folder) => hasPrograms(folder));
-  return programs === undefined ? undefined : { programs };
-}
-
-function findUnpacked() {
-  const programs = versionsIn(join(CACHE, 'usr/lib/postgresql')).find((folder) => hasPrograms(folder));
   if (programs === undefined) return undefined;
-  return { programs, libraries: librariesIn(CACHE) };
+  return { programs, ...(programs.startsWith(CACHE) && { libraries: librariesIn(CACHE) }) };
 }
 
 function librariesIn(cache) {
@@ -77,13 +56,13 @@ function librariesIn(cache) {
 }
 
 /** Fetches the newest release of a package with its dependencies, and unpacks them. */
-function fetchWhole(cache, name) {
+function fetchWhole(cache, name, log) {
   run('apt-get', ['update', '-qq']);
   const plan = run('apt-get', ['install', '--simulate', '--no-install-recommends', name]) ?? '';
   const needed = [...plan.matchAll(/^Inst (\S+)/gm)]
     .map(([, one]) => one)
     .filter((one) => !NOT_NEEDED.test(one));
-  unpackInto(cache, [...new Set([name, ...needed])]);
+  unpackInto(cache, [...new Set([name, ...needed])], log);
 }
 
 function findPooler() {
@@ -93,16 +72,11 @@ function findPooler() {
   return existsSync(program) ? { program, libraries: librariesIn(POOLER_CACHE) } : undefined;
 }
 
-/**
- * Finds PgBouncer, or fetches it as {@link ensurePostgres} does. Tests that need it are skipped if it is missing.
- *
- * @returns {{ program: string, libraries?: string } | undefined}
- */
+/** Finds PgBouncer, or fetches it as {@link ensurePostgres} does. Tests that need it are skipped if it is missing. */
 export function findOrFetchPooler({ log = toStderr } = {}) {
   const found = findPooler();
   if (found !== undefined || !mayUseApt()) return found;
-  log('Fetching PgBouncer …');
-  fetchWhole(POOLER_CACHE, 'pgbouncer');
+  fetchWhole(POOLER_CACHE, 'pgbouncer', log);
   return findPooler();
 }
 
@@ -110,19 +84,21 @@ export function findOrFetchPooler({ log = toStderr } = {}) {
  * Finds `initdb` and `postgres` in the folder `POSTGRES_PROGRAMS`, on PATH, or in the usual folders of packages. Otherwise
  * fetches them into a separate folder, if apt may be used (root on Debian or Ubuntu).
  *
- * @param {{ log?: (line: string) => void }} [options]
  * @returns {{ programs: string, libraries?: string }} their folder, and the folder of their libraries if it is not the
  *   system's
  * @throws {SetupError} which says what to install
  */
 export function ensurePostgres({ log = toStderr } = {}) {
-  let found = findPrograms() ?? findUnpacked();
+  let found = findPrograms();
   if (found === undefined && mayUseApt()) {
-    log('Fetching PostgreSQL …');
     // The package that depends on the server of the newest version.
-    fetchWhole(CACHE, 'postgresql');
-    found = findUnpacked();
+    fetchWhole(CACHE, 'postgresql', log);
+    found = findPrograms();
   }
   if (found !== undefined) return found;
-  throw new SetupError(HOW_TO_INSTALL);
+  throw new SetupError(
+    'PostgreSQL was not found, and it cannot be fetched from here. Install its server (macOS: brew install postgresql; Debian, ' +
+      'Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; Alpine: apk add postgresql), or set ' +
+      'POSTGRES_PROGRAMS to the folder with its programs initdb and postgres.',
+  );
 }

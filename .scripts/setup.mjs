@@ -19,18 +19,7 @@ const EXTRA_PATHS = [
   '/usr/bin',
 ];
 
-const HOW_TO_INSTALL_REDIS = [
-  'redis-server was not found, and it cannot be installed from here. Install it with one of',
-  '  macOS          brew install redis',
-  '  Debian/Ubuntu  sudo apt-get install redis-server',
-  '  Fedora         sudo dnf install redis',
-  '  Alpine         apk add redis',
-  'or set REDIS_SERVER to the path of the program.',
-].join('\n');
-
-/**
- * A missing prerequisite that the user must provide. Only its message is printed.
- */
+/** A missing prerequisite that the user must provide. Only its message is printed. */
 export class SetupError extends Error {
   name = 'SetupError';
 }
@@ -38,7 +27,6 @@ export class SetupError extends Error {
 /**
  * @callback Log
  * @param {string} line one short line of progress
- * @returns {void}
  */
 
 /** @type {Log} */
@@ -66,7 +54,6 @@ function dependenciesMatch(cwd) {
  * @param {Record<string, { version?: string }>} installed `packages` of `node_modules/.package-lock.json`
  * @param {Record<string, { version?: string, link?: boolean, optional?: boolean, devOptional?: boolean, peer?: boolean }>} wanted
  *   `packages` of a `package-lock.json`
- * @returns {boolean}
  */
 export function holdsAllOf(installed, wanted) {
   return Object.entries(wanted).every(([path, entry]) => {
@@ -82,7 +69,6 @@ export function holdsAllOf(installed, wanted) {
  * Installs the npm dependencies of a folder if they are missing or differ from its lock file.
  *
  * @param {{ cwd?: string, log?: Log }} [options] `cwd`: folder with the package.json, by default this package's
- * @returns {void}
  * @throws {SetupError} when npm fails
  */
 export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
@@ -99,13 +85,21 @@ export function ensureDependencies({ cwd = root, log = toStderr } = {}) {
   if (status !== 0) throw new SetupError(`npm ${command} failed in ${cwd}; its messages are above.`);
 }
 
-function findRedisServer() {
-  const named = process.env['REDIS_SERVER'];
-  if (named) {
-    if (isProgram(named)) return named;
-    throw new SetupError(`REDIS_SERVER is set to ${named}, which is not a program that can be run.`);
+/**
+ * Finds a program, which may have several names, at the path in a variable, on PATH, or in further folders. Otherwise gets it, if apt may be used (root on
+ * Debian or Ubuntu).
+ *
+ * @returns {string | undefined} its path
+ * @throws {SetupError} if the variable names no program
+ */
+export function findOrInstall(names, { variable, folders = EXTRA_PATHS, install }) {
+  const named = process.env[variable];
+  if (named && !isProgram(named)) {
+    throw new SetupError(`${variable} is set to ${named}, which is not a program that can be run.`);
   }
-  return findProgram('redis-server', EXTRA_PATHS);
+  const find = () => named || names.map((name) => findProgram(name, folders)).find(Boolean);
+  if (find() === undefined && mayUseApt()) install();
+  return find();
 }
 
 function apt(args) {
@@ -143,22 +137,21 @@ export function installWithApt(packages, log, logFailure = log) {
 }
 
 /**
- * Finds `redis-server`: the path in `REDIS_SERVER`, on PATH, or in {@link EXTRA_PATHS}. Otherwise installs it without starting
- * its service, if apt may be used (root on Debian or Ubuntu).
+ * Finds `redis-server`, or installs it without starting its service.
  *
  * @param {{ log?: Log, required?: boolean }} [options] `required` (default true): throw if there is none
  * @returns {{ path: string } | null} null only with `required: false`
  * @throws {SetupError} which says what to install
  */
 export function ensureRedisServer({ log = toStderr, required = true } = {}) {
-  let path = findRedisServer();
-  if (!path && mayUseApt()) {
-    withoutServiceStart(() => installWithApt(['redis-server'], log));
-    path = findRedisServer();
-  }
-  if (path) return { path };
-  if (required) throw new SetupError(HOW_TO_INSTALL_REDIS);
-  return null;
+  const install = () => withoutServiceStart(() => installWithApt(['redis-server'], log));
+  const path = findOrInstall(['redis-server'], { variable: 'REDIS_SERVER', install });
+  if (path !== undefined) return { path };
+  if (!required) return null;
+  throw new SetupError(
+    'redis-server was not found, and it cannot be installed from here. Install it (macOS: brew install redis; Debian, Ubuntu: ' +
+      'apt-get install redis-server; Fedora, Alpine: the package redis), or set REDIS_SERVER to the path of the program.',
+  );
 }
 
 /** Programs that some tests need besides Redis, with their Debian packages. */
@@ -167,16 +160,11 @@ const TEST_TOOLS = {
   openssl: ['openssl'],
   // Compiles test/support/clock-shim.c, which sets the clock of redis-server.
   cc: ['gcc', 'libc6-dev'],
-  // Creates repositories for the tests of `bench/against`.
-  git: ['git'],
 };
 
 /**
  * Installs the missing {@link TEST_TOOLS}, if apt may be used. Otherwise the tests that need them fail and say what to
  * install.
- *
- * @param {{ log?: Log }} [options]
- * @returns {void}
  */
 export function ensureTestTools({ log = toStderr } = {}) {
   const missing = Object.keys(TEST_TOOLS).filter((name) => !findProgram(name, EXTRA_PATHS));
@@ -217,8 +205,6 @@ export function timeOfBuild() {
 /**
  * Builds the package if `dist` is missing or older than its sources. Needs the npm dependencies.
  *
- * @param {{ log?: Log }} [options]
- * @returns {void}
  * @throws {SetupError} if the build fails
  */
 export function ensureBuild({ log = toStderr } = {}) {

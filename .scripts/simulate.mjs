@@ -97,20 +97,15 @@ function findPlants() {
       const copy = copyBuild(folder);
       const text = copy.read(file);
       if (text.split(from).length !== 2) throw new Error(`"${name}" does not fit ${file} any more`);
-      copy.write(
-        file,
-        text.replace(from, () => to),
-      );
+      const planted = text.replace(from, () => to);
+      copy.write(file, planted);
+      const build = join(folder, 'build');
       const args = [
         '--no-setup',
-        '--kind',
-        kind,
-        '--events',
-        String(MOST_EVENTS),
-        '--build',
-        join(folder, 'build'),
-        '--history',
-        '0',
+        '--history=0',
+        `--kind=${kind}`,
+        `--events=${MOST_EVENTS}`,
+        `--build=${build}`,
       ];
       const { stdout, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...args], {
         encoding: 'utf8',

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
-import { generatePageIfPossible } from './generate-page.mjs';
+import { generatePage } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { SetupError, ensureDependencies } from './setup.mjs';
 
@@ -36,7 +36,7 @@ async function prepare() {
   ensureDependencies({ cwd: folder });
   // Sources that TypeDoc reads.
   generateLua();
-  await generatePageIfPossible();
+  await generatePage();
 }
 
 /** Writes the reference of the public API to docs/reference/api. */

@@ -4,8 +4,7 @@
  */
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';
-import { ensureRedisson } from './setup-redisson.mjs';
-import { ensureZooKeeper } from './setup-zookeeper.mjs';
+import { ensureRedisson, ensureZooKeeper } from './setup-java.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
 const SET_UP = {

@@ -4,18 +4,15 @@ import { fileURLToPath } from 'node:url';
 const folder = fileURLToPath(new URL('../test/', import.meta.url));
 
 /**
- * The parts of the tests: what each of them tests, the command that runs it, and patterns of its files. `npm test` runs `core`:
- * what the library promises, on memory and one Redis, in about two minutes. `npm run test:all` runs the others. A file that
- * matches no pattern belongs to `redis`.
+ * The parts of the tests, each with patterns of its files. `npm test` runs `core`: what the library promises, on memory and one
+ * Redis, in about two minutes. `npm run test:all` runs the others. A file that matches no pattern belongs to `redis`.
  */
 export const PARTS = {
   core: {
-    about: 'the promises of the library, on memory and one Redis',
-    command: 'npm test',
     files: [
       'test/unit/',
-      'test/contract/(documented-store|every-store|memory|model|random-calls|redis).test.ts',
-      'test/faults/(blocked-loop|commands|every-store|network-faults|outcomes|process-faults).test.ts',
+      'test/contract/(documented-store|every-store|memory|random-calls|redis).test.ts',
+      'test/faults/(blocked-loop|commands|every-store|network-faults|process-faults).test.ts',
       'test/faults/(re-entry|reconnect|redis-faults|server-faults|shutdown-under-load).test.ts',
       'test/integration/(explore|sample-app|way-of-a-call).test.ts',
       'test/integration/command-line/lock.test.ts',
@@ -25,13 +22,9 @@ export const PARTS = {
     ],
   },
   redis: {
-    about: 'the other topologies and faults of Redis, and everything else that needs no other server',
-    command: 'npm run test:redis',
     files: [],
   },
   stores: {
-    about: 'PostgreSQL, etcd, ZooKeeper and Redisson, pages in Chromium, and alerts with promtool',
-    command: 'npm run test:stores',
     files: [
       'test/contract/(postgres|etcd|zookeeper).test.ts',
       'test/faults/(postgres|etcd|zookeeper)-[a-z-]+.test.ts',
@@ -45,18 +38,12 @@ export const PARTS = {
     ],
   },
   package: {
-    about: 'applications that install the package',
-    command: 'npm run check:package',
     files: ['test/package/(consumers|agents).test.ts'],
   },
   examples: {
-    about: 'the applications of examples/',
-    command: 'npm run test:examples',
     files: ['test/examples/[a-z0-9-]+.test.ts'],
   },
   site: {
-    about: 'the documentation site',
-    command: 'npm run docs:test',
     files: ['test/site/[a-z-]+.test.ts'],
   },
 };

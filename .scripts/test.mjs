@@ -9,22 +9,22 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateLua } from './generate-lua.mjs';
-import { generatePageIfPossible } from './generate-page.mjs';
+import { generatePage } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
+import { ensureRedissonClients, ensureZooKeeper } from './setup-java.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
-import { ensureRedissonClients } from './setup-redisson.mjs';
-import { ensureZooKeeper } from './setup-zookeeper.mjs';
 import {
   SetupError,
   ensureBuild,
   ensureDependencies,
   ensureRedisServer,
   ensureTestTools,
+  findOrInstall,
   toStderr,
 } from './setup.mjs';
 import { PARTS, selection } from './test-parts.mjs';
-import { findOrFetch } from './unpacked-programs.mjs';
+import { CACHE, unpackInto } from './unpacked-programs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -55,7 +55,11 @@ function prepareStores() {
   const zookeeper = ensureZooKeeper();
   const redisson = ensureRedissonClients();
   // Checks the alert rules and the queries of the Grafana dashboard. The test that uses it is skipped without it.
-  const promtool = findOrFetch('promtool', { from: 'prometheus', into: 'prometheus', log: toStderr });
+  const promtool = findOrInstall(['promtool'], {
+    variable: 'PROMTOOL',
+    folders: [join(CACHE, 'prometheus/usr/bin')],
+    install: () => unpackInto(join(CACHE, 'prometheus'), ['prometheus'], toStderr),
+  });
   return {
     ...env,
     ...(promtool && { PROMTOOL: promtool }),
@@ -111,26 +115,14 @@ function runJest(args, env, isWholeCore = false) {
   return status ?? 1;
 }
 
-/** Runs each other part by its command, which also checks or builds what the part tests. */
-function runAll() {
-  for (const [part, { about, command }] of Object.entries(PARTS)) {
-    if (part === 'core') continue;
-    console.log(`\n${command}: ${about}`);
-    const { status } = spawnSync(command, { cwd: root, shell: true, stdio: 'inherit' });
-    if (status !== 0) return status ?? 1;
-  }
-  return 0;
-}
-
 async function run(args) {
-  if (args.includes('--all')) return runAll();
   const hasSetup = !args.includes('--no-setup');
   const part =
     Object.keys(PARTS).find((name) => args.includes(`--${name}`)) ?? (hasSetup ? 'core' : undefined);
   const env = hasSetup ? PREPARE[part]() : {};
   // Also without set-up: tests must never use outdated generated modules.
   generateLua();
-  await generatePageIfPossible();
+  await generatePage();
   const given = args.filter((arg) => !['--no-setup', `--${part}`].includes(arg));
   // Jest runs every file that matches one of the patterns, so a file named by the user replaces them.
   const isFileGiven = given.some((arg) => arg.startsWith('test/'));

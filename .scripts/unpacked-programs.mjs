@@ -54,7 +54,6 @@ export function run(command, args, cwd) {
 /**
  * Creates a folder completely or not at all, whatever interrupts it.
  *
- * @param {string} folder
  * @param {(draft: string) => string | void | false} fill fills a draft of the folder; returns the part of it that becomes the
  *   folder, by default all of it, or false if it has failed
  * @returns {boolean} whether the folder was created
@@ -90,7 +89,8 @@ export function installFromNpm(folder, packages) {
 }
 
 /** Fetches packages and unpacks them into a folder. Updates the package list only if the first attempt fails. */
-export function unpackInto(folder, names) {
+export function unpackInto(folder, names, log) {
+  log(`Fetching ${names[0]} …`);
   createFolder(folder, (draft) => {
     const packages = join(draft, 'packages');
     mkdirSync(packages);
@@ -100,21 +100,4 @@ export function unpackInto(folder, names) {
     rmSync(packages, { recursive: true });
     return draft;
   });
-}
-
-/**
- * Finds a program on PATH or in the cache. Otherwise fetches its package, if apt may be used (root on Debian or Ubuntu).
- *
- * @param {string} name of the program
- * @param {{ from: string, into: string, log: (line: string) => void }} how `from`: the package; `into`: its folder in the cache
- * @returns {string | undefined} its path
- */
-export function findOrFetch(name, { from, into, log }) {
-  const folder = join(CACHE, into);
-  const find = () => findProgram(name, [join(folder, 'usr/bin')]);
-  const found = find();
-  if (found !== undefined || !mayUseApt()) return found;
-  log(`Fetching ${name} …`);
-  unpackInto(folder, [from]);
-  return find();
 }

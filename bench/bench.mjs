@@ -11,57 +11,47 @@ import { prepare, prepareRedisson, prepareStore } from './prepare.mjs';
 const IDS = [...Array.from({ length: 13 }, (_, index) => `M${index + 1}`), 'M15'];
 const STORE_IDS = ['M1', 'M3', 'M4', 'M6'];
 const STORES = { postgres: STORE_IDS, etcd: STORE_IDS, zookeeper: STORE_IDS };
-/** Takes minutes for each store, and has a file of its own for the results. */
-const FLEETS = 'M16';
-
-/** Measured beside Java processes. */
-const REDISSON = 'REDISSON';
-
 const toStderr = (line) => process.stderr.write(`${line}\n`);
 
-async function main() {
-  const order = readCommandLine(process.argv.slice(2), IDS, STORES, [FLEETS, REDISSON]);
-  if (order.help) {
-    console.log(USAGE);
-    return;
-  }
-  // Imported dynamically: their dependencies must be installed and built first.
-  if (order.page) {
-    ensureDependencies();
-    const { writePages } = await import('./report/results-file.mjs');
-    await writePages();
-    return;
-  }
-  if (order.rows.includes(FLEETS)) {
+/** Rows that are measured only by their name: they take many minutes. What they need is imported once it is installed and built. */
+const ONLY_NAMED = {
+  async M16(order) {
     const programs = order.store === undefined ? prepare({ peers: false }) : prepareStore(order.store);
-    const { measureFleets } = await import('./stores/measure-stores.mjs');
+    const { measureFleets } = await import('./measure.mjs');
     await measureFleets(order, programs, toStderr);
-    order.rows = order.rows.filter((row) => row !== FLEETS);
-    if (order.rows.length === 0) return;
-  }
-  if (order.rows.includes(REDISSON)) {
+  },
+  /** M14, beside Java processes. */
+  async REDISSON(order) {
     const programs = prepareRedisson();
     const { measureRedisson } = await import('./redisson/measure-redisson.mjs');
     await measureRedisson(order, programs, toStderr);
-    order.rows = order.rows.filter((row) => row !== REDISSON);
-    if (order.rows.length === 0) return;
+  },
+};
+
+async function main() {
+  const order = readCommandLine(process.argv.slice(2), IDS, STORES, Object.keys(ONLY_NAMED));
+  if (order.help) return console.log(USAGE);
+  if (order.page) {
+    ensureDependencies();
+    const { writePages } = await import('./report/pages.mjs');
+    return await writePages();
   }
-  if (order.store !== undefined) {
-    const programs = prepareStore(order.store);
-    const { measureStore } = await import('./stores/measure-stores.mjs');
-    await measureStore(order, programs, toStderr);
-    return;
-  }
+  for (const [row, measure] of Object.entries(ONLY_NAMED)) if (order.rows.includes(row)) await measure(order);
+  order.rows = order.rows.filter((row) => !(row in ONLY_NAMED));
+  if (order.rows.length > 0) await measureUsualRows(order);
+}
+
+async function measureUsualRows(order) {
   // Before installing and building: a typo must not take minutes to be reported.
   const commit = order.against === undefined ? undefined : commitOf(order.against);
-  const program = prepare({ peers: commit === undefined });
-  if (commit === undefined) {
-    const { measureRows } = await import('./measure-rows.mjs');
-    await measureRows(order, program, toStderr);
-  } else {
-    const { printComparison } = await import('./against/print-comparison.mjs');
-    await printComparison({ ...order, commit }, program, toStderr);
+  if (commit !== undefined) {
+    const program = prepare({ peers: false });
+    const { measureAgainst } = await import('./against/against.mjs');
+    return await measureAgainst({ ...order, commit }, program, toStderr);
   }
+  const programs = order.store === undefined ? prepare({ peers: true }) : prepareStore(order.store);
+  const { measureRows } = await import('./measure.mjs');
+  await measureRows(order, programs, toStderr);
 }
 
 try {

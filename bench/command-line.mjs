@@ -22,21 +22,15 @@ npm run bench -- --help             this text`;
 const CONFLICTS = [
   ['quick', 'write', '--quick measures too little to be written. Leave out --quick or --write.'],
   ['against', 'write', '--against compares two builds and writes nothing. Leave out --against or --write.'],
-  ['page', 'against', '--page measures nothing. Leave out --page or --against.'],
-  ['page', 'quick', '--page measures nothing. Leave out --page or --quick.'],
   ['store', 'against', '--store measures one build. Leave out --store or --against.'],
-  ['page', 'store', '--page measures nothing. Leave out --page or --store.'],
-  ['page', 'write', '--page writes the page and nothing else. Leave out --write.'],
 ];
 
 /**
- * @param {string[]} args
  * @param {string[]} allRows their names
  * @param {Record<string, string[]>} [stores] the rows of stores other than Redis, by name of the store
  * @param {string[]} [onlyNamed] rows of every store that are measured only by their name, and not compared
  * @returns {{ rows: string[], quick: boolean, write: boolean, help: boolean, page: boolean, against: string | undefined,
  *   store: string | undefined }}
- * @throws {UsageError}
  */
 export function readCommandLine(args, allRows, stores = {}, onlyNamed = []) {
   const { values, positionals } = parse(args);
@@ -54,8 +48,6 @@ export function readCommandLine(args, allRows, stores = {}, onlyNamed = []) {
   const conflict = CONFLICTS.find(([one, other]) => values[one] !== undefined && values[other] !== undefined);
   if (conflict) throw new UsageError(conflict[2]);
   const { quick = false, write = false, help = false, page = false, against } = values;
-  if (page && named.length > 0)
-    throw new UsageError('--page takes no rows: it writes all that were measured.');
   if (against !== undefined && !/^[^-\s][^\s]*$/.test(against)) {
     throw new UsageError(`--against needs a revision: a commit, a tag or a branch; got "${against}".`);
   }

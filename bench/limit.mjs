@@ -5,11 +5,9 @@
  */
 import { ensureRedisServer } from '../.scripts/setup.mjs';
 import { connectIoredis } from './candidates/ioredis-client.mjs';
+import { holdCosts } from './harness/hold-costs.mjs';
 import { startPrivateRedis } from './harness/private-redis.mjs';
-import { spreadOf } from './harness/statistics.mjs';
 
-const ROUNDS = 9;
-const ROUND_MS = 600;
 const KEYS = 1_000;
 
 const COMPARE_AND_DELETE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
@@ -38,45 +36,29 @@ const acquireBy = (name) => client.evalsha(acquire, 3, name, `${name}:queue`, 'f
 const releaseBy = (name) => client.evalsha(release, 2, name, `${name}:queue`, 'owner:1');
 
 const ways = {
-  'floor: SET and a script, both awaited': async (name) => {
+  'floor: SET and a script, both awaited': async () => {
+    const name = key();
     await client.set(name, 'owner', 'PX', 30_000, 'NX');
     await client.evalsha(compareAndDelete, 1, name, 'owner');
   },
-  'two scripts, the first awaited': async (name) => {
+  'two scripts, the first awaited': async () => {
+    const name = key();
     await acquireBy(name);
     void releaseBy(name);
   },
-  'two scripts, both awaited': async (name) => {
+  'two scripts, both awaited': async () => {
+    const name = key();
     await acquireBy(name);
     await releaseBy(name);
   },
 };
 
-/** Holds per second, and processor time of this process per hold, µs. */
-async function round(hold) {
-  const used = process.cpuUsage();
-  const startedAt = performance.now();
-  let count = 0;
-  for (; performance.now() - startedAt < ROUND_MS; count++) await hold(key());
-  const { user, system } = process.cpuUsage(used);
-  return { rate: (count * 1_000) / (performance.now() - startedAt), cpu: (user + system) / count };
-}
-
-const samples = Object.fromEntries(Object.keys(ways).map((name) => [name, []]));
-for (let turn = 0; turn <= ROUNDS; turn++) {
-  for (const [name, hold] of Object.entries(ways)) {
-    const sample = await round(hold);
-    // The first turn warms up.
-    if (turn > 0) samples[name].push(sample);
-  }
-}
-const median = (name, figure) => spreadOf(samples[name].map((sample) => sample[figure])).median;
-const [floor] = Object.keys(ways);
-for (const name of Object.keys(ways)) {
-  const ratios = ['rate', 'cpu'].map((figure) => (median(name, figure) / median(floor, figure)).toFixed(2));
+const costs = await holdCosts(ways, { rounds: 9, roundMs: 600 });
+const [floor] = Object.values(costs);
+for (const [name, { took, cpu }] of Object.entries(costs)) {
   console.log(
-    `${name.padEnd(38)} ${median(name, 'rate').toFixed(0).padStart(6)} holds/s, ${ratios[0]} × the floor; ` +
-      `${median(name, 'cpu').toFixed(1)} µs of processor time, ${ratios[1]} ×`,
+    `${name.padEnd(38)} ${(1e6 / took).toFixed(0).padStart(6)} holds/s, ${(floor.took / took).toFixed(2)} × the floor; ` +
+      `${cpu.toFixed(1)} µs of processor time, ${(cpu / floor.cpu).toFixed(2)} ×`,
   );
 }
 client.disconnect();

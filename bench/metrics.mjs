@@ -6,11 +6,9 @@ import 'reflect-metadata';
 import { createRequire } from 'node:module';
 import { Registry } from 'prom-client';
 import { ensureBuild, ensureRedisServer } from '../.scripts/setup.mjs';
+import { holdCosts } from './harness/hold-costs.mjs';
 import { startPrivateRedis } from './harness/private-redis.mjs';
-import { spreadOf } from './harness/statistics.mjs';
 
-const ROUNDS = 15;
-const ROUND_MS = 500;
 const nothing = () => undefined;
 
 /** The instruments as their modules compose them. */
@@ -49,20 +47,6 @@ async function instrumentsOf(locks) {
   };
 }
 
-/** Duration and processor time per `withLock`, µs. Other load hardly affects the processor time. */
-async function round(locks) {
-  const cpu = process.cpuUsage();
-  const startedAt = performance.now();
-  let holds = 0;
-  while (performance.now() - startedAt < ROUND_MS) {
-    for (let i = 0; i < 100; i++) await locks.withLock('key', { operation: 'bench' }, nothing);
-    holds += 100;
-  }
-  const took = ((performance.now() - startedAt) / holds) * 1_000;
-  const { user, system } = process.cpuUsage(cpu);
-  return { took, cpu: (user + system) / holds };
-}
-
 ensureBuild();
 // The instruments are single modules of it.
 process.env['BENCH_BUILD'] = './unbundled-build.mjs';
@@ -71,21 +55,17 @@ const redis = await startPrivateRedis(ensureRedisServer().path);
 const { app, locks } = await openApplication({ redis: redis.url });
 try {
   const instruments = await instrumentsOf(locks);
-  const samples = Object.fromEntries(Object.keys(instruments).map((name) => [name, []]));
-  for (let turn = 0; turn <= ROUNDS; turn++) {
-    for (const [name, parts] of Object.entries(instruments)) {
-      const stops = parts.map((part) => part.start());
-      const sample = await round(locks);
-      for (const stop of stops) stop();
-      // The first turn is a warm-up.
-      if (turn > 0) samples[name].push(sample);
-    }
-  }
-  const of = (name, what) => spreadOf(samples[name].map((sample) => sample[what])).median;
-  for (const name of Object.keys(samples)) {
+  const hold = () => locks.withLock('key', { operation: 'bench' }, nothing);
+  const ways = Object.fromEntries(Object.keys(instruments).map((name) => [name, hold]));
+  const around = (name) => {
+    const stops = instruments[name].map((part) => part.start());
+    return () => stops.forEach((stop) => stop());
+  };
+  const costs = await holdCosts(ways, { rounds: 15, roundMs: 500, around });
+  for (const [name, cost] of Object.entries(costs)) {
     const figures = ['took', 'cpu'].map((what) => {
-      const more = name === 'off' ? '' : ` (${(of(name, what) - of('off', what)).toFixed(1)} more)`;
-      return `${of(name, what).toFixed(1)} µs${more}`;
+      const more = name === 'off' ? '' : ` (${(cost[what] - costs.off[what]).toFixed(1)} more)`;
+      return `${cost[what].toFixed(1)} µs${more}`;
     });
     console.log(`${name.padEnd(33)} per hold: ${figures[0]}; processor time: ${figures[1]}`);
   }

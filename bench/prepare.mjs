@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureEtcd } from '../.scripts/setup-etcd.mjs';
+import { ensureCurator, ensureRedisson, ensureZooKeeper } from '../.scripts/setup-java.mjs';
 import { ensurePostgres } from '../.scripts/setup-postgres.mjs';
-import { ensureRedisson } from '../.scripts/setup-redisson.mjs';
-import { ensureCurator, ensureZooKeeper } from '../.scripts/setup-zookeeper.mjs';
 import { ensureBuild, ensureDependencies, ensureRedisServer, SetupError } from '../.scripts/setup.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -17,7 +16,6 @@ const ioredisIn = (folder) =>
  *
  * @param {{ peers: boolean }} options whether the run also measures other libraries
  * @returns {string} path of redis-server
- * @throws {SetupError}
  */
 export function prepare({ peers }) {
   ensureDependencies();
@@ -39,9 +37,7 @@ const PROGRAMS = {
 /**
  * The same for a store other than Redis, without other libraries.
  *
- * @param {string} store
  * @returns {unknown} the argument of `openServer` of the store
- * @throws {SetupError}
  */
 export function prepareStore(store) {
   ensureDependencies();
@@ -49,11 +45,7 @@ export function prepareStore(store) {
   return PROGRAMS[store]();
 }
 
-/**
- * The same for the comparison with Redisson.
- *
- * @throws {SetupError}
- */
+/** The same for the comparison with Redisson. */
 export function prepareRedisson() {
   const program = prepare({ peers: false });
   const programs = [join(here, 'redisson/RedissonLoad.java')];

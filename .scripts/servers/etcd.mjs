@@ -51,16 +51,20 @@ export async function askEtcd({ port }, path, body = {}) {
 }
 
 /**
- * Whether a member is the leader; false while it does not answer.
+ * `leader` or `follower`; undefined for a member that does not answer or knows no leader.
  *
  * @param {{ port: number }} member
- * @returns {Promise<boolean>}
+ * @returns {Promise<'leader' | 'follower' | undefined>}
  */
-export async function leadsEtcd(member) {
+export async function roleInEtcd(member) {
   try {
     const { header, leader } = await askEtcd(member, 'maintenance/status');
-    return header.member_id === leader;
+    if (leader === undefined) return undefined;
+    return header.member_id === leader ? 'leader' : 'follower';
   } catch {
-    return false;
+    return undefined;
   }
 }
+
+/** @param {{ port: number }} member */
+export const leadsEtcd = async (member) => (await roleInEtcd(member)) === 'leader';

@@ -1,4 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chownSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** PostgreSQL refuses to run as root: it gets the user `nobody`. */
 export const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -38,6 +40,22 @@ export function postgresArguments(data, port, settings = {}) {
   const all = { listen_addresses: '127.0.0.1', unix_socket_directories: '', ...settings };
   const given = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return ['-D', data, '-p', `${port}`, ...given];
+}
+
+/**
+ * Creates an empty database in a folder.
+ *
+ * @param {{ programs: string, libraries?: string }} installed see `ensurePostgres`
+ * @param {string} folder
+ * @returns {{ data: string, how: import('node:child_process').SpawnOptions }} `how`: options for starting the server
+ */
+export function createDatabase({ programs, libraries }, folder) {
+  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid);
+  const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
+  const how = { ...NOBODY, cwd: folder, env };
+  const data = join(folder, 'data');
+  execFileSync(join(programs, 'initdb'), initdbArguments(data), { ...how, stdio: 'ignore' });
+  return { data, how };
 }
 
 /**

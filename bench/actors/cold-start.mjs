@@ -3,6 +3,7 @@
  * costs no time, and without it for times: collecting garbage would warm up the process.
  */
 import { Session } from 'node:inspector';
+import { heapUsed } from '../harness/heap.mjs';
 import { serve } from '../harness/serve.mjs';
 
 /** What an application loads anyway. */
@@ -19,14 +20,9 @@ async function timed(action) {
   return performance.now() - startedAt;
 }
 
-/** Bytes in use. Collects garbage repeatedly, since finalizers free more. */
-async function heapUsed() {
-  for (let i = 0; i < 3; i++) {
-    globalThis.gc();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+async function bytes() {
+  const { used, external } = await heapUsed();
+  return used + external;
 }
 
 serve({
@@ -35,30 +31,27 @@ serve({
     return { peers: await timed(loadPeers), library: await timed(() => import(BUILD)) };
   },
 
-  /** Bytes of the same. */
+  /** Bytes more for this library. */
   async memory() {
-    const start = await heapUsed();
     await loadPeers();
-    const peers = await heapUsed();
+    const peers = await bytes();
     await import(BUILD);
-    return { peers: peers - start, library: (await heapUsed()) - peers };
+    return { library: (await bytes()) - peers };
   },
 
-  /** The number of modules of the same. */
+  /** The number of modules of this library. */
   async modules() {
     const session = new Session();
     session.connect();
+    await loadPeers();
     let modules = 0;
+    session.post('Debugger.enable');
     session.on(
       'Debugger.scriptParsed',
       ({ params: { url } }) => (modules += url.startsWith('file:') ? 1 : 0),
     );
-    session.post('Debugger.enable');
-    modules = 0;
-    await loadPeers();
-    const peers = modules;
     await import(BUILD);
     // Without the file that names what is loaded.
-    return { peers, library: modules - peers - 1 };
+    return modules - 1;
   },
 });

@@ -1,6 +1,7 @@
 /** A process that generates load on one candidate. */
 import { openCandidate } from '../candidates/candidates.mjs';
 import { elapse, MONOTONIC_OFFSET, monotonicMs } from '../harness/clock.mjs';
+import { heapUsed } from '../harness/heap.mjs';
 import { serve } from '../harness/serve.mjs';
 
 /** How long callers may keep waiting after the end of a round before the process is replaced. */
@@ -154,17 +155,6 @@ async function release() {
   return results.filter(({ status }) => status === 'rejected').length;
 }
 
-/** Bytes in use after garbage collection, and of the whole process. Run with --expose-gc. */
-async function memory() {
-  // Repeatedly, since finalizers free more.
-  for (let i = 0; i < 3; i++) {
-    globalThis.gc();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  const { heapUsed, rss } = process.memoryUsage();
-  return { heapUsed, rss };
-}
-
 serve({
   async open(id, url, sharing) {
     candidate = await openCandidate(id, url, sharing);
@@ -173,7 +163,11 @@ serve({
   run,
   hold,
   release,
-  memory,
+  /** Bytes in use after garbage collection, and of the whole process. Run with --expose-gc. */
+  async memory() {
+    const { used } = await heapUsed();
+    return { heapUsed: used, rss: process.memoryUsage().rss };
+  },
   processorMs() {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000;

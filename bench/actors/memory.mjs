@@ -1,24 +1,16 @@
 /** Measures the heap that many holds, or many waiters, occupy. Run with --expose-gc. */
 import { openApplication } from '../candidates/ours.mjs';
+import { heapUsed } from '../harness/heap.mjs';
 import { serve } from '../harness/serve.mjs';
 
 let locks;
 /** References that protect the measured objects from garbage collection. */
 const kept = [];
 
-/** Bytes in use. Collects garbage repeatedly, since finalizers free more. */
-async function heapUsed() {
-  for (let i = 0; i < 3; i++) {
-    globalThis.gc();
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return process.memoryUsage().heapUsed;
-}
-
 async function bytesEach(count, fill) {
-  const before = await heapUsed();
+  const before = (await heapUsed()).used;
   await fill();
-  return ((await heapUsed()) - before) / count;
+  return ((await heapUsed()).used - before) / count;
 }
 
 serve({

@@ -5,7 +5,6 @@ const TAGS = ['--match', 'v[0-9]*', '--match', '[0-9]*'];
  * that added the "unreleased" heading to the changelog.
  *
  * @param {string} changelog its text
- * @param {(args: string[]) => { ok: boolean, output: string }} git
  * @returns {{ commit: string } | { none: string }} `none`: why there is no such commit
  */
 export function beforeFirstUnreleased(changelog, git) {
@@ -17,9 +16,6 @@ export function beforeFirstUnreleased(changelog, git) {
   if (tag.ok) {
     const commit = git(['rev-parse', `${tag.output}^{commit}`]).output;
     return commit === head ? { none: `nothing has changed since ${tag.output}` } : { commit };
-  }
-  if (git(['rev-parse', '--is-shallow-repository']).output === 'true') {
-    return { none: 'the clone is shallow, so the first unreleased change is not in it' };
   }
   const heading = /^## .*\bunreleased\b.*$/im.exec(changelog)?.[0];
   if (heading === undefined) return { none: 'CHANGELOG.md has no heading of what is unreleased' };

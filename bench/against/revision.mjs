@@ -20,32 +20,17 @@ export { DistributedLockModule, Locked, LockService } from '${entryOf(tree)}';
 /**
  * Resolves a revision to a commit.
  *
- * @param {string} revision
  * @returns {string} its full id
- * @throws {UsageError}
  */
 export function commitOf(revision) {
-  const { ok, output, error } = git([
-    'rev-parse',
-    '--verify',
-    '--quiet',
-    '--end-of-options',
-    `${revision}^{commit}`,
-  ]);
+  const { ok, output, error } = git(['rev-parse', '--verify', '--end-of-options', `${revision}^{commit}`]);
   if (ok) return output;
-  if (!git(['rev-parse', '--git-dir']).ok) {
-    throw new UsageError(
-      `--against needs the git history of the repository, and there is none here: ${error}`,
-    );
-  }
-  throw new UsageError(`There is no revision ${revision} in this repository.`);
+  throw new UsageError(`There is no revision ${revision} here: ${error}`);
 }
 
 /**
  * Builds a commit in a temporary folder, which is removed when this process ends.
  *
- * @param {string} commit
- * @param {(line: string) => void} log
  * @returns {string} URL of the module to load
  * @throws {SetupError} if the build fails
  */

@@ -13,13 +13,16 @@
  *   2, 5, 10, 20, 40 and 80 ms. Shorter intervals saturate the server with polling. With longer intervals, one caller
  *   acquires the lock repeatedly while the others sleep.
  * @property {object} settings
- * @property {boolean} shares whether its locks admit several holders
+ * @property {boolean} shares whether its locks can admit several holders
  * @property {string} [build] of this library: URL of another build
  *
  * @typedef {{ mode: 'shared' } | { limit: number }} Sharing options of this library that admit several holders
  */
 
-const FILES = [
+/** Those whose locks admit several holders, if they are opened with `sharing`. */
+const SHARING = ['ours:withLock', 'redis-semaphore:readme', 'redis-semaphore:tuned', 'no-lock:readme'];
+/** The candidates for Redis. */
+export const ON_REDIS = [
   'floor',
   'ours',
   'redlock',
@@ -27,25 +30,12 @@ const FILES = [
   'redis-semaphore',
   'redlock-universal',
   'simple-redis-mutex',
+  'no-lock',
 ];
-/** Candidates whose locks admit several holders. */
-const SHARING_FILES = ['ours-shares', 'redis-semaphore-shares', 'no-lock'];
 
 const load = (file) => import(`./${file}.mjs`);
 
-/**
- * All candidates for Redis. This process uses only their descriptions: each candidate runs in its own processes.
- *
- * @returns {Promise<Candidate[]>}
- */
-export async function allCandidates() {
-  return (await Promise.all([...FILES, ...SHARING_FILES].map(candidatesOf))).flat();
-}
-
-/**
- * @param {string} file
- * @returns {Promise<Candidate[]>}
- */
+/** The candidates of a file. This process uses only their descriptions: each candidate runs in its own processes. */
 export async function candidatesOf(file) {
   const { name, kind, settings, labels = {} } = await load(file);
   return Object.keys(settings).map((variant) => ({
@@ -54,16 +44,11 @@ export async function candidatesOf(file) {
     kind,
     variant,
     settings: settings[variant],
-    shares: SHARING_FILES.includes(file),
+    shares: SHARING.includes(`${file}:${variant}`),
   }));
 }
 
-/**
- * @param {string} id
- * @param {string} url
- * @param {Sharing} [sharing] for candidates whose locks admit several holders
- * @returns {Promise<OpenCandidate>}
- */
+/** @param {Sharing} [sharing] for candidates whose locks admit several holders */
 export async function openCandidate(id, url, sharing) {
   const [file, variant] = id.split(':');
   const { open, settings } = await load(file);

@@ -1,12 +1,7 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 
-/**
- * Connects an ioredis client with default options, for the floor and the peers.
- *
- * @param {string} url
- * @returns {Promise<Redis>}
- */
+/** Connects an ioredis client with default options, for the floor and the peers. */
 export async function connectIoredis(url) {
   const client = new Redis(url);
   // Without a listener, ioredis prints an error for every connection when the server stops.

@@ -54,9 +54,10 @@ export async function openApplication(moduleOptions, providers = []) {
  *
  * @param {(url: string) => object} storeOptions the module options for a server at a URL
  */
-export const openWith = (storeOptions) => async (url, moduleOptions, _sharing, variant) => {
+export const openWith = (storeOptions) => async (url, moduleOptions, sharing, variant) => {
   const { app, locks } = await openApplication({ ...storeOptions(url), ...moduleOptions });
-  return { version, withLock: USES[variant](locks), close: () => app.close() };
+  const withLock = sharing ? (key, fn) => locks.withLock(key, sharing, fn) : USES[variant](locks);
+  return { version, withLock, close: () => app.close() };
 };
 
 export const open = openWith((redis) => ({ redis }));

@@ -45,13 +45,7 @@ export class Actor {
     });
   }
 
-  /**
-   * Calls a function of the file.
-   *
-   * @param {string} method
-   * @param {...unknown} args
-   * @returns {Promise<any>}
-   */
+  /** Calls a function of the file. */
   call(method, ...args) {
     const id = ++this.#calls;
     return new Promise((resolve, reject) => {

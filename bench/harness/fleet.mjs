@@ -14,7 +14,6 @@ const START_DELAY_MS = 30;
  * @property {number[]} turns of each caller
  * @property {number} maxWait ms, including waits unfinished at the end of the round
  * @property {number | null} meanSection ms; null for empty sections
- * @property {number} overlaps sections that began before the previous section had ended
  * @property {number} mostAtOnce maximum of concurrent sections
  * @property {import('./server.mjs').CommandCounts} commands per hold
  * @property {{ client: number, server: number }} micros µs of processor time per hold, of all processes and of Redis
@@ -26,13 +25,7 @@ export class Fleet {
   #actors = [];
   #rounds = 0;
 
-  /**
-   * @param {import('../candidates/candidates.mjs').Candidate} candidate
-   * @param {number} processes
-   * @param {string} url
-   * @param {import('../candidates/candidates.mjs').Sharing} [sharing]
-   * @param {string[]} [execArgv] options of Node for its processes
-   */
+  /** @param {string[]} [execArgv] options of Node for its processes */
   constructor(candidate, processes, url, sharing, execArgv = []) {
     this.candidate = candidate;
     this.processes = processes;
@@ -71,8 +64,6 @@ export class Fleet {
 
   /**
    * @param {Omit<import('../actors/load.mjs').LoadPlan, 'label' | 'firstCaller' | 'startAt'>} plan `callers`: of all processes
-   * @param {import('./server.mjs').ServerStats} stats
-   * @returns {Promise<LoadResult>}
    */
   async run({ callers, ...plan }, stats) {
     await stats.empty();
@@ -119,7 +110,7 @@ export class Fleet {
 function combine(results, { commands, serverMs }, tookMs) {
   const callers = results.flatMap((result) => result.callers);
   const served = sum(callers.map(({ turns }) => turns));
-  const sections = results.flatMap((result) => result.sections).sort(([a], [b]) => a - b);
+  const sections = results.flatMap((result) => result.sections);
   const perHold = (count) => (served === 0 ? null : count / served);
   return {
     perSecond: served / (tookMs / 1_000),
@@ -130,7 +121,6 @@ function combine(results, { commands, serverMs }, tookMs) {
     maxWait: Math.max(...callers.map(({ maxWait }) => maxWait)),
     meanSection:
       sections.length === 0 ? null : sum(sections.map(([from, to]) => to - from)) / sections.length,
-    overlaps: sections.filter(([from], index) => index > 0 && from < sections[index - 1][1]).length,
     mostAtOnce: mostAtOnce(sections),
     commands: Object.fromEntries(Object.entries(commands).map(([name, count]) => [name, perHold(count)])),
     micros: {

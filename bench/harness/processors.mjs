@@ -5,10 +5,9 @@ import { elapse } from './clock.mjs';
  * The share of time in which the processors were busy between two samples.
  *
  * @param {{ times: Record<string, number> }[]} before from `os.cpus()`
- * @param {{ times: Record<string, number> }[]} after
  * @returns {number} from 0 to 1
  */
-export function shareInUse(before, after) {
+function shareInUse(before, after) {
   const total = { idle: 0, all: 0 };
   for (const [index, { times }] of after.entries()) {
     const earlier = before[index]?.times ?? times;

@@ -1,8 +1,4 @@
-/**
- * Lets the parent process call functions of this process. Ends this process with its parent.
- *
- * @param {Record<string, (...args: any[]) => unknown>} functions
- */
+/** Lets the parent process call functions of this process. Ends this process with its parent. */
 export function serve(functions) {
   const answer = async ({ id, method, args }) => {
     try {

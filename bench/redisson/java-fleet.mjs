@@ -27,10 +27,6 @@ export class JavaFleet {
     this.#processes = await Promise.all(starting);
   }
 
-  /**
-   * @param {import('../harness/server.mjs').ServerStats} stats
-   * @returns {Promise<{ perSecond: number, maxWait: number, commands: import('../harness/server.mjs').CommandCounts }>}
-   */
   async run({ callers, keysPerCaller, sectionMs, durationMs }, stats) {
     await stats.empty();
     await stats.reset();
@@ -59,7 +55,6 @@ export class JavaFleet {
 /**
  * Kills the first of two waiters of an RFairLock, then releases the lock.
  *
- * @param {import('ioredis').Redis} redis
  * @returns {Promise<number>} ms from the release until the second one holds it
  */
 export async function deathOfFirstFair(url, classPath, redis) {

@@ -6,6 +6,7 @@ import { describeMachine } from '../machine.mjs';
 import { short, times } from '../report/numbers.mjs';
 import { table, tableOf } from '../report/table.mjs';
 import { headCrash } from '../rows/m11-crash.mjs';
+import { interleaved } from '../rows/measure-load.mjs';
 import { deathOfFirstFair, JavaFleet } from './java-fleet.mjs';
 
 const java = (label, lock) => [
@@ -24,11 +25,11 @@ const LOCKS = [
 ];
 const FAIR = [ours('Redis store, fair', 'ours:fair'), ...java('RFairLock', 'fair')];
 const READERS = [
-  ours("Redis store, mode: 'shared'", 'ours-shares:readme', { mode: 'shared' }),
+  ours("Redis store, mode: 'shared'", 'ours:withLock', { mode: 'shared' }),
   ...java('RReadWriteLock', 'read'),
 ];
 const SEMAPHORES = [
-  ours('Redis store, limit: 10', 'ours-shares:readme', { limit: 10 }),
+  ours('Redis store, limit: 10', 'ours:withLock', { limit: 10 }),
   ...java('RPermitExpirableSemaphore', 'semaphore'),
 ];
 
@@ -55,13 +56,7 @@ const ROUNDS = 7;
 /** Java compiles its code while it runs. */
 const WARM_UP_MS = { ours: 1_000, java: 5_000 };
 
-/**
- * Measures M14: this library beside Redisson's locks, interleaved on one server, with the Java side warmed up.
- *
- * @param {{ quick: boolean }} order
- * @param {{ program: string, classPath: string, version: string }} programs
- * @param {(line: string) => void} log
- */
+/** Measures M14: this library beside Redisson's locks, interleaved on one server, with the Java side warmed up. */
 export async function measureRedisson({ quick }, { program, classPath, version }, log) {
   const { url, stats } = await openServer(program);
   const machine = describeMachine(await stats.version());
@@ -84,24 +79,20 @@ async function measureRow({ id, candidates, processes, plan }, { url, stats, cla
         : new JavaFleet(candidate, processes, url, classPath),
     ),
   );
-  const rounds = new Map(candidates.map(({ label }) => [label, []]));
   try {
     // One after the other: a machine with few cores starts one quickly, but not dozens.
     for (const fleet of fleets) await fleet.open();
-    for (const fleet of fleets) {
-      const durationMs = fleet instanceof JavaFleet ? WARM_UP_MS.java : WARM_UP_MS.ours;
-      if (!quick) await fleet.run({ ...plan, durationMs }, stats);
-    }
-    const count = quick ? 1 : ROUNDS;
-    for (let round = 1; round <= count; round++) {
-      for (const [index, fleet] of fleets.entries())
-        rounds.get(candidates[index].label).push(await fleet.run(plan, stats));
-      log(`${id}  round ${round} of ${count}`);
-    }
+    const durationOf = (fleet) => (fleet instanceof JavaFleet ? WARM_UP_MS.java : WARM_UP_MS.ours);
+    const results = await interleaved({
+      candidates: fleets,
+      rounds: quick ? 1 : ROUNDS,
+      warmUp: quick ? undefined : (fleet) => fleet.run({ ...plan, durationMs: durationOf(fleet) }, stats),
+      measure: (fleet) => fleet.run(plan, stats),
+    });
+    return new Map(fleets.map((fleet, index) => [candidates[index].label, results.get(fleet)]));
   } finally {
     await Promise.all(fleets.map((fleet) => fleet.close()));
   }
-  return rounds;
 }
 
 async function candidateOf({ id }) {

@@ -37,7 +37,6 @@ const round = (length) => Math.round(length * 10) / 10;
 /**
  * The median of each library with a load, ours first, then from most to least.
  *
- * @param {{ candidates: { label: string, kind: string, perSecond: { median: number } }[] }} load
  * @returns {Map<string, { kind: string, perSecond: number }>} by library
  */
 function bestOf({ candidates }) {
@@ -46,20 +45,13 @@ function bestOf({ candidates }) {
   return new Map([oursIn(candidates), ...peers].map(figures));
 }
 
-/**
- * Holds per second with an empty section and with work, on linear scales that begin at 0. Readable on light and dark pages.
- *
- * @param {{ id: string, data: any, machine: any, measuredAt: string }[]} rows
- * @returns {string} SVG
- */
+/** Holds per second with an empty section and with work, on linear scales that begin at 0. Readable on light and dark pages. */
 export function chartOf(rows) {
   const row = rows.find(({ id }) => id === ROW);
-  if (row === undefined) throw new Error(`The chart shows ${ROW}, which has not been measured.`);
-  const panels = PANELS.map(([name, title]) => {
-    const load = row.data.loads.find((each) => each.name === name);
-    if (load === undefined) throw new Error(`${ROW} has no load "${name}".`);
-    return { title, best: bestOf(load) };
-  });
+  const panels = PANELS.map(([name, title]) => ({
+    title,
+    best: bestOf(row.loads.find((each) => each.name === name)),
+  }));
   const libraries = [...panels[0].best.keys()];
   const bottom = TOP + libraries.length * LINE;
   const height = bottom + 44;
@@ -103,12 +95,10 @@ function descriptionOf({ title, best }) {
 
 function panelOf(title, libraries, best, left, bottom) {
   const most = Math.max(...[...best.values()].map(({ perSecond }) => perSecond));
-  const ours = [...best.values()].find(({ kind }) => kind === 'ours')?.perSecond ?? NaN;
-  const peers = [...best.values()].filter(({ kind }) => kind === 'peer');
-  const nearest = Math.max(...peers.map(({ perSecond }) => perSecond));
+  // Ours is the first one, then the peers from most to least.
+  const [ours, nearest] = [...best.values()].map(({ perSecond }) => perSecond);
   const bars = libraries.map((library, index) => {
-    const { kind, perSecond } = best.get(library) ?? { kind: 'peer', perSecond: NaN };
-    if (Number.isNaN(perSecond)) return '';
+    const { kind, perSecond } = best.get(library);
     const y = TOP + index * LINE;
     const width = Math.max(1, (perSecond / most) * PLOT);
     const ratio = kind === 'ours' ? ` (${times(ours / nearest)})` : '';

@@ -19,7 +19,6 @@ function check(what, value, sign, goal, { unit = '', measured = `${short(value)}
   const missed = goal === 0 ? 'missed' : `missed by ${percent(missedBy)}`;
   return {
     what,
-    value: valid ? value : null,
     measured,
     goal: `${sign} ${short(goal)}${unit}`,
     ratio: valid && goal !== 0 ? value / goal : null,
@@ -38,18 +37,11 @@ export const above = (what, value, goal, text) => check(what, value, '>', goal, 
 export const atMost = (what, value, goal, text) => check(what, value, '≤', goal, text);
 
 /** @returns {Check} a figure without a goal */
-export function information(what, measured, value = null) {
-  return { what, value, measured, goal: '–', ratio: null, reached: null, verdict: '–' };
+export function information(what, measured) {
+  return { what, measured, goal: '–', ratio: null, reached: null, verdict: '–' };
 }
 
-/**
- * How evenly callers were served: the turns of the most-served caller divided by those of the least-served.
- *
- * @param {string} which
- * @param {{ least: number, most: number, ratio: number, withoutAny: number }} turns
- * @param {number} goal
- * @returns {Check}
- */
+/** How evenly callers were served: the turns of the most-served caller divided by those of the least-served. */
 export function mostToLeast(which, turns, goal) {
   const result = atMost(`${which}: most- ÷ least-served caller`, turns.ratio, goal, {
     measured: `${short(turns.ratio)} (${short(turns.least)}–${short(turns.most)})`,

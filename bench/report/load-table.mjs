@@ -11,10 +11,8 @@ const OF_REDIS = [
 /**
  * Compares the candidates under one load.
  *
- * @param {import('../rows/measure-load.mjs').Measured[]} measured
  * @param {{ contended: boolean, limit?: number, costs?: readonly [string, string][] }} options `limit`: the maximum of
  *   holders; `costs`: columns, as pairs of a title and the name of a counter of the server
- * @returns {string}
  */
 export function loadTable(measured, { contended, limit = 1, costs = OF_REDIS }) {
   const [floor] = only(measured, 'floor');
@@ -45,9 +43,7 @@ export function loadTable(measured, { contended, limit = 1, costs = OF_REDIS }) 
             '÷ ideal',
             ({ meanSection, perSecond }) => short((perSecond.median * meanSection) / 1_000 / limit),
           ],
-          limit === 1
-            ? ['overlaps', ({ overlaps }) => short(overlaps)]
-            : ['most at once', ({ mostAtOnce }) => short(mostAtOnce)],
+          ['most at once', ({ mostAtOnce }) => short(mostAtOnce)],
         ]
       : []),
   ];

@@ -1,6 +1,6 @@
 /**
- * @typedef {{ id: string, title: string, checks: import('./checks.mjs').Check[], measuredAt: string,
- *   commit: string | undefined, machine: Record<string, string | number>, data: unknown }} MeasuredRow
+ * @typedef {{ id: string, title: string, checks: Pick<import('./checks.mjs').Check, 'what' | 'measured' | 'goal' | 'verdict'>[], measuredAt: string,
+ *   commit: string | undefined, machine: Record<string, string | number>, loads?: any[] }} MeasuredRow
  */
 
 /**
@@ -19,8 +19,6 @@ export function pageWith(page, parts) {
     return `${text.slice(0, from + open.length)}\n\n${content}\n\n${text.slice(to)}`;
   }, page);
 }
-
-export const NOTHING_YET = 'Nothing has been measured yet.';
 
 const line = (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 

@@ -15,23 +15,15 @@ const SITUATIONS = [
 /** Loads of locks that several callers may hold, without work under the lock and with it. */
 const SHARED = [
   { what: 'readers', row: 'M12', loads: ['one process, empty', 'one process, 2 ms'] },
-  {
-    what: 'semaphore',
-    row: 'M13',
-    loads: ['one process, empty', 'one process, 2 ms'],
-  },
-  {
-    what: 'semaphores',
-    row: 'M13',
-    loads: ['4 processes, empty', '4 processes, 2 ms'],
-  },
+  { what: 'semaphore', row: 'M13', loads: ['one process, empty', 'one process, 2 ms'] },
+  { what: 'semaphores', row: 'M13', loads: ['4 processes, empty', '4 processes, 2 ms'] },
 ];
 
 /**
  * The parts of `docs/introduction/performance.md`, and of that page in another language: ratios to other libraries.
  *
  * @param {readonly import('./page.mjs').MeasuredRow[]} rows
- * @param {import('./performance-words.mjs').Words} [words] of the language
+ * @param {typeof ENGLISH} [words] of the language
  * @returns {Record<'short' | 'ratios' | 'turns' | 'shared' | 'ahead', string>}
  */
 export function performanceParts(rows, words = ENGLISH) {
@@ -45,8 +37,8 @@ export function performanceParts(rows, words = ENGLISH) {
 }
 
 function candidatesIn(rows, { row, load }) {
-  const loads = rows.find(({ id }) => id === row)?.data?.loads ?? [];
-  return loads.find(({ name }) => name === load)?.candidates;
+  const { loads } = rows.find(({ id }) => id === row);
+  return loads.find(({ name }) => name === load).candidates;
 }
 
 export const perSecond = (candidate) => candidate.perSecond.median;
@@ -77,16 +69,14 @@ function overBest(candidates) {
 
 function shortOf(rows, words) {
   const [empty, work] = ['empty', '2 ms'].map((load) => candidatesIn(rows, { row: 'M4', load }));
-  if (empty === undefined || work === undefined) return words.nothingYet;
   return words.short(overBest(empty).toFixed(0), overBest(work).toFixed(2));
 }
 
 function ratiosOf(rows, words) {
-  const measured = SITUATIONS.flatMap((situation) => {
+  const measured = SITUATIONS.map((situation) => {
     const candidates = candidatesIn(rows, situation);
-    return candidates === undefined ? [] : [{ ...situation, candidates, peers: peersIn(candidates) }];
+    return { ...situation, candidates, peers: peersIn(candidates) };
   });
-  if (measured.length === 0) return words.nothingYet;
   const names = [...new Set(measured.flatMap(({ peers }) => [...peers.keys()]))];
   const lines = measured.map(({ what, candidates, peers }) => [
     words.loads[what],
@@ -101,7 +91,6 @@ function ratiosOf(rows, words) {
 /** How evenly callers are served, which holds per second do not show. */
 function turnsTable(rows, words) {
   const candidates = candidatesIn(rows, { row: 'M4', load: '2 ms' });
-  if (candidates === undefined) return words.nothingYet;
   const lines = [oursIn(candidates), ...peersIn(candidates).values()].map((candidate) => [
     `\`${nameOf(candidate)}\``,
     short(perSecond(candidate)),
@@ -113,19 +102,16 @@ function turnsTable(rows, words) {
 
 /** Against the only other library with locks that several callers may hold. */
 function sharedTable(rows, words) {
-  const lines = SHARED.flatMap(({ what, row, loads }) => {
-    const measured = loads.map((load) => candidatesIn(rows, { row, load }));
-    if (measured.includes(undefined)) return [];
-    return [[words.loads[what], ...measured.map((candidates) => times(overBest(candidates)))]];
-  });
-  return lines.length === 0 ? words.nothingYet : markdownTable(['', ...words.shared], lines);
+  const lines = SHARED.map(({ what, row, loads }) => [
+    words.loads[what],
+    ...loads.map((load) => times(overBest(candidatesIn(rows, { row, load })))),
+  ]);
+  return markdownTable(['', ...words.shared], lines);
 }
 
 /** Every load in which another library had more holds per second. */
 function aheadOf(rows, words) {
-  const lines = rows.flatMap(({ id, data }) =>
-    (data?.loads ?? []).flatMap((load) => aheadIn(id, load, words)),
-  );
+  const lines = rows.flatMap(({ id, loads = [] }) => loads.flatMap((load) => aheadIn(id, load, words)));
   return lines.length === 0 ? words.nobodyAhead : lines.join('\n');
 }
 

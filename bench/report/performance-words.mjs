@@ -1,25 +1,5 @@
-import { NOTHING_YET } from './page.mjs';
-
-/**
- * What the generated parts of the performance page say in one language.
- *
- * @typedef {object} Words
- * @property {string} nothingYet
- * @property {(empty: string, work: string) => string} short
- * @property {Record<string, string>} loads the loads that the page compares, as users know them
- * @property {readonly string[]} turns head of a table
- * @property {readonly string[]} shared head of a table
- * @property {string} nobodyAhead
- * @property {(ahead: Ahead) => string} ahead
- *
- * @typedef {{ id: string, name: string, ours: string, other: string, by: string, more: number,
- *   turns: readonly [string, string] | undefined }} Ahead a load in which others have more holds per second: the fastest of
- *   them, its factor, how many more of their settings there are, and its turns and ours
- */
-
-/** @type {Words} */
+/** What the generated parts of the performance page say. `ahead`: of a load in which others have more holds per second. */
 export const ENGLISH = {
-  nothingYet: NOTHING_YET,
   short: (empty, work) =>
     `With 4 processes × 25 callers on one key, this library has ${empty} times the holds per second of the ` +
     `nearest other library while the work under the lock is empty, and ${work} times with 2 ms of work.`,
@@ -43,9 +23,8 @@ export const ENGLISH = {
     `${turns === undefined ? '' : `; turns ${turns.join(' against ')}`}.`,
 };
 
-/** @type {Words} */
+/** @type {typeof ENGLISH} */
 export const CHINESE = {
-  nothingYet: '还没有测量结果。',
   short: (empty, work) =>
     `4 个进程 × 25 个调用者争抢同一个 key：临界区为空时，本库每秒的加锁次数是最快的同类库的 ${empty} 倍；` +
     `临界区耗时 2 毫秒时是 ${work} 倍。`,

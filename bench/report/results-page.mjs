@@ -1,4 +1,4 @@
-import { markdownTable, NOTHING_YET } from './page.mjs';
+import { markdownTable } from './page.mjs';
 
 /**
  * The parts of `bench/RESULTS.md`: every figure with its goal.
@@ -8,19 +8,14 @@ import { markdownTable, NOTHING_YET } from './page.mjs';
  * @returns {Record<'machine' | 'figures' | 'fleets', string>}
  */
 export function resultsParts(rows, fleets) {
-  const stores = Object.entries(fleets);
-  return {
-    machine: machineOf(rows),
-    figures: figuresOf(rows),
-    fleets:
-      stores.length === 0
-        ? NOTHING_YET
-        : figuresOf(stores.map(([store, row]) => ({ ...row, title: `${row.title}, on ${store}` }))),
-  };
+  const fleetRows = Object.entries(fleets).map(([store, row]) => ({
+    ...row,
+    title: `${row.title}, on ${store}`,
+  }));
+  return { machine: machineOf(rows), figures: figuresOf(rows), fleets: figuresOf(fleetRows) };
 }
 
 function machineOf(rows) {
-  if (rows.length === 0) return NOTHING_YET;
   const { machine } = rows[0];
   const days = rows.map(({ measuredAt }) => measuredAt.slice(0, 10)).sort();
   const [first, last] = [days[0], days.at(-1)];

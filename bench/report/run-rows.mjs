@@ -1,14 +1,8 @@
 import { short } from './numbers.mjs';
 import { table } from './table.mjs';
 
-/**
- * Measures rows one after the other. Prints each of them, and finally all checks.
- *
- * @param {import('../rows/rows.mjs').Row[]} rows
- * @param {{ contextOf: (id: string) => object, commit: string | undefined, quick: boolean }} options
- * @param {(line: string) => void} log
- */
-export async function runRows(rows, { contextOf, commit, quick }, log) {
+/** Measures rows one after the other. Prints each of them, and finally all checks. */
+export async function runRows(rows, { contextOf, commit, machine, quick }, log) {
   const started = performance.now();
   const seconds = () => Math.round((performance.now() - started) / 1_000);
   const progress = (row, line) => log(`${String(seconds()).padStart(4)} s  ${row}  ${line}`);
@@ -17,16 +11,19 @@ export async function runRows(rows, { contextOf, commit, quick }, log) {
   );
   const results = [];
   for (const { id, title, run } of rows) {
-    const { text, checks, data } = await run({ ...contextOf(id), quick, progress });
-    console.log(`\n${id}  ${title}\n\n${text.join('\n\n')}`);
+    const { text = [], checks, ...shown } = await run({ ...contextOf(id), quick, progress });
+    if (text.length > 0) console.log(`\n${id}  ${title}\n\n${text.join('\n\n')}`);
     const measuredAt = new Date().toISOString();
-    results.push({ id, title, verdict: verdictOf(checks), checks, measuredAt, data });
+    results.push({ id, title, measuredAt, commit, machine, checks, ...shown });
   }
   console.log(`\n${summaryTable(results)}\n`);
-  for (const { id, verdict } of results) console.log(`${id.padEnd(4)} ${verdict}`);
+  for (const { id, checks } of results) console.log(`${id.padEnd(4)} ${verdictOf(checks)}`);
   console.log(`\n${seconds()} s`);
-  return results;
+  return results.map((row) => ({ ...row, checks: row.checks.map(textOf) }));
 }
+
+/** What a page shows of a check. */
+const textOf = ({ what, measured, goal, verdict }) => ({ what, measured, goal, verdict });
 
 /** All checks of all rows, one line each. */
 function summaryTable(results) {

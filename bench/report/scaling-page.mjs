@@ -1,8 +1,8 @@
 import { short } from './numbers.mjs';
-import { markdownTable, NOTHING_YET } from './page.mjs';
+import { markdownTable } from './page.mjs';
 
 /**
- * @typedef {import('./page.mjs').MeasuredRow & { scale: object }} MeasuredFleets M16 on one store
+ * @typedef {import('./page.mjs').MeasuredRow & { fleets: object }} MeasuredFleets M16 on one store
  */
 
 const NAMES = { redis: 'Redis', postgres: 'PostgreSQL', etcd: 'etcd', zookeeper: 'ZooKeeper' };
@@ -16,14 +16,18 @@ const [KB, MB] = [1_000, 1_000_000];
  */
 export function scalingParts(fleets) {
   const stores = Object.entries(fleets).map(([store, row]) => ({ ...row, store, name: NAMES[store] }));
-  const of = (part) => (stores.length === 0 ? NOTHING_YET : part(stores));
-  return {
-    machine: of(machineOf),
-    growth: of((all) => all.map(growthOf).join('\n\n')),
-    keys: of(keysOf),
-    held: of(heldOf),
-  };
+  const tables = fleetTables(stores).map(({ head, lines }) => markdownTable(head, lines));
+  const [keys, held] = tables.splice(-2);
+  return { machine: machineOf(stores), growth: tables.join('\n\n'), keys, held };
 }
+
+/**
+ * The growth of the fleets on each store, then the keys used once and the held locks of all stores.
+ *
+ * @param {readonly { name: string, fleets: object }[]} stores
+ * @returns {{ head: string[], lines: string[][] }[]}
+ */
+export const fleetTables = (stores) => [...stores.map(growthOf), keysOf(stores), heldOf(stores)];
 
 function machineOf(stores) {
   const [{ machine }] = stores;
@@ -32,62 +36,29 @@ function machineOf(stores) {
   return `${machine.cores} cores, Node ${machine.node.slice(1)}, ${versions}; ${days.join(', ')}.`;
 }
 
-/** A line for each number of processes with ten callers each. */
-function growthOf({ name, data: { growth } }) {
-  const fleets = [];
-  for (const { processes, callersEach } of growth.steps) {
-    // bench/RESULTS.md has the others.
-    if (callersEach !== 10) continue;
-    if (!fleets.some((known) => known.processes === processes)) fleets.push({ processes, callersEach });
-  }
-  fleets.sort((one, other) => one.processes - other.processes);
-  const lines = fleets.map(({ processes, callersEach }) => {
-    const step = (load) =>
-      growth.steps.find(
-        (one) => one.load === load && one.processes === processes && one.callersEach === callersEach,
-      );
-    const cell = (load) => {
-      const found = step(load);
-      return found === undefined ? '' : `${short(found.perSecond)}, ${short(found.requests)}`;
-    };
-    const memory = growth.memory.find((one) => one.processes === processes);
-    const last = step('one key, 2 ms')?.turnsTookMs;
-    return [
-      `${processes} × ${callersEach}`,
-      cell('own keys'),
-      cell('100 keys'),
-      cell('one key'),
-      cell('one key, 2 ms'),
-      last === undefined ? '' : short(last / 1_000),
-      short(memory.rss / MB),
-      short(memory.store.connections ?? processes),
-    ];
-  });
-  const head = [
-    name,
-    'own keys',
-    '100 keys',
-    'one key',
-    'one key, 2 ms of work',
-    'all had a turn after, s',
-    'MB per process',
-    'connections',
-  ];
-  return markdownTable(head, lines);
+const LOADS = ['own keys', '100 keys', 'one key', 'one key, 2 ms'];
+
+/** A line for each number of processes. */
+function growthOf({ name, fleets: { growth } }) {
+  const lines = growth.map(({ processes, callersEach, loads, turnsTookMs, rss, connections }) => [
+    `${processes} × ${callersEach}`,
+    ...LOADS.map((load) => `${short(loads[load].perSecond)}, ${short(loads[load].requests)}`),
+    short(turnsTookMs / 1_000),
+    short(rss / MB),
+    short(connections ?? processes),
+  ]);
+  const loads = LOADS.map((load) => load.replace('2 ms', '2 ms of work'));
+  const head = [name, ...loads, 'all had a turn after, s', 'MB per process', 'connections'];
+  return { head, lines };
 }
 
 function keysOf(stores) {
-  const lines = stores.map(({ name, data: { keys } }) => {
-    const { used, segments, before, after } = keys;
-    const third = Math.max(1, Math.floor(segments.length / 3));
-    const micros = [segments.slice(0, third), segments.slice(-third)].map(
-      (some) => some.reduce((sum, { client, server }) => sum + client + server, 0) / some.length,
-    );
-    const rates = segments.map(({ perSecond }) => perSecond).sort((one, other) => one - other);
+  const lines = stores.map(({ name, fleets: { keys } }) => {
+    const { used, perSecond, micros, before, after } = keys;
     return [
       name,
       short(used),
-      short(rates[Math.floor(rates.length / 2)]),
+      short(perSecond),
       micros.map(short).join(' → '),
       [before, after].map(({ heap }) => short(heap / MB)).join(' → '),
       [before, after].map(({ store }) => short(store.entries)).join(' → '),
@@ -103,11 +74,11 @@ function keysOf(stores) {
     'entries in the store',
     'KB in the store',
   ];
-  return markdownTable(head, lines);
+  return { head, lines };
 }
 
 function heldOf(stores) {
-  const lines = stores.map(({ name, data: { held } }) => {
+  const lines = stores.map(({ name, fleets: { held } }) => {
     const { count, bytesEach, renewal, acquireMs, lost } = held;
     return [
       name,
@@ -131,5 +102,5 @@ function heldOf(stores) {
     '% of a core, processes and store',
     'lost',
   ];
-  return markdownTable(head, lines);
+  return { head, lines };
 }

@@ -1,7 +1,6 @@
 /**
  * Selects the candidates of a load, without those that add no information.
  *
- * @param {import('../candidates/candidates.mjs').Candidate[]} candidates
  * @param {{ floor?: boolean, ours?: string[], peers?: 'all' | 'tuned' }} wanted `ours`: variants of this library
  */
 export function choose(candidates, { floor = false, ours = ['withLock'], peers = 'all' }) {

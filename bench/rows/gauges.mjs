@@ -36,7 +36,6 @@ const FIGURES = {
  *
  * @param {{ what: string, use: string, figure?: keyof typeof FIGURES, processes?: number, sharing?: object, plan: object,
  *   delayMs?: number, thorough?: boolean }} load
- * @returns {Gauge}
  */
 export function loadGauge({
   what,
@@ -84,12 +83,19 @@ export function loadGauge({
   };
 }
 
+/** A gauge of a new process for each sample. */
+export function freshGauge({ sample, ...gauge }) {
+  return {
+    ...gauge,
+    open: async (context, build) => ({ sample: () => sample(context, build), close: async () => undefined }),
+  };
+}
+
 /**
  * A gauge of the result of one actor.
  *
  * @param {{ what: string, unit: string, better: 'more' | 'less', file: string, execArgv?: string[],
  *   start: (actor: Actor, url: string) => Promise<unknown>, sample: (actor: Actor) => Promise<number> }} gauge
- * @returns {Gauge}
  */
 export function actorGauge({ what, unit, better, file, execArgv, start, sample }) {
   return {

@@ -1,6 +1,5 @@
 import { atLeast, atMost, information } from '../report/checks.mjs';
 import { short, times } from '../report/numbers.mjs';
-import { table } from '../report/table.mjs';
 import { loadGauge } from './gauges.mjs';
 import { bestPeer, only, ours, perSecondRatio } from './measure-load.mjs';
 import { measureLoads } from './measure-loads.mjs';
@@ -32,7 +31,7 @@ export const gauges = [
   ['empty', EMPTY],
   ['2 ms', WITH_SECTION, true],
 ].map(([section, plan, thorough]) =>
-  loadGauge({ thorough, what: `one process, ${section}`, use: 'ours-shares:readme', sharing: SHARING, plan }),
+  loadGauge({ thorough, what: `one process, ${section}`, use: 'ours:withLock', sharing: SHARING, plan }),
 );
 
 /** The peer has no read locks. The nearest substitute is its semaphore with a permit for every reader. */
@@ -50,7 +49,7 @@ export async function run(context) {
     waits.push({ name, ...(await measureWriter(context, plan)) });
   }
   return {
-    text: [...alone.text, `a writer among them, in a process of its own:\n${waitTable(waits)}`],
+    text: alone.text,
     checks: [
       ...alone.checks,
       ...waits.flatMap(({ name, writes: count, misses, wait, longestReader }) => [
@@ -63,7 +62,7 @@ export async function run(context) {
         ),
       ]),
     ],
-    data: { loads: alone.loads, writer: waits },
+    loads: alone.loads,
   };
 }
 
@@ -73,17 +72,8 @@ async function measureAlone(context) {
     context,
     fleets,
     [
-      {
-        name: 'one process, empty',
-        about: 'one process, empty section',
-        plan: EMPTY,
-        which: ({ kind }) => kind !== 'ideal',
-      },
-      {
-        name: 'one process, 2 ms',
-        about: `one process, section of a 2 ms timer (÷ ideal: against ${READERS} ÷ the section's measured length)`,
-        plan: WITH_SECTION,
-      },
+      { name: 'one process, empty', plan: EMPTY, which: ({ kind }) => kind !== 'ideal' },
+      { name: 'one process, 2 ms', plan: WITH_SECTION },
     ],
     { limit: READERS },
   );
@@ -102,14 +92,4 @@ async function measureAlone(context) {
     ],
     loads,
   };
-}
-
-function waitTable(waits) {
-  return table(
-    ['', 'writes', 'median ms', 'p99 ms', 'longest ms', 'longest reader ms', 'misses', 'failed', 'reads/s'],
-    waits.map(({ name, writes, wait, longestReader, misses, failed, readsPerSecond }) => [
-      name,
-      ...[writes, wait.median, wait.p99, wait.max, longestReader, misses, failed, readsPerSecond].map(short),
-    ]),
-  );
 }

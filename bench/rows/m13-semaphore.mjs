@@ -33,7 +33,7 @@ export const gauges = SETTINGS.flatMap(({ processes, where }) =>
   ].map(([section, plan]) =>
     loadGauge({
       what: `${where}, ${section}`,
-      use: 'ours-shares:readme',
+      use: 'ours:withLock',
       thorough: processes === 1 && plan === WITH_SECTION,
       processes,
       sharing: SHARING,
@@ -48,28 +48,18 @@ export async function run(context) {
   return {
     text: parts.flatMap(({ text }) => text),
     checks: parts.flatMap(({ checks }) => checks),
-    data: { loads: parts.flatMap(({ loads }) => loads) },
+    loads: parts.flatMap(({ loads }) => loads),
   };
 }
 
 async function measure(context, { processes, where, overBestPeer }) {
   const fleets = { row: id, candidates: context.sharing, processes, sharing: SHARING };
-  const ideal = `against ${LIMIT} ÷ the section's measured length; no lock: ${LIMIT} callers`;
   const { measured, text, loads } = await measureLoads(
     context,
     fleets,
     [
-      {
-        name: `${where}, empty`,
-        about: `${where}, empty section`,
-        plan: EMPTY,
-        which: ({ kind }) => kind !== 'ideal',
-      },
-      {
-        name: `${where}, 2 ms`,
-        about: `${where}, section of a 2 ms timer (÷ ideal: ${ideal})`,
-        plan: WITH_SECTION,
-      },
+      { name: `${where}, empty`, plan: EMPTY, which: ({ kind }) => kind !== 'ideal' },
+      { name: `${where}, 2 ms`, plan: WITH_SECTION },
     ],
     { limit: LIMIT },
   );

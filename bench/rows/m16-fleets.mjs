@@ -3,7 +3,8 @@ import { Fleet } from '../harness/fleet.mjs';
 import { mean, median, sum } from '../harness/statistics.mjs';
 import { atMost, information } from '../report/checks.mjs';
 import { short } from '../report/numbers.mjs';
-import { tableOf } from '../report/table.mjs';
+import { fleetTables } from '../report/scaling-page.mjs';
+import { table } from '../report/table.mjs';
 
 export const id = 'M16';
 export const title = 'fleets: 1 to 64 processes, keys ever used, locks held at once';
@@ -13,14 +14,7 @@ const NOISE = 1.1;
 /** Processes whose requests per hold those of a larger fleet are compared with. */
 const FEW = 4;
 const CALLERS_EACH = 10;
-/** Further numbers of callers in each of the few. `160` on 100 keys: as many callers in all as the largest fleet. */
-const STEPS_OF_FEW = [
-  ['one key', 1],
-  ['one key', 100],
-  ['100 keys', 160],
-];
 const KB = 1_000;
-const MB = 1_000_000;
 
 /** How long the store may take to remove what a load leaves behind, ms: tombstones of requests in doubt last for 60 s. */
 const SETTLE_MS = 75_000;
@@ -34,12 +28,12 @@ const LEAD_MS = 500;
 /** A renewal round of the default lease, ms. */
 const RENEWAL_MS = 10_000;
 
-/** The loads of fleets. `turns`: of each caller, in the round that ends with the last of them. `longer`: where holds are few. */
+/** The loads of fleets. `longer`: where holds are few. */
 const LOADS = [
   { name: 'own keys', plan: { keysPerCaller: 100, sectionMs: 0 } },
   { name: '100 keys', plan: { keysPerCaller: null, sharedKeys: 100, sectionMs: 0 } },
-  { name: 'one key', plan: { keysPerCaller: null, sectionMs: 0 }, turns: 10 },
-  { name: 'one key, 2 ms', plan: { keysPerCaller: null, sectionMs: 2 }, turns: 1, longer: 2 },
+  { name: 'one key', plan: { keysPerCaller: null, sectionMs: 0 } },
+  { name: 'one key, 2 ms', plan: { keysPerCaller: null, sectionMs: 2 }, longer: 2 },
 ];
 
 /**
@@ -65,26 +59,19 @@ export const QUICK = {
 };
 
 /**
- * @typedef {object} Context
- * @property {string} url
- * @property {object} stats of the server
- * @property {import('../candidates/candidates.mjs').Candidate} candidate
- * @property {string} requests the counter of requests of clients
- * @property {readonly (readonly [string, (counts: Record<string, number>) => number])[]} costs further columns, per hold
- * @property {Scale} scale
- * @property {(row: string, line: string) => void} progress
+ * @param {object} context `title`: of the store; `requests`: the counter of requests of clients; `candidate`, `scale`, `stats`, `url`
+ *   and `progress` as elsewhere
  */
-
-/** @param {Context} context */
 export async function run(context) {
   const keys = await withFleet(context, 1, (fleet) => useManyKeys(context, fleet));
   const largest = Math.max(...context.scale.sizes);
   const held = await withFleet(context, Math.min(FEW, largest), (fleet) => holdMany(context, fleet));
   const growth = await withFleet(context, 1, (fleet) => grow(context, fleet));
+  const fleets = { keys: keys.figures, held: held.figures, growth: growth.figures };
   return {
-    text: [keysText(keys), heldText(held), ...growthText(context, growth)],
-    checks: [...keysChecks(keys), ...heldChecks(held), ...growthChecks(growth)],
-    data: { keys, held, growth },
+    text: fleetTables([{ name: context.title, fleets }]).map(({ head, lines }) => table(head, lines)),
+    checks: [...keys.checks, ...held.checks, ...growth.checks],
+    fleets,
   };
 }
 
@@ -133,13 +120,12 @@ async function settled(context, fleet, entriesBefore) {
     last = entries;
     if (entriesBefore === undefined && steady * LOOK_EVERY_MS >= QUIET_MS) break;
   }
-  const settledMs = performance.now() - startedAt;
-  return { ...(await occupied(context, fleet)), settledMs };
+  return await occupied(context, fleet);
 }
 
 /** One process that uses each key once. */
 async function useManyKeys(context, fleet) {
-  const { requests, scale, progress } = context;
+  const { scale, progress } = context;
   const turnsPerCaller = Math.ceil(scale.keys / scale.keyCallers / scale.segments);
   const plan = { callers: scale.keyCallers, keysPerCaller: Infinity, sectionMs: 0, turnsPerCaller };
   // Compiles the code, and fills buffers and pages that are kept.
@@ -147,8 +133,8 @@ async function useManyKeys(context, fleet) {
   const before = await settled(context, fleet);
   const segments = [];
   for (let index = 1; index <= scale.segments; index++) {
-    const { perSecond, served, failed, commands, micros } = await load(context, fleet, plan);
-    segments.push({ perSecond, served, failed, requests: commands[requests], ...micros });
+    const { perSecond, served, micros } = await load(context, fleet, plan);
+    segments.push({ perSecond, served, ...micros });
     progress(
       id,
       `${short(index * turnsPerCaller * scale.keyCallers)} keys, ${short(perSecond)}/s, µs per hold: ` +
@@ -156,39 +142,27 @@ async function useManyKeys(context, fleet) {
     );
   }
   const after = await settled(context, fleet, before.store.entries);
-  return { used: sum(segments.map(({ served }) => served)), segments, before, after };
-}
-
-/** The mean of a figure in the first and in the last third of the segments. */
-function firstAndLast(segments, figure) {
-  const third = Math.max(1, Math.floor(segments.length / 3));
-  return [segments.slice(0, third), segments.slice(-third)].map((some) => mean(some.map(figure)));
-}
-
-function keysText({ used, segments, before, after }) {
-  const course = (figure) => firstAndLast(segments, figure).map(short).join(' → ');
-  return (
-    `${short(used)} keys, each used once, by one process: ${course(({ perSecond }) => perSecond)} holds/s; µs per hold: ` +
-    `process ${course(({ client }) => client)}, store ${course(({ server }) => server)}; ` +
-    `requests per hold ${course((one) => one.requests)}; ${backText(before, after)}`
-  );
-}
-
-function backText(before, after) {
-  return (
-    `heap ${short(before.heap / MB)} → ${short(after.heap / MB)} MB; store ${short(before.store.entries)} → ` +
-    `${short(after.store.entries)} entries, ${short(before.store.bytes / KB)} → ${short(after.store.bytes / KB)} KB`
-  );
-}
-
-function keysChecks({ used, segments, before, after }) {
-  const where = `${short(used)} keys, each used once`;
-  const [first, last] = firstAndLast(segments, ({ client, server }) => client + server);
-  return [
+  const figures = {
+    used: sum(segments.map(({ served }) => served)),
+    perSecond: median(segments.map(({ perSecond }) => perSecond)),
+    micros: firstAndLast(segments.map(({ client, server }) => client + server)),
+    before,
+    after,
+  };
+  const where = `${short(figures.used)} keys, each used once`;
+  const [first, last] = figures.micros;
+  const checks = [
     atMost(`${where}: processor time per hold, last third ÷ first third`, last / first, NOISE),
-    information(`${where}: holds/s`, short(median(segments.map(({ perSecond }) => perSecond)))),
+    information(`${where}: holds/s`, short(figures.perSecond)),
     ...backChecks(where, before, after),
   ];
+  return { figures, checks };
+}
+
+/** The mean of the first and of the last third. */
+function firstAndLast(values) {
+  const third = Math.max(1, Math.floor(values.length / 3));
+  return [values.slice(0, third), values.slice(-third)].map(mean);
 }
 
 function backChecks(where, before, after) {
@@ -211,7 +185,9 @@ async function holdMany(context, fleet) {
   const before = await settled(context, fleet);
   const each = Math.ceil(scale.held / processes);
   const count = each * processes;
-  const acquireMs = await timed(() => fleet.each('hold', 'held', each));
+  const startedAt = performance.now();
+  await fleet.each('hold', 'held', each);
+  const acquireMs = performance.now() - startedAt;
   progress(id, `${short(count)} locks held`);
   const full = await occupied(context, fleet);
   const processor = async () => [sum(await fleet.each('processorMs')), await stats.processorMs()];
@@ -222,44 +198,22 @@ async function holdMany(context, fleet) {
   const counts = await stats.counts();
   const [clientMs, serverMs] = (await processor()).map((ms, side) => ms - used[side]);
   const stillThere = (await stats.size()).entries - before.store.entries;
-  let lost = 0;
-  const releaseMs = await timed(async () => (lost = sum(await fleet.each('release'))));
+  const lost = sum(await fleet.each('release'));
   const after = await settled(context, fleet, before.store.entries);
-  return {
-    processes,
+  const figures = {
     count,
     acquireMs,
-    releaseMs,
     lost: Math.max(lost, count - stillThere),
     bytesEach: {
       process: ((full.heap - before.heap) * processes) / count,
       store: (full.store.bytes - before.store.bytes) / count,
     },
     renewal: { requests: counts[requests], clientMs, serverMs },
-    before,
-    after,
   };
-}
-
-async function timed(work) {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
-}
-
-function heldText({ processes, count, acquireMs, releaseMs, bytesEach, renewal, before, after }) {
-  return (
-    `${short(count)} locks held at once by ${processes} processes: acquired in ${short(acquireMs / 1_000)} s, released in ` +
-    `${short(releaseMs / 1_000)} s; ${short(bytesEach.process / KB)} KB each in the process, ${short(bytesEach.store / KB)} KB ` +
-    `in the store; a renewal round of ${RENEWAL_MS / 1_000} s: ${short(renewal.requests)} requests, ` +
-    `${short(renewal.clientMs)} ms of processor in the processes, ${short(renewal.serverMs)} ms in the store; ${backText(before, after)}`
-  );
-}
-
-function heldChecks({ count, lost, bytesEach, renewal, before, after }) {
   const where = `${short(count)} held at once`;
-  return [
-    atMost(`${where}: lost`, lost, 0),
+  const { bytesEach, renewal } = figures;
+  const checks = [
+    atMost(`${where}: lost`, figures.lost, 0),
     information(
       `${where}: KB each, process and store`,
       `${short(bytesEach.process / KB)}, ${short(bytesEach.store / KB)}`,
@@ -267,13 +221,15 @@ function heldChecks({ count, lost, bytesEach, renewal, before, after }) {
     information(`${where}: requests per renewal round`, short(renewal.requests)),
     ...backChecks(where, before, after),
   ];
+  return { figures, checks };
 }
 
 /** More and more processes, and more callers in a few of them. */
 async function grow(context, fleet) {
   const { scale } = context;
   const steps = [];
-  const memory = [];
+  const figures = [];
+  let failed = 0;
   let before;
   for (const processes of scale.sizes) {
     const isLargest = processes === Math.max(...scale.sizes);
@@ -281,16 +237,26 @@ async function grow(context, fleet) {
     for (const { plan } of LOADS) await warmUp(context, fleet, plan);
     if (isLargest) before = await settled(context, fleet);
     for (const one of LOADS) steps.push(await stepOf(context, fleet, one, CALLERS_EACH));
-    if (processes === FEW) {
-      for (const [name, each] of STEPS_OF_FEW) {
-        const one = LOADS.find((known) => known.name === name);
-        steps.push(await stepOf(context, fleet, one, each));
-      }
-    }
-    memory.push({ processes, ...(await occupied(context, fleet)) });
+    if (processes === FEW) steps.push(await stepOf(context, fleet, LOADS[2], 1));
+    const callers = processes * CALLERS_EACH;
+    const turns = await load(context, fleet, { ...LOADS[3].plan, callers, turnsPerCaller: 1 });
+    failed += turns.failed;
+    const { rss, store } = await occupied(context, fleet);
+    const measured = steps.filter((one) => one.processes === processes && one.callersEach === CALLERS_EACH);
+    figures.push({
+      processes,
+      callersEach: CALLERS_EACH,
+      loads: Object.fromEntries(
+        measured.map(({ load: name, perSecond, requests }) => [name, { perSecond, requests }]),
+      ),
+      turnsTookMs: turns.tookMs,
+      rss,
+      connections: store.connections,
+    });
   }
   const after = await settled(context, fleet, before.store.entries);
-  return { steps, memory, before, after };
+  failed += sum(steps.map((step) => step.failed));
+  return { figures, checks: growthChecks({ steps, failed, before, after }) };
 }
 
 /** The larger the fleet the longer, since each process has to compile its code before it is measured. */
@@ -303,77 +269,25 @@ async function warmUp(context, fleet, plan) {
   await load(context, fleet, { ...plan, callers: processes * CALLERS_EACH, turnsPerCaller, durationMs });
 }
 
-async function stepOf(context, fleet, { name, plan, turns, longer = 1 }, callersEach) {
-  const { scale, requests, costs, progress } = context;
+async function stepOf(context, fleet, { name, plan, longer = 1 }, callersEach) {
+  const { scale, requests, progress } = context;
   const { processes } = fleet;
-  const all = { ...plan, callers: processes * callersEach };
+  const callers = processes * callersEach;
   const leadMs = Math.min(LEAD_MS, scale.durationMs) * longer;
   const durationMs = leadMs + scale.durationMs * longer;
-  const result = await load(context, fleet, { ...all, leadMs, durationMs });
-  const { perSecond, served, failed, commands, micros, maxWait, errors } = result;
-  const round =
-    turns === undefined ? undefined : await load(context, fleet, { ...all, turnsPerCaller: turns });
-  const allFailed = failed + (round?.failed ?? 0);
+  const result = await load(context, fleet, { ...plan, callers, leadMs, durationMs });
+  const { perSecond, failed, commands, errors } = result;
+  const perHold = commands[requests];
   progress(
     id,
-    `${processes} × ${callersEach} callers, ${name}: ${short(perSecond)}/s, ${short(commands[requests])} requests per hold` +
-      (allFailed > 0 ? `, ${allFailed} failed: ${errors.join(' ')}` : ''),
+    `${processes} × ${callersEach} callers, ${name}: ${short(perSecond)}/s, ${short(perHold)} requests per hold` +
+      (failed > 0 ? `, ${failed} failed: ${errors.join(' ')}` : ''),
   );
-  return {
-    load: name,
-    processes,
-    callersEach,
-    perSecond,
-    served,
-    failed: allFailed,
-    requests: commands[requests],
-    costs: costs.map(([, of]) => of(commands)),
-    ...micros,
-    maxWait,
-    turns,
-    turnsTookMs: round?.tookMs,
-  };
+  return { load: name, processes, callersEach, perSecond, failed, requests: perHold };
 }
 
-function growthText({ costs }, { steps, memory }) {
-  const columns = [
-    ['processes × callers', ({ processes, callersEach }) => `${processes} × ${callersEach}`],
-    ['holds/s', ({ perSecond }) => short(perSecond)],
-    ['requests/hold', ({ requests }) => short(requests)],
-    ...costs.map(([title], index) => [title, (step) => short(step.costs[index])]),
-    ['process µs/hold', ({ client }) => short(client)],
-    ['store µs/hold', ({ server }) => short(server)],
-    ['max wait ms', ({ maxWait }) => short(maxWait)],
-    [
-      'all had their turns after ms',
-      ({ turns, turnsTookMs }) => (turns === undefined ? '' : `${short(turnsTookMs)} (${turns} each)`),
-    ],
-    ['failed', ({ failed }) => short(failed)],
-  ];
-  const ofMemory = [
-    ['processes', ({ processes }) => short(processes)],
-    ['MB per process', ({ rss }) => short(rss / MB)],
-    ['heap MB per process', ({ heap }) => short(heap / MB)],
-    ['store KB', ({ store }) => short(store.bytes / KB)],
-    ['connections', ({ store }) => short(store.connections)],
-  ];
-  return [
-    ...LOADS.map(
-      ({ name }) =>
-        `${name}:\n${tableOf(
-          columns,
-          steps.filter((step) => step.load === name),
-        )}`,
-    ),
-    tableOf(ofMemory, memory),
-  ];
-}
-
-/**
- * @param {{ steps: object[], before: object, after: object }} growth
- * @returns {import('../report/checks.mjs').Check[]}
- */
-export function growthChecks({ steps, before, after }) {
+/** @returns {import('../report/checks.mjs').Check[]} */
+function growthChecks({ steps, failed, before, after }) {
   const largest = Math.max(...steps.map(({ processes }) => processes));
   const of = (name, processes, callersEach = CALLERS_EACH) =>
     steps.find(
@@ -382,7 +296,7 @@ export function growthChecks({ steps, before, after }) {
   const where = `${largest} processes × ${CALLERS_EACH} callers`;
   return [
     ...(of('one key', FEW, 1) === undefined ? [] : requestChecks(where, largest, of)),
-    atMost(`${where}: failed`, sum(steps.map(({ failed }) => failed)), 0),
+    atMost(`${where}: failed`, failed, 0),
     ...backChecks(where, before, after),
   ];
 }

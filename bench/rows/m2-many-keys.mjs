@@ -1,6 +1,5 @@
 import { choose } from './choose.mjs';
 import { loadGauge } from './gauges.mjs';
-import { loadOf } from './measure-load.mjs';
 import { measureFreeLocks } from './uncontended.mjs';
 
 export const id = 'M2';
@@ -11,10 +10,10 @@ const PLAN = { rounds: 7, durationMs: 600, callers: 200, keysPerCaller: 100, sec
 export const gauges = [loadGauge({ what: '`withLock`', use: 'ours:withLock', plan: PLAN })];
 
 export async function run(context) {
-  const { measured, table, checks } = await measureFreeLocks(context, id, {
+  return await measureFreeLocks(context, id, {
     candidates: choose(context.candidates, { floor: true, peers: 'tuned' }),
+    name: '',
     plan: PLAN,
     goals: { withLock: 1.7 },
   });
-  return { text: [table], checks, data: { loads: [loadOf('', PLAN, measured)] } };
 }

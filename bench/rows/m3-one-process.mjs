@@ -35,12 +35,7 @@ export async function run(context) {
   const untilTurns = `until each caller had ${TURNS} turns`;
   const { measured, text, loads } = await measureLoads(context, { row: id, candidates, processes: 1 }, [
     { name: '', plan: FIXED_TIME },
-    {
-      name: untilTurns,
-      about: `${untilTurns} (at most ${FIXED_WORK.durationMs / 1_000} s)`,
-      plan: FIXED_WORK,
-      which: isWorthTurns,
-    },
+    { name: untilTurns, plan: FIXED_WORK, which: isWorthTurns },
   ]);
   const [time, work] = measured;
   const peer = bestPeer(time);
@@ -54,12 +49,12 @@ export async function run(context) {
     checks: [
       againstBestPeer('', time, GOAL),
       againstBestPeer(`${untilTurns}: `, work, GOAL),
-      information('`fair: true`: ÷ best peer', times(fairRatio), fairRatio),
+      information('`fair: true`: ÷ best peer', times(fairRatio)),
       information(
         'least- and most-served caller, best peer : ours',
         `${turnsOf(peer)} : ${turnsOf(ours(time))}`,
       ),
     ],
-    data: { loads },
+    loads,
   };
 }

@@ -22,10 +22,9 @@ export const gauges = [
 export async function run(context) {
   const fleets = { row: id, candidates: choose(context.candidates, {}), processes: PROCESSES };
   const { measured, text, loads } = await measureLoads(context, fleets, [
-    { name: 'empty', about: 'empty section', plan: EMPTY },
+    { name: 'empty', plan: EMPTY },
     {
       name: '2 ms',
-      about: "section of a 2 ms timer (÷ ideal: against 1 ÷ the section's measured length)",
       plan: WITH_SECTION,
       which: ({ kind, variant }) => kind === 'ours' || variant === 'tuned',
     },
@@ -46,6 +45,6 @@ export async function run(context) {
       ),
       mostToLeast('2 ms', turns, MOST_TO_LEAST),
     ],
-    data: { loads },
+    loads,
   };
 }

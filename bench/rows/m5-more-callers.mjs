@@ -1,9 +1,9 @@
 import { atMost } from '../report/checks.mjs';
 import { percent, short } from '../report/numbers.mjs';
-import { table } from '../report/table.mjs';
 import { choose } from './choose.mjs';
 import { loadGauge } from './gauges.mjs';
-import { loadOf, measureLoad, ours, withFleets } from './measure-load.mjs';
+import { ours } from './measure-load.mjs';
+import { measureLoads } from './measure-loads.mjs';
 
 export const id = 'M5';
 export const title = '4 processes on one key, 10, 100 and 1 000 callers in all';
@@ -26,34 +26,24 @@ export const gauges = [
 export async function run(context) {
   // Only the tuned peers, since each candidate starts four processes.
   const candidates = choose(context.candidates, { peers: 'tuned' });
-  return await withFleets(context, { row: id, candidates, processes: PROCESSES }, async (fleets) => {
-    const series = [];
-    for (const sectionMs of SECTIONS) {
-      const steps = [];
-      for (const callers of CALLERS) {
-        const row = `${id} ${sectionMs} ms, ${callers} callers`;
-        // One warm-up suffices, since the processes stay the same.
-        const warmUpMs = series.length === 0 && steps.length === 0 ? 300 : 0;
-        steps.push(await measureLoad(context, fleets, { row, ...PLAN, callers, sectionMs, warmUpMs }));
-      }
-      series.push({ sectionMs, steps });
-    }
-    return {
-      text: series.map(({ sectionMs, steps }) => `${nameOf(sectionMs)}:\n${growthTable(steps)}`),
-      checks: series.flatMap(({ sectionMs, steps }) => {
-        const lines = steps.map(ours);
-        return [
-          flat(`${nameOf(sectionMs)}: commands and messages per hold`, lines.map(commandsPerHold)),
-          flat(`${nameOf(sectionMs)}: time per hold, ms`, lines.map(timePerHold)),
-        ];
-      }),
-      data: {
-        loads: series.flatMap(({ sectionMs, steps }) =>
-          steps.map((step, index) => loadOf(`${nameOf(sectionMs)}, ${CALLERS[index]} callers`, PLAN, step)),
-        ),
-      },
-    };
+  const plans = SECTIONS.flatMap((sectionMs) => CALLERS.map((callers) => ({ ...PLAN, callers, sectionMs })));
+  const { measured, text, loads } = await measureLoads(
+    context,
+    { row: id, candidates, processes: PROCESSES },
+    plans.map((plan, index) => ({
+      name: `${nameOf(plan.sectionMs)}, ${plan.callers} callers`,
+      // One warm-up suffices, since the processes stay the same.
+      plan: { ...plan, warmUpMs: index === 0 ? 300 : 0 },
+    })),
+  );
+  const checks = SECTIONS.flatMap((sectionMs) => {
+    const lines = measured.filter((_, index) => plans[index].sectionMs === sectionMs).map(ours);
+    return [
+      flat(`${nameOf(sectionMs)}: commands and messages per hold`, lines.map(commandsPerHold)),
+      flat(`${nameOf(sectionMs)}: time per hold, ms`, lines.map(timePerHold)),
+    ];
   });
+  return { text, checks, loads };
 }
 
 const nameOf = (sectionMs) => (sectionMs === 0 ? 'empty section' : `${sectionMs} ms section`);
@@ -76,20 +66,4 @@ function flat(what, [few, ...more]) {
     reached: result.reached || falls,
     verdict: falls ? 'reached: it falls' : result.reached ? 'reached' : `missed: grows by ${percent(growth)}`,
   };
-}
-
-function growthTable(steps) {
-  const of = (figure) => CALLERS.map((callers) => `${figure}, ${short(callers)}`);
-  const head = ['', ...of('ms/hold'), ...of('commands/hold'), ...of('publish/hold'), 'most ÷ least'];
-  const lines = steps[0].map(({ candidate }, index) => {
-    const line = steps.map((step) => step[index]);
-    return [
-      candidate.label,
-      ...line.map((measured) => short(timePerHold(measured))),
-      ...line.map((measured) => short(commandsPerHold(measured))),
-      ...line.map(({ commands }) => short(commands.publish)),
-      line.map(({ turns }) => short(turns.ratio)).join(' / '),
-    ];
-  });
-  return table(head, lines);
 }

@@ -1,7 +1,8 @@
 import { Actor } from '../harness/actor.mjs';
-import { spreadOf } from '../harness/statistics.mjs';
+import { median } from '../harness/statistics.mjs';
 import { atMost, information } from '../report/checks.mjs';
-import { short, spreadText } from '../report/numbers.mjs';
+import { short } from '../report/numbers.mjs';
+import { freshGauge } from './gauges.mjs';
 
 export const id = 'M9';
 export const title = 'heap per idle hold, and per waiter';
@@ -13,27 +14,21 @@ const KB = 1_000;
 const EXEC_ARGV = ['--expose-gc'];
 
 export const gauges = [
-  {
+  freshGauge({
     what: 'heap per hold',
     unit: 'KB',
     better: 'less',
-    async open({ url, stats }, build) {
-      return {
-        async sample() {
-          await stats.empty();
-          // A new process each time, since a heap with free space would falsify the result.
-          const actor = new Actor('memory.mjs', { execArgv: EXEC_ARGV, build });
-          try {
-            await actor.call('open', url, 2_000);
-            return (await actor.call('holds', 5_000)) / KB;
-          } finally {
-            await actor.kill();
-          }
-        },
-        close: async () => undefined,
-      };
+    async sample({ url, stats }, build) {
+      await stats.empty();
+      const actor = new Actor('memory.mjs', { execArgv: EXEC_ARGV, build });
+      try {
+        await actor.call('open', url, 2_000);
+        return (await actor.call('holds', 5_000)) / KB;
+      } finally {
+        await actor.kill();
+      }
     },
-  },
+  }),
 ];
 
 export async function run({ url, stats, quick, progress }) {
@@ -64,19 +59,12 @@ export async function run({ url, stats, quick, progress }) {
       await Promise.all([holder.kill(), one.kill(), two.kill()]);
     }
   }
-  const [hold, waiter, promise] = [samples.hold, samples.waiter, samples.promise].map(spreadOf);
-  const net = waiter.median - promise.median;
+  const [hold, waiter, promise] = [samples.hold, samples.waiter, samples.promise].map(median);
   return {
-    text: [
-      `${short(count)} holds: ${short(hold.median)} KB each (${spreadText(hold)}), handle included; ` +
-        `${short(count)} waiters of one key: ${short(waiter.median)} KB each (${spreadText(waiter)}), ` +
-        `${short(net)} KB without the ${short(promise.median)} KB of a pending async call that every caller has`,
-    ],
     checks: [
-      atMost('KB per idle hold', hold.median, 1.5),
-      atMost('KB per waiter', waiter.median, 1),
-      information('KB per waiter without its pending call', short(net), net),
+      atMost('KB per idle hold', hold, 1.5),
+      atMost('KB per waiter', waiter, 1),
+      information('KB per waiter without its pending call', short(waiter - promise)),
     ],
-    data: { count, samples, hold, waiter, promise, waiterWithoutCall: net },
   };
 }

@@ -10,17 +10,13 @@ import { times } from '../report/numbers.mjs';
  * @property {Candidate} candidate
  * @property {string} version
  * @property {import('../harness/statistics.mjs').Spread} perSecond holds
- * @property {number[]} samples holds per second of each round
- * @property {number} served in all rounds
  * @property {number} failed in all rounds
  * @property {{ least: number, most: number, ratio: number, withoutAny: number }} turns of the callers, over all rounds
  * @property {number} maxWait the longest wait of all rounds, ms
  * @property {number | null} meanSection ms
- * @property {number} overlaps
  * @property {number} mostAtOnce of all rounds
  * @property {Record<string, number | null>} commands counters of the server per hold, median
  * @property {{ client: number | null, server: number | null }} micros µs of processor time per hold, median
- * @property {string[]} errors
  */
 
 /** Opens fleets of all candidates, and closes them after `use`. */
@@ -43,8 +39,6 @@ export async function withFleets(context, { row, candidates, processes, sharing,
 /**
  * Runs one load on all fleets, in interleaved rounds. Calls `whenWarm` after the warm-up. `workers` is the number of callers
  * of candidates without a lock, which show the upper limit of a semaphore with as many permits.
- *
- * @returns {Promise<Measured[]>}
  */
 export async function measureLoad(
   { stats, progress, quick },
@@ -89,7 +83,7 @@ export async function measureLoad(
  * @param {(candidate: C, round: number) => Promise<R>} order.measure
  * @returns {Promise<Map<C, R[]>>} the results of each candidate
  */
-async function interleaved({ candidates, rounds, warmUp, whenWarm, measure }) {
+export async function interleaved({ candidates, rounds, warmUp, whenWarm, measure }) {
   const results = new Map(candidates.map((candidate) => [candidate, []]));
   if (warmUp) for (const candidate of candidates) await warmUp(candidate);
   await whenWarm?.();
@@ -111,8 +105,6 @@ function summarize({ candidate, version }, results) {
     candidate,
     version,
     perSecond: spreadOf(results.map(({ perSecond }) => perSecond)),
-    samples: results.map(({ perSecond }) => perSecond),
-    served: sum(results.map(({ served }) => served)),
     failed: sum(results.map(({ failed }) => failed)),
     turns: {
       least,
@@ -122,11 +114,9 @@ function summarize({ candidate, version }, results) {
     },
     maxWait: Math.max(...results.map(({ maxWait }) => maxWait)),
     meanSection: sections.length === 0 ? null : mean(sections),
-    overlaps: sum(results.map(({ overlaps }) => overlaps)),
     mostAtOnce: Math.max(...results.map(({ mostAtOnce }) => mostAtOnce)),
     commands: mediansOf(results.map(({ commands }) => commands)),
     micros: mediansOf(results.map(({ micros }) => micros)),
-    errors: [...new Set(results.flatMap(({ errors }) => errors.map(([name]) => name)))],
   };
 }
 
@@ -169,20 +159,4 @@ export function againstBestPeer(prefix, measured, goal, check = atLeast) {
 
 export function perSecondRatio(one, other) {
   return one.perSecond.median / other.perSecond.median;
-}
-
-/**
- * The results of a load. The chart and the page read them from `data.loads` of each row.
- *
- * @param {string} name distinguishes the loads of a row
- * @param {object} plan
- * @param {Measured[]} measured
- */
-export function loadOf(name, plan, measured) {
-  return { name, plan, candidates: measured.map(recordOf) };
-}
-
-function recordOf({ candidate, ...figures }) {
-  const { id, label, kind, variant } = candidate;
-  return { id, label, kind, variant, ...figures };
 }

@@ -23,9 +23,9 @@ import * as m15 from './m15-cold-start.mjs';
  * @property {(row: string, line: string) => void} progress
  *
  * @typedef {object} RowResult
- * @property {string[]} text tables
+ * @property {string[]} [text] tables, beside that of the checks
  * @property {import('../report/checks.mjs').Check[]} checks
- * @property {unknown} data for the JSON file
+ * @property {object[]} [loads] what the pages show of loads
  *
  * @typedef {object} Row
  * @property {string} id

@@ -1,21 +1,22 @@
 import { above, atLeast, atMost, information } from '../report/checks.mjs';
-import { loadTable } from '../report/load-table.mjs';
 import { short, times } from '../report/numbers.mjs';
-import { bestPeer, measureLoad, only, ours, perSecondRatio, withFleets } from './measure-load.mjs';
+import { bestPeer, only, ours, perSecondRatio } from './measure-load.mjs';
+import { measureLoads } from './measure-loads.mjs';
 
 /**
  * Measures uncontended locks against the floor and the peers.
  *
- * @param {object} context
- * @param {string} row
- * @param {object} load `where`: prefix of each check; `whenWarm`: called after the warm-up; `goals`: holds per second ÷ the floor's,
- *   and `processor`, the client's time per hold ÷ the floor's
+ * @param {object} load `url`: of the server as the candidates reach it; `where`: prefix of each check; `goals`: holds per second ÷
+ *   the floor's, and `processor`, the client's time per hold ÷ the floor's
  */
-export async function measureFreeLocks(context, row, { candidates, url, plan, whenWarm, where = '', goals }) {
-  const fleets = { row, candidates, processes: 1, ...(url === undefined ? {} : { url }) };
-  const measured = await withFleets(context, fleets, (opened) =>
-    measureLoad(context, opened, { row, whenWarm, ...plan }),
-  );
+export async function measureFreeLocks(
+  context,
+  row,
+  { candidates, url = context.url, name, plan, where = '', goals },
+) {
+  const fleets = { row, candidates, processes: 1, url };
+  const load = await measureLoads(context, fleets, [{ name, plan }], { contended: false });
+  const [measured] = load.measured;
   const [[floor], peer] = [only(measured, 'floor'), bestPeer(measured)];
   const against = (name, line, goal) => [
     atLeast(`${name}: ÷ floor`, perSecondRatio(line, floor), goal, {
@@ -32,8 +33,8 @@ export async function measureFreeLocks(context, row, { candidates, url, plan, wh
     ...(where === '' ? processorChecks(NAMES[variant], line, floor, goals.processor?.[variant]) : []),
   ];
   return {
-    measured,
-    table: loadTable(measured, { contended: false }),
+    text: load.text,
+    loads: load.loads,
     checks: [...checks('withLock', ours(measured)), ...(awaited ? checks('awaited', awaited) : [])],
   };
 }
@@ -44,7 +45,7 @@ function processorChecks(name, { micros: mine }, { micros: least }, goal) {
   const [what, ratio] = [`${name}: processor time of the client ÷ floor`, mine.client / least.client];
   const measured = times(ratio);
   return [
-    goal === undefined ? information(what, measured, ratio) : atMost(what, ratio, goal, { measured }),
+    goal === undefined ? information(what, measured) : atMost(what, ratio, goal, { measured }),
     information(
       `${name}: µs of processor per hold above the floor, client and server`,
       `${short(mine.client - least.client)}, ${short(mine.server - least.server)}`,

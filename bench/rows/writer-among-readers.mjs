@@ -1,6 +1,5 @@
 import { Actor } from '../harness/actor.mjs';
-import { quantile, sum } from '../harness/statistics.mjs';
-import { longestWithin, longestOf, missesOf } from '../harness/writer-waits.mjs';
+import { spreadOf } from '../harness/statistics.mjs';
 
 /** How long a writer may wait in addition to the longest reader that holds the lock already. */
 export const BOUND_MS = 100;
@@ -10,7 +9,6 @@ let keys = 0;
 /**
  * Measures a writer that repeatedly acquires the lock after a pause, while other processes read.
  *
- * @param {{ url: string, stats: import('../harness/server.mjs').ServerStats }} context
  * @param {{ processes: number, readersEach: number, sectionMs: number, writes: number, pauseMs: [number, number] }} plan
  *   `pauseMs`: minimum and maximum, uniformly distributed
  */
@@ -24,20 +22,12 @@ export async function measureWriter({ url, stats }, { processes, readersEach, se
     await Promise.all(actors.map((actor) => actor.call('open', url)));
     await Promise.all(readers.map((actor) => actor.call('start', key, readersEach, sectionMs)));
     const { waits, failed } = await writer.call('write', key, writes, pauseMs);
-    const read = await Promise.all(readers.map((actor) => actor.call('stop')));
-    const longest = longestOf(read.map(({ longestByTime }) => longestByTime));
-    const lengths = waits.map(({ from, to }) => to - from);
+    const longestReader = Math.max(...(await Promise.all(readers.map((actor) => actor.call('stop')))));
     return {
       writes,
-      failed,
-      misses: failed + missesOf(waits, longest, BOUND_MS),
-      wait: {
-        median: quantile(lengths, 0.5),
-        p99: quantile(lengths, 0.99),
-        max: Math.max(...lengths),
-      },
-      longestReader: longestWithin(longest, -Infinity, Infinity),
-      readsPerSecond: sum(read.map(({ perSecond }) => perSecond)),
+      misses: failed + waits.filter((wait) => wait > BOUND_MS + longestReader).length,
+      wait: spreadOf(waits),
+      longestReader,
     };
   } finally {
     await Promise.all(actors.map((actor) => actor.kill()));

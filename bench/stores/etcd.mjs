@@ -71,11 +71,7 @@ class EtcdStats extends StoreStats {
     return (await this.#endpoint.call(methods.status, undefined)).version;
   }
 
-  /**
-   * After a compaction, which operators schedule.
-   *
-   * @returns {Promise<import('./store-stats.mjs').StoreSize>}
-   */
+  /** After a compaction, which operators schedule. */
   async size() {
     const all = { key: 'AA==', range_end: 'AA==', count_only: true };
     const { header, count = 0 } = await askEtcd(this.#member, 'kv/range', all);

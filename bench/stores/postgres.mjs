@@ -1,11 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { chownSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from '../../.scripts/servers/free-port.mjs';
 import {
-  initdbArguments,
-  NOBODY,
+  createDatabase,
   POSTGRES_READY,
   postgresArguments,
   postgresUrl,
@@ -32,15 +30,11 @@ const SETTINGS = {
 };
 
 /** Starts a server with default settings otherwise: a commit is on disk before the reply. */
-export async function openServer({ programs, libraries }) {
+export async function openServer(installed) {
   const folder = privateFolder();
-  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid);
-  const env = { ...process.env, ...(libraries && { LD_LIBRARY_PATH: libraries }) };
-  const how = { ...NOBODY, cwd: folder, env };
-  const data = join(folder, 'data');
-  execFileSync(join(programs, 'initdb'), initdbArguments(data), { ...how, stdio: 'ignore' });
+  const { data, how } = createDatabase(installed, folder);
   const port = await freePort();
-  const server = spawn(join(programs, 'postgres'), postgresArguments(data, port, SETTINGS), {
+  const server = spawn(join(installed.programs, 'postgres'), postgresArguments(data, port, SETTINGS), {
     ...how,
     stdio: ['ignore', 'ignore', 'pipe'],
   });

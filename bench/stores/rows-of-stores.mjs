@@ -26,25 +26,21 @@ async function free(context) {
       const ratio = perSecondRatio(line, floor);
       return atLeast(`${line.candidate.label}: ÷ floor`, ratio, goals.free, { measured: times(ratio) });
     }),
-    data: { loads },
+    loads,
   };
 }
 
 async function oneProcess(context) {
   const fleets = { row: 'M3', candidates: contenders(context), processes: 1 };
   const { measured, text, loads } = await measureLoads(context, fleets, [{ name: '', plan: CONTENDED }]);
-  return { text, checks: [againstBestPeer('', measured[0], 1, above)], data: { loads } };
+  return { text, checks: [againstBestPeer('', measured[0], 1, above)], loads };
 }
 
 async function fourProcesses(context) {
   const fleets = { row: 'M4', candidates: contenders(context), processes: 4 };
   const { measured, text, loads } = await measureLoads(context, fleets, [
-    { name: 'empty', about: 'empty section', plan: CONTENDED },
-    {
-      name: '2 ms',
-      about: "section of a 2 ms timer (÷ ideal: against 1 ÷ the section's measured length)",
-      plan: WITH_SECTION,
-    },
+    { name: 'empty', plan: CONTENDED },
+    { name: '2 ms', plan: WITH_SECTION },
   ]);
   const [empty, section] = measured;
   const { meanSection, perSecond } = ours(section);
@@ -55,7 +51,7 @@ async function fourProcesses(context) {
       mostToLeast('empty', ours(empty).turns, 2),
       information('2 ms: ÷ ideal', short((perSecond.median * meanSection) / 1_000)),
     ],
-    data: { loads },
+    loads,
   };
 }
 
@@ -65,7 +61,7 @@ async function handOver(context) {
   const checks = measured[0].map(({ candidate, perSecond }) =>
     information(`${candidate.label}: from hold to hold`, `${short(1_000 / perSecond.median)} ms`),
   );
-  return { text, checks, data: { loads } };
+  return { text, checks, loads };
 }
 
 export const ROWS = [

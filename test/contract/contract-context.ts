@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { DistributedLockOptions } from '../../lib/index.js';
 import type { LockStore } from '../../lib/stores/port/index.js';
-import { knownBy } from '../support/known-locks.js';
 import { LockApp } from '../support/lock-app.js';
 import { MortalStore } from '../support/mortal-store.js';
 import { until } from '../support/until.js';
@@ -170,10 +169,7 @@ export class ContractContext {
       left = await this.store.leftovers();
       return left.length === 0;
     }).catch((cause: unknown) => {
-      const known = this.apps.map(knownBy).join('; ');
-      throw new Error(`left behind: ${left.join(', ')}; what the applications know: ${known} ${story}`, {
-        cause,
-      });
+      throw new Error(`left behind: ${left.join(', ')} ${story}`, { cause });
     });
   }
 }

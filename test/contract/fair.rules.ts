@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { MAX_LOCAL_TENURE } from '../../lib/engine/machine/hand-over-budget.js';
 import { patient } from '../support/hand-over.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
@@ -34,36 +33,6 @@ export function fairRules(context: ContractContext): void {
       await held.release();
       await Promise.all(waits);
       expect(order).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
-    });
-
-    it('P20: no process has two turns while another waits, however long the work takes', async () => {
-      const [holder, a, b] = await context.fleet(3);
-      const sections = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 3, maxLength: 12 });
-      await fc.assert(
-        fc.asyncProperty(sections, sections, async (ofA, ofB) => {
-          const key = context.key();
-          const held = await holder.locks.acquire(key, fair);
-          // Else a member of a quorum on which it is not held yet grants the lock to A before B is in the queue, and P26
-          // allows A's callers, who are first, to follow each other.
-          await context.store.settled();
-          const order: string[] = [];
-          const use = (app: LockApp, name: string, turns: number): Promise<void> =>
-            app.locks.withLock(key, fair, async () => {
-              order.push(name);
-              for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
-            });
-          const waits = [...ofA.map((turns) => use(a, 'a', turns))];
-          await queuedIn(a, key);
-          waits.push(...ofB.map((turns) => use(b, 'b', turns)));
-          await queuedIn(b, key);
-          await held.release();
-          await Promise.all(waits);
-          const both = 2 * Math.min(ofA.length, ofB.length);
-          expect(order.slice(0, both).join('')).toBe('ab'.repeat(both / 2));
-          expect(order).toHaveLength(waits.length);
-        }),
-        { numRuns: 12 },
-      );
     });
 
     it('P26: without other processes the lock is handed over locally, without a grant for each hold', async () => {
@@ -183,23 +152,6 @@ export function fairRules(context: ContractContext): void {
       await second.release();
       await within(10_000, 'both', Promise.all([theirs, late]));
       expect(order).toEqual(['theirs', 'late']);
-    });
-
-    it('P20, P10: the callers of a process are served in order, fair and other callers mixed', async () => {
-      const app = await context.app();
-      const key = context.key();
-      const first = await app.locks.acquire(key);
-      const order: number[] = [];
-      const waits = Array.from({ length: 12 }, (_, index) =>
-        app.locks.withLock(key, { ...patient, fair: index % 3 === 0 }, async () => {
-          order.push(index);
-          if (index % 4 === 0) await elapse(1);
-        }),
-      );
-      await queuedIn(app, key);
-      await first.release();
-      await Promise.all(waits);
-      expect(order).toEqual(Array.from({ length: 12 }, (_, index) => index));
     });
   });
 }

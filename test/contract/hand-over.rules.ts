@@ -1,11 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  LockClosedError,
-  LockLostError,
-  LockNotHeldError,
-  LockTimeoutError,
-  type LockHandle,
-} from '../../lib/index.js';
+import { LockLostError, LockNotHeldError, LockTimeoutError, type LockHandle } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { handOver, isOnLeaseOf, lineUp, patient } from '../support/hand-over.js';
 import { queuedIn } from '../support/lock-app.js';
@@ -150,23 +144,6 @@ export function handOverRules(context: ContractContext): void {
       }
     });
 
-    it('P20, F24: a caller whose waitTime ends at the moment of the hand-over is skipped', async () => {
-      const [app, other] = await context.fleet(2);
-      for (let round = 0; round < 24; round++) {
-        const key = context.key();
-        const { first, waits } = await lineUp(app, key, [{ waitTime: 25 }, {}]);
-        await elapse(16 + (round % 8));
-        await first.release();
-        await (await waits[0]?.catch(() => undefined))?.release();
-        const second = await within(1_800, 'the next waiter', waits[1] ?? Promise.reject(new Error()));
-        expect(second.token).toBeGreaterThan(first.token);
-        await second.release();
-        // The process may have requested a queue position that no caller needs any more.
-        await context.store.settled();
-        expect(await other.locks.isLocked(key)).toBe(false);
-      }
-    });
-
     it('P20, B10: a caller whose waitTime has ended is skipped, even before its timer fires', async () => {
       const app = await context.app();
       const key = context.key();
@@ -282,53 +259,6 @@ export function handOverRules(context: ContractContext): void {
       await third.release();
     });
 
-    it('B27: onLost throw rejects for the hold that was lost after the hand-over', async () => {
-      const [app, other] = await context.fleet(2, { watchdogTimeout: 900 });
-      const key = context.key();
-      const holder = await app.locks.acquire(key);
-      const work = (value: string, lose: boolean) => async (lock: LockHandle) => {
-        if (!lose) return value;
-        await other.admin.forceRelease(key);
-        await until('the loss is detected', () => lock.signal.aborted);
-        return value;
-      };
-      const options = { ...patient, onLost: 'throw' as const };
-      const kept = app.locks.withLock(key, options, work('kept', false));
-      const lost = rejectionOf(app.locks.withLock(key, options, work('lost', true)));
-      await queuedIn(app, key);
-      await holder.release();
-      expect(await kept).toBe('kept');
-      expect(await lost).toMatchObject({ code: 'LOCK_LOST', result: 'lost', keys: [key] });
-    });
-
-    it('B50: a hold that was handed over is re-entered like any other', async () => {
-      const [app, other] = await context.fleet(2);
-      const { key, first, second } = await handOver(app, other, { newKey });
-      await second.run(async () => {
-        expect(app.locks.current(key)?.token).toBe(second.token);
-        const inner = await app.locks.acquire(key, { waitTime: 0 });
-        expect(inner.token).toBe(second.token);
-        await inner.release();
-        expect(second.isHeld).toBe(true);
-        expect(await isOnLeaseOf(first, other)).toBe(true);
-      });
-      await second.release();
-    });
-
-    it('P20: a process joins the store’s queue only when its hand-over time is used up', async () => {
-      const [app, other] = await context.fleet(2);
-      const key = context.key();
-      const start = performance.now();
-      const first = await app.locks.acquire(key);
-      const waiting = app.locks.acquire(key, patient);
-      await until('it is queued', async () => ((await other.admin.inspect(key))?.waiting ?? 0) > 0, {
-        every: 1,
-      });
-      expect(performance.now() - start).toBeGreaterThanOrEqual(49);
-      await first.release();
-      await (await waiting).release();
-    });
-
     it('P20: a caller that arrives late in a hold leaves no queue position behind when the lock passes to it', async () => {
       const [app, other] = await context.fleet(2);
       let passed = 0;
@@ -373,26 +303,6 @@ export function handOverRules(context: ContractContext): void {
       }
     });
 
-    it('P20: another process that arrives in the middle of hand-overs has its turn soon', async () => {
-      const [app, other] = await context.fleet(2);
-      const key = context.key();
-      let count = 0;
-      const here = Array.from({ length: 1_500 }, () => app.locks.withLock(key, patient, () => void count++));
-      const overtaken: number[] = [];
-      let standing: number | undefined;
-      other.locks.events.subscribe(({ type }) => {
-        if (type === 'queued') standing = count;
-        if (type === 'granted' && standing !== undefined) overtaken.push(count - standing);
-        if (type === 'granted') standing = undefined;
-      });
-      for (let turn = 0; turn < 8; turn++) await other.locks.withLock(key, patient, () => undefined);
-      await Promise.all(here);
-      if (!context.isExclusive) expect(overtaken.length).toBeGreaterThan(0);
-      // 64 from the moment at which the store last reported no waiters, and those during that request.
-      for (const turns of overtaken) expect(turns).toBeLessThanOrEqual(64 + 33);
-      expect(count).toBe(1_500);
-    });
-
     it('P20: another process has its turn after 50 ms and one critical section', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();
@@ -407,24 +317,6 @@ export function handOverRules(context: ContractContext): void {
       expect(app.events('granted', key).length - before).toBeLessThanOrEqual(14);
       await hold.release();
       await Promise.all(here);
-    });
-
-    it('B60: while the application closes nothing more is handed over, and the hold ends normally', async () => {
-      // Only the closing application has a short lease: it implies short request timeouts.
-      const app = await context.app({ shutdownTimeout: 5_000, watchdogTimeout: 1_200 });
-      const other = await context.app();
-      const { key, second, rest } = await handOver(app, other, { newKey, waiters: [{}, {}] });
-      const closing = app.close();
-      expect(await rejectionOf(rest[0] ?? Promise.resolve())).toBeInstanceOf(LockClosedError);
-      // Longer than the lease.
-      await elapse(1_500);
-      expect(second.isHeld).toBe(true);
-      expect(await other.locks.isLocked(key)).toBe(true);
-      expect(await second.release()).toBe('released');
-      await within(4_000, 'the end', closing);
-      expect(app.events('lost')).toEqual([]);
-      expect(app.events('granted', key)).toHaveLength(2);
-      expect(await other.locks.isLocked(key)).toBe(false);
     });
   });
 }

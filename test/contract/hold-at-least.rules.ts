@@ -180,20 +180,6 @@ export function holdAtLeastRules(context: ContractContext): void {
       expect(await freeAfter(other, unchanged, start)).toBeGreaterThanOrEqual(599);
     });
 
-    it('a handed-over hold keeps the lock for its own minimum', async () => {
-      const [app, other] = await context.fleet(2);
-      const key = context.key();
-      const first = await app.locks.acquire(key);
-      const waiting = app.locks.acquire(key, { ...patient, holdAtLeast: 700 });
-      await elapse(20);
-      await first.release();
-      const second = await waiting;
-      const granted = performance.now();
-      expect(await second.release()).toBe('released');
-      expect(await other.locks.tryAcquire(key)).toBeNull();
-      expect(await freeAfter(other, key, granted)).toBeGreaterThanOrEqual(690);
-    });
-
     context.itOfAllKinds(
       'a permit stays unavailable like an exclusive lock, and leaves the others alone',
       async () => {

@@ -264,15 +264,6 @@ export function keyArrayRules(context: ContractContext): void {
       expect(app.seen).toEqual([]);
     });
 
-    it('B12: very many keys can be acquired together', async () => {
-      const [app, other] = await context.fleet(2);
-      const keys = sorted(1_000, context.keysTogether());
-      const lock = await app.locks.acquire(keys, patient);
-      expect(lock.isHeld).toBe(true);
-      expect(await other.locks.tryAcquire(keys[500] ?? '')).toBeNull();
-      await lock.release();
-    });
-
     it('B12: withLock releases all keys whatever the outcome of the work, and passes it one hold', async () => {
       const [app, other] = await context.fleet(2);
       const [a, b] = three(context.keysTogether());
@@ -311,28 +302,6 @@ export function keyArrayRules(context: ContractContext): void {
       });
       expect(app.locks.current()).toBeUndefined();
       await lock.release();
-    });
-
-    it('B52: branches that re-enter with arrays exclude each other', async () => {
-      const app = await context.app();
-      const [a, b, c] = three(context.keysTogether());
-      const witness = new ExclusionWitness();
-      await app.locks.withLock([a, c], async () => {
-        const branch = (keys: string[]): Promise<void> =>
-          app.locks.withLock(keys, patient, async () => {
-            witness.enter();
-            await elapse(3);
-            witness.leave();
-          });
-        await Promise.all([
-          branch([a, b, c]),
-          branch([c, b]),
-          branch([b, a]),
-          branch([c, b, a]),
-          branch([b]),
-        ]);
-      });
-      expect(witness.most).toBe(1);
     });
 
     it('B23: the loss of one key is the loss of the hold; release still frees the others', async () => {
@@ -556,29 +525,6 @@ export function keyArrayRules(context: ContractContext): void {
         await freeFor(other, [a, b, c], app);
       },
     );
-
-    it('P20: callers of one process hand the keys over locally', async () => {
-      const app = await context.app();
-      const keys = three(context.keysTogether());
-      const witness = new ExclusionWitness();
-      const tokens: number[][] = [];
-      await Promise.all(
-        Array.from({ length: 30 }, (_, index) =>
-          app.locks.withLock(index % 2 === 0 ? keys : [...keys].reverse(), patient, async (lock) => {
-            witness.enter();
-            tokens.push([...lock.tokens.values()]);
-            await Promise.resolve();
-            witness.leave();
-          }),
-        ),
-      );
-      expect(witness.most).toBe(1);
-      for (const index of [0, 1, 2]) {
-        const each = tokens.map((some) => some[index] ?? 0);
-        expect(each).toEqual([...each].sort((one, other) => one - other));
-        expect(new Set(each).size).toBe(30);
-      }
-    });
 
     it('B60: at shutdown a caller that waits for one of its keys is rejected, and the other keys are released', async () => {
       const [leaving, holder, other] = await context.fleet(3, { shutdownTimeout: 10_000 });

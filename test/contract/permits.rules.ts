@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { backoff, LockConflictError, LockTimeoutError, LockUpgradeError } from '../../lib/index.js';
+import { LockConflictError, LockUpgradeError } from '../../lib/index.js';
 import type { LockHandle } from '../../lib/index.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
-import { rejectionOf, stateOf, until, within } from '../support/until.js';
+import { rejectionOf, until, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import type { AskSettings, PortClient } from './port-client.js';
 import { PortCaller, stand } from './port-callers.js';
@@ -81,21 +81,6 @@ export function permitRules(context: ContractContext): void {
       await last.pushed();
       await three.release();
       await last.release();
-    });
-
-    it('B58: a lease that ends frees all permits of its hold', async () => {
-      const [a, b] = await context.clients(2);
-      const asking = of(4, context.key());
-      const [large, small] = [asking(a, 3), asking(a, 1)];
-      await small.hold();
-      await large.hold();
-      const waiter = asking(b, 3);
-      await waiter.queue();
-      await large.expire();
-      await waiter.served();
-      await stand([small, waiter]);
-      await waiter.release();
-      await small.release();
     });
 
     it('B58: requests of one moment take no more than a hold of the same session leaves', async () => {
@@ -185,40 +170,6 @@ export function permitRules(context: ContractContext): void {
       await waiter.release();
       await asking(b, 3).hold();
       await a.forceRelease(key);
-    });
-
-    it('B58: breaking one hold frees all of its permits, and no others', async () => {
-      const [a, b, c] = await context.clients(3);
-      const key = context.key();
-      const asking = of(4, key);
-      const [large, small] = [asking(a, 3), asking(a, 1)];
-      const token = await large.hold();
-      await small.hold();
-      const waiter = asking(b, 3);
-      await waiter.queue();
-      expect(await c.breakHold(key, { token })).toBe('broken');
-      await waiter.pushed();
-      await stand([small, waiter]);
-      await waiter.release();
-      await small.release();
-    });
-
-    it('B58: a lock is free for any limit once holds with several permits have ended', async () => {
-      const [a, b] = await context.clients(2);
-      const key = context.key();
-      const first = new PortCaller(a, key, { limit: 4, permits: 3 });
-      await first.hold();
-      expect(await new PortCaller(b, key, { limit: 5, permits: 3 }).acquire()).toEqual({
-        outcome: 'conflict',
-        limit: 4,
-      });
-      await first.release();
-      const other = new PortCaller(b, key, { limit: 5, permits: 3 });
-      await other.hold();
-      await other.expire();
-      const alone = new PortCaller(a, key);
-      await alone.obtain();
-      await alone.release();
     });
   });
 
@@ -340,27 +291,6 @@ export function permitRules(context: ContractContext): void {
       expect(most).toBe(5);
       expect(held).toBe(0);
     }, 60_000);
-
-    it('B58: tryAcquire, waitTime 0 and retry find the lock busy while a call waits for more permits than are free', async () => {
-      const [a, b] = await context.fleet(2);
-      const key = context.key();
-      const held = await a.locks.acquire(key, { limit: 3 });
-      const large = a.locks.acquire(key, { limit: 3, permits: 3, waitTime: 30_000 });
-      await queuedIn(a, key);
-      const retry = { backoff: backoff.fixed(10), maxAttempts: 2 };
-      for (const app of [a, b]) {
-        expect(await app.locks.tryAcquire(key, { limit: 3 })).toBeNull();
-        for (const more of [{ waitTime: 0 }, { waitTime: 10_000, retry }]) {
-          const error = await rejectionOf(app.locks.acquire(key, { limit: 3, ...more }));
-          expect(error).toBeInstanceOf(LockTimeoutError);
-        }
-      }
-      expect(await stateOf(large)).toBe('pending');
-      await held.release();
-      const whole = await within(10_000, 'all permits', large);
-      expect(await b.locks.tryAcquire(key, { limit: 3 })).toBeNull();
-      await whole.release();
-    });
 
     it('B20, B58: a hold is renewed, released, lost and broken with all of its permits', async () => {
       const [a, b] = await context.fleet(2, { watchdogTimeout: 600 });

@@ -13,13 +13,7 @@ import type {
   StoredHold,
   StoredLock,
 } from '../../lib/stores/port/index.js';
-import type {
-  BreakReply,
-  NamedHold,
-  RaiseRequest,
-  ReserveReply,
-  ReserveRequest,
-} from '../../lib/stores/port/lock-store.js';
+import type { ReserveReply, ReserveRequest } from '../../lib/stores/port/lock-store.js';
 import { until } from '../support/until.js';
 import type { StoreUnderTest } from './store-under-test.js';
 
@@ -155,12 +149,6 @@ export class PortClient {
     return await this.session.reserve(request);
   }
 
-  /** False where the store can't have other waiters. */
-  async raise(request: RaiseRequest): Promise<boolean> {
-    await this.session.raise?.(request);
-    return this.session.raise !== undefined;
-  }
-
   /** For locks with a single holder. */
   async inspect(key: string): Promise<WholeLock | null> {
     const lock = await this.session.inspect(key);
@@ -173,10 +161,6 @@ export class PortClient {
 
   lockOf(key: string): Promise<StoredLock | null> {
     return this.session.inspect(key);
-  }
-
-  breakHold(key: string, hold: NamedHold): Promise<BreakReply> {
-    return this.session.breakHold(key, hold);
   }
 
   async forceRelease(key: string): Promise<boolean> {

@@ -238,15 +238,6 @@ export function portRules(context: ContractContext): void {
       },
     );
 
-    it('a lease expires by the store’s own clock', async () => {
-      const [a, b] = await context.clients(2);
-      const key = context.key();
-      const start = performance.now();
-      await a.take(key, a.newOwner(), 200);
-      await until('it is free', async () => (await b.inspect(key)) === null);
-      expect(performance.now() - start).toBeGreaterThanOrEqual(198);
-    });
-
     it.each(
       limits.flatMap((limit) =>
         limit === 1

@@ -55,29 +55,13 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
       return await Promise.all([1, 2, 3].map(() => context.app({ ...ending, store: store() })));
     };
 
-    /** The first wait of a client opens its subscription, and only then does it get its queue position. */
-    const subscribe = async (apps: readonly LockApp[]): Promise<void> => {
-      const key = context.key();
-      for (const [index, app] of apps.entries()) {
-        const held = await apps[(index + 1) % apps.length]?.locks.acquire(key);
-        expect(await app.locks.tryAcquire(key, { waitTime: context.longEnough(50) })).toBeNull();
-        await held?.release();
-      }
-    };
-
-    const newFleet = async (random: Random | undefined): Promise<readonly LockApp[]> => {
-      const apps = await fleet(random);
-      if (random === undefined) await subscribe(apps);
-      return apps;
-    };
-
     const check = async (mix: CallMix, isLate: boolean): Promise<void> => {
       const { store } = context;
       const isTimed = VirtualTime.current !== undefined && !store.isDecidedByVotes;
       const random = isLate ? new Random(1) : undefined;
-      let apps = await newFleet(random);
+      let apps = await fleet(random);
       for (let round = 0; round < rounds; round++) {
-        if (mix.isClosed === true && round > 0) apps = await newFleet(random);
+        if (mix.isClosed === true && round > 0) apps = await fleet(random);
         const run = new CallRun(context.key(), apps, mix, store);
         const { seed, history } = run;
         await within(300_000, `everybody, seed ${seed}`, run.take(CALLS));

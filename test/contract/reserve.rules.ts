@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AcquireReply, WallClockMs } from '../../lib/stores/port/index.js';
+import type { AcquireReply } from '../../lib/stores/port/index.js';
 import { elapse } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
@@ -75,34 +75,6 @@ export function reserveRules(context: ContractContext): void {
         const before = blocks[index - 1];
         if (before) expect(first).toBeGreaterThanOrEqual(before.first + before.tokens);
       });
-    });
-
-    it('P42: tokens granted after a raise are larger than its floor, which never lowers them', async () => {
-      context.leavesLocks();
-      const [a] = await context.clients(1);
-      const nextKey = context.keysTogether();
-      const [key, owner] = [nextKey(), a.newOwner()];
-      const token = await a.take(key, owner);
-      const since = Date.now() as WallClockMs;
-      const raise = { key, owner, granted: token, token: token + 5, since };
-      const floor = token + 60_000_000;
-      if (!(await a.raise({ ...raise, floor }))) return;
-      expect(await a.inspect(key)).toMatchObject({ owner, token: token + 5, since });
-      const next = await a.take(nextKey(), a.newOwner());
-      expect(next).toBeGreaterThan(floor);
-      await a.raise({ ...raise, floor: token });
-      expect(await a.take(nextKey(), a.newOwner())).toBeGreaterThan(next);
-    });
-
-    it('P42: a raise for an earlier grant leaves a later one of its owner as it is', async () => {
-      context.leavesLocks();
-      const [a] = await context.clients(1);
-      const [key, owner] = [context.key(), a.newOwner()];
-      const token = await a.take(key, owner);
-      const since = Date.now() as WallClockMs;
-      const raise = { key, owner, granted: token - 1, token: token - 1, since, floor: token };
-      if (!(await a.raise(raise))) return;
-      expect(await a.inspect(key)).toMatchObject({ owner, token });
     });
 
     it('P30: a repeated request of one owner does not return its reserved tokens twice', async () => {

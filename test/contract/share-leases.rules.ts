@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WallClockMs } from '../../lib/stores/port/index.js';
 import { elapse, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 import { crowd, PortCaller, stand } from './port-callers.js';
@@ -85,33 +84,6 @@ export function shareLeaseRules(context: ContractContext): void {
       await elapse(100 + 500 * shortened);
       expect((await holders[shortened - 1]?.stored())?.leaseLeft).toBeGreaterThan(0);
       // No further request about the lock: the store removes it without one.
-    });
-
-    it('P42: a raise changes token and time of one shared hold, and nothing else', async () => {
-      const clients = await context.clients(2);
-      const [one, two, next] = crowd(3, clients, context.key(), { limit: 3, label: 'why' });
-      const token = await one.hold();
-      await two.hold();
-      const before = await two.stored();
-      const since = ((await one.stored())?.since ?? NaN) as WallClockMs;
-      const raise = {
-        key: one.key,
-        owner: one.owner,
-        granted: token,
-        token: token + 5,
-        since,
-        floor: token + 60_000_000,
-      };
-      if (!(await one.client.raise(raise))) {
-        context.leavesLocks();
-        return;
-      }
-      const { leaseLeft, ...raised } = (await one.stored()) ?? {};
-      expect(raised).toEqual({ owner: one.owner, token: token + 5, since, permits: 1, label: 'why' });
-      expect(leaseLeft).toBeGreaterThan(15_000);
-      expect(await two.stored()).toMatchObject({ token: before?.token, since: before?.since });
-      expect(await next.hold()).toBeGreaterThan(token + 60_000_000);
-      for (const caller of [one, two, next]) expect(await caller.release()).toBe('released');
     });
 
     it('P32, P33: a release in doubt removes the queue position that a late request of its owner created', async () => {

@@ -1,16 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  backoff,
-  LockLostError,
-  LockConflictError,
-  LockTimeoutError,
-  LockUpgradeError,
-  type LockHandle,
-  type LockOptions,
-} from '../../lib/index.js';
+import { LockConflictError, LockUpgradeError, type LockHandle, type LockOptions } from '../../lib/index.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
-import { next, rejectionOf, stateOf, until, within } from '../support/until.js';
+import { next, rejectionOf, within } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 const shared = { mode: 'shared', waitTime: 20_000 } as const;
@@ -71,23 +63,6 @@ export function sharesRules(context: ContractContext): void {
       expect(order).toEqual(['w1', 'w2', 'w5', 'r6', 'w7', 'w8']);
     });
 
-    it('adjacent readers are granted together, however many there are', async () => {
-      const [holder, app] = await context.fleet(2);
-      const key = context.key();
-      const writer = await holder.locks.acquire(key);
-      const handles: LockHandle[] = [];
-      const readers = Array.from({ length: 100 }, async () => {
-        const handle = await app.locks.acquire(key, shared);
-        handles.push(handle);
-        return handle;
-      });
-      await queuedIn(app, key);
-      await writer.release();
-      await until('all readers hold the lock', () => handles.length === 100);
-      expect(handles.every(({ isHeld }) => isHeld)).toBe(true);
-      await releaseAll(readers);
-    });
-
     const limitOf = ({ mode, limit = mode === 'shared' ? Infinity : 1 }: LockOptions): number => limit;
 
     it.each<[string, LockOptions, LockOptions]>([
@@ -117,21 +92,6 @@ export function sharesRules(context: ContractContext): void {
       await handle.release();
       await context.nothingLeft();
       await (await b.locks.acquire(key, second)).release();
-    });
-
-    it('retry works for read locks and semaphores', async () => {
-      const [a, b] = await context.fleet(2);
-      const key = context.key();
-      const held = await a.locks.acquire(key);
-      const retry = { backoff: backoff.fixed(20) };
-      const polling = b.locks.acquire(key, { mode: 'shared', retry, waitTime: 10_000 });
-      const tried = rejectionOf(
-        b.locks.acquire(key, { mode: 'shared', retry: { ...retry, maxAttempts: 2 } }),
-      );
-      expect(await tried).toBeInstanceOf(LockTimeoutError);
-      expect(await stateOf(polling)).toBe('pending');
-      await held.release();
-      await (await within(10_000, 'the permit', polling)).release();
     });
 
     it('B55: shared inside exclusive is re-entry, exclusive inside shared a LockUpgradeError at once', async () => {
@@ -186,32 +146,6 @@ export function sharesRules(context: ContractContext): void {
       await app.locks.withLock(key, { limit: 5 }, async () => {
         await Promise.all([1, 2, 3].map(branch({ limit: 5 }, 1).bind(undefined)));
       });
-    });
-
-    it('forceRelease breaks all shared holds: each holder is notified, and the waiters are served', async () => {
-      const [a, b, c] = await context.fleet(3);
-      const key = context.key();
-      const handles = [
-        await a.locks.acquire(key, shared),
-        await b.locks.acquire(key, shared),
-        await a.locks.acquire(key, shared),
-      ];
-      const writer = c.locks.acquire(key, exclusive);
-      await queuedIn(c, key);
-      // A client that has waited is notified immediately; any other client detects it at its next renewal.
-      expect(await c.admin.forceRelease(key)).toBe(true);
-      const lock = await within(10_000, 'the writer', writer);
-      for (const handle of handles) {
-        await until('the loss is detected', async () => {
-          await handle.extend(30_000 + Math.random() * 1_000).catch(() => undefined);
-          return handle.signal.aborted;
-        });
-        expect(handle.signal.reason).toBeInstanceOf(LockLostError);
-        expect(await handle.release()).toBe('expired');
-      }
-      expect(lock.isHeld).toBe(true);
-      await lock.release();
-      expect(await c.admin.forceRelease(key)).toBe(false);
     });
 
     it('inspect reports holders and waiters in order, with labels and processes', async () => {

@@ -138,22 +138,6 @@ export function sharingRules(context: ContractContext): void {
       await waiter.release();
     });
 
-    it('after the first lease has ended, waiters learn when the next one ends', async () => {
-      const [a, b] = await context.clients(2);
-      const at = callersOf(context.key());
-      const [short, middle, long] = [at(a, reader), at(b, reader), at(a, reader)];
-      const [writer, behind] = [at(b), at(a, reader)];
-      await short.hold();
-      await middle.hold({ lease: 10_000 });
-      await long.hold({ lease: 40_000 });
-      await writer.queue();
-      await short.expire();
-      const { holderLeaseLeft = NaN } = await behind.queue();
-      expect(holderLeaseLeft).toBeGreaterThan(5_000);
-      expect(holderLeaseLeft).toBeLessThanOrEqual(10_000);
-      for (const caller of [behind, writer, middle, long]) await caller.cancel();
-    });
-
     it('B16: every shared hold has its own token, larger than all before', async () => {
       const [a, b] = await context.clients(2);
       const at = callersOf(context.key());

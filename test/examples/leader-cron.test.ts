@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Instance } from '../../.scripts/demo/application.mjs';
+import type { Instance } from '../../.scripts/applications/application.mjs';
 import { Example, send } from '../support/example.js';
 import { until } from '../support/until.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Instance } from '../../.scripts/demo/application.mjs';
+import type { Instance } from '../../.scripts/applications/application.mjs';
 import { Example, send, type Reply } from '../support/example.js';
 import { until } from '../support/until.js';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { tablesOf } from '../../.scripts/demo/examples.mjs';
+import type { Instance } from '../../.scripts/applications/application.mjs';
+import { tablesOf } from '../../.scripts/applications/examples.mjs';
 import { Example, send } from '../support/example.js';
 import type { TestPgClient } from '../support/postgres-server.js';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { exampleNames } from '../../.scripts/demo/examples.mjs';
+import { exampleNames } from '../../.scripts/applications/examples.mjs';
 import { guardAgainstOrphans } from '../support/orphan-guard.js';
 import { Example } from '../support/example.js';
 import { freePort } from '../support/free-port.js';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { examples } from '../../.scripts/demo/examples.mjs';
+import { examples } from '../../.scripts/applications/examples.mjs';
 import { Example, send } from '../support/example.js';
 
 describe('examples/testing', () => {

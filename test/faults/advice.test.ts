@@ -66,26 +66,6 @@ describe('errors say how to fix the cause: Redis', () => {
     );
   });
 
-  it('a full and a read-only server', async () => {
-    const client = server.client();
-    await client.config('SET', 'maxmemory', '1');
-    try {
-      expect(await failureOf({ redis: server.url })).toMatch(
-        /OOM.*Redis is full: raise `maxmemory`, or move the locks to a separate server\.$/,
-      );
-    } finally {
-      await client.config('SET', 'maxmemory', '0');
-    }
-    await client.replicaof('127.0.0.1', '1');
-    try {
-      expect(await failureOf({ redis: server.url })).toMatch(
-        /READONLY.*Use the address of the primary, or of Sentinel; during a failover, the error is temporary\.$/,
-      );
-    } finally {
-      await client.replicaof('NO', 'ONE');
-    }
-  });
-
   it('a quorum reports the advice of its members', async () => {
     const nowhere = await Promise.all([freePort(), freePort(), freePort()]);
     const quorum = nowhere.map((port) => `redis://127.0.0.1:${String(port)}`);

@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../lib/index.js';
-import { Endings } from '../support/endings.js';
-import { LockApp, queuedIn } from '../support/lock-app.js';
-import { RedisServer } from '../support/redis-server.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
+import { type LockApp, queuedIn } from '../support/lock-app.js';
 import { elapse, rejectionOf } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { RedisScene } from './redis-scene.js';
@@ -22,7 +19,6 @@ const kinds: readonly { what: string; holds: LockOptions; asks: LockOptions }[] 
 /** The round trip of a request, ms: one fits into `waitTime`, two do not. */
 const SLOW = 400;
 const waitTime = 600;
-const options = { shutdownTimeout: 50 };
 
 /** In virtual time: no reply is late because the machine is busy. */
 describe('B11: a lock that Redis says is held is not reported as an unreachable store', () => {
@@ -39,41 +35,6 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     for (let permit = 0; permit < (holds.limit ?? 1); permit++) await holder.locks.acquire(key, holds);
     return holder;
   };
-
-  it.each(kinds)(
-    'when the subscription that the first wait opens is slow: $what',
-    async ({ holds, asks }) => {
-      const proxy = await scene.proxy();
-      const key = scene.key();
-      await occupy(key, holds);
-      const app = await scene.app({ redis: proxy.url });
-      const known = new Set(proxy.connections);
-      const deliver = proxy.hold('replies', (connection) => !known.has(connection));
-      const error = await rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 200 }));
-      expect(error).toBeInstanceOf(LockTimeoutError);
-      expect((error as LockTimeoutError).remaining).toBeGreaterThan(10_000);
-      deliver();
-    },
-  );
-
-  it.each(kinds)(
-    'when another caller comes while that subscription is slow: $what',
-    async ({ holds, asks }) => {
-      const proxy = await scene.proxy();
-      const key = scene.key();
-      await occupy(key, holds);
-      const app = await scene.app({ redis: proxy.url });
-      const known = new Set(proxy.connections);
-      const deliver = proxy.hold('replies', (connection) => !known.has(connection));
-      const first = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 480 }));
-      // Longer than the reply to a request may take, and less than the limit for the subscription.
-      await elapse(300);
-      const second = rejectionOf(app.locks.acquire(key, { ...asks, waitTime: 100 }));
-      expect(await second).toBeInstanceOf(LockTimeoutError);
-      expect(await first).toBeInstanceOf(LockTimeoutError);
-      deliver();
-    },
-  );
 
   it.each(kinds)('when two requests take longer than waitTime: $what', async ({ holds, asks }) => {
     const proxy = await scene.proxy();
@@ -205,36 +166,5 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
     proxy.cut();
     await elapse(50);
     expect(await rejectionOf(app.locks.acquire(key, { waitTime: 500 }))).toBeInstanceOf(LockUnavailableError);
-  });
-});
-
-describe('B11: a lock that is held on most servers of a quorum', () => {
-  let servers: RedisServer[] = [];
-  let proxies: TcpProxy[] = [];
-  let stopTime: (() => void) | undefined;
-  const endings = new Endings();
-
-  beforeEach(async () => {
-    servers = await RedisServer.startAll(3, { clock: true });
-    stopTime = await VirtualTime.start(...servers.map((server) => [server]));
-    proxies = await Promise.all(servers.map(({ port }) => TcpProxy.before(port)));
-    for (const proxy of proxies) endings.until(proxy);
-  });
-  afterEach(async () => {
-    stopTime?.();
-    await Promise.all(servers.map((server) => server.close()));
-  });
-
-  const app = async (urls: readonly { readonly url: string }[]): Promise<LockApp> =>
-    endings.app(await LockApp.start({ quorum: urls.map(({ url }) => url), ...options }));
-
-  it('is reported as held when the subscriptions of the first wait are slow', async () => {
-    await (await app(servers)).locks.acquire('key');
-    const waiter = await app(proxies);
-    const known = new Set(proxies.flatMap(({ connections }) => connections));
-    const deliveries = proxies.map((proxy) => proxy.hold('replies', (connection) => !known.has(connection)));
-    const error = await rejectionOf(waiter.locks.acquire('key', { waitTime: 450 }));
-    expect(error).toBeInstanceOf(LockTimeoutError);
-    for (const deliver of deliveries) deliver();
   });
 });

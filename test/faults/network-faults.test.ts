@@ -4,15 +4,9 @@ import { latenessOfAbort } from '../support/lateness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { elapse, next, stateOf, until, within } from '../support/until.js';
 import { about, RedisScene } from './redis-scene.js';
-import { lostMessageRules } from './rules/lost-messages.rules.js';
 
 describe.each([0, 40])('faults of the network, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
-  lostMessageRules({
-    ...{ proxy: () => scene.proxy(), key: () => scene.key(), queues: about },
-    app: ({ port } = {}) => scene.app(port === undefined ? {} : { redis: `redis://127.0.0.1:${port}` }),
-    nothingLeft: () => scene.nothingLeft(),
-  });
 
   it('F13: a hold survives when renewals are lost for less than its deadline', async () => {
     const proxy = await scene.proxy();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError, type LockHandle, type LockOptions } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
-import { next, until, within } from '../support/until.js';
+import { next, rejectionOf, until, within } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
-import { RedisScene } from './redis-scene.js';
+import { about, RedisScene } from './redis-scene.js';
 
 /** Ways to acquire a lock that run different scripts. */
 const ways: readonly LockOptions[] = [
@@ -102,6 +102,44 @@ describe('F6: a Redis that is out of memory', () => {
       expect(await handle.release()).toBe('released');
     });
     await scene.nothingLeft();
+  });
+
+  it('releases a lock whose grant was in doubt', async () => {
+    const proxy = await scene.proxy();
+    const app = await scene.app({ redis: proxy.url });
+    const key = scene.key();
+    const lost = proxy.loseReply(about(key));
+    const handle = await within(4_000, 'the lock', app.locks.acquire(key));
+    await lost;
+    await scene.outOfMemory(async () => {
+      await handle.release();
+      await until('the lock is free', async () => (await scene.client.exists(`lock:${key}`)) === 0, {
+        deadline: 2_000,
+      });
+    });
+    await scene.nothingLeft();
+  });
+
+  it('removes a queue entry that was in doubt', async () => {
+    const proxy = await scene.proxy();
+    const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
+    const key = scene.key();
+    const handle = await holder.locks.acquire(key);
+    const lost = proxy.loseReply(about(key));
+    const stop = new AbortController();
+    const waiting = rejectionOf(app.locks.acquire(key, { signal: stop.signal, waitTime: 15_000 }));
+    await lost;
+    await queuedIn(app, key);
+    await scene.outOfMemory(async () => {
+      stop.abort();
+      await waiting;
+      // Silent waiters are forgotten only after three polls.
+      await until('no caller waits', async () => (await holder.admin.inspect(key))?.waiting === 0, {
+        deadline: 2_000,
+      });
+      await handle.release();
+      expect(await scene.leftovers()).toEqual([]);
+    });
   });
 
   it('B16: the token counter is not written for a caller that gets no permit', async () => {

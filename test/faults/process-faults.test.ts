@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { FencedRegister } from '../support/exclusion-witness.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
-import { elapse, until, within } from '../support/until.js';
+import { elapse, within } from '../support/until.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { RedisScene } from './redis-scene.js';
 
@@ -55,48 +55,6 @@ describe.each([0, 40])('faults of processes, %d ms away', (delay) => {
     expect(await holder.do('release', { as: key })).toBe('expired');
     expect(second.isHeld).toBe(true);
     await second.release();
-    await scene.nothingLeft();
-  });
-
-  it('F22: a holder whose event loop was blocked for longer than its lease knows so as well', async () => {
-    const [holder, app] = [await worker({ watchdogTimeout: 600 }), await scene.app()];
-    const key = scene.key();
-    const register = new FencedRegister();
-    const token = await holder.do('acquire', { key });
-    register.write(token, 'from the first');
-    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-    await queuedIn(app, key);
-    const looking = holder.do('block', { ms: 2_000, as: key });
-    const second = await waiting;
-    expect(register.write(second.token, 'from the second')).toBe('written');
-    const seen = await looking;
-    expect(seen).toMatchObject({ isHeld: false, remaining: 0, asserted: 'LOCK_LOST' });
-    expect(register.write(token, 'from a ghost')).toBe('refused');
-    await until('its signal has followed', async () => (await holder.do('status', { as: key })).aborted);
-    expect(second.isHeld).toBe(true);
-    await second.release();
-  });
-
-  it('a stopped waiter does not block later waiters for longer than a claim lease', async () => {
-    const [holder, stopped, app] = [await scene.app(), await worker(), await scene.app()];
-    const key = scene.key();
-    const handle = await holder.locks.acquire(key);
-    const giveUp = stopped.do('acquire', { key, options: { waitTime: 8_000 } });
-    await stopped.event('queued');
-    const waiting = app.locks.acquire(key, { waitTime: 15_000 });
-    await queuedIn(app, key);
-    stopped.stop();
-    await handle.release();
-    const took = stopwatch();
-    const got = await waiting;
-    // The claim lease of two seconds, then at most one poll.
-    expect(took()).toBeLessThan(4_000);
-    stopped.resume();
-    await elapse(200);
-    expect(got.isHeld).toBe(true);
-    await got.release();
-    await giveUp;
-    expect(await stopped.do('release', { as: key })).toBe('released');
     await scene.nothingLeft();
   });
 

@@ -72,4 +72,18 @@ describe.each([0, 40])('B54: re-entry with a longer leaseTime, %d ms away', (del
     });
     await scene.nothingLeft();
   });
+
+  it('F7: acquires a lost lock again', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    await app.locks.withLock(key, async (outer) => {
+      await scene.client.del(`lock:${key}`);
+      const inner = await app.locks.acquire(key, longer);
+      expect(inner.isHeld).toBe(true);
+      expect(inner.token).toBeGreaterThan(outer.token);
+      expect(outer.isHeld).toBe(false);
+      expect(await inner.release()).toBe('released');
+    });
+    await scene.nothingLeft();
+  });
 });

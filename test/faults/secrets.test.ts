@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
-import { LockUnavailableError, type DistributedLockOptions } from '../../lib/index.js';
+import { LockOptionsError, LockUnavailableError, type DistributedLockOptions } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { Endings } from '../support/endings.js';
 import { HandshakeProxy } from '../support/handshake-proxy.js';
@@ -54,6 +54,12 @@ describe('TLS and users of Redis', () => {
     const [one, two] = [await start({ redis }), await start({ redis })];
     expect(one.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
     await handOver(one, two, 'key');
+  });
+
+  it('B1: a malformed URL is rejected without showing its password', async () => {
+    const error = await rejectionOf(start({ redis: `redis://:${SECRET}%zz@127.0.0.1:1` }));
+    expect(error).toBeInstanceOf(LockOptionsError);
+    expect(inspect(error, { depth: 12 })).not.toContain(SECRET);
   });
 
   it('reports why a certificate is not trusted', async () => {

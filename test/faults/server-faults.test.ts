@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockLostError, LockUnavailableError } from '../../lib/index.js';
-import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { LockUnavailableError } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
-import { latenessOfAbort } from '../support/lateness.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import { redisMajor } from '../support/redis-process.js';
@@ -14,72 +12,6 @@ describe('faults of the server', () => {
       'lua-time-limit': '50',
       ...(redisMajor() >= 7 && { 'enable-debug-command': 'yes' }),
     },
-  });
-
-  it('F1: a restart without persistence is reported to the holder within a renewal; the next token is larger', async () => {
-    const watchdogTimeout = 6_000;
-    const [app, other] = [await scene.app({ watchdogTimeout }), await scene.app({ watchdogTimeout })];
-    const key = scene.key();
-    const handle = await app.locks.acquire(key);
-    const lost = next(app.locks.events, (event) => event.type === 'lost' && event.key === key);
-    await scene.server.restart();
-    const took = stopwatch();
-    await lost;
-    // Renewal interval 2 s, command timeout 1 s, and the reconnect; its own deadline is 6 s away.
-    expect(took()).toBeLessThan(4_500);
-    expect(handle.isHeld).toBe(false);
-    expect(handle.signal.reason).toBeInstanceOf(LockLostError);
-    const second = await other.locks.acquire(key);
-    expect(second.token).toBeGreaterThan(handle.token);
-    expect(await handle.release()).toBe('expired');
-    expect(await second.release()).toBe('released');
-    await scene.nothingLeft();
-  });
-
-  it('F2: with a stopped server the hold is lost at its deadline, by the local clock alone', async () => {
-    const app = await scene.app({ watchdogTimeout: 1_200 });
-    const handle = await app.locks.acquire(scene.key());
-    scene.server.stop();
-    try {
-      const { early, late } = await latenessOfAbort(handle);
-      expect(early).toBeLessThanOrEqual(20);
-      expect(late).toBeLessThanOrEqual(50);
-      expect(handle.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'unreachable' });
-      expect(() => handle.assertHeld()).toThrow(LockLostError);
-    } finally {
-      scene.server.resume();
-    }
-    await handle.release();
-    await scene.nothingLeft();
-  });
-
-  it('F4: SCRIPT FLUSH during traffic is not noticed', async () => {
-    const apps = [await scene.app(), await scene.app()];
-    const key = scene.key();
-    const witness = new ExclusionWitness();
-    let executed = 0;
-    let going = true;
-    const flush = async (): Promise<void> => {
-      while (going) await scene.client.script('FLUSH');
-    };
-    const work = async (locks: (typeof apps)[number]['locks']): Promise<void> => {
-      for (let round = 0; round < 50; round++) {
-        await locks.withLock(key, { waitTime: 15_000 }, async () => {
-          witness.enter();
-          executed += 1;
-          await Promise.resolve();
-          witness.leave();
-        });
-      }
-    };
-    const flushing = flush();
-    await Promise.all(apps.flatMap(({ locks }) => [work(locks), work(locks)]));
-    going = false;
-    await flushing;
-    expect(executed).toBe(200);
-    expect(witness.most).toBe(1);
-    expect(apps.flatMap((app) => app.events('unavailable'))).toEqual([]);
-    await scene.nothingLeft();
   });
 
   it('P22: the first release on a server without its script is carried out before the next request, too', async () => {

@@ -5,10 +5,10 @@ import type { WorkerProcess } from '../support/worker-process.js';
 import { failoverFigures } from './failover-figures.js';
 import { endClient, machineNow, startClient } from './client.js';
 import { startCluster, startSentinel, type ReplicatedServers } from './replicated-servers.js';
-import { progress, record } from './report.js';
+import { failoversWanted, printFailovers, progress, record, today } from './report.js';
 import { spreadOf } from './spread.js';
 
-const FAILOVERS = Number(process.env['FIGURES_FAILOVERS'] ?? 20);
+const FAILOVERS = failoversWanted(20);
 
 /** Both run on the same servers, so that they meet the same failovers. */
 const SETTINGS = [{ replicas: undefined }, { replicas: { min: 1 } }] as const;
@@ -56,21 +56,19 @@ describe('failover', () => {
         const reports = await Promise.all(
           clients.map((processes) => Promise.all(processes.map((client) => client.do('endLoad', {})))),
         );
-        await record(`failover.${id}`, {
-          promoted: spreadOf(failovers.map(({ promotedAfter }) => promotedAfter)),
-          restored: spreadOf(failovers.map(({ restoredAfter }) => restoredAfter)),
-          settings: SETTINGS.map(({ replicas }, index) => ({
-            replicasMin: replicas?.min ?? 0,
-            ...failoverFigures(
-              failovers.map(({ part, killedAt }) => ({
-                killedAt,
-                has: (key) => servers.partOf(key) === part,
-              })),
-              reports[index]!.flat(),
-              keys[index]!.short,
-            ),
-          })),
-        });
+        const kills = failovers.map(({ part, killedAt }) => ({
+          killedAt,
+          has: (key: string) => servers.partOf(key) === part,
+        }));
+        const settings = SETTINGS.map(({ replicas }, index) => ({
+          replicasMin: replicas?.min ?? 0,
+          ...failoverFigures(kills, reports[index]!.flat(), keys[index]!.short),
+        }));
+        printFailovers(
+          settings.map((figures) => ({ name: `${id}, replicas.min ${figures.replicasMin}`, ...figures })),
+        );
+        const promoted = spreadOf(failovers.map(({ promotedAfter }) => promotedAfter));
+        record('redis', 'failovers', { date: today(), count: FAILOVERS, [id]: { promoted, settings } });
       } finally {
         await Promise.all(clients.flat().map((client) => endClient(client)));
         await servers.close();

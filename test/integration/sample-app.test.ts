@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
-import { type Instance, prepareSampleApp, startInstance } from '../../.scripts/demo/sample-app.mjs';
+import { Leftovers } from '../../.scripts/applications/leftovers.mjs';
+import { type Instance, prepareSampleApp, startInstance } from '../../.scripts/applications/sample-app.mjs';
 import { RedisServer } from '../support/redis-server.js';
 import { until, within } from '../support/until.js';
 

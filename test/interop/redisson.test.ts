@@ -148,25 +148,6 @@ whereThereIs('Redisson and Java', paths)('one lock with Java', () => {
       );
     });
 
-    it('J4: with ten callers each, Java and Node.js both get many of the holds, and no caller starves', async () => {
-      const node = await LockProcess.node([server.url]);
-      const [name, guarded] = [key(), `guarded:${randomUUID()}`];
-      const contend = (lock: string, ms: number): Promise<string[]> =>
-        Promise.all([java, node].map((side) => side.ask('main', 'contend', lock, guarded, 10, ms)));
-      // Cold code of Java takes longer.
-      await contend(key(), 1_000);
-      await redis.del(guarded);
-      const counts = (await contend(name, 4_000)).map((reply) => reply.split(' ').map(Number));
-      await node.close();
-      const [[byJava = 0, , , javaWaits = 0] = [], [byNode = 0, , , nodeWaits = 0] = []] = counts;
-      const all = byJava + byNode;
-      // The soak checks a quarter and a second on a quiet machine.
-      expect(Math.min(byJava, byNode) / all).toBeGreaterThan(0.1);
-      expect(Math.max(javaWaits, nodeWaits)).toBeLessThan(STARVED);
-      expect(counts.map(([, , refused]) => refused)).toEqual([0, 0]);
-      expect(Number(await redis.hget(guarded, 'value'))).toBe(all);
-    }, 30_000);
-
     it('J8: a Node.js service joins a Java service under load, which then stops: no overlap, and no caller starves', async () => {
       const service = await LockProcess.java(classPath, [server.url]);
       const names = [key(), key(), key()];

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { exampleNames } from '../../.scripts/demo/examples.mjs';
+import { exampleNames } from '../../.scripts/applications/examples.mjs';
 import { compileErrors, isQuoted, pages, samplesOf, type Sample } from './samples.js';
 
 const root = join(import.meta.dirname, '../..');

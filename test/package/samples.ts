@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { API_FOLDER, pageFiles } from '../../docs/.vitepress/pages.mjs';
-import { exampleNames } from '../../.scripts/demo/examples.mjs';
+import { exampleNames } from '../../.scripts/applications/examples.mjs';
 
 const root = join(import.meta.dirname, '../..');
 /** A virtual folder for the samples, inside the package so that they can import it by its name. */

@@ -1,7 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { resultsText } from '../../bench/report/numbers.mjs';
+import { saveResults } from '../../bench/report/results.mjs';
 import { plantNames, plantOf, PlantError } from './plants.mjs';
 import { runCycles } from './cycles.mjs';
 import { endAll } from './lifeline.mjs';
@@ -102,17 +100,14 @@ async function steadyRun(options, program) {
   for (const problem of problems) print(`FOUND ${problem}`);
   print(problems.length === 0 ? 'good: nothing slows down, nothing grows' : 'NOT GOOD');
   if (write) {
-    const file = fileURLToPath(new URL('../../bench/results/steady.json', import.meta.url));
-    const known = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
     const date = new Date().toISOString().slice(0, 10);
     const machine = {
       processor: cpus()[0]?.model.trim(),
       cores: availableParallelism(),
       node: process.versions.node,
     };
-    known[store] = { date, machine, processes, minutes, samples, rest, problems };
-    writeFileSync(file, resultsText(known));
-    print(`written to ${file}`);
+    const measured = { date, machine, processes, minutes, samples, rest, problems };
+    print(`written to ${saveResults(store, { steady: measured })}`);
   }
   return problems.length === 0;
 }

@@ -25,7 +25,7 @@ ${[...storeNames(), 'leader']
   .join('\n')}
   --leader         another test: processes elect a leader; is there never more than one, and soon the next one?
   --steady         another test: load without faults, then two leases of rest; does anything slow down or grow?
-  --write          with --steady: records the figures in bench/results/steady.json
+  --write          with --steady: records the figures in bench/results
   --cycles [n]     another test: n cycles (default 1000000) and a tenth as many abandoned waits in one process`;
 
 const number = (name, text, { min, max, whole = true }) => {

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
-import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
-import { prepareSampleApp } from '../../.scripts/demo/sample-app.mjs';
+import { Leftovers } from '../../.scripts/applications/leftovers.mjs';
+import { prepareSampleApp } from '../../.scripts/applications/sample-app.mjs';
 import { until, within } from './until.js';
 
-const demoScript = fileURLToPath(new URL('../../.scripts/demo.mjs', import.meta.url));
+const demoScript = fileURLToPath(new URL('../../sample-app/demo/demo.mjs', import.meta.url));
 /** In memory if possible: a disk that is busy after an npm install takes seconds for each sale. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 /** Shorter than the test timeout, so that a failure shows the output of the demo. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { prepareExamples, startExample } from '../../.scripts/demo/examples.mjs';
-import type { Instance } from '../../.scripts/demo/application.mjs';
-import { Leftovers } from '../../.scripts/demo/leftovers.mjs';
+import { prepareExamples, startExample } from '../../.scripts/applications/examples.mjs';
+import type { Instance } from '../../.scripts/applications/application.mjs';
+import { Leftovers } from '../../.scripts/applications/leftovers.mjs';
 import type { LockService } from '../../lib/index.js';
 import { LockApp } from './lock-app.js';
 import { PostgresServer, type TestPgClient } from './postgres-server.js';

@@ -60,17 +60,6 @@ const commands = {
 
   status: ({ as }) => look(handles.get(as)),
 
-  isLocked: ({ key }) => locks.isLocked(key),
-
-  now: () => Date.now(),
-
-  /** Blocks the event loop, and reads the handle before anything else can run. */
-  block({ ms, as }) {
-    const end = performance.now() + ms;
-    while (performance.now() < end);
-    return as === undefined ? undefined : look(handles.get(as));
-  },
-
   /**
    * Computes until this process notices that it was stopped for `gap` ms, and reads the handle in the very next statement.
    * The event loop turns every few ms, so that renewals get through.

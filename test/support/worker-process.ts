@@ -73,9 +73,6 @@ interface Commands {
   queueAs: [{ key: string; sessions: number; options: object }, null];
   release: [{ as: string }, string];
   status: [{ as: string }, SeenHold];
-  isLocked: [{ key: string }, boolean];
-  now: [object, number];
-  block: [{ ms: number; as?: string }, SeenHold | null];
   computeUntilStopped: [{ as: string; gap: number; deadline: number }, SeenHold];
   loop: [{ key: string; options: LockSettings; name: string; work: number; witness: string }, LoopReport];
   pairs: [{ prefix: string; count?: number; ms?: number }, readonly number[]];

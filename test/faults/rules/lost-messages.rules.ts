@@ -1,9 +1,8 @@
 import { expect, it } from '@jest/globals';
 import { backoff, LockUnavailableError, type LockOptions } from '../../../lib/index.js';
 import { PortClient } from '../../contract/port-client.js';
-import { queuedIn, type LockApp } from '../../support/lock-app.js';
+import { queuedIn } from '../../support/lock-app.js';
 import { reached } from '../../support/reached.js';
-import type { TcpProxy } from '../../support/tcp-proxy.js';
 import { rejectionOf, until, within } from '../../support/until.js';
 import type { Fits, StoreScene } from '../scenes/store-scene.js';
 
@@ -13,18 +12,8 @@ const about =
   (request) =>
     request.includes(key);
 
-/** What these rules need of a server and of the applications that use it. */
-interface Messages {
-  proxy(): Promise<TcpProxy>;
-  app(settings?: { readonly port?: number }): Promise<LockApp>;
-  key(): string;
-  /** Matches the request that adds an owner to the queue of the key. */
-  queues(key: string): Fits;
-  nothingLeft(): Promise<void>;
-}
-
 /** A request or its reply that the network loses or delivers late. */
-export function lostMessageRules(scene: Messages): void {
+export function lostMessageRules(scene: StoreScene): void {
   it.each<[string, LockOptions]>([
     ['an acquire', {}],
     ['an acquire with retry', { retry: { backoff: backoff.fixed(20) } }],

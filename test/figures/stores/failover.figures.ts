@@ -2,10 +2,10 @@ import { describe, it } from '@jest/globals';
 import { elapse } from '../../support/until.js';
 import { endClient, machineNow, startClient } from '../client.js';
 import { failoverFigures, type Kill } from '../failover-figures.js';
-import { progress, record } from '../report.js';
+import { failoversWanted, printFailovers, progress, record, today } from '../report.js';
 import { startEtcd, startPostgres, startZooKeeper, type ReplicatedStore } from './replicated-stores.js';
 
-const FAILOVERS = Number(process.env['FIGURES_FAILOVERS'] ?? 10);
+const FAILOVERS = failoversWanted(10);
 const PROCESSES = 2;
 /** Renewed within a lease that is as long as a failover. */
 const WATCHDOG_TIMEOUT = 10_000;
@@ -38,7 +38,9 @@ describe('failover of stores', () => {
         }
         const kills = await failOver(id, store);
         const reports = await Promise.all(clients.map((client) => client.do('endLoad', {})));
-        await record(`failover.${id}`, failoverFigures(kills, reports.flat(), SHORT.keys));
+        const figures = failoverFigures(kills, reports.flat(), SHORT.keys);
+        printFailovers([{ name: id, ...figures }]);
+        record(id, 'failovers', { date: today(), count: FAILOVERS, ...figures });
       } finally {
         await Promise.all(clients.map((client) => endClient(client)));
         await store.close();

@@ -2,36 +2,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { short } from '../../../bench/report/numbers.mjs';
-import type { MeasuredRow } from '../../../bench/report/page.mjs';
 import { performanceParts } from '../../../bench/report/performance-page.mjs';
 import { CHINESE } from '../../../bench/report/performance-words.mjs';
 import { resultsParts } from '../../../bench/report/results-page.mjs';
-import { scalingParts, type MeasuredFleets } from '../../../bench/report/scaling-page.mjs';
+import { readResults, shownResults } from '../../../bench/report/results.mjs';
+import { scalingParts } from '../../../bench/report/scaling-page.mjs';
+import type { FailoverFigures } from '../../figures/failover-figures.js';
+import type { Spread } from '../../figures/spread.js';
 
-interface MeasuredLoad {
-  readonly name: string;
-  readonly candidates: readonly { readonly kind: string; readonly perSecond: { readonly median: number } }[];
+interface RedisFailovers {
+  readonly promoted: Spread;
+  readonly settings: readonly FailoverFigures[];
 }
-
-interface Spread {
-  readonly median: number;
-  readonly longest: number;
-}
-
-/** What a row of a table of failovers shows. */
-type FailoverFigures = Readonly<Record<'firstGrant' | 'grantOfEachKey', Spread>> &
-  Readonly<
-    Record<
-      | 'grants'
-      | 'heldAtKill'
-      | 'lost'
-      | 'expiredAtRelease'
-      | 'unknownAtRelease'
-      | 'doubledFenced'
-      | 'doubledUnfenced',
-      number
-    >
-  >;
 
 const root = join(import.meta.dirname, '../../..');
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -39,15 +21,15 @@ const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 /** Cells of tables without the blanks that align them. */
 const compact = (text: string): string => text.replace(/ *\| */g, '|');
 
-const results = JSON.parse(textOf('bench/results/results.json')) as { rows: MeasuredRow[] };
+const { rows, fleets } = shownResults();
 
 describe('the pages of this repository', () => {
   it('show the results of the last measurement', () => {
     for (const [path, parts] of [
-      ['docs/introduction/performance.md', performanceParts(results.rows)],
-      ['docs/zh/introduction/performance.md', performanceParts(results.rows, CHINESE)],
-      ['bench/RESULTS.md', resultsParts(results.rows, fleetsMeasured())],
-      ['docs/operations/scaling.md', scalingParts(fleetsMeasured())],
+      ['docs/introduction/performance.md', performanceParts(rows)],
+      ['docs/zh/introduction/performance.md', performanceParts(rows, CHINESE)],
+      ['bench/RESULTS.md', resultsParts(rows, fleets)],
+      ['docs/operations/scaling.md', scalingParts(fleets)],
     ] as const) {
       const page = compact(textOf(path));
       for (const part of Object.values(parts)) {
@@ -58,23 +40,13 @@ describe('the pages of this repository', () => {
     }
   });
 
-  it('have the ratio to the best peer with an empty section and with 2 ms of work, as the README', () => {
-    const loads = (results.rows.find(({ id }) => id === 'M4')?.data as { loads: MeasuredLoad[] }).loads;
-    const ratios = ['empty', '2 ms'].map((name) => {
-      const candidates = loads.find((load) => load.name === name)?.candidates ?? [];
-      const best = (wanted: string): number =>
-        Math.max(...candidates.flatMap(({ kind, perSecond }) => (kind === wanted ? perSecond.median : [])));
-      return best('ours') / best('peer');
-    });
-    const [empty = NaN, working = NaN] = ratios;
-    const said = [`${empty.toFixed(0)} times`, `${working.toFixed(2)} times with 2 ms of work`];
-    for (const text of [textOf('docs/introduction/performance.md'), textOf('README.md')]) {
-      for (const words of said) expect(text).toContain(words);
-    }
-    for (const text of [textOf('docs/zh/introduction/performance.md'), textOf('README.zh-CN.md')]) {
-      expect(text).toContain(`${empty.toFixed(0)} 倍`);
-      expect(text).toContain(`${working.toFixed(2)} 倍`);
-    }
+  it('have the same ratios to the best peer, with an empty section and with 2 ms of work, in the README', () => {
+    const [, empty = '?', working = '?'] =
+      /has (\d+) times.* and ([\d.]+) times/.exec(performanceParts(rows).short) ?? [];
+    expect(textOf('README.md')).toContain(`${empty} times`);
+    expect(textOf('README.md')).toContain(`${working} times with 2 ms of work`);
+    expect(textOf('README.zh-CN.md')).toContain(`${empty} 倍`);
+    expect(textOf('README.zh-CN.md')).toContain(`${working} 倍`);
   });
 
   it('show what failovers did to locks, with the releases whose outcome stayed unknown', () => {
@@ -87,25 +59,17 @@ describe('the pages of this repository', () => {
       String(short(figures.unknownAtRelease)),
       String(figures.doubledFenced + figures.doubledUnfenced),
     ];
-    const { stores } = JSON.parse(textOf('bench/results/stores-failover.json')) as {
-      stores: Record<string, FailoverFigures>;
-    };
-    for (const figures of Object.values(stores)) {
+    for (const store of ['etcd', 'postgres', 'zookeeper']) {
+      const figures = readResults(store).failovers as FailoverFigures;
       const times = [spread(figures.firstGrant), spread(figures.grantOfEachKey)];
       expect(page).toContain(`|${[...times, ...cellsOf(figures)].join('|')}|`);
     }
-    const { failover } = JSON.parse(textOf('bench/results/topologies.json')) as {
-      failover: Record<string, { promoted: Spread; settings: FailoverFigures[] }>;
-    };
-    for (const { promoted, settings } of Object.values(failover)) {
+    const { sentinel, cluster } = readResults('redis').failovers as Record<string, RedisFailovers>;
+    for (const { promoted, settings } of [sentinel!, cluster!]) {
       for (const figures of settings) {
         const cells = [spread(promoted), spread(figures.firstGrant), ...cellsOf(figures)];
         expect(page).toContain(`|${cells.join('|')}|${String(figures.doubledUnfenced)}|`);
       }
     }
   });
-
-  function fleetsMeasured(): Record<string, MeasuredFleets> {
-    return JSON.parse(textOf('bench/results/fleets.json')) as Record<string, MeasuredFleets>;
-  }
 });

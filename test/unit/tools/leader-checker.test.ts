@@ -34,10 +34,14 @@ class Election {
     return this.add('fault', at, { name, ...fields });
   }
 
-  verdict(): { kinds: string[]; figures: Fields } {
-    const inOrder = [...this.add('ending', 100_000).events].sort((one, other) => one.t - other.t);
+  verdict(endingAt = 100_000): { kinds: string[]; figures: Fields } {
+    const inOrder = [...this.add('ending', endingAt).events].sort((one, other) => one.t - other.t);
     const { findings, figures } = checkElection(inOrder, RULES);
     return { kinds: Object.keys(findings.counts), figures };
+  }
+
+  get kinds(): string[] {
+    return this.verdict().kinds;
   }
 }
 
@@ -61,52 +65,78 @@ describe('leader checker', () => {
     });
   });
 
-  const led = (): Election => election().leads('a', 10, 5_000, 10_000);
-  const killed = (): Election => led().fault('process killed', 10_001, { p: 'a' });
-  const resigned = (workEndsAt?: number): Election => led().resigns('a', 10, 10_000, workEndsAt);
-  const next = (before: Election, from: number): Election => before.leads('b', 20, from, lastsToTheEnd);
-  /** Begun at `b`, and ended at `t`, after the clock was read. */
-  const lastReading = (b: number, t: number): Election =>
-    next(led().add('leads', t, { p: 'a', tok: 10, b }), 11_600);
-  const deposed = (fence: number): Election =>
-    next(led().add('doomed', 9_600, { since: 9_500, k: 'k0', fence }), 9_550);
-  const afterStall = (p: string): Election =>
-    next(killed().add('stall', 12_400, { p, from: 11_400 }), 12_501);
-  const tokens = (one: number, other: number): Election =>
-    election().leads('a', one, 1, 2_000).leads('b', other, 2_100, lastsToTheEnd);
-  const revoked = led().add('revoked', 9_000, { p: 'a', tok: 10, reason: 'expired' });
-  const longAfterFault = election().fault('process stopped', 4_000, { p: 'b', ms: 1_900 });
+  it('B80: finds two processes that believe it at the same moment', () => {
+    const twice = election().leads('a', 10, 5_000, 10_000).leads('b', 20, 9_999, lastsToTheEnd);
+    expect(twice.kinds).toEqual(['overlap']);
+  });
 
-  it.each<[what: string, of: Election, kinds: readonly string[]]>([
-    ['B80: two processes that believe it at the same moment', next(led(), 9_999), ['overlap']],
-    ['B80: a process that was stopped within a reading', lastReading(10_005, 14_000), []],
-    ['B80: a process that believes it in good faith', lastReading(14_000, 14_001), ['overlap']],
-    ['a leader that was deposed from outside', deposed(10), []],
-    ['a leader whose predecessor was deposed from outside', deposed(9), ['overlap']],
-    ['a token that falls', tokens(10, 9), ['token-order']],
-    ['a token that repeats', tokens(10, 10), ['token-repeated']],
-    ['a leader that believes it after its revocation', next(revoked, 10_001), ['leads-after-revocation']],
-    ['B84: a takeover after a crash', next(killed(), 12_499), []],
-    ['B84: a takeover after a crash that is too late', next(killed(), 12_501), ['late-takeover']],
-    ['B84: a takeover after a crash that never comes', killed(), ['late-takeover']],
-    ['B84: a takeover by a process that was blocked', afterStall('b'), []],
-    ['B84: a takeover beside a process that was blocked', afterStall('a'), ['late-takeover']],
-    ['B82, B83: a hand-over after a resignation', next(resigned(), 10_999), []],
-    ['B82, B83: a hand-over that is too late', next(resigned(), 11_001), ['late-hand-over']],
-    ['B82: a leader after the work of the last one', next(resigned(10_049), 10_050), []],
-    ['B82: a leader before the end of that work', next(resigned(10_051), 10_050), ['work-overlap']],
-    [
-      'a late takeover long after other faults',
-      longAfterFault.leads('a', 10, 5_000, 10_000).leads('b', 20, 15_000, lastsToTheEnd),
-      ['late-takeover'],
-    ],
-    [
-      'a crash, as in other runs',
-      election().add('start', 0, { p: 'a' }).add('exit', 10, { p: 'a', code: 1 }),
-      ['crash'],
-    ],
-  ])('%s', (_, of, kinds) => {
-    expect(of.verdict().kinds).toEqual(kinds);
+  it('B80: counts a belief from the end of its first reading to the begin of its last one', () => {
+    // Stopped within a reading, whose clock was read before.
+    const stopped = election()
+      .leads('a', 10, 5_000, 10_000)
+      .add('leads', 14_000, { p: 'a', tok: 10, b: 10_005 })
+      .leads('b', 20, 11_600, lastsToTheEnd);
+    expect(stopped.kinds).toEqual([]);
+    const inGoodFaith = election()
+      .leads('a', 10, 5_000, 10_000)
+      .add('leads', 14_001, { p: 'a', tok: 10, b: 14_000 })
+      .leads('b', 20, 11_600, lastsToTheEnd);
+    expect(inGoodFaith.kinds).toEqual(['overlap']);
+  });
+
+  it('counts a leader that was deposed from outside only until then', () => {
+    const deposed = (fence: number): string[] =>
+      election()
+        .leads('a', 10, 5_000, 10_000)
+        .add('doomed', 9_600, { since: 9_500, k: 'k0', fence })
+        .leads('b', 20, 9_550, lastsToTheEnd).kinds;
+    expect(deposed(10)).toEqual([]);
+    expect(deposed(9)).toEqual(['overlap']);
+  });
+
+  it('finds tokens that do not grow', () => {
+    expect(election().leads('a', 10, 1, 2_000).leads('b', 9, 2_100, lastsToTheEnd).kinds).toEqual([
+      'token-order',
+    ]);
+    expect(election().leads('a', 10, 1, 2_000).leads('b', 10, 2_100, lastsToTheEnd).kinds).toEqual([
+      'token-repeated',
+    ]);
+  });
+
+  it('finds a leader that believes it after its revocation', () => {
+    const revoked = election()
+      .leads('a', 10, 5_000, 10_000)
+      .add('revoked', 9_000, { p: 'a', tok: 10, reason: 'expired' })
+      .leads('b', 20, 10_001, lastsToTheEnd);
+    expect(revoked.kinds).toEqual(['leads-after-revocation']);
+  });
+
+  it('B84: finds a takeover after a crash that is too late, or never comes', () => {
+    const killed = (): Election =>
+      election().leads('a', 10, 5_000, 10_000).fault('process killed', 10_001, { p: 'a' });
+    expect(killed().leads('b', 20, 12_499, lastsToTheEnd).kinds).toEqual([]);
+    expect(killed().leads('b', 20, 12_501, lastsToTheEnd).kinds).toEqual(['late-takeover']);
+    expect(killed().kinds).toEqual(['late-takeover']);
+    const whileBlocked = (p: string): string[] =>
+      killed().add('stall', 12_400, { p, from: 11_400 }).leads('b', 20, 12_501, lastsToTheEnd).kinds;
+    expect(whileBlocked('b')).toEqual([]);
+    expect(whileBlocked('a')).toEqual(['late-takeover']);
+  });
+
+  it('B82, B83: finds a hand-over after a resignation or shutdown that is too late', () => {
+    const resigned = (): Election => election().leads('a', 10, 5_000, 10_000).resigns('a', 10, 10_000);
+    expect(resigned().leads('b', 20, 10_999, lastsToTheEnd).kinds).toEqual([]);
+    expect(resigned().leads('b', 20, 11_001, lastsToTheEnd).kinds).toEqual(['late-hand-over']);
+  });
+
+  it('B82: finds a leader that comes before the work of the last one has ended', () => {
+    const working = (end: number): string[] =>
+      election()
+        .leads('a', 10, 5_000, 10_000)
+        .resigns('a', 10, 10_000, end)
+        .leads('b', 20, 10_050, lastsToTheEnd).kinds;
+    expect(working(10_049)).toEqual([]);
+    expect(working(10_051)).toEqual(['work-overlap']);
   });
 
   it.each([
@@ -118,9 +148,20 @@ describe('leader checker', () => {
       (late: Election) => late.add('closing', 9_000, { p: 'b' }).add('exit', 9_000, { p: 'c' }),
     ],
   ])('does not judge a takeover while %s', (_, disturb) => {
-    expect(disturb(next(led(), 15_000)).verdict()).toMatchObject({
-      kinds: [],
-      figures: { takeovers: { notJudged: 1 } },
-    });
+    const late = election().leads('a', 10, 5_000, 10_000).leads('b', 20, 15_000, lastsToTheEnd);
+    expect(disturb(late).verdict()).toMatchObject({ kinds: [], figures: { takeovers: { notJudged: 1 } } });
+  });
+
+  it('judges a takeover long after other faults', () => {
+    const late = election()
+      .fault('process stopped', 4_000, { p: 'b', ms: 1_900 })
+      .leads('a', 10, 5_000, 10_000)
+      .leads('b', 20, 15_000, lastsToTheEnd);
+    expect(late.kinds).toEqual(['late-takeover']);
+  });
+
+  it('finds processes that crash, as in other runs', () => {
+    const crashed = election().add('start', 0, { p: 'a' }).add('exit', 10, { p: 'a', code: 1 });
+    expect(crashed.kinds).toEqual(['crash']);
   });
 });

@@ -1,5 +1,18 @@
 import { sellable } from './sale.mjs';
 
+const SHARES = 4;
+
+/** Prints how many orders are done, a few times. */
+export function printProgress(name, total) {
+  let printed = 0;
+  return (done) => {
+    const share = Math.floor((done / total) * SHARES);
+    if (share === printed) return;
+    printed = share;
+    process.stdout.write(`${name}  ${done}/${total}\n`);
+  };
+}
+
 const milliseconds = (value) => `${Math.round(value)} ms`;
 
 const COLUMNS = [
@@ -52,13 +65,8 @@ export function conclusion(unprotected, protectedRun, sale) {
   const failed = unprotected.failures.length > 0 ? ` Orders failed: ${failuresOf(unprotected)}.` : '';
   if (unprotected.oversold > 0) {
     lines.push(`Without the lock ${unprotected.oversold} were sold that never existed.${failed}`);
-  } else if (unprotected.sold <= sale.stock && sale.orders * sale.quantity <= sale.stock) {
-    lines.push(
-      `Without the lock nothing was oversold, as there was enough for all; the database counts ${sale.stock - unprotected.left} as gone, ` +
-        `and ${unprotected.sold} were sold.${failed}`,
-    );
   } else {
-    lines.push(`Without the lock nothing was oversold this time: that was luck, not safety.${failed}`);
+    lines.push(`Without the lock nothing was oversold this time: that was luck, or enough for all.${failed}`);
   }
 
   const faults = findFaults(protectedRun, sale);

@@ -50,22 +50,11 @@ function numberOf(name, text) {
 }
 
 function parse(args) {
+  const numbers = Object.keys(NUMBERS).map((name) => [name, { type: 'string' }]);
+  const flags = ['kill-leader', 'keep', 'help'].map((name) => [name, { type: 'boolean', default: false }]);
+  const store = { type: 'string', default: STORES[0] };
   try {
-    const number = { type: 'string' };
-    const flag = { type: 'boolean' };
-    return parseArgs({
-      args,
-      options: {
-        instances: number,
-        stock: number,
-        orders: number,
-        quantity: number,
-        store: number,
-        'kill-leader': flag,
-        keep: flag,
-        help: flag,
-      },
-    }).values;
+    return parseArgs({ args, options: { ...Object.fromEntries([...numbers, ...flags]), store } }).values;
   } catch (error) {
     // Node's messages name the option and its type.
     const hint = error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' ? WITH_NPM : SEE_HELP;
@@ -73,49 +62,27 @@ function parse(args) {
   }
 }
 
-/** npm consumes options before `--` and passes them on only as environment variables. Report this instead of ignoring them. */
-function refuseOptionsTakenByNpm(env) {
-  const taken = [...Object.keys(NUMBERS), 'store', 'kill-leader', 'keep'].find(
-    (name) => env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined,
-  );
-  if (taken) throw new UsageError(`npm has kept --${taken} for itself. ${WITH_NPM}`);
-}
-
 /**
- * @param {string[]} args
- * @param {NodeJS.ProcessEnv} env
  * @returns {{ instances: number, stock: number, orders: number, quantity: number, store: string,
  *   killLeader: boolean, keep: boolean, help: boolean }}
- * @throws {UsageError}
  */
-export function readArguments(args, env) {
-  const values = parse(args);
-  refuseOptionsTakenByNpm(env);
-  const stock = numberOf('stock', values.stock);
-  const quantity = numberOf('quantity', values.quantity);
-  if (quantity > stock && values.help !== true) {
+export function readArguments(args) {
+  const { store, keep, help, 'kill-leader': killLeader, ...given } = parse(args);
+  const numbers = Object.keys(NUMBERS).map((name) => [name, numberOf(name, given[name])]);
+  const options = { ...Object.fromEntries(numbers), store, killLeader, keep, help };
+  const { quantity, stock } = options;
+  if (quantity > stock) {
     throw new UsageError(
       `--quantity ${quantity} is more than --stock ${stock}: no order could be filled. ${SEE_HELP}`,
     );
   }
-  const { store = STORES[0] } = values;
   if (!STORES.includes(store)) {
     throw new UsageError(`--store must be ${STORES.join(' or ')}, not "${store}". ${SEE_HELP}`);
   }
-  const killLeader = values['kill-leader'] === true;
   if (killLeader && !DURABLE_STORES.includes(store)) {
     throw new UsageError(
       `--kill-leader needs --store ${DURABLE_STORES.join(' or ')}: ${store} may lose its locks with the server. ${SEE_HELP}`,
     );
   }
-  return {
-    instances: numberOf('instances', values.instances),
-    stock,
-    orders: numberOf('orders', values.orders),
-    quantity,
-    store,
-    killLeader,
-    keep: values.keep === true,
-    help: values.help === true,
-  };
+  return options;
 }

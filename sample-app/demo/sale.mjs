@@ -1,6 +1,5 @@
-import { performance } from 'node:perf_hooks';
 import { setTimeout as elapse } from 'node:timers/promises';
-import { SetupError } from '../setup.mjs';
+import { SetupError } from '../../.scripts/setup.mjs';
 
 /** Bounds the number of sockets. Further orders start when earlier ones are answered. */
 const MAX_IN_FLIGHT = 1_000;
@@ -8,27 +7,22 @@ const MAX_IN_FLIGHT = 1_000;
 /** Status codes of a lock that timed out and of an unreachable store: nothing was sold, so the order can be retried. */
 const RETRIED_STATUSES = [423, 503];
 
-export const buyersOf = (orders) => Math.min(orders, MAX_IN_FLIGHT);
-
 /**
  * Stocks a new article, sells it to all buyers concurrently, and counts.
  *
- * @param {{ shop: ReturnType<typeof import('./shop.mjs').openShop>, sku: string, path: string, stock: number, orders: number,
- *   quantity: number, signal: AbortSignal, onProgress: (done: number) => void, retriesOrders?: boolean }} sale `retriesOrders`:
- *   whether buyers retry an order that could not be served
+ * @param {{ urls: string[], sku: string, path: string, stock: number, orders: number, quantity: number, signal: AbortSignal,
+ *   onProgress: (done: number) => void, retriesOrders: boolean }} sale `urls`: of the instances; `retriesOrders`: whether
+ *   buyers retry an order that could not be served
  */
-export async function runSale({
-  shop,
-  sku,
-  path,
-  stock,
-  orders,
-  quantity,
-  signal,
-  onProgress,
-  retriesOrders = false,
-}) {
-  const stocked = await shop.setStock(sku, stock);
+export async function runSale(sale) {
+  const { urls, sku, path, stock, orders, quantity, signal, onProgress, retriesOrders } = sale;
+  const call = async (instance, method, to, body) => {
+    const headers = body && { 'content-type': 'application/json' };
+    const url = new URL(to, urls[instance % urls.length]);
+    const reply = await fetch(url, { method, headers, body: body && JSON.stringify(body), signal });
+    return { status: reply.status, body: await reply.json() };
+  };
+  const stocked = await call(0, 'PUT', `/inventory/${sku}`, { stock });
   if (stocked.status !== 200) {
     throw new SetupError(
       `The article could not be stocked: ${stocked.status} ${JSON.stringify(stocked.body)}`,
@@ -41,9 +35,9 @@ export async function runSale({
   let started = 0;
   let retries = 0;
   const send = (buyer) =>
-    shop.order(buyer, path, { sku, quantity }).then(
-      ({ status, body }) => ({ outcome: status, message: body?.message }),
-      (error) => ({ outcome: error.code ?? error.message }),
+    call(buyer, 'POST', path, { sku, quantity }).then(
+      ({ status, body }) => ({ outcome: status, message: body.message }),
+      (error) => ({ outcome: error.cause?.code ?? error.message }),
     );
   const buy = async (buyer) => {
     const startedAt = performance.now();
@@ -67,10 +61,12 @@ export async function runSale({
     }
   };
   const startedAt = performance.now();
-  await Promise.all(Array.from({ length: buyersOf(orders) }, (_, buyer) => buyAll(buyer)));
+  const buyers = Math.min(orders, MAX_IN_FLIGHT);
+  await Promise.all(Array.from({ length: buyers }, (_, buyer) => buyAll(buyer)));
   const seconds = (performance.now() - startedAt) / 1_000;
 
-  const levels = await shop.levels(sku);
+  const replies = await Promise.all(urls.map((_, instance) => call(instance, 'GET', `/inventory/${sku}`)));
+  const levels = replies.map(({ body }) => body);
   return summary({ stock, orders, quantity, outcomes, durations, seconds, levels, retries });
 }
 

@@ -3,6 +3,8 @@ import { once, setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { whenReady } from '../servers/processes.mjs';
+import { SetupError } from '../setup.mjs';
 
 /** Thrown by attempts to start something during the shutdown of the demo. */
 export class InterruptedError extends Error {
@@ -44,11 +46,11 @@ export class Leftovers {
   }
 
   /** Shuts down in order at the first signal, and exits immediately at the second. */
-  removeOnSignals(onSignal) {
+  removeOnSignals() {
     const stop = (signal) => {
       const code = this.exitCodeOnSignal ?? 128 + constants.signals[signal];
       if (this.interrupted) process.exit(code);
-      onSignal();
+      process.stdout.write('\nStopping …\n');
       this.#interruption.abort(new InterruptedError());
       void this.remove().then(() => process.exit(code));
     };
@@ -72,9 +74,9 @@ export class Leftovers {
     return path;
   }
 
-  /** Registers a clean-up task. It runs after all processes started later than this call have ended. */
+  /** Registers a clean-up task. It runs after all processes have ended. */
   task(run) {
-    this.#tasks.push({ run, before: this.#children.length });
+    this.#tasks.push(run);
   }
 
   /**
@@ -96,7 +98,7 @@ export class Leftovers {
   }
 
   /**
-   * Ends all processes, runs all tasks and removes all folders, the latest first.
+   * Ends all processes, runs all tasks and removes all folders.
    *
    * @returns {Promise<void>}
    */
@@ -106,18 +108,8 @@ export class Leftovers {
   }
 
   async #removeAll() {
-    const tasks = this.#tasks.toReversed();
-    let end = this.#children.length;
-    for (const { run, before } of tasks) {
-      await Promise.all(this.#children.slice(before, end).map(({ child }) => stop(child)));
-      end = before;
-      try {
-        await run();
-      } catch (error) {
-        process.stderr.write(`${error.message}\n`);
-      }
-    }
-    await Promise.all(this.#children.slice(0, end).map(({ child }) => stop(child)));
+    await Promise.all(this.#children.map(({ child }) => stop(child)));
+    for (const run of this.#tasks) await run().catch((error) => process.stderr.write(`${error.message}\n`));
     this.#removeFolders();
   }
 
@@ -125,6 +117,26 @@ export class Leftovers {
     for (const path of this.#folders) rmSync(path, { recursive: true, force: true });
     this.#folders.clear();
   }
+}
+
+/**
+ * Runs a command, and removes what it has started, however it ends.
+ *
+ * @param {(leftovers: Leftovers) => Promise<void>} command
+ */
+export async function withLeftovers(command) {
+  const leftovers = new Leftovers();
+  leftovers.removeOnSignals();
+  try {
+    await command(leftovers);
+  } catch (error) {
+    // Errors caused by the shutdown itself are expected.
+    if (!leftovers.interrupted) throw error;
+  } finally {
+    await leftovers.remove();
+  }
+  // The signal handler ends the process, with the exit code of the signal.
+  if (leftovers.interrupted) await new Promise(() => {});
 }
 
 /** A SIGTERM to `npm run` ends npm and its shell without reaching this process, which only sees that its parent changes. */
@@ -136,6 +148,18 @@ function whenOrphaned(run) {
     run();
   }, PARENT_CHECK_MS);
   watch.unref();
+}
+
+/**
+ * Waits until a process reports that it is ready.
+ *
+ * @returns {Promise<RegExpExecArray>}
+ * @throws {SetupError} with its output, if it ends first
+ */
+export async function untilReady(name, child, pattern) {
+  const { isReady, output } = await whenReady(child, pattern);
+  if (!isReady) throw new SetupError(`${name} ended before it was ready. Its last output:\n${output}`);
+  return pattern.exec(output);
 }
 
 /** Also false for a process that never started. */

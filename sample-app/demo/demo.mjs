@@ -5,15 +5,13 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { HELP, UsageError, readArguments } from './demo/arguments.mjs';
-import { Leftovers, isRunning } from './demo/leftovers.mjs';
-import { prepareLockStore } from './demo/lock-store.mjs';
-import { startProgress } from './demo/progress.mjs';
-import { conclusion, findFaults, table } from './demo/report.mjs';
-import { buyersOf, runSale } from './demo/sale.mjs';
-import { prepareSampleApp, sampleApp, startInstance } from './demo/sample-app.mjs';
-import { openShop } from './demo/shop.mjs';
-import { SetupError } from './setup.mjs';
+import { isRunning, withLeftovers } from '../../.scripts/applications/leftovers.mjs';
+import { prepareLockStore } from '../../.scripts/applications/lock-store.mjs';
+import { prepareSampleApp, sampleApp, startInstance } from '../../.scripts/applications/sample-app.mjs';
+import { SetupError } from '../../.scripts/setup.mjs';
+import { HELP, UsageError, readArguments } from './arguments.mjs';
+import { conclusion, findFaults, printProgress, table } from './report.mjs';
+import { runSale } from './sale.mjs';
 
 /** How long to wait for the `exit` event of a process after its requests have failed, ms. */
 const EXIT_WAIT = 2_000;
@@ -59,42 +57,32 @@ function reportCrashes(instances) {
   return dead.length > 0;
 }
 
-/** Kills the server after a third of the orders. `done` resolves when the store grants locks again. */
-function killInTheMiddle({ orders }, store, onProgress) {
-  let done;
-  return {
-    onProgress(count) {
-      onProgress(count);
-      if (done !== undefined || count < orders / 3) return;
-      const killedAt = performance.now();
-      done = store.killLeader().then(() => {
-        const ms = Math.round(performance.now() - killedAt);
-        print(`${store.killedText} after ${count} orders, and ${store.recoveredText} after ${ms} ms.`);
-      });
-      // Awaited by `done`, later.
-      done.catch(() => undefined);
-    },
-    done: () => done,
-  };
+/** Resolves when the store grants locks again. */
+async function killServer(store, count) {
+  const killedAt = performance.now();
+  await store.kill();
+  const ms = Math.round(performance.now() - killedAt);
+  print(`${store.killedText} after ${count} orders, and ${store.recoveredText} after ${ms} ms.`);
 }
 
 async function sellTwice(instances, store, options, signal) {
   const { stock, orders, quantity } = options;
   const urls = instances.map(({ url }) => url);
   const run = async (name, path, kills = false) => {
-    const shop = openShop(urls, buyersOf(orders), signal);
-    const showProgress = startProgress(name.padEnd('unprotected'.length), orders);
-    const kill = kills ? killInTheMiddle(options, store, showProgress) : undefined;
-    const onProgress = kill?.onProgress ?? showProgress;
+    const showProgress = printProgress(name.padEnd('unprotected'.length), orders);
+    let recovery;
+    const onProgress = (count) => {
+      showProgress(count);
+      if (!kills || recovery !== undefined || count < orders / 3) return;
+      recovery = killServer(store, count);
+      // It is awaited later.
+      recovery.catch(() => undefined);
+    };
     const sku = `${name}-${process.pid}`;
-    try {
-      const sale = { shop, sku, path, stock, orders, quantity, signal, onProgress, retriesOrders: kills };
-      const result = await runSale(sale);
-      await kill?.done();
-      return result;
-    } finally {
-      shop.close();
-    }
+    const sale = { urls, sku, path, stock, orders, quantity, signal, onProgress, retriesOrders: kills };
+    const result = await runSale(sale);
+    await recovery;
+    return result;
   };
   print(`\n${orders} orders of ${quantity} at once, ${stock} in stock:`);
   const unprotected = await run('unprotected', '/orders/unprotected');
@@ -110,7 +98,7 @@ async function sellTwice(instances, store, options, signal) {
 function printUrls(instances, store, options) {
   print('\nPages to open during the sale; each shows the locks of all instances:');
   for (const { name, url } of instances) print(`  ${name}  ${PAGES.map((page) => url + page).join('  ')}`);
-  if (store.privateUrl) print(`  ${options.store.padEnd(10)}  ${store.privateUrl}`);
+  if (store.url) print(`  ${options.store.padEnd(10)}  ${store.url}`);
   if (options.keep && store.list) print(`  command line  ${store.list}`);
 }
 
@@ -129,9 +117,8 @@ async function demo(options, leftovers) {
   const folder = leftovers.folder('nestjs-distributed-lock-demo-');
   const store = await prepareLockStore({
     kind: options.store,
-    kills: options.killLeader,
     folder,
-    sampleApp,
+    application: sampleApp,
     leftovers,
     log,
   });
@@ -158,23 +145,12 @@ async function demo(options, leftovers) {
 }
 
 async function main() {
-  const options = readArguments(process.argv.slice(2), process.env);
+  const options = readArguments(process.argv.slice(2));
   if (options.help) {
     print(HELP);
     return;
   }
-  const leftovers = new Leftovers();
-  leftovers.removeOnSignals(() => print('\nStopping …'));
-  try {
-    await demo(options, leftovers);
-  } catch (error) {
-    // Errors caused by the shutdown itself are expected.
-    if (!leftovers.interrupted) throw error;
-  } finally {
-    await leftovers.remove();
-  }
-  // The signal handler ends the process, with the exit code of the signal.
-  if (leftovers.interrupted) await new Promise(() => {});
+  await withLeftovers((leftovers) => demo(options, leftovers));
 }
 
 try {
@@ -182,6 +158,7 @@ try {
 } catch (error) {
   process.exitCode = error instanceof UsageError ? 2 : 1;
   // The message of a system error, which has a code, is sufficient. All other errors need the stack.
-  const expected = error instanceof UsageError || error instanceof SetupError || error.code !== undefined;
+  const { code = error.cause?.code } = error;
+  const expected = error instanceof UsageError || error instanceof SetupError || code !== undefined;
   process.stderr.write(`${expected ? error.message : error.stack}\n`);
 }

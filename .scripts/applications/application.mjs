@@ -1,83 +1,53 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { SetupError, ensureBuild, ensureDependencies } from '../setup.mjs';
-import { readyLine } from './ready-line.mjs';
+import { SetupError, ensureBuild, ensureDependencies, newestChange, timeOfBuild } from '../setup.mjs';
+import { untilReady } from './leftovers.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const LOOK_AGAIN_MS = 100;
 const LIBRARY_COPY = 'node_modules/nestjs-distributed-lock';
+/** Its time stamp is the start of the build. */
+const BUILD_MARKER = 'dist/cjs/package.json';
 
-/** A hash of the names and contents of files and folders. */
-function fingerprint(folder, paths) {
-  const hash = createHash('sha256');
-  const add = (path) => {
-    const full = join(folder, path);
-    if (!existsSync(full)) return;
-    if (statSync(full).isDirectory()) {
-      for (const name of readdirSync(full).sort()) add(join(path, name));
-    } else {
-      hash.update(`${path}\0`).update(readFileSync(full)).update('\0');
-    }
-  };
-  paths.forEach(add);
-  return hash.digest('hex');
-}
-
-function run(cwd, command, args, what, env = {}) {
-  const { status } = spawnSync(command, args, {
+function npm(cwd, args, what, env = {}) {
+  const { status } = spawnSync('npm', args, {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32' && command === 'npm',
+    shell: process.platform === 'win32',
   });
   if (status !== 0) throw new SetupError(`${what} failed; its messages are above.`);
 }
 
 /** npm does not update an installed folder while its version stays the same, so a rebuilt library must be reinstalled. */
 function refreshLibrary({ folder, title, log }) {
-  const parts = ['package.json', 'dist'];
   const copy = join(folder, LIBRARY_COPY);
-  if (fingerprint(root, parts) === fingerprint(copy, parts)) return;
+  if (newestChange(join(root, BUILD_MARKER)) <= newestChange(join(copy, BUILD_MARKER))) return;
   log(`Installing the rebuilt library into ${title} …`);
   rmSync(copy, { recursive: true, force: true });
-  run(folder, 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], 'npm install');
+  npm(folder, ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], 'npm install');
 }
 
 function compile({ folder, title, sources, buildEnv, log }) {
-  const stamp = join(folder, 'dist/.built-from');
-  const wanted = fingerprint(folder, [
-    ...sources,
-    'package.json',
-    'tsconfig.json',
-    'package-lock.json',
-    `${LIBRARY_COPY}/dist`,
-  ]);
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  const stamp = join(folder, 'dist/.built');
+  const library = join(LIBRARY_COPY, BUILD_MARKER);
+  const inputs = [...sources, 'package.json', 'tsconfig.json', 'package-lock.json', library];
+  const builtAt = newestChange(stamp);
+  if (inputs.every((input) => newestChange(join(folder, input)) < builtAt)) return;
   log(`Building ${title} …`);
+  const startedAt = timeOfBuild();
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
-  run(folder, 'npm', ['run', '--silent', 'build'], `Building ${title}`, buildEnv);
-  writeFileSync(stamp, wanted);
+  npm(folder, ['run', '--silent', 'build'], `Building ${title}`, buildEnv);
+  writeFileSync(stamp, '');
+  utimesSync(stamp, startedAt, startedAt);
 }
 
 function tryToCreate(file) {
   try {
-    const descriptor = openSync(file, 'wx');
-    writeSync(descriptor, `${process.pid}`);
-    closeSync(descriptor);
+    writeFileSync(file, `${process.pid}`, { flag: 'wx' });
     return true;
   } catch (error) {
     if (error.code === 'EEXIST') return false;
@@ -98,11 +68,9 @@ function isAbandoned(file) {
 /**
  * Runs work under a lock file, so that concurrent demos and tests do not install into and build in the same folder.
  *
- * @template T
  * @param {string} file exists while a process works, and contains its id
  * @param {{ checkpoint(): Promise<void> }} leftovers
- * @param {() => Promise<T>} work
- * @returns {Promise<T>}
+ * @param {() => Promise<void>} work
  */
 async function oneAtATime(file, leftovers, work) {
   while (!tryToCreate(file)) {
@@ -113,7 +81,7 @@ async function oneAtATime(file, leftovers, work) {
   const remove = () => rmSync(file, { force: true });
   process.once('exit', remove);
   try {
-    return await work();
+    await work();
   } finally {
     process.off('exit', remove);
     remove();
@@ -159,6 +127,6 @@ export async function startInstance({ folder, script, name, env, leftovers }) {
     cwd: folder,
     env: { ...process.env, NO_COLOR: '1', ...env },
   });
-  const [, url] = await readyLine(started, { name, pattern: /ready on (http:\S+)/, within: 60_000 });
+  const [, url] = await untilReady(name, started.child, /ready on (http:\S+)\s/);
   return { ...started, name, url };
 }

@@ -1,23 +1,22 @@
-import { writeFileSync } from 'node:fs';
-import { candidatesOf } from '../candidates/candidates.mjs';
-import { killAllActors } from '../harness/actor.mjs';
-import { exitOnSignals } from '../harness/exit-on-signals.mjs';
-import { openServer as openRedis } from '../harness/server.mjs';
-import { describeMachine, measuredCommit } from '../machine.mjs';
-import { resultsText } from '../report/numbers.mjs';
-import { WRITTEN, writeFleets } from '../report/results-file.mjs';
-import { runRows } from '../report/run-rows.mjs';
-import * as m16 from '../rows/m16-fleets.mjs';
-import * as etcd from './etcd.mjs';
-import * as postgres from './postgres.mjs';
-import { ROWS } from './rows-of-stores.mjs';
-import * as zookeeper from './zookeeper.mjs';
+import { candidatesOf, ON_REDIS } from './candidates/candidates.mjs';
+import { killAllActors } from './harness/actor.mjs';
+import { exitOnSignals } from './harness/exit-on-signals.mjs';
+import { openServer as openRedis } from './harness/server.mjs';
+import { describeMachine, measuredCommit } from './machine.mjs';
+import { WRITTEN, writePages } from './report/pages.mjs';
+import { saveResults, saveRows } from './report/results.mjs';
+import { runRows } from './report/run-rows.mjs';
+import * as m16 from './rows/m16-fleets.mjs';
+import { ROWS } from './rows/rows.mjs';
+import * as etcd from './stores/etcd.mjs';
+import * as postgres from './stores/postgres.mjs';
+import { ROWS as ROWS_OF_STORES } from './stores/rows-of-stores.mjs';
+import * as zookeeper from './stores/zookeeper.mjs';
 
 const SCALE = { sizes: [1, 4, 16, 64], keyCallers: 200, segments: 10, durationMs: 2_000 };
 const fleetsOn = (file, held) => ({
   file,
   requests: 'requests',
-  costs: [['writes/hold', ({ writes }) => writes]],
   scale: { ...SCALE, keys: 50_000, held, warmUpTurns: 200 },
 });
 
@@ -33,20 +32,16 @@ const fleetsOn = (file, held) => ({
  * `fleets` is for M16, which takes about three minutes on each: stores that write to a disk use fewer keys and hold fewer locks.
  *
  * - `file` in `candidates/` of this library with that store;
- * - `requests`: the counter of `stats.counts()` of what processes send;
- * - `costs`: further columns, per hold.
+ * - `requests`: the counter of `stats.counts()` of what processes send.
  */
 const STORES = {
   redis: {
     title: 'Redis',
     openServer: openRedis,
+    candidates: ON_REDIS,
     fleets: {
       file: 'ours',
       requests: 'scripts',
-      costs: [
-        ['messages/hold', ({ publish }) => publish],
-        ['commands/hold', ({ scripts, publish, others }) => scripts + publish + others],
-      ],
       scale: { ...SCALE, keys: 1_000_000, held: 100_000, warmUpTurns: 300 },
     },
   },
@@ -65,46 +60,48 @@ async function open(store, programs) {
   });
   exitOnSignals();
   const machine = { ...describeMachine(undefined), [store]: await stats.version() };
-  console.log(
-    `${title} ${machine[store]} · ${machine.processor} · ${machine.cores} cores · ${machine.system}`,
-  );
+  const { processor, cores, system, node } = machine;
+  console.log(`${title} ${machine[store]} · ${processor} · ${cores} cores · ${system} · Node ${node}`);
   return { stats, url, machine, commit: measuredCommit() };
 }
 
 /**
- * Measures and prints rows on a store other than Redis, and writes the results to the store's own file if requested.
+ * Measures and prints rows on a store, and writes the results if requested.
  *
- * @param {{ store: string, rows: string[], quick: boolean, write: boolean }} order
  * @param {unknown} programs what `openServer` of the store needs
- * @param {(line: string) => void} log
  */
-export async function measureStore({ store, rows, quick, write }, programs, log) {
+export async function measureRows({ store = 'redis', rows, quick, write }, programs, log) {
   const { stats, url, machine, commit } = await open(store, programs);
   const { candidates: files, goals, costs } = STORES[store];
   const candidates = (await Promise.all(files.map(candidatesOf))).flat();
-  const contextOf = () => ({ url, stats, candidates, goals, costs });
-  const wanted = ROWS.filter(({ id }) => rows.includes(id));
-  const results = await runRows(wanted, { contextOf, commit, quick }, log);
+  const contextOf = (id) => {
+    // Both settings of a peer run the same code, so a quick run needs both only once.
+    const few = quick && store === 'redis' && id !== 'M1';
+    const chosen = candidates.filter(({ kind, variant }) => !few || kind !== 'peer' || variant === 'tuned');
+    const exclusive = chosen.filter(({ kind }) => kind !== 'ideal');
+    const sharing = chosen.filter(({ shares }) => shares);
+    return { url, stats, candidates: exclusive, sharing, goals, costs };
+  };
+  const wanted = (store === 'redis' ? ROWS : ROWS_OF_STORES).filter(({ id }) => rows.includes(id));
+  const results = await runRows(wanted, { contextOf, commit, machine, quick }, log);
   if (!write) return;
-  const file = new URL(`../results/${store}.json`, import.meta.url);
-  writeFileSync(file, resultsText({ commit, machine, candidates, rows: results }));
-  console.log(`written to bench/results/${store}.json`);
+  console.log(`written to ${saveRows(store, results)}, ${WRITTEN}`);
+  await writePages();
 }
 
 /**
- * Measures and prints M16 on a store. Writes the results of that store to `results/fleets.json` if requested.
+ * Measures and prints M16 on a store. Writes the results if requested.
  *
- * @param {{ store?: string, quick: boolean, write: boolean }} order
  * @param {unknown} programs what `openServer` of the store needs
- * @param {(line: string) => void} log
  */
 export async function measureFleets({ store = 'redis', quick, write }, programs, log) {
   const { stats, url, machine, commit } = await open(store, programs);
   const { file, scale, ...rest } = STORES[store].fleets;
   const candidate = (await candidatesOf(file)).find(({ variant }) => variant === 'withLock');
-  const context = { ...rest, url, stats, candidate, scale: quick ? m16.QUICK : scale };
-  const [row] = await runRows([m16], { contextOf: () => context, commit, quick }, log);
+  const { title } = STORES[store];
+  const context = { ...rest, title, url, stats, candidate, scale: quick ? m16.QUICK : scale };
+  const [fleets] = await runRows([m16], { contextOf: () => context, commit, machine, quick }, log);
   if (!write) return;
-  await writeFleets(store, { commit, machine, scale, ...row }, Object.keys(STORES));
-  console.log(`written to ${WRITTEN.join(', ')}`);
+  console.log(`written to ${saveResults(store, { fleets })}, ${WRITTEN}`);
+  await writePages();
 }
