@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { CommandArguments, parseDuration } from '../../../lib/cli/common/arguments.js';
-import { LockChanges } from '../../../lib/cli/commands/watch.command.js';
 import { EXIT } from '../../../lib/cli/common/exit-codes.js';
 import { shownDuration } from '../../../lib/common/durations.js';
 import {
@@ -13,7 +12,6 @@ import {
   type OutputStream,
 } from '../../../lib/cli/common/output.js';
 import { storeArguments, storeOptionsOf } from '../../../lib/cli/common/store-options.js';
-import type { LockInfo } from '../../../lib/index.js';
 
 describe('O25: output of the command line', () => {
   it('escapes control characters, and JSON parses to the same value', () => {
@@ -143,44 +141,6 @@ describe('input of the command line', () => {
         enableTLSForSentinelMode: true,
       },
     });
-  });
-});
-
-describe('changes that watch reports', () => {
-  const lock = (key: string, token: number, waiting = 0): LockInfo => {
-    const holder = {
-      owner: `client:${String(token)}`,
-      token,
-      acquiredAt: 0,
-      remaining: 1,
-      expiresAt: 1,
-      remainingIsBound: false,
-      permits: 1,
-      label: undefined,
-      process: undefined,
-    };
-    const sharing = { mode: 'exclusive', limit: 1, permits: undefined } as const;
-    return { key, ...holder, ...sharing, holders: [holder], waiting, waiters: [] };
-  };
-  const events = (changes: LockChanges, ...locks: LockInfo[]): string[] =>
-    changes.next(locks).map(({ event, key }) => `${key} ${event}`);
-
-  it('reports each change once', () => {
-    const changes = new LockChanges();
-    expect(events(changes)).toEqual([]);
-    expect(events(changes, lock('a', 1), lock('b', 2))).toEqual(['a held', 'b held']);
-    expect(events(changes, lock('a', 1), lock('b', 2))).toEqual([]);
-    expect(events(changes, lock('a', 1, 3), lock('b', 4))).toEqual(['a waiting', 'b passed']);
-    expect(events(changes, lock('b', 4))).toEqual(['a free']);
-    expect(events(changes)).toEqual(['b free']);
-  });
-
-  it('reports the only key first, even if it is free', () => {
-    const changes = new LockChanges('a');
-    expect(events(changes)).toEqual(['a free']);
-    expect(events(changes)).toEqual([]);
-    expect(events(changes, lock('a', 1))).toEqual(['a held']);
-    expect(events(changes)).toEqual(['a free']);
   });
 });
 
