@@ -110,6 +110,15 @@ export function leaseRules(context: ContractContext): void {
       await Promise.all([first, ...handles].map((handle) => handle.release()));
     });
 
+    it('B22: remaining is a safe lower bound of the lease', async () => {
+      const app = await context.app();
+      for (const leaseTime of [50, 1_000, 100_000]) {
+        const handle = await app.locks.acquire(context.key(), { leaseTime });
+        expect(handle.remaining).toBeLessThan(leaseTime);
+        await handle.release();
+      }
+    });
+
     it('B23: an expired lease aborts the signal and reports the loss once; the work continues', async () => {
       const app = await context.app();
       const key = context.key();

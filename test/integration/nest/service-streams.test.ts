@@ -166,6 +166,15 @@ describe('a locked stream of a service', () => {
     expect(await second).toEqual(['a locked']);
   });
 
+  it('B51, B34: the consumer runs outside of every scope', async () => {
+    await begin();
+    const seen: unknown[] = ['uncalled'];
+    await lastValueFrom(
+      feeds.skipping().pipe(tap(() => (seen[0] = app.nest.get(LockService).current('busy')))),
+    );
+    expect(seen).toEqual([undefined]);
+  });
+
   it('B34: unsubscribing during the wait leaves the queue and calls nothing', async () => {
     await begin();
     const holder = await app.locks.acquire('feed:a');
