@@ -56,7 +56,7 @@ export const PLANTS = {
     to: 'const freed = undefined;',
   },
   'left behind': {
-    about: 'an entry that nobody needs is not withdrawn from the store',
+    about: 'an entry that no caller needs is not withdrawn from the store',
     scenario: 'with timeouts',
     file: QUEUE,
     from: 'this.effects.cancel(entry);',

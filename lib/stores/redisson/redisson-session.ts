@@ -222,7 +222,7 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     if (reply.outcome === 'other') throw otherValue(key, reply);
     if (reply.outcome !== 'granted') return reply;
     await this.confirmOrCancel(connection, () =>
-      this.release({ key, owner, wasGranted: true, inDoubt: false }),
+      this.release({ key, owner, wasGranted: false, inDoubt: false }),
     );
     if (reply.othersWait === true) this.beginTurn(owner);
     return reply;

@@ -145,9 +145,9 @@ describe('a queue entry that passes to another caller, or is left without one', 
   });
 
   it.each([
-    { what: 'an entry that nobody needs', waitTime: 60_000, asks: { limit: 1 } },
-    { what: 'an entry that nobody needs', waitTime: 60_000, asks: {} },
-    { what: 'an entry that nobody needs', waitTime: 60_000, asks: { fair: true } },
+    { what: 'an entry that no caller needs', waitTime: 60_000, asks: { limit: 1 } },
+    { what: 'an entry that no caller needs', waitTime: 60_000, asks: {} },
+    { what: 'an entry that no caller needs', waitTime: 60_000, asks: { fair: true } },
     { what: 'an aborted attempt', waitTime: 0, asks: { limit: 1 } },
     { what: 'an aborted attempt', waitTime: 0, asks: {} },
   ])(
@@ -168,7 +168,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
     },
   );
 
-  it('isLocked() does not report a lock that was held only by an entry that nobody needs', async () => {
+  it('isLocked() does not report a lock that was held only by an entry that no caller needs', async () => {
     const { store, app, first } = await abandoned({ waitTime: 60_000 });
     store.held = first.owner;
     const isLocked = app.locks.isLocked('key');
