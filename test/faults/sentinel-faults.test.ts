@@ -167,7 +167,7 @@ describe('grants that replicas must confirm', () => {
 
   it.each([
     [1, 1_200],
-    [3, 0],
+    [10, 0],
   ])(
     'P40, B12: without enough replicas an acquire of %d keys fails in time and leaves none held, and with them all are',
     async (count, waitTime) => {

@@ -57,6 +57,8 @@ export abstract class ServerSession {
   protected readonly channel: GrantChannel;
   protected slot: number;
   private checked: ExaminedServer | undefined;
+  /** The `WAIT` that is sent at the end of this turn of the event loop. */
+  private nextWait: Promise<number> | undefined;
 
   /**
    * @param names of everything but the locks
@@ -155,7 +157,7 @@ export abstract class ServerSession {
   protected async confirm(connection: number): Promise<void> {
     if (this.confirmedBy === undefined) return;
     const { min, timeout } = this.confirmedBy;
-    const confirmed = await this.link.do((redis) => redis.wait(min, timeout));
+    const confirmed = await (this.nextWait ??= this.waitForReplicas(this.confirmedBy));
     if (this.link.count !== connection) {
       throw new LockStoreError('the connection to Redis was lost before its replicas had confirmed', {
         inDoubt: true,
@@ -168,6 +170,13 @@ export abstract class ServerSession {
         inMs(timeout),
       { inDoubt: false, retryable: true },
     );
+  }
+
+  /** One `WAIT` for all writes whose replies arrive together: it blocks the connection while replicas are missing. */
+  private async waitForReplicas({ min, timeout }: Replicas): Promise<number> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.nextWait = undefined;
+    return this.link.do((redis) => redis.wait(min, timeout));
   }
 
   /** Confirms renewals; those that too few replicas have fail, each on its own. */
