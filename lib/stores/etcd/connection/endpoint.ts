@@ -180,7 +180,9 @@ export class Endpoint {
     if (this.isCut) return;
     this.isCut = true;
     for (const stream of this.streams) stream.cancel();
-    for (const abort of [...this.pending]) abort(why);
+    // If etcd has refused one request, or a stream, it may still carry out the others.
+    const lost = why instanceof EtcdError ? new Error(`the connection was lost: ${why.message}`) : why;
+    for (const abort of [...this.pending]) abort(lost);
     this.client.close();
     this.opened.destroy();
     this.onDown?.(why);

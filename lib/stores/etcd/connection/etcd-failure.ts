@@ -95,7 +95,8 @@ export function etcdFailure(cause: Error): LockStoreError {
     return new LockStoreError(message, { remedy, inDoubt: false, retryable, cause });
   }
   return new LockStoreError(`etcd did not reply (${cause.message})`, {
-    inDoubt: !(cause instanceof EtcdError && cause.message === 'etcdserver: no leader'),
+    // Also "no leader": etcd may have the request in its log.
+    inDoubt: true,
     retryable: true,
     unreachable: true,
     remedy,
