@@ -11,12 +11,12 @@ interface Index {
 const require = createRequire(new URL('../../docs/.vitepress/package.json', import.meta.url));
 const chunks = join(import.meta.dirname, '../../docs/.vitepress/dist/assets/chunks');
 
-/** The index of the English pages, read as the search box of VitePress reads it. */
-async function builtIndex(): Promise<Index> {
+/** The index of the English (`root`) or the Chinese pages, read as the search box of VitePress reads it. */
+async function builtIndex(locale: 'root' | 'zh'): Promise<Index> {
   const { default: MiniSearch } = (await import(require.resolve('minisearch'))) as {
     default: { loadJSON(json: string, options: object): Index };
   };
-  const file = readdirSync(chunks).find((name) => name.startsWith('@localSearchIndexroot'));
+  const file = readdirSync(chunks).find((name) => name.startsWith(`@localSearchIndex${locale}`));
   if (file === undefined) throw new Error('The site is not built: run "npm run docs:test".');
   const { default: json } = (await import(join(chunks, file))) as { default: string };
   return MiniSearch.loadJSON(json, {
@@ -32,9 +32,11 @@ async function builtIndex(): Promise<Index> {
 }
 
 describe('the search', () => {
-  let index: Index;
+  let english: Index;
+  let chinese: Index;
   beforeAll(async () => {
-    index = await builtIndex();
+    english = await builtIndex('root');
+    chinese = await builtIndex('zh');
   });
 
   it.each([
@@ -61,8 +63,24 @@ describe('the search', () => {
     ['time limit', '/guides/lock-service'],
     ['process dies', '/safety/'],
     ['LockLostError', '/reference/api/nestjs-distributed-lock/classes/LockLostError'],
+    ['two pods run the same cron job', '/guides/scheduled-jobs'],
+    ['lock a method by id argument', '/introduction/quick-start'],
+    ['app crashes while holding lock', '/safety/'],
+    ['wait or fail immediately', '/guides/exclusive'],
+    ['decorator does nothing', '/operations/troubleshooting/locks'],
+    ['test a service without redis', '/guides/testing'],
+    ['esm or commonjs', '/reference/compatibility'],
+    ["READONLY You can't write against a read only replica", '/operations/troubleshooting/store'],
+    ['force release stuck lock', '/operations/runbook'],
+    ['which process holds the lock', '/operations/runbook'],
+    ['Nothing in this process handles SIGTERM', '/operations/troubleshooting/module'],
+    ['看门狗', '/zh/guides/exclusive'],
+    ['锁过期了业务还没执行完', '/zh/guides/exclusive'],
+    ['强制解锁', '/zh/operations/runbook'],
+    ['tryLock 等待时间', '/zh/coming-from/redisson'],
   ])('finds "%s" among the first three results', (query, page) => {
     const base = String(process.env['SITE_BASE']);
+    const index = page.startsWith('/zh/') ? chinese : english;
     const results = index.search(query).map(({ id }) => id.replace(base, '/'));
     expect(results.slice(0, 3).map((id) => id.replace(/#.*/, ''))).toContain(page);
   });
