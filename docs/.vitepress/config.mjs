@@ -5,11 +5,11 @@ import { defineConfig } from 'vitepress';
 import { accessibleSearch } from './accessible-search.mjs';
 import { anchorOf, siteLinks } from './links.mjs';
 import { readManifest, settingsOf } from './manifest.mjs';
-import { diagrams, emptyCorners, plainText } from './markdown.mjs';
+import { alertTitles, diagrams, emptyCorners, plainText } from './markdown.mjs';
 import { API_FOLDER, addressOf, filesOffTheSite, pageFiles, placeOf, root } from './pages.mjs';
 import { miniSearch } from './search.mjs';
 import { sidebarOfApi, sidebarsOf } from './sidebar.mjs';
-import { searchInChinese, themeInChinese } from './zh.mjs';
+import { alertsInChinese, searchInChinese, themeInChinese } from './zh.mjs';
 
 const TITLE = 'nestjs-distributed-lock';
 const DESCRIPTION = 'Distributed locks for NestJS on Redis, PostgreSQL, etcd or ZooKeeper';
@@ -89,6 +89,7 @@ export default defineConfig({
       md.use(plainText);
       md.use(diagrams);
       md.use(emptyCorners);
+      md.use(alertTitles, { zh: alertsInChinese });
       md.use(siteLinks, {
         sourceOf,
         base,
@@ -147,7 +148,9 @@ export default defineConfig({
     pages: hasChinese ? [...places].filter((place) => !place.startsWith('reference/api/')) : [],
   },
   transformPageData: (page) => {
-    if (page.filePath.startsWith(`${API_FOLDER}/`)) page.frontmatter.editLink = false;
+    // Written by TypeDoc, and most are in no sidebar, whose first page would be the next one of each.
+    if (page.filePath.startsWith(`${API_FOLDER}/`))
+      Object.assign(page.frontmatter, { editLink: false, prev: false, next: false });
   },
   buildEnd: ({ outDir }) => {
     if (dead.size > 0) throw new Error(`${dead.size} links lead to no file; they are above.`);

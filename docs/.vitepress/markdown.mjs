@@ -28,6 +28,16 @@ export function emptyCorners(md) {
   });
 }
 
+/** Alerts such as `[!CAUTION]` get the title of the page's language. */
+export function alertTitles(md, titles) {
+  md.core.ruler.push('alert_titles', ({ tokens, env }) => {
+    const own = titles[env.localeIndex] ?? {};
+    for (const { type, meta } of tokens) {
+      if (type === 'github_alert_open') meta.title = own[meta.type] ?? meta.title;
+    }
+  });
+}
+
 /**
  * Draws Mermaid diagrams when the site is built, so that readers load no library for them. Colours are those of the theme
  * (theme/style.css). `accTitle`, which the repository's own renderer knows, too, is what screen readers say.
@@ -56,7 +66,8 @@ function drawn(source, id) {
     .replace(/ id="([^"]+)"/g, ` id="${id}-$1"`)
     .replace(/url\(#([^)]+)\)/g, `url(#${id}-$1)`)
     .replace('<svg ', `<svg role="img" aria-label="${escaped(title)}" `);
-  return `<div class="diagram" v-pre>${svg}</div>\n`;
+  // As the theme's code blocks: a keyboard can scroll it.
+  return `<div class="diagram" tabindex="0" v-pre>${svg}</div>\n`;
 }
 
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');

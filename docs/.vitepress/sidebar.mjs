@@ -248,12 +248,16 @@ export function sidebarOfApi(files = pageFiles()) {
   return [{ text: 'Reference', link: '/reference/' }, ...apiEntries(files)];
 }
 
+/** The name of the package would break most of them into two lines. */
+const shortNameOf = (entry) => entry.replace(/^[^/]+(?=\/)/, '…');
+
 function apiEntries(files) {
   return files
     .filter((file) => file.startsWith(`${API_FOLDER}/`) && file !== `${API_FOLDER}/README.md`)
     .filter((file) => file.endsWith('/README.md'))
     .map((file) => ({ text: titleOf(file), link: addressOf(placeOf(file)) }))
-    .sort((one, other) => by(one.text, other.text));
+    .sort((one, other) => by(one.text, other.text))
+    .map(({ text, link }) => ({ text: shortNameOf(text), link }));
 }
 
 const isInLocale = (place, locale) => (place.startsWith('zh/') ? locale === 'zh' : locale === 'en');

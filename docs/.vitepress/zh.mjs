@@ -17,6 +17,14 @@ export const themeInChinese = {
   },
 };
 
+export const alertsInChinese = {
+  note: '说明',
+  tip: '提示',
+  important: '重要',
+  warning: '警告',
+  caution: '注意',
+};
+
 export const searchInChinese = {
   translations: {
     button: { buttonText: '搜索', buttonAriaLabel: '搜索文档' },

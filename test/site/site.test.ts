@@ -77,6 +77,11 @@ describe('the documentation site', () => {
     }
     expect(broken).toEqual(new Map());
   });
+
+  it('titles the alerts of a Chinese page in Chinese', async () => {
+    const html = await (await fetch(site.url('/zh/stores/'))).text();
+    expect(html).toContain('<p class="custom-block-title">注意</p>');
+  });
 });
 
 whereThereIs(
