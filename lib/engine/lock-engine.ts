@@ -66,6 +66,8 @@ export class LockEngine implements AcquireContext {
   readonly callSites: CallSites;
   readonly keys: KeyRunners = new KeyRunners(this);
   readonly unqueued = new Set<UnqueuedAcquire>();
+  readonly retrying = new Set<UnqueuedAcquire>();
+  readonly leaving = new Set<UnqueuedAcquire>();
   readonly unanswered = new Map<OwnerId, UnqueuedAcquire>();
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   readonly inspector = new LockInspector(this);

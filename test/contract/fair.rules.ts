@@ -100,7 +100,7 @@ export function fairRules(context: ContractContext): void {
       await queuedIn(app, key);
       await held.release();
       const first = await within(10_000, 'the long hold', long);
-      await context.store.roundTrip();
+      await until('the next one is queued', async () => (await app.admin.inspect(key))?.waiting === 1);
       const theirs = use(other, 'other');
       await queuedIn(other, key);
       if (minimum === 0) await elapse(3 * MAX_LOCAL_TENURE);

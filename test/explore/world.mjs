@@ -208,6 +208,8 @@ export class World {
   now = 0;
   callers = 0;
   violations = [];
+  /** Whether the events have been checked before. */
+  isReplay = false;
   lastToken = 0;
   usedTokens = new Set();
 
@@ -363,6 +365,7 @@ export class World {
   }
 
   check() {
+    if (this.isReplay) return;
     for (const { id, machine } of this.processes) {
       for (const text of violationsOf(machine)) this.violation(`${id}: ${text}`);
     }
@@ -428,9 +431,9 @@ export class World {
     rules.polls = rules.steps = Infinity;
     let lates = 0;
     for (let step = 0; step < 500; step++) {
-      const events = this.events.filter((event) => !/ (polls|wakes)/.test(event));
-      // What is on its way first; then time passes, for one after the other.
       const late = this.events;
+      // What is on its way first; then time passes, for one after the other.
+      const events = late.filter((event) => !/ (polls|wakes)/.test(event));
       // Counted by itself: what follows from a poll may take as many steps each time.
       const event = events[0] ?? late[lates++ % late.length];
       if (event === undefined || this.violations.length > 0) break;

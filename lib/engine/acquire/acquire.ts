@@ -18,6 +18,10 @@ export interface AcquireContext extends HoldContext {
   readonly keys: KeyRunners;
   /** Callers that don't wait in a queue, until no request of theirs is pending. */
   readonly unqueued: Set<UnqueuedAcquire>;
+  /** Those that make several attempts, from the end of the first one. */
+  readonly retrying: Set<UnqueuedAcquire>;
+  /** Those whose callers have their outcome. */
+  readonly leaving: Set<UnqueuedAcquire>;
   /** Those with a pending request, by its owner. */
   readonly unanswered: Map<OwnerId, UnqueuedAcquire>;
   /** Pending lookups of a key's holder: one for all callers of a key that time out together. */

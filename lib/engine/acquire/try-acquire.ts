@@ -33,11 +33,11 @@ function isRejected(refusal: Refusal): boolean {
  * these have been withdrawn, or when the store has not replied for too long; undefined if there are none.
  */
 export function leavingOwn(
-  { keys, unqueued, timers }: AcquireContext,
+  { keys, leaving, timers }: AcquireContext,
   key: string,
 ): (() => Promise<void>) | undefined {
   const runner = keys.of(key);
-  const left = [...unqueued].filter(({ caller }) => caller.key === key && caller.isSettled);
+  const left = [...leaving].filter(({ caller }) => caller.key === key);
   if (runner?.isLeaving !== true && left.length === 0) return undefined;
   return () => timers.within(SILENCE, Promise.all([runner?.idle(), ...left.map(({ over }) => over)]));
 }
@@ -64,7 +64,6 @@ export class Missed extends Error {
  * `waitTime: 0`, a wait that shutdown no longer allows, a caller that may not wait (`maxWaiting`), and several keys.
  */
 export class UnqueuedAcquire {
-  isWaiting = false;
   /** The owner of the pending request. */
   private pending: OwnerId | undefined;
   /** When the last request was sent. */
@@ -120,7 +119,7 @@ export class UnqueuedAcquire {
       const refusal = await this.attempt();
       if (refusal !== undefined) await this.refused(refusal, engine.clock.monotonic() - triedAt);
     }
-    engine.unqueued.delete(this);
+    for (const callers of [engine.unqueued, engine.retrying, engine.leaving]) callers.delete(this);
   }
 
   /**
@@ -243,12 +242,12 @@ export class UnqueuedAcquire {
       this.onlyAttemptRefused(refusal);
       return;
     }
-    const mayNotWait = !this.isWaiting && caller.maxWaiting !== Infinity && isFull(engine, caller);
+    const mayNotWait = !engine.retrying.has(this) && caller.maxWaiting !== Infinity && isFull(engine, caller);
     if (mayNotWait && refusal.because === 'held') {
       this.end(engine.reporter.queueFull(caller, countWaiting(engine, caller.key)));
       return;
     }
-    this.isWaiting = !mayNotWait;
+    if (!mayNotWait) engine.retrying.add(this);
     // Every further grant would also be too late for its own `leaseTime`.
     const isLateAgain =
       refusal.because === 'late' && before?.because === 'late' && isLeaseTooShort(caller, refusal.took);
@@ -349,17 +348,19 @@ export class UnqueuedAcquire {
   }
 
   private end(error: unknown): void {
-    this.isWaiting = false;
-    if (this.isOneOfSeveral) this.caller.fail(error);
-    else this.engine.reporter.refuse(this.caller, error);
+    const { caller, engine, isOneOfSeveral } = this;
+    engine.retrying.delete(this);
+    if (engine.unqueued.has(this)) engine.leaving.add(this);
+    if (isOneOfSeveral) caller.fail(error);
+    else engine.reporter.refuse(caller, error);
     this.pausing?.resolve();
   }
 }
 
 /** How many callers of this process wait for a key, in its queue or between two attempts. */
-function countWaiting({ keys, unqueued }: AcquireContext, key: string): number {
+function countWaiting({ keys, retrying }: AcquireContext, key: string): number {
   let count = keys.of(key)?.machine.waiting.size ?? 0;
-  for (const { isWaiting, caller } of unqueued) if (isWaiting && caller.key === key) count += 1;
+  for (const { caller } of retrying) if (caller.key === key) count += 1;
   return count;
 }
 

@@ -155,10 +155,9 @@ export class Overview {
   }
 
   private get waiters(): readonly PendingAcquire[] {
-    const { keys, unqueued } = this.engine;
+    const { keys, retrying } = this.engine;
     const queued = keys.all.flatMap(({ machine }) => [...machine.waiting]);
-    const pausing = [...unqueued].filter(({ isWaiting }) => isWaiting);
-    return [...queued, ...pausing.map(({ caller }) => caller)];
+    return [...queued, ...[...retrying].map(({ caller }) => caller)];
   }
 }
 
