@@ -84,11 +84,8 @@ export class ClientConnection {
 
   /** Whether the client closed the connection before the response was complete; false without a connection. */
   get isGone(): boolean {
-    const { response } = this;
-    if (this.isComplete) return false;
-    // A pipelined response may have no socket yet, but its request has one; HTTP/2 has a stream.
-    const ends = [response, response.stream, response.req?.socket];
-    return ends.some((end) => end?.destroyed === true);
+    // A pipelined response may have no socket yet, but its request has one; over HTTP/2 that stands for the stream.
+    return !this.isComplete && this.response.req?.socket?.destroyed === true;
   }
 
   /** Calls `gone` if the connection closes before the response is complete. Returns a function that stops watching. */
@@ -107,14 +104,9 @@ export class ClientConnection {
   }
 }
 
-interface End {
-  readonly destroyed?: boolean;
-}
-
 /** The parts of Node's responses over HTTP/1 and HTTP/2 that it reads. */
-interface ServerResponse extends End {
-  readonly stream?: End;
-  readonly req?: { readonly socket?: End | null };
+interface ServerResponse {
+  readonly req?: { readonly socket?: { readonly destroyed?: boolean } | null };
   readonly writableFinished?: boolean;
   readonly writableEnded?: boolean;
   once?(event: 'close', listener: () => void): unknown;

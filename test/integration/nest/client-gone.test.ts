@@ -75,16 +75,15 @@ describe('the lock of a handler whose client has disconnected, even if Nest stop
   const work = { gate: new Gate() };
   @Controller()
   class Things {
-    subscribed = 0;
-    stopped = 0;
+    readonly steps: string[] = [];
 
     @Get('stream')
     @Locked('k')
     stream(): Observable<string> {
       return new Observable((subscriber) => {
-        this.subscribed += 1;
+        this.steps.push('subscribed');
         subscriber.next('first');
-        return () => (this.stopped += 1);
+        return () => this.steps.push('stopped');
       });
     }
 
@@ -97,10 +96,11 @@ describe('the lock of a handler whose client has disconnected, even if Nest stop
   }
 
   /** Calls a handler through the interceptor, with a response whose connection the test closes. */
-  const call = (things: Things, name: 'stream' | 'later') => {
+  const call = (things: Things, name: 'stream' | 'later', isGone = false, isAnswered = false) => {
     const response = Object.assign(new EventEmitter(), {
-      writableFinished: false,
+      writableFinished: isAnswered,
       setHeader: () => undefined,
+      req: { socket: { destroyed: isGone } },
     });
     // Only the methods that the interceptor uses.
     const context = {
@@ -113,12 +113,11 @@ describe('the lock of a handler whose client has disconnected, even if Nest stop
         defer(() => things[name]()).pipe(mergeMap((result) => (isObservable(result) ? result : of(result)))),
     };
     const values: unknown[] = [];
-    const ended = new Promise<void>((resolve) => {
-      new LockInterceptor(() => things)
-        .intercept(context, handler)
-        .subscribe({ next: (value) => values.push(value), complete: resolve });
+    const subscription = new LockInterceptor(() => things).intercept(context, handler).subscribe({
+      next: (value) => values.push(value),
+      complete: () => things.steps.push('ended'),
     });
-    return { response, values, ended };
+    return { response, values, subscription };
   };
 
   const start = async () => {
@@ -126,31 +125,49 @@ describe('the lock of a handler whose client has disconnected, even if Nest stop
       imports: [DistributedLockModule.forRoot({ store: 'memory' })],
       controllers: [Things],
     });
-    return { app, things: app.nest.get(Things) };
+    const things = app.nest.get(Things);
+    app.locks.events.subscribe(({ type }) => things.steps.push(type));
+    return { app, things };
   };
 
-  it('B33: a stream is unsubscribed and its lock released', async () => {
-    const { app, things } = await start();
-    const { response, values, ended } = call(things, 'stream');
+  it('B33: a stream is unsubscribed, then its lock is released, and then the response ends', async () => {
+    const { things } = await start();
+    const { response, values } = call(things, 'stream');
     await until('it has begun', () => values.length > 0);
-    expect(await app.locks.isLocked('k')).toBe(true);
     response.emit('close');
-    await within(5_000, 'the end', ended);
-    expect(things.stopped).toBe(1);
-    expect(await app.locks.isLocked('k')).toBe(false);
+    await until('the end', () => things.steps.includes('ended'));
+    expect(things.steps).toEqual(['granted', 'subscribed', 'stopped', 'released', 'ended']);
+  });
+
+  it('B33: a stream is unsubscribed and its lock released when an interceptor around it unsubscribes', async () => {
+    const { things } = await start();
+    const { response, values, subscription } = call(things, 'stream');
+    await until('it has begun', () => values.length > 0);
+    subscription.unsubscribe();
+    await until('the release', () => things.steps.includes('released'));
+    expect(things.steps).toEqual(['granted', 'subscribed', 'stopped', 'released']);
     expect(response.listenerCount('close')).toBe(0);
+  });
+
+  it('B33: a handler is not called after its client has disconnected, unless that has its response', async () => {
+    const { things } = await start();
+    call(things, 'stream', true);
+    expect(things.steps).toEqual(['ended']);
+    const { subscription } = call(things, 'stream', true, true);
+    await until('it has begun', () => things.steps.includes('subscribed'));
+    subscription.unsubscribe();
   });
 
   it('B33: a stream that is created after the client has disconnected is not subscribed', async () => {
     const { app, things } = await start();
     work.gate = new Gate();
-    const { response, ended } = call(things, 'later');
+    const { response, values } = call(things, 'later');
     await work.gate.reached;
     response.emit('close');
     expect(await app.locks.isLocked('k')).toBe(true);
     work.gate.open();
-    await within(5_000, 'the end', ended);
-    expect(things.subscribed).toBe(0);
-    expect(await app.locks.isLocked('k')).toBe(false);
+    await until('the end', () => things.steps.includes('ended'));
+    expect(things.steps).toEqual(['granted', 'released', 'ended']);
+    expect(values).toHaveLength(0);
   });
 });

@@ -119,6 +119,15 @@ describe('several keys (B12)', () => {
     await isFree('a', 'b', 'c', 'd');
   });
 
+  it('B11: waitTime that ends during the request for a key names the key if that was held', async () => {
+    const held = await newEngine().acquire('b', options());
+    store.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 60));
+    const failure = rejectionOf(acquire(['a', 'b'], { waitTime: 100 }));
+    await pass(500);
+    expect(await failure).toMatchObject({ keys: ['b'], message: expect.stringContaining('for the whole') });
+    await held.release();
+  });
+
   describe('a request that fails', () => {
     /** The request for this key is carried out, but its reply is lost. */
     const lose = async (ask: Ask, key: string): Promise<AcquireReply> => {
