@@ -77,7 +77,8 @@ describe('the search', () => {
     ['看门狗', '/zh/guides/exclusive'],
     ['锁过期了业务还没执行完', '/zh/guides/exclusive'],
     ['强制解锁', '/zh/operations/runbook'],
-    ['tryLock 等待时间', '/zh/coming-from/redisson'],
+    ['tryLock 等待时间', '/zh/guides/exclusive'],
+    ["OOM command not allowed when used memory > 'maxmemory'", '/operations/troubleshooting/store'],
   ])('finds "%s" among the first three results', (query, page) => {
     const base = String(process.env['SITE_BASE']);
     const index = page.startsWith('/zh/') ? chinese : english;
