@@ -19,15 +19,18 @@ const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-await locks.withLock('order:42', () => undefined);
-const { result } = await session.post('Profiler.takePreciseCoverage');
-const used = result
-  .filter(({ url }) => /\/build\/cjs\//.test(url))
-  .map(({ url, functions }) => ({
-    file: url.replace(/^.*\/build\/cjs\//, 'lib/').replace(/\.js$/, '.ts'),
-    functions: functions.filter(({ ranges: [{ count }] }) => count > 0).length,
-  }))
-  .filter(({ functions }) => functions > 0);
-const files = [...new Set(used.map(({ file }) => file))].sort();
-console.log(JSON.stringify({ files, functions: used.reduce((sum, each) => sum + each.functions, 0) }));
+// On a busy machine timers fire during a call.
+let least = { files: [], functions: Infinity };
+for (let call = 0; call < 10; call++) {
+  await locks.withLock('order:42', () => undefined);
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  const used = result.flatMap(({ url, functions }) =>
+    functions.filter(({ ranges: [{ count }] }) => count > 0 && /\/build\/cjs\//.test(url)).map(() => url),
+  );
+  const files = [
+    ...new Set(used.map((url) => url.replace(/^.*\/build\/cjs\/(.*)\.js$/, 'lib/$1.ts'))),
+  ].sort();
+  if (used.length < least.functions) least = { files, functions: used.length };
+}
+console.log(JSON.stringify(least));
 await app.close();
