@@ -140,7 +140,7 @@ async function copyCheckout(folder) {
   const list = ['ls-files', '--cached', '--others', '--exclude-standard'];
   const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).trim().split('\n');
   for (const file of files) {
-    if (/^(docs|examples|bench\/results)\//.test(file)) continue;
+    if (/^(examples|bench\/results)\//.test(file)) continue;
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     cpSync(join(root, file), join(folder, file), { force: true });
   }
