@@ -18,9 +18,9 @@ export interface AcquireContext extends HoldContext {
   readonly keys: KeyRunners;
   /** Callers that don't wait in a queue, until no request of theirs is pending. */
   readonly unqueued: Set<UnqueuedAcquire>;
-  /** Those that make several attempts, from the end of the first one. */
+  /** Those of them that attempt again, since their first attempt failed. */
   readonly retrying: Set<UnqueuedAcquire>;
-  /** Those whose callers have their outcome. */
+  /** Those of them whose callers have their outcome already. */
   readonly leaving: Set<UnqueuedAcquire>;
   /** Those with a pending request, by its owner. */
   readonly unanswered: Map<OwnerId, UnqueuedAcquire>;

@@ -180,7 +180,7 @@ export class Endpoint {
     if (this.isCut) return;
     this.isCut = true;
     for (const stream of this.streams) stream.cancel();
-    // If etcd has refused one request, or a stream, it may still carry out the others.
+    // etcd may still carry out these requests, although it has refused another one, or a stream.
     const lost = why instanceof EtcdError ? new Error(`the connection was lost: ${why.message}`) : why;
     for (const abort of [...this.pending]) abort(lost);
     this.client.close();
