@@ -1,39 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { redisConnector } from '../../lib/stores/redis/connection/redis-connection.js';
 import { ServerConnection } from '../../lib/stores/redis/connection/server-connection.js';
+import { TestServer } from '../support/test-server.js';
 import { rejectionOf, within } from '../support/until.js';
 
 const TIMEOUT = 300;
 
 describe('a server that accepts connections', () => {
-  const sockets: Socket[] = [];
-  let server: Server;
+  let server: TestServer;
   /** What the server replies to a command, in the protocol of Redis; undefined for no reply. */
   let reply: (command: string) => string | undefined;
 
   beforeAll(async () => {
-    server = createServer((socket) => {
-      sockets.push(socket);
-      socket.on('error', () => undefined);
+    server = await TestServer.start((socket) =>
       socket.on('data', (data) => {
         for (const [, command = ''] of data.toString().matchAll(/(?:^|\n)\*\d+\r\n\$\d+\r\n(\w+)/g)) {
           const text = reply(command.toLowerCase());
           if (text !== undefined) socket.write(text);
         }
-      });
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+      }),
+    );
   });
-  afterAll(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
+  afterAll(() => server.close());
 
   function connection(): ServerConnection {
-    const connector = redisConnector({ port: (server.address() as AddressInfo).port });
+    const connector = redisConnector({ port: server.port });
     if (connector.kind !== 'server') throw new Error('this is one server');
     const ignore = (): void => undefined;
     return new ServerConnection(connector, TIMEOUT, { back: ignore, lost: ignore });

@@ -1,38 +1,12 @@
 import { expect, it } from '@jest/globals';
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
 import type { TcpProxy } from '../../support/tcp-proxy.js';
+import { TestServer } from '../../support/test-server.js';
 import { rejectionOf, until } from '../../support/until.js';
 import type { WorkerProcess } from '../../support/worker-process.js';
 import type { StoreScene } from '../scenes/store-scene.js';
 
 /** ms; an idle application needs a few, on a busy machine some hundred. */
 const SOON = 10_000;
-
-/** Accepts connections and never replies. */
-class SilentServer {
-  readonly connections: Socket[] = [];
-  private readonly server = createServer((socket) => {
-    this.connections.push(socket);
-    socket.on('error', () => undefined);
-    socket.resume();
-  });
-
-  async listen(): Promise<this> {
-    this.server.listen(0, '127.0.0.1');
-    await once(this.server, 'listening');
-    return this;
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
-  }
-
-  close(): void {
-    this.server.close();
-    for (const socket of this.connections) socket.destroy();
-  }
-}
 
 /** A process exits on its own and without delay, whatever the state of its connection. */
 export function exitRules(scene: StoreScene): void {
@@ -88,7 +62,7 @@ export function exitRules(scene: StoreScene): void {
     ['', false],
     [' by TLS', true],
   ])('F51: a process exits on its own while it connects%s to a silent server', async (_, isSecure) => {
-    const host = scene.endings.until(await new SilentServer().listen());
+    const host = scene.endings.until(await TestServer.start());
     const one = await worker(host.port, isSecure);
     await rejectionOf(one.do('acquire', { key: 'key', options: { waitTime: 0 } }));
     // An attempt ends after some seconds; wait for one that has just begun.

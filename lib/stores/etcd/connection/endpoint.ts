@@ -215,8 +215,11 @@ class OpenedSockets {
   }
 
   destroy(): void {
-    for (const socket of this.sockets) socket.destroy();
-    this.keep();
+    // gRPC creates them later than the request that needs them, even if the channel was closed meanwhile.
+    setImmediate(() => {
+      for (const socket of this.sockets) socket.destroy();
+      this.keep();
+    });
   }
 
   private readonly add = (message: unknown): void => {

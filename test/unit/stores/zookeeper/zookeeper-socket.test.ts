@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { LockStoreError } from '../../../../lib/stores/port/index.js';
 import {
   exists,
@@ -13,6 +12,7 @@ import {
 } from '../../../../lib/stores/zookeeper/connection/protocol.js';
 import { CODE } from '../../../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import { ZooKeeperSocket } from '../../../../lib/stores/zookeeper/connection/zookeeper-socket.js';
+import { TestServer } from '../../../support/test-server.js';
 import { rejectionOf, within } from '../../../support/until.js';
 
 const STAT = Buffer.alloc(68);
@@ -21,7 +21,7 @@ const STAT = Buffer.alloc(68);
 const answer = (xid: number): JuteWriter => new JuteWriter().int(xid).long(7).int(0);
 
 describe('a connection to a server with protocol errors', () => {
-  let server: Server | undefined;
+  let server: TestServer | undefined;
   let client: ZooKeeperSocket | undefined;
   afterEach(() => {
     client?.cut(new Error('the test has ended'));
@@ -34,7 +34,6 @@ describe('a connection to a server with protocol errors', () => {
   ): Promise<{ socket: ZooKeeperSocket; ended: Promise<Error> }> {
     const serve = (socket: Socket): void => {
       let received = 0;
-      socket.on('error', () => undefined);
       socket.on('data', () => {
         received += 1;
         if (received === 1) {
@@ -44,14 +43,11 @@ describe('a connection to a server with protocol errors', () => {
         } else if (received === 2) socket.write(Buffer.concat(frames));
       });
     };
-    const listening = createServer(serve).listen(0, '127.0.0.1');
-    server = listening;
-    await once(listening, 'listening');
-    const { port } = listening.address() as AddressInfo;
+    server = await TestServer.start(serve);
     let ended: (cause: Error) => void = () => undefined;
     const end = new Promise<Error>((resolve) => (ended = resolve));
     const socket = new ZooKeeperSocket(
-      { host: '127.0.0.1', port },
+      { host: '127.0.0.1', port: server.port },
       { tls: undefined, auth: undefined, requestTimeout: 20_000 },
       { event: () => undefined, replied: () => undefined, closed: ended },
     );

@@ -1,19 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { versionOf } from '../../../../lib/stores/zookeeper/start-check.js';
+import { TestServer } from '../../../support/test-server.js';
 
 /** The version of a server that sends this reply, and then closes the connection. */
 async function versionIn(answer: string): Promise<string | undefined> {
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined);
-    socket.once('data', () => socket.end(answer));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = await TestServer.start((socket) => socket.once('data', () => socket.end(answer)));
   try {
-    return await versionOf({ host: '127.0.0.1', port }, undefined);
+    return await versionOf({ host: '127.0.0.1', port: server.port }, undefined);
   } finally {
     server.close();
   }
