@@ -8,7 +8,7 @@ import { axeViolations, TestBrowser } from '../support/browser-page.js';
 import { LockApp } from '../support/lock-app.js';
 import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
-import { whereThereIsChromium } from '../support/where-there-is-chromium.js';
+import { whereThereIsChromium } from '../support/where-there-is.js';
 
 const HOSTILE = [
   '<script>alert(1)</script>',

@@ -5,7 +5,7 @@ import { FencedResource } from '../soak/fenced-resource.mjs';
 import { axeViolations, TestBrowser } from '../support/browser-page.js';
 import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
-import { whereThereIsChromium } from '../support/where-there-is-chromium.js';
+import { whereThereIsChromium } from '../support/where-there-is.js';
 import { WorkerProcess } from '../support/worker-process.js';
 
 const MINUTE = 60_000;

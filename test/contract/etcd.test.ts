@@ -1,4 +1,4 @@
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../support/where-there-is.js';
 import { lockStoreContract } from './lock-store.contract.js';
 import { stores } from './stores.js';
 

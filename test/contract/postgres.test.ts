@@ -1,4 +1,4 @@
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 import { lockStoreContract } from './lock-store.contract.js';
 import { stores } from './stores.js';
 

@@ -1,4 +1,4 @@
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { describe } from '@jest/globals';
 import { ContractContext } from './contract-context.js';
 import { crashRules } from './crash.rules.js';

@@ -9,7 +9,7 @@ import { LockApp } from '../support/lock-app.js';
 import { PostgresServer, type TestPgClient } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
 import { rejectionOf } from '../support/until.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 
 const endings = new Endings();
 

@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../support/where-there-is.js';
 import { groupFaults } from './rules/group.rules.js';
 import { groups } from './scenes/server-group.js';
 

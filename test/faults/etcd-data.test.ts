@@ -4,7 +4,7 @@ import { stopwatch } from '../support/stopwatch.js';
 import { rejectionOf, until } from '../support/until.js';
 import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { PortClient } from '../contract/port-client.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../support/where-there-is.js';
 import { deleteUnder, deleteWhileCut } from './deleted-data.js';
 import { EtcdScene } from './scenes/etcd-scene.js';
 

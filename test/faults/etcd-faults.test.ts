@@ -4,7 +4,7 @@ import { compaction } from '../support/etcd-server.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { next, within } from '../support/until.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../support/where-there-is.js';
 import { serverFaults } from './rules/server-faults.js';
 import { EtcdScene } from './scenes/etcd-scene.js';
 

@@ -11,7 +11,7 @@ import { EtcdServer } from '../support/etcd-server.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { elapse, next, rejectionOf, until } from '../support/until.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../support/where-there-is.js';
 
 const watchdogTimeout = 2_000;
 

@@ -8,7 +8,7 @@ import { compaction, EtcdServer, type EtcdServerOptions } from '../support/etcd-
 import { addUsers, PASSWORD, PREFIX, protect, putInForce, ROOT } from '../support/etcd-users.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { until, within } from '../support/until.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../support/where-there-is.js';
 import { startRules } from './rules/start.rules.js';
 
 whereThereIsEtcd('the start with etcd', () => {

@@ -3,7 +3,7 @@ import type { LockStore } from '../../lib/stores/port/index.js';
 import type { EtcdConnection } from '../../lib/stores/etcd/connection/etcd-connection.js';
 import { methods } from '../../lib/stores/etcd/connection/protocol.js';
 import { stateOf, until, within } from '../support/until.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../support/where-there-is.js';
 import { queuedIn } from '../support/lock-app.js';
 import { EtcdScene } from './scenes/etcd-scene.js';
 

@@ -20,7 +20,7 @@ import {
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
 import { rejectionOf, until, within } from '../support/until.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../support/where-there-is.js';
 
 whereThereIsEtcd('users of etcd', () => {
   describe('users of etcd', () => {

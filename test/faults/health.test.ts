@@ -11,7 +11,7 @@ import { LockApp } from '../support/lock-app.js';
 import { PostgresServer, type TestPgClient } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
 import { rejectionOf, until } from '../support/until.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 
 /** With no tolerance for unreachable stores. */
 const healthOf = async ({ admin }: LockApp): Promise<LockHealth<'up' | 'down'>> =>

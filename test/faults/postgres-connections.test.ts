@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { elapse, next, until, within } from '../support/until.js';
 import type { TestPgClient } from '../support/postgres-server.js';
 import { keepAliveOfConnectionsTo } from '../support/keep-alive.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 import { PostgresScene } from './scenes/postgres-scene.js';
 
 const OF_LOCKS = "application_name = 'nestjs-distributed-lock'";

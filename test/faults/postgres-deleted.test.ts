@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError } from '../../lib/index.js';
 import { postgresMigration } from '../../lib/stores/postgres/index.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 import { next, rejectionOf } from '../support/until.js';
 import { deleteUnder, tokensGrow } from './deleted-data.js';
 import { PostgresScene } from './scenes/postgres-scene.js';

@@ -3,7 +3,7 @@ import type { OwnerId } from '../../lib/stores/port/index.js';
 import { LockCalls } from '../../lib/stores/postgres/lock-calls.js';
 import type { Call } from '../../lib/stores/postgres/request-queue.js';
 import { elapse } from '../support/until.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 import { serverFaults } from './rules/server-faults.js';
 import { PostgresScene } from './scenes/postgres-scene.js';
 

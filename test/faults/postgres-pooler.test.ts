@@ -3,7 +3,7 @@ import { PgBouncer, pgBouncerProgram } from '../support/pg-bouncer.js';
 import { queuedIn } from '../support/lock-app.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
 import { next, until } from '../support/until.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 import { PostgresScene } from './scenes/postgres-scene.js';
 
 const patient = { waitTime: 60_000 };

@@ -5,7 +5,7 @@ import { Endings } from '../support/endings.js';
 import { LockApp } from '../support/lock-app.js';
 import { PostgresPair } from '../support/postgres-pair.js';
 import { next, until } from '../support/until.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 
 // For a synchronous standby, see postgres-cluster.test.ts.
 whereThereIsPostgres('a failover of PostgreSQL', () => {

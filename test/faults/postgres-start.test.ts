@@ -17,7 +17,7 @@ import { LockApp } from '../support/lock-app.js';
 import { PostgresServer, type TestPgClient } from '../support/postgres-server.js';
 import { withUncaughtCollected } from '../support/uncaught.js';
 import { rejectionOf, until } from '../support/until.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 import { startRules } from './rules/start.rules.js';
 
 const PASSWORD = 's3cr3t-of-the-shop';

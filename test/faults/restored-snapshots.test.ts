@@ -9,8 +9,7 @@ import { Endings } from '../support/endings.js';
 import { EtcdServer } from '../support/etcd-server.js';
 import { LockApp } from '../support/lock-app.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsEtcd, whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/operations/restore.md'), 'utf8');

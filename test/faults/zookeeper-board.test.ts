@@ -8,7 +8,7 @@ import { LockApp } from '../support/lock-app.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
 whereThereIsZooKeeper('data of processes for the lock dashboard in ZooKeeper', () => {

@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { groupFaults } from './rules/group.rules.js';
 import { groups } from './scenes/server-group.js';
 

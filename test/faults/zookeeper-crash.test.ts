@@ -6,7 +6,7 @@ import { Endings } from '../support/endings.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
 import { elapse, next, until, within } from '../support/until.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { WorkerProcess } from '../support/worker-process.js';
 import { ZooKeeperCluster } from '../support/zookeeper-cluster.js';

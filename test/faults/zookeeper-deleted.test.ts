@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { LockStoreSession } from '../../lib/stores/port/index.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { next, rejectionOf, until } from '../support/until.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { deleteUnder, deleteWhileCut, tokensGrow } from './deleted-data.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { elapse } from '../support/until.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { serverFaults } from './rules/server-faults.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { until } from '../support/until.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { ZooKeeperScene } from './scenes/zookeeper-scene.js';
 
 const LOCKS = '/distributed-locks/locks';

@@ -6,7 +6,7 @@ import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { Endings } from '../support/endings.js';
 import { LockApp } from '../support/lock-app.js';
 import { elapse } from '../support/until.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
 whereThereIsZooKeeper('the cost of contention in ZooKeeper', () => {

@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.js';
 import { LockApp } from '../support/lock-app.js';
 import { clientCertificate, createTlsFiles } from '../support/tls-files.js';
 import { rejectionOf, until } from '../support/until.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { startRules } from './rules/start.rules.js';

@@ -7,7 +7,7 @@ import { CommandLine } from '../support/command-line.js';
 import { LockApp } from '../support/lock-app.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { RedisServer } from '../support/redis-server.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../support/where-there-is.js';
 
 const textOf = (name: string): string => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
 const page = textOf('stores/moving-to-another-store.md');

@@ -1,9 +1,7 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { Demos, readTable } from '../support/demo-run.js';
-import { whereThereIsEtcd } from '../support/where-there-is-etcd.js';
-import { whereThereIsPostgres } from '../support/where-there-is-postgres.js';
-import { whereThereIsZooKeeper } from '../support/where-there-is-zookeeper.js';
+import { whereThereIsEtcd, whereThereIsPostgres, whereThereIsZooKeeper } from '../support/where-there-is.js';
 
 /** Tests the demo with a store whose leader is killed during the sale. */
 function survives(store: string, whatIsKilled: RegExp): void {

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { axeViolations, TestBrowser } from '../support/browser-page.js';
-import { chromiumProgram } from '../support/where-there-is-chromium.js';
-import { whereThereIs } from '../support/where-there-is.js';
+import { chromiumProgram, whereThereIs } from '../support/where-there-is.js';
 import { BuiltSite } from './built-site.js';
 
 /** One page of each kind. */

@@ -1,6 +1,6 @@
 import axe from 'axe-core';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { chromiumProgram } from './where-there-is-chromium.js';
+import { chromiumProgram } from './where-there-is.js';
 
 /** A browser, and the problems that its pages reported. */
 export class TestBrowser {

@@ -4,7 +4,7 @@ import { CommandLine } from '../../support/command-line.js';
 import { LockApp } from '../../support/lock-app.js';
 import { PostgresServer } from '../../support/postgres-server.js';
 import { TestFolder } from '../../support/test-folder.js';
-import { whereThereIsPostgres } from '../../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../../support/where-there-is.js';
 
 whereThereIsPostgres('doctor with postgres', () => {
   describe('O25: doctor with a PostgreSQL store that does not listen', () => {

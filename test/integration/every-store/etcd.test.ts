@@ -1,4 +1,4 @@
-import { whereThereIsEtcd } from '../../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../../support/where-there-is.js';
 import { everyStoreRules } from './every-store.rules.js';
 import { operatedStores } from './operated-stores.js';
 

@@ -1,4 +1,4 @@
-import { whereThereIsPostgres } from '../../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../../support/where-there-is.js';
 import { everyStoreRules } from './every-store.rules.js';
 import { operatedStores } from './operated-stores.js';
 

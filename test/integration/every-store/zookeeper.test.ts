@@ -1,4 +1,4 @@
-import { whereThereIsZooKeeper } from '../../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../../support/where-there-is.js';
 import { everyStoreRules } from './every-store.rules.js';
 import { operatedStores } from './operated-stores.js';
 

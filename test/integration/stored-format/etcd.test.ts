@@ -1,7 +1,7 @@
 import { etcdStore } from '../../../lib/stores/etcd/index.js';
 import { methods } from '../../../lib/stores/etcd/connection/protocol.js';
 import { EtcdServer } from '../../support/etcd-server.js';
-import { whereThereIsEtcd } from '../../support/where-there-is-etcd.js';
+import { whereThereIsEtcd } from '../../support/where-there-is.js';
 import { unknownFormatRules } from './unknown-format.rules.js';
 
 whereThereIsEtcd('etcd: the format of its locks', () => {

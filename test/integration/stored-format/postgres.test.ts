@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { postgresStore } from '../../../lib/stores/postgres/index.js';
 import { LockApp } from '../../support/lock-app.js';
 import { PostgresServer } from '../../support/postgres-server.js';
-import { whereThereIsPostgres } from '../../support/where-there-is-postgres.js';
+import { whereThereIsPostgres } from '../../support/where-there-is.js';
 import { unknownFormatRules } from './unknown-format.rules.js';
 
 whereThereIsPostgres('PostgreSQL: the format of its locks', () => {

@@ -1,6 +1,6 @@
 import { zookeeperStore } from '../../../lib/stores/zookeeper/index.js';
 import { NodesOfLocks } from '../../support/nodes-of-locks.js';
-import { whereThereIsZooKeeper } from '../../support/where-there-is-zookeeper.js';
+import { whereThereIsZooKeeper } from '../../support/where-there-is.js';
 import { ZooKeeperServer } from '../../support/zookeeper-server.js';
 import { unknownFormatRules } from './unknown-format.rules.js';
 

@@ -7,14 +7,10 @@ import { rejectionOf, until } from '../../../support/until.js';
 
 it('F51: no connection to a silent server is left, however early the attempt was given up', async () => {
   const server = await TestServer.start();
+  const address = `127.0.0.1:${server.port}`;
   try {
     for (let ticks = 0; ticks < 30; ticks++) {
-      const endpoint = new Endpoint(
-        `127.0.0.1:${server.port}`,
-        channelCredentials(undefined),
-        undefined,
-        10_000,
-      );
+      const endpoint = new Endpoint(address, channelCredentials(undefined), undefined, 10_000);
       const opened = rejectionOf(endpoint.open(10_000));
       for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
       endpoint.cut(new Error('closed'));

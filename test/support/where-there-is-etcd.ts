@@ -1,4 +1,0 @@
-import { etcdProgram } from './etcd-server.js';
-import { whereThereIs } from './where-there-is.js';
-
-export const whereThereIsEtcd = whereThereIs('etcd', etcdProgram);
