@@ -158,8 +158,8 @@ const commands = {
   async close() {
     await app?.close();
     closing = true;
-    // Handles close one turn of the event loop later.
-    await elapse(1);
+    // Handles close up to two turns of the event loop later.
+    for (let turn = 0; turn < 2; turn++) await elapse(1);
     setImmediate(() => process.disconnect?.());
     return process.getActiveResourcesInfo();
   },
