@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A TCP server on a free port. Without `serve` it accepts connections and never replies. */
+/** A TCP server on a free port, or this one. Without `serve` it accepts connections and never replies. */
 export class TestServer {
   /** Every connection so far, oldest first. */
   readonly connections: Socket[] = [];
@@ -13,9 +13,9 @@ export class TestServer {
     this.serve(socket);
   });
 
-  static async start(serve = (socket: Socket): unknown => socket.resume()): Promise<TestServer> {
+  static async start(serve = (socket: Socket): unknown => socket.resume(), port = 0): Promise<TestServer> {
     const one = new TestServer(serve);
-    one.server.listen(0, '127.0.0.1');
+    one.server.listen(port, '127.0.0.1');
     await once(one.server, 'listening');
     return one;
   }

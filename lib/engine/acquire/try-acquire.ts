@@ -146,9 +146,10 @@ export class UnqueuedAcquire {
         if (reply instanceof LockStoreError) {
           const withdrawn = reply.inDoubt ? engine.withdraw(key, owner, true) : undefined;
           // The connection turned out to be dead, as one that a firewall has forgotten while it was idle.
-          const isRepeated = reply.unreachable && tries === 1 && caller.retry === undefined;
-          if (isRepeated && (await isBack(engine, withdrawn))) continue;
-          if (caller.isSettled) return undefined;
+          const mayRepeat = reply.unreachable && tries === 1 && caller.retry === undefined;
+          const isRepeated = mayRepeat && (await isBack(engine, withdrawn));
+          if (caller.isSettled || this.isOver) return undefined;
+          if (isRepeated) continue;
           return { because: 'unavailable', failure: reply };
         }
         if (reply.outcome === 'conflict') {

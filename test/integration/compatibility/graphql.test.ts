@@ -8,7 +8,15 @@ import { RedisScene } from '../../faults/redis-scene.js';
 import { HttpApp } from '../nest/http-app.js';
 import { ordersOf, type HandlerName } from './orders.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { BUYERS, clientOf, expectOrderlySale, pipelineRules, type Client } from './transport.rules.js';
+import {
+  BUSY,
+  BUYERS,
+  CROWDED,
+  clientOf,
+  expectOrderlySale,
+  pipelineRules,
+  type Client,
+} from './transport.rules.js';
 
 @ObjectType('Receipt')
 class ReceiptType implements Receipt {
@@ -96,18 +104,8 @@ describe('@Locked on GraphQL resolvers', () => {
   pipelineRules(start, {
     sold: { buyer: 'bob', left: 9, locked: true, stamped: null },
     // Clients receive a remedy; the application finds the key on the error.
-    busy: [
-      {
-        message: 'The resource is in use by another request. Try again later.',
-        code: 'LOCK_TIMEOUT',
-      },
-    ],
-    crowded: [
-      {
-        message: 'Too many requests wait for the resource. Try again later.',
-        code: 'LOCK_QUEUE_FULL',
-      },
-    ],
+    busy: [BUSY],
+    crowded: [CROWDED],
     failed: [{ message: 'sold out', code: 'INTERNAL_SERVER_ERROR' }],
     decorated: { buyer: 'BOB', left: 9, locked: true, stamped: true },
     denied: [{ message: 'Forbidden resource', code: 'FORBIDDEN' }],

@@ -5,7 +5,7 @@ import { RedisScene } from '../../faults/redis-scene.js';
 import { ADAPTERS, HttpApp } from '../nest/http-app.js';
 import { ordersOf, type HandlerName } from './orders.js';
 import { StockModule, type Receipt } from './stock.js';
-import { clientOf, pipelineRules, type Client } from './transport.rules.js';
+import { BUSY, CROWDED, clientOf, pipelineRules, type Client } from './transport.rules.js';
 
 describe.each([
   ['Express', Scope.DEFAULT, ADAPTERS.Express],
@@ -40,22 +40,12 @@ describe.each([
     busy: {
       status: 423,
       retryAfter: '1',
-      body: {
-        statusCode: 423,
-        message: 'The resource is in use by another request. Try again later.',
-        error: 'Locked',
-        code: 'LOCK_TIMEOUT',
-      },
+      body: { statusCode: 423, error: 'Locked', ...BUSY },
     },
     crowded: {
       status: 429,
       retryAfter: '1',
-      body: {
-        statusCode: 429,
-        message: 'Too many requests wait for the resource. Try again later.',
-        error: 'Too Many Requests',
-        code: 'LOCK_QUEUE_FULL',
-      },
+      body: { statusCode: 429, error: 'Too Many Requests', ...CROWDED },
     },
     failed: {
       status: 404,

@@ -26,7 +26,15 @@ import { Gate } from '../nest/gate.js';
 import { HttpApps, type HttpApp } from '../nest/http-app.js';
 import { ordersOf, type HandlerName } from './orders.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { BUYERS, clientOf, expectOrderlySale, pipelineRules, type Client } from './transport.rules.js';
+import {
+  BUSY,
+  BUYERS,
+  CROWDED,
+  clientOf,
+  expectOrderlySale,
+  pipelineRules,
+  type Client,
+} from './transport.rules.js';
 
 const Orders = ordersOf({
   Handlers: Controller(),
@@ -93,20 +101,8 @@ describe('@Locked on message handlers over TCP', () => {
 
   pipelineRules(start, {
     sold: { buyer: 'bob', left: 9, locked: true },
-    busy: {
-      error: {
-        status: 'error',
-        message: 'The resource is in use by another request. Try again later.',
-        code: 'LOCK_TIMEOUT',
-      },
-    },
-    crowded: {
-      error: {
-        status: 'error',
-        message: 'Too many requests wait for the resource. Try again later.',
-        code: 'LOCK_QUEUE_FULL',
-      },
-    },
+    busy: { error: { status: 'error', ...BUSY } },
+    crowded: { error: { status: 'error', ...CROWDED } },
     failed: { error: { status: 'error', message: 'sold out' } },
     decorated: { buyer: 'BOB', left: 9, locked: true, stamped: true },
     denied: { error: { status: 'error', message: 'Forbidden resource' } },

@@ -62,6 +62,16 @@ export async function expectOrderlySale(
   await until('the lock is free', async () => !(await locks.isLocked(KEY)));
 }
 
+/** Errors as clients receive them: with a remedy, and without the key. */
+export const BUSY = {
+  message: 'The resource is in use by another request. Try again later.',
+  code: 'LOCK_TIMEOUT',
+};
+export const CROWDED = {
+  message: 'Too many requests wait for the resource. Try again later.',
+  code: 'LOCK_QUEUE_FULL',
+};
+
 /** The promises of `@Locked` on every transport. */
 export function transportRules(start: () => Promise<Client>, answers: Answers): void {
   let client: Client;

@@ -27,7 +27,7 @@ import { Gate } from '../nest/gate.js';
 import { HttpApp, HttpApps } from '../nest/http-app.js';
 import { ordersOf, type HandlerName } from './orders.js';
 import { KEY, Stock, StockModule, type Receipt } from './stock.js';
-import { clientOf, pipelineRules, type Client } from './transport.rules.js';
+import { BUSY, CROWDED, clientOf, pipelineRules, type Client } from './transport.rules.js';
 
 const gateway = (): Type =>
   ordersOf({
@@ -90,20 +90,8 @@ describe('@Locked on a gateway', () => {
 
   pipelineRules(start, {
     sold: { buyer: 'bob', left: 9, locked: true },
-    busy: {
-      exception: {
-        status: 'error',
-        message: 'The resource is in use by another request. Try again later.',
-        code: 'LOCK_TIMEOUT',
-      },
-    },
-    crowded: {
-      exception: {
-        status: 'error',
-        message: 'Too many requests wait for the resource. Try again later.',
-        code: 'LOCK_QUEUE_FULL',
-      },
-    },
+    busy: { exception: { status: 'error', ...BUSY } },
+    crowded: { exception: { status: 'error', ...CROWDED } },
     failed: {
       exception: { status: 'error', message: 'sold out', cause: { pattern: 'fail', data: 'ann' } },
     },
@@ -252,11 +240,7 @@ describe('@Locked on a gateway', () => {
         const [answer] = (await within(5_000, 'the answer', answered)) as [Buffer];
         expect(JSON.parse(answer.toString())).toEqual({
           event: 'exception',
-          data: {
-            status: 'error',
-            message: 'The resource is in use by another request. Try again later.',
-            code: 'LOCK_TIMEOUT',
-          },
+          data: { status: 'error', ...BUSY },
         });
       } finally {
         client.terminate();

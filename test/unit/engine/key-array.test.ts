@@ -21,6 +21,7 @@ import { rejectionOf, stateOf } from '../../support/until.js';
 type Ask = () => Promise<AcquireReply>;
 
 const inDoubt = new LockStoreError('no answer', { inDoubt: true, retryable: true });
+const dead = new LockStoreError('no reply', { inDoubt: true, retryable: true, unreachable: true });
 
 /** A store in memory that records its requests, and whose replies a test can change. */
 class ChangedStore implements LockStore {
@@ -159,11 +160,22 @@ describe('several keys (B12)', () => {
     it('because of a dead connection is repeated by a call with a single attempt', async () => {
       store.twist = async (ask, key) => {
         if (key !== 'b') return await ask();
-        throw new LockStoreError('no reply', { inDoubt: true, retryable: true, unreachable: true });
+        throw dead;
       };
       const lock = await acquire(['a', 'b'], { waitTime: 0 });
       expect(store.asked).toEqual(['a', 'b', 'cancel b in doubt', 'b']);
       await lock.release();
+    });
+
+    it('because of a dead connection is not repeated once the call was aborted', async () => {
+      const stop = new AbortController();
+      store.twist = async () => {
+        stop.abort(dead);
+        throw dead;
+      };
+      expect(await rejectionOf(acquire(['a', 'b'], { waitTime: 0, signal: stop.signal }))).toBe(dead);
+      await pass(50);
+      expect(store.asked).toEqual(['a', 'b', 'cancel a in doubt', 'cancel b in doubt']);
     });
   });
 

@@ -1,6 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers';
 import type * as Grpc from '@grpc/grpc-js';
 import type { ChannelCredentials, Client, ClientUnaryCall, Metadata } from '@grpc/grpc-js';
 import { inMs } from '../../../common/durations.js';
@@ -10,6 +8,7 @@ import { ReplyTimeout } from '../../port/times.js';
 import type { EtcdTlsOptions } from './etcd-options.js';
 import { methods, type Credentials, type Method } from './protocol.js';
 import { EtcdError, etcdError, status } from './etcd-failure.js';
+import { OpenedSockets } from './grpc-sockets.js';
 
 /** gRPC's retries and shared connections could send a request twice, late, or to a member that is no longer used. */
 const CHANNEL = {
@@ -184,45 +183,11 @@ export class Endpoint {
     const lost = why instanceof EtcdError ? new Error(`the connection was lost: ${why.message}`) : why;
     for (const abort of [...this.pending]) abort(lost);
     this.client.close();
-    this.opened.destroy();
+    setImmediate(() => {
+      // If it was closed in the turn of its first request, gRPC would begin to connect only now.
+      this.client.close();
+      this.opened.end();
+    });
     this.onDown?.(why);
   }
-}
-
-/** The diagnostics channel on which Node publishes every new TCP connection. */
-const SOCKETS = 'net.client.socket';
-
-/**
- * The sockets of a channel that is not ready yet. gRPC does not close sockets that are still connecting, or in a TLS
- * handshake, with the channel; if the server does not reply, they keep the process alive.
- */
-class OpenedSockets {
-  private readonly sockets = new Set<Socket>();
-  /** Disabled once the channel is ready: an active async context costs time in the whole process. */
-  private readonly opener = new AsyncLocalStorage<true>();
-
-  /** Collects the sockets that `open` creates, now or later. */
-  during<T>(open: () => T): T {
-    subscribe(SOCKETS, this.add);
-    return this.opener.run(true, open);
-  }
-
-  /** The channel is ready and closes its sockets itself. */
-  keep(): void {
-    unsubscribe(SOCKETS, this.add);
-    this.opener.disable();
-    this.sockets.clear();
-  }
-
-  destroy(): void {
-    // gRPC creates them later than the request that needs them, even if the channel was closed meanwhile.
-    setImmediate(() => {
-      for (const socket of this.sockets) socket.destroy();
-      this.keep();
-    });
-  }
-
-  private readonly add = (message: unknown): void => {
-    if (this.opener.getStore() === true) this.sockets.add((message as { readonly socket: Socket }).socket);
-  };
 }

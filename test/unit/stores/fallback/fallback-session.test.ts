@@ -11,6 +11,7 @@ import { comeBack, goLocal } from './outage.js';
 inVirtualTime();
 
 const waiting = { wait: true };
+const LOCAL_GRANT = { outcome: 'granted', local: true };
 
 /** Crossing replies and messages, which can't be provoked reliably through the engine. */
 describe('the session with a fallback', () => {
@@ -31,7 +32,7 @@ describe('the session with a fallback', () => {
     const { store, client, other } = await scene();
     await goLocal(client, store);
     const [holder, queued] = [client.newOwner(), client.newOwner()];
-    expect(await client.acquire('key', holder)).toMatchObject({ outcome: 'granted', local: true });
+    expect(await client.acquire('key', holder)).toMatchObject(LOCAL_GRANT);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await comeBack(client, store);
     expect(await client.acquire('key', client.newOwner(), waiting)).toMatchObject({ outcome: 'queued' });
@@ -68,10 +69,7 @@ describe('the session with a fallback', () => {
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await goLocal(client, store);
-    expect(await client.acquire('key', queued, waiting)).toMatchObject({
-      outcome: 'granted',
-      local: true,
-    });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject(LOCAL_GRANT);
     // Only the probe of the store fails from now on.
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     await other.release('key', holder);
@@ -92,7 +90,7 @@ describe('the session with a fallback', () => {
     await other.release('key', holder);
     expect(client.grants).toEqual([]);
     await goLocal(client, store);
-    expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'granted', local: true });
+    expect(await client.acquire('key', client.newOwner())).toMatchObject(LOCAL_GRANT);
   });
 
   it('B65: a grant pushed while this process holds the lock is released', async () => {
@@ -101,7 +99,7 @@ describe('the session with a fallback', () => {
     await other.take('key', holder);
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     await goLocal(client, store);
-    expect(await client.acquire('key', local)).toMatchObject({ outcome: 'granted', local: true });
+    expect(await client.acquire('key', local)).toMatchObject(LOCAL_GRANT);
     store.fault = (kind) => (kind === 'inspect' ? 'not sent' : undefined);
     await other.release('key', holder);
     expect((await other.inspect('key'))?.owner).toBe(queued);
@@ -150,10 +148,7 @@ describe('the session with a fallback', () => {
     await goLocal(client, store);
     expect(await client.acquire('gone', client.newOwner())).toMatchObject({ outcome: 'granted' });
     // For example pushed too late to be used, and requested again.
-    expect(await client.acquire('unused', queued, waiting)).toMatchObject({
-      outcome: 'granted',
-      local: true,
-    });
+    expect(await client.acquire('unused', queued, waiting)).toMatchObject(LOCAL_GRANT);
     await client.release('unused', queued);
     expect(await client.acquire('unused', client.newOwner())).toMatchObject({ outcome: 'granted' });
   });
@@ -172,10 +167,7 @@ describe('the session with a fallback', () => {
     expect(await client.acquire('key', queued, waiting)).toMatchObject({ outcome: 'queued' });
     expect(client.grants).toEqual([]);
     await elapse(1_000);
-    expect(await client.acquire('key', queued, waiting)).toMatchObject({
-      outcome: 'granted',
-      local: true,
-    });
+    expect(await client.acquire('key', queued, waiting)).toMatchObject(LOCAL_GRANT);
   });
 
   it('B65: local readers join a reader of the store, and writers do not', async () => {
@@ -186,7 +178,7 @@ describe('the session with a fallback', () => {
     await goLocal(client, store);
     expect(await client.acquire('key', client.newOwner())).toMatchObject({ outcome: 'busy' });
     const reply = await client.acquire('key', joining, { ...shared, label: 'from here' });
-    expect(reply).toMatchObject({ outcome: 'granted', local: true });
+    expect(reply).toMatchObject(LOCAL_GRANT);
     expect(await client.lockOf('key')).toMatchObject({
       limit: Infinity,
       holders: [
@@ -217,7 +209,7 @@ describe('the session with a fallback', () => {
     await goLocal(client, store);
     expect(await client.acquire('key', third, two)).toMatchObject({ outcome: 'busy' });
     await rejectionOf(client.release('key', first));
-    expect(await client.acquire('key', third, two)).toMatchObject({ outcome: 'granted', local: true });
+    expect(await client.acquire('key', third, two)).toMatchObject(LOCAL_GRANT);
     expect(await client.acquire('key', client.newOwner(), two)).toMatchObject({ outcome: 'busy' });
   });
 
@@ -324,7 +316,7 @@ describe('the session with a fallback', () => {
     expect(await rejectionOf(client.acquire('key', owner, waiting))).toMatchObject({ unreachable: true });
     await elapse(520);
     expect(await client.renewAll({ key: 'other', owner, lease: 5_000 })).toEqual([away]);
-    expect(await client.acquire('key', owner, waiting)).toMatchObject({ outcome: 'granted', local: true });
+    expect(await client.acquire('key', owner, waiting)).toMatchObject(LOCAL_GRANT);
   });
 
   it('B65: one reply for each renewal, in order, even if the store is unreachable', async () => {
