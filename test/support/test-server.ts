@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A TCP server on a free port, or this one. Without `serve` it accepts connections and never replies. */
+/** A TCP server, on a free port unless one is given. Without `serve` it accepts connections and never replies. */
 export class TestServer {
   /** Every connection so far, oldest first. */
   readonly connections: Socket[] = [];

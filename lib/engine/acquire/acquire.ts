@@ -18,7 +18,7 @@ export interface AcquireContext extends HoldContext {
   readonly keys: KeyRunners;
   /** Callers that don't wait in a queue, until no request of theirs is pending. */
   readonly unqueued: Set<UnqueuedAcquire>;
-  /** Those of them that attempt again, since their first attempt failed. */
+  /** Those of them that keep trying after a failed first attempt. */
   readonly retrying: Set<UnqueuedAcquire>;
   /** Those of them whose callers have their outcome already. */
   readonly leaving: Set<UnqueuedAcquire>;

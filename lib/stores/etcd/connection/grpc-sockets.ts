@@ -5,12 +5,12 @@ import { setImmediate, setTimeout } from 'node:timers';
 
 /** The diagnostics channel on which Node publishes every new TCP connection. */
 const SOCKETS = 'net.client.socket';
-/** After how long gRPC has made its last attempt to connect, ms. */
+/** gRPC makes its last attempt to connect within this time after it was closed, ms. */
 const LAST_ATTEMPT = 2_000;
 
 /**
  * The sockets of a channel that is not ready yet. gRPC does not close sockets that are still connecting, or in a TLS
- * handshake, with the channel; if the server does not reply, they keep the process alive. When an attempt has failed, it
+ * handshake, with the channel; if the server does not reply, they keep the process alive. When an attempt has failed, gRPC
  * makes another one a second later, even if the channel is closed, and keeps that connection
  * (https://github.com/grpc/grpc-node/blob/master/packages/grpc-js/src/subchannel.ts).
  */
@@ -48,7 +48,7 @@ export class OpenedSockets {
   private readonly add = (message: unknown): void => {
     if (this.opener.getStore() !== true) return;
     this.sockets.add((message as { readonly socket: Socket }).socket);
-    // The socket begins to connect after this message.
+    // Node begins to connect the socket only after this message.
     if (this.isEnded) setImmediate(() => this.destroy());
   };
 }
