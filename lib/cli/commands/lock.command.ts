@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
 import { LockQueueFullError, LockTimeoutError } from '../../model/lock.errors.js';
@@ -10,6 +11,7 @@ import { parseDuration, type CommandArguments } from '../common/arguments.js';
 import { withLocks, type Command, type CommandContext, type OpenLocks } from '../common/command.js';
 import { EXIT, UsageError } from '../common/exit-codes.js';
 import { holderText } from '../common/lock-views.js';
+import { processesOf } from '../common/process-tree.js';
 import { URL_VARIABLE } from '../common/store-options.js';
 
 const LONGEST_LABEL = 200;
@@ -26,8 +28,9 @@ export const lock: Command = {
 
 Acquires the lock, runs the command without a shell, and releases the lock when it has ended. The command has the
 input, outputs and environment of this process, without LOCK_REDIS_URL, and with LOCK_KEY and LOCK_TOKEN, the fencing
-token. TERM, HUP, INT, USR1 and USR2 are passed on to it. If the lock is lost, it receives TERM, and KILL if it is
-still running after a while.
+token. TERM, HUP and INT are passed on to it and to the processes that it has started, USR1 and USR2 to the command. If
+the lock is lost, all of these receive TERM, and KILL if they are still running after a while. The lock is released when
+they have ended; a daemon that has left the process group of the command is not waited for.
 
   --wait DURATION          how long to wait for the lock: 0 tries once, "forever" has no limit (default 5s, or as
                            set in the configuration file)
@@ -67,7 +70,7 @@ no such command.`,
     const killAfter = parseDuration('kill-after', context.args.text('kill-after') ?? '10s');
     const busyExitCode = context.args.count('busy-exit-code', 0, 255) ?? EXIT.notObtained;
     // Installed before the lock is acquired, so that no signal leaves it behind.
-    const signals = new ForwardedSignals({ isAtTerminal: [0, 1, 2].some((fd) => isatty(fd)) });
+    const signals = new ForwardedSignals([0, 1, 2].some((fd) => isatty(fd)));
     return await withLocks(context, (open) =>
       underLock(context, open, signals, { key, options, program, args, killAfter, busyExitCode }),
     );
@@ -187,7 +190,7 @@ class ForwardedSignals {
   receiver: ((signal: NodeJS.Signals) => void) | undefined;
 
   /** @param isAtTerminal whether a terminal sends INT to the command itself, so that forwarding would duplicate it */
-  constructor({ isAtTerminal }: { readonly isAtTerminal: boolean }) {
+  constructor(readonly isAtTerminal: boolean) {
     const controller = new AbortController();
     this.ended = controller.signal;
     for (const signal of FORWARDED) {
@@ -201,6 +204,9 @@ class ForwardedSignals {
     }
   }
 }
+
+/** How often to check whether processes that the command has left behind have ended, ms. */
+const LOOK = 100;
 
 /** Runs the command with this process's input and outputs. Resolves to its exit code as shells report it. */
 async function runCommand(
@@ -219,37 +225,69 @@ async function runCommand(
   };
   Object.assign(env, { LOCK_KEY: key, LOCK_TOKEN: String(handle.token) });
   if (own.flag('pass-redis-url')) env[URL_VARIABLE] = url;
+  // In a process group of its own its orphans are found. At a terminal only the group of this process may read.
+  const detached = !signals.isAtTerminal && process.platform !== 'win32';
   let child: ChildProcess;
   try {
-    child = spawn(program, args, { stdio: 'inherit', env });
+    child = spawn(program, args, { stdio: 'inherit', env, detached });
   } catch (error) {
     return notStarted(error as Error);
   }
-  signals.receiver = (signal) => child.kill(signal);
+  const { pid } = child;
+  const running = (): readonly number[] =>
+    pid === undefined || process.platform === 'win32' ? [] : processesOf(pid, detached);
+  const signalAll = (signal: NodeJS.Signals): void => {
+    child.kill(signal);
+    for (const each of running()) if (each !== pid) killIfRunning(each, signal);
+  };
+  // Signals that end a program are for all processes of the command, as if typed at a terminal. The others end a program
+  // that does not expect them.
+  signals.receiver = (signal) => (ENDING.has(signal) ? signalAll(signal) : child.kill(signal));
   let timer: NodeJS.Timeout | undefined;
+  /** For processes that start meanwhile. */
+  let last = (): void => undefined;
   const terminate = (): void => {
     notice('the lock is lost, so the command receives SIGTERM');
-    child.kill('SIGTERM');
+    signalAll('SIGTERM');
     timer = setTimeout(() => {
       notice('the command has not ended, so it is killed (KILL)');
-      child.kill('SIGKILL');
+      last = () => signalAll('SIGKILL');
+      last();
     }, killAfter);
   };
   handle.signal.addEventListener('abort', terminate);
   if (handle.signal.aborted) terminate();
   try {
-    return await new Promise<number>((resolve) => {
+    const code = await new Promise<number>((resolve) => {
       child.once('error', (error) => {
         // A running command also emits an error when it can't be signalled.
         if (child.pid === undefined) resolve(notStarted(error));
       });
-      child.once('exit', (code, signal) =>
-        resolve(signal === null ? (code ?? EXIT.internal) : signalExitCode(signal)),
+      child.once('exit', (status, signal) =>
+        resolve(signal === null ? (status ?? EXIT.internal) : signalExitCode(signal)),
       );
     });
+    let left = running();
+    if (left.length > 0)
+      notice(
+        `the command has ended, but processes that it started have not (${left.join(', ')}); the lock is released when they have`,
+      );
+    for (; left.length > 0; left = running()) {
+      last();
+      await setTimeoutPromise(LOOK);
+    }
+    return code;
   } finally {
     handle.signal.removeEventListener('abort', terminate);
     signals.receiver = undefined;
     clearTimeout(timer);
+  }
+}
+
+function killIfRunning(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended, or belongs to another user.
   }
 }

@@ -20,6 +20,19 @@ export const SIGNALS = `
     process.on(signal, () => { console.log(signal); if (signal === 'SIGTERM') process.exit(3); });
   console.log('ready'); setTimeout(() => process.exit(99), 120_000);`;
 
+/**
+ * Arguments that run a shell, whose child prints its process id and what it receives. The shell itself ends at once after TERM,
+ * whatever its child does.
+ *
+ * @param afterTerm what the child does then
+ */
+export const shell = (afterTerm: string): string[] => {
+  const child = `
+    process.on('SIGTERM', () => { console.log('child heard TERM'); ${afterTerm} });
+    console.log('child pid', process.pid, '.'); setTimeout(() => process.exit(99), 120_000);`;
+  return ['--', 'sh', '-c', `"$0" -e "$1" && echo next`, process.execPath, child];
+};
+
 /** Runs a command under a lock of the scene's server; it ends with the test. */
 export function lockIn(
   scene: RedisScene,

@@ -67,4 +67,54 @@ const atTerminal = (command: readonly string[]): readonly string[] => [
     expect(ended.stdout.match(/INT/g)).toHaveLength(1);
     expect(await app.locks.isLocked(key)).toBe(false);
   });
+
+  it('F75: keeps its terminal, and ends with all its processes when the lock is lost', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const child = `
+      process.stdin.on('data', (line) => console.log('child read', String(line).trim()));
+      process.on('SIGTERM', () => { console.log('child heard TERM'); process.exit(0); });
+      console.log('ready'); setTimeout(() => process.exit(99), 120_000);`;
+    const running = start([
+      'lock',
+      key,
+      '--',
+      'sh',
+      '-c',
+      '"$0" -e "$1" && echo next',
+      process.execPath,
+      child,
+    ]);
+    await running.wrote(/ready/);
+    running.type('typed\n');
+    await running.wrote(/child read typed/);
+    await app.admin.forceRelease(key);
+    const ended = await running.ended();
+    expect(ended.code).toBe(74);
+    expect(ended.stdout).toContain('child heard TERM');
+    expect(ended.stdout).not.toContain('next\r');
+  });
+
+  it('F75: waits for what the command has left behind, but not for the next program of a pipeline', async () => {
+    const app = await scene.app();
+    const key = scene.key();
+    const left = "console.log('left', process.pid, '.'); setTimeout(() => process.exit(99), 120_000);";
+    const pipeline = (command: readonly string[]): readonly string[] => [
+      '/usr/bin/script',
+      '-qec',
+      `${command.map(quoted).join(' ')} | cat`,
+      '/dev/null',
+    ];
+    const command = ['sh', '-c', '"$0" -e "$1" & exit 6', process.execPath, left];
+    const env = { LOCK_REDIS_URL: scene.url };
+    const running = scene.until(
+      CommandLine.start(['lock', key, '--', ...command], { env, through: pipeline, isTyping: true }),
+    );
+    const [, pid = ''] = await running.wrote(/left (\d+)/);
+    await running.wrote(/processes that it started have not/);
+    expect(await app.locks.tryAcquire(key)).toBeNull();
+    process.kill(Number(pid), 'SIGKILL');
+    await running.ended();
+    expect(await app.locks.isLocked(key)).toBe(false);
+  });
 });
