@@ -16,12 +16,14 @@ const LAST_REQUESTS = 1_000;
 const LAST_WORDS = 50;
 
 /**
- * The end of an engine. `begin` starts the time limit `shutdownTimeout` when the application begins to shut down,
- * and changes nothing else. `close` follows when everything that uses locks has stopped.
+ * The end of an engine. `announce` comes when the application begins to shut down and may still serve requests for a
+ * while; `begin` when it stops its servers, which starts the time limit `shutdownTimeout` of holds; `close` when everything
+ * that uses locks has stopped.
  */
 export class Shutdown {
   /** Calls that shutdown lets finish, though nothing else waits for them. */
   readonly calls = new CallsInFlight();
+  private isAnnounced = false;
   private endsAt: MonotonicMs | undefined;
   private closed: Promise<void> | undefined;
   /** These timers don't keep the process alive. */
@@ -29,10 +31,13 @@ export class Shutdown {
   private readonly reminder = new CallbackTimer(() => {
     this.report();
   });
-  private readonly overdue = new CallbackTimer(() => {
-    // Aborts the signals: work that observes them stops, and no longer keeps a server from stopping.
+  /** A hook that waits for a call without a time limit would never end. */
+  private readonly endless = new CallbackTimer(() => {
     this.engine.isOverdue = true;
     this.refuseWaits(({ waitTime }) => waitTime === Infinity);
+  });
+  private readonly overdue = new CallbackTimer(() => {
+    // Aborts the signals: work that observes them stops, and no longer keeps a server from stopping.
     this.engine.leases.abandonAll();
   });
 
@@ -44,9 +49,17 @@ export class Shutdown {
     this.timers = new TimerQueue(this.engine.clock, false);
   }
 
-  /** Starts the time limit `shutdownTimeout`, once. */
+  /** Calls without a time limit may wait for another `shutdownTimeout`. */
+  announce(): void {
+    if (this.isAnnounced) return;
+    this.isAnnounced = true;
+    this.timers.set(this.endless, later(this.engine.clock.monotonic(), this.timeout));
+  }
+
+  /** Starts the time limit `shutdownTimeout` of holds, once. */
   begin(): void {
     if (this.endsAt !== undefined) return;
+    this.announce();
     const now = this.engine.clock.monotonic();
     this.endsAt = later(now, this.timeout);
     this.timers.set(this.overdue, this.endsAt);
@@ -81,6 +94,7 @@ export class Shutdown {
     // Replies to releases, which callers have not waited for.
     await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
     timers.clear(this.reminder);
+    timers.clear(this.endless);
     timers.clear(this.overdue);
     leases.abandonAll();
     // Pending requests get the time of one request; locks that they acquire are released.
@@ -135,11 +149,9 @@ export class Shutdown {
     if (uses.length === 0) return;
     const named = uses.slice(0, MOST_NAMED).join(', ');
     const others = uses.length > MOST_NAMED ? ` and ${String(uses.length - MOST_NAMED)} more` : '';
-    const until =
-      this.closed === undefined
-        ? 'They stay usable until everything else has stopped.'
-        : `It waits at most another ${(this.timeLeft / 1_000).toFixed(1)} s.`;
-    this.engine.log.warn(`Shutdown waits for locks that are in use: ${named}${others}. ${until}`);
+    this.engine.log.warn(
+      `Shutdown waits for locks that are in use: ${named}${others}. It waits at most another ${(this.timeLeft / 1_000).toFixed(1)} s.`,
+    );
   }
 
   private holdOf({ key, label, acquiredAt }: LeaseHolder): string {

@@ -188,8 +188,8 @@ export class Hold implements ScopeOwner, LeaseHolder {
     if (this.released) return Promise.resolve().then(() => this.release());
     if (!this.engine.leases.isGood(this.lease)) this.lost ??= this.lease.lostError;
     this.released = true;
-    const isKept = this.reentries?.outerEnded() === true && this.lost === undefined;
-    return isKept ? KEPT : this.giveBack(mayLinger);
+    if (this.reentries?.outerEnded() === true) return this.lost === undefined ? KEPT : EXPIRED;
+    return this.giveBack(mayLinger);
   }
 
   /** Neither this hold nor one inside it needs the lock any more. */
@@ -201,7 +201,10 @@ export class Hold implements ScopeOwner, LeaseHolder {
     }
     const { leases, clock } = this.engine;
     const now = clock.monotonic();
-    if (this.lost !== undefined || !leases.isGood(lease, now)) return EXPIRED;
+    if (this.lost !== undefined || !leases.isGood(lease, now)) {
+      if (outer === undefined) leases.releaseAbandoned(lease, this);
+      return EXPIRED;
+    }
     return outer === undefined ? leases.release(lease, this, now, mayLinger) : RELEASED;
   }
 

@@ -57,6 +57,8 @@ export class Leases {
   private readonly cautious: SuspendAwareClock;
   /** Timers that don't keep the process alive. */
   private readonly timers: TimerQueue;
+  /** Leases that were lost at shutdown, and their holds whose work has not ended. */
+  private readonly abandoned = new Map<Lease, Set<LeaseHolder>>();
   private isWatchingSoon = false;
   private onDrained: (() => void) | undefined;
 
@@ -273,6 +275,7 @@ export class Leases {
   /** Shutdown can't wait any longer: held leases are left to expire, never released while their work runs. */
   abandonAll(): void {
     for (const lease of [...this.all]) {
+      this.abandoned.set(lease, new Set(lease.holders));
       this.lose(
         lease,
         'unreachable',
@@ -281,7 +284,17 @@ export class Leases {
     }
   }
 
+  /** The work of a hold has ended: after the last one, the store need not keep an abandoned lease until it expires. */
+  releaseAbandoned(lease: Lease, hold: LeaseHolder): void {
+    const holders = this.abandoned.get(lease);
+    if (holders?.delete(hold) !== true || holders.size > 0) return;
+    this.abandoned.delete(lease);
+    const isKept = lease.keptUntil !== undefined && this.engine.clock.monotonic() < lease.keptUntil;
+    if (!isKept) void this.sendRelease(lease);
+  }
+
   close(): void {
+    this.abandoned.clear();
     this.timers.close();
   }
 

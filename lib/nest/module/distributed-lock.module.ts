@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { STATUS_CODES } from 'node:http';
 import {
+  type BeforeApplicationShutdown,
   ConfigurableModuleBuilder,
   type ConfigurableModuleAsyncOptions,
   Inject,
@@ -83,7 +84,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
 @Module({})
 export class DistributedLockModule
   extends ConfigurableModuleClass
-  implements OnModuleInit, OnApplicationShutdown
+  implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown
 {
   constructor(
     @Inject(ENGINE) engine: LockEngine,
@@ -122,6 +123,11 @@ export class DistributedLockModule
   /** Runs before the hooks of all other modules, so that they can call locked methods. */
   onModuleInit(): void {
     serveGivenObjects(this.modules);
+  }
+
+  /** Runs after the hooks of all other modules, in which the application may have served requests for a while longer. */
+  beforeApplicationShutdown(): void {
+    this.lifecycle.beginShutdown();
   }
 
   /** Runs after the hooks of all other modules, when nothing uses locks anymore. */

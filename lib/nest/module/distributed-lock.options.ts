@@ -82,10 +82,11 @@ interface CommonOptions {
    */
   readonly watchdogTimeout?: number | undefined;
   /**
-   * How long held locks may delay the end of the application, from the beginning of shutdown: 0 … 2 147 483 647 ms.
-   * Locks stay usable until Nest has stopped everything that uses them; locks still held then have the rest of this
-   * time. After it, running work is notified that its lock is lost, the lock is left to expire, and calls with an
-   * unlimited wait fail with `LockClosedError`.
+   * How long held locks may delay the end of the application: 0 … 2 147 483 647 ms. It counts from when Nest stops the
+   * servers, after all `beforeApplicationShutdown` hooks, so a grace period in which the application still serves is not part
+   * of it. Locks stay usable until Nest has stopped everything that uses them; locks still held then have the rest of this
+   * time. After it, running work is notified that its lock is lost, and the lock is released when that work ends, or expires.
+   * Calls with an unlimited wait fail with `LockClosedError` this long after the beginning of shutdown.
    *
    * @default 10_000
    */

@@ -32,7 +32,12 @@ export class LockLifecycle {
     }
   }
 
-  /** Starts the time limit `shutdownTimeout`. Locks stay usable until {@link close}. */
+  /** The application begins to shut down, and may still serve requests. */
+  announceShutdown(): void {
+    for (const { shutdown } of this.engines) shutdown.announce();
+  }
+
+  /** Nest stops its servers next. Starts the time limit `shutdownTimeout`; locks stay usable until {@link close}. */
   beginShutdown(): void {
     for (const { shutdown } of this.engines) shutdown.begin();
   }
@@ -77,6 +82,6 @@ export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDest
   }
 
   onModuleDestroy(): void {
-    this.lifecycle.beginShutdown();
+    this.lifecycle.announceShutdown();
   }
 }

@@ -135,28 +135,78 @@ describe('shutdown hooks', () => {
     });
   });
 
-  it('B60: shutdownTimeout counts from the beginning of shutdown', async () => {
-    const seen: string[] = [];
+  /** Its hooks of the first two steps hold a lock for longer than `shutdownTimeout`, as a grace period of terminus does. */
+  const servesOn = (seen: string[], inLastStep: (locks: LockService) => Promise<void>): Type => {
     @Module({ imports: [memory({ shutdownTimeout: 50 })] })
-    class Root implements OnModuleDestroy {
+    class Root implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown {
       constructor(private readonly locks: LockService) {}
 
-      // Waits until the lock is lost, at the end of shutdownTimeout.
       async onModuleDestroy(): Promise<void> {
+        await this.serve('destroy');
+      }
+
+      async beforeApplicationShutdown(): Promise<void> {
+        await this.serve('before');
+      }
+
+      async onApplicationShutdown(): Promise<void> {
+        await inLastStep(this.locks);
+      }
+
+      private async serve(step: string): Promise<void> {
         const lock = await this.locks.acquire('k');
-        await new Promise((resolve) => lock.signal.addEventListener('abort', resolve));
-        expect(lock.signal.reason).toBeInstanceOf(LockLostError);
-        seen.push('lost');
-        // An infinite wait would keep the application from closing.
-        const error = await rejectionOf(this.locks.acquire('k', { waitTime: Infinity }));
+        // Calls without a limit are refused after the same time, which shows that it has passed.
+        const other = await this.locks.acquire('other');
+        const error = await rejectionOf(this.locks.acquire('other', { waitTime: Infinity }));
         expect(error).toBeInstanceOf(LockClosedError);
-        // Free locks are granted until everything has stopped.
-        await this.locks.withLock('another', { waitTime: Infinity }, () => seen.push('granted'));
+        await other.release();
+        expect(lock.signal.aborted).toBe(false);
+        seen.push(`${step}: ${await lock.release()}`);
       }
     }
-    const app = await standalone(Root);
+    return Root;
+  };
+
+  it('B60: shutdownTimeout counts from when Nest stops what serves requests, not from the beginning of shutdown', async () => {
+    const seen: string[] = [];
+    const root = servesOn(seen, async (locks) => {
+      const lock = await locks.acquire('k');
+      await new Promise((resolve) => lock.signal.addEventListener('abort', resolve));
+      expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+      seen.push('lost');
+      // An infinite wait would keep the application from closing.
+      const error = await rejectionOf(locks.acquire('k', { waitTime: Infinity }));
+      expect(error).toBeInstanceOf(LockClosedError);
+      // Free locks are granted until everything has stopped.
+      await locks.withLock('another', { waitTime: Infinity }, () => seen.push('granted'));
+    });
+    const app = await standalone(root);
     await within(5_000, 'the end', app.close());
-    expect(seen).toEqual(['lost', 'granted']);
+    expect(seen).toEqual(['destroy: released', 'before: released', 'lost', 'granted']);
+  });
+
+  it('B60: a lock that was lost at the end of shutdownTimeout is released when its work ends', async () => {
+    const root = servesOn([], async (locks) => {
+      const work = new Gate();
+      const reader = await locks.acquire('shares', { mode: 'shared' });
+      const second = locks.withLock('shares', { mode: 'shared' }, () => work.pass());
+      const outer = locks.withLock('k', async (lock) => {
+        const inner = locks.withLock('k', () => work.pass());
+        await work.reached;
+        await new Promise((resolve) => lock.signal.addEventListener('abort', resolve));
+        void inner;
+      });
+      await outer;
+      const once = { waitTime: 0 };
+      expect(await locks.tryAcquire('k', once)).toBeNull();
+      expect(await reader.release()).toBe('expired');
+      expect(await locks.tryAcquire('shares', once)).toBeNull();
+      work.open();
+      await second;
+      for (const key of ['k', 'shares']) await (await locks.acquire(key)).release();
+    });
+    const app = await standalone(root);
+    await within(5_000, 'the end', app.close());
   });
 
   it('B60: an infinite wait ends when shutdownTimeout ends', async () => {
