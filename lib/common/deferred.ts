@@ -12,7 +12,7 @@ export class Deferred<T> implements PromiseLike<T> {
   private outcome: unknown;
   private made: Promise<T> | undefined;
 
-  /** A real promise; it takes the place of the listener. */
+  /** A real promise. */
   get promise(): Promise<T> {
     this.made ??= new Promise<T>((resolve, reject) => {
       this.listen(resolve, reject);
@@ -20,13 +20,23 @@ export class Deferred<T> implements PromiseLike<T> {
     return this.made;
   }
 
-  /** Calls one of the two when the outcome is known, or now if it is. There is one listener. */
+  /** Calls one of the two when the outcome is known, or now if it is, after those of earlier listeners. */
   listen(onReply: OnReply<T>, onError: OnError): void {
     if (this.state === 'resolved') onReply(this.outcome as T);
     else if (this.state === 'rejected') onError(this.outcome);
-    else {
+    else if (this.onReply === undefined) {
       this.onReply = onReply;
       this.onError = onError;
+    } else {
+      const { onReply: earlier, onError: earlierError } = this;
+      this.onReply = (value) => {
+        earlier(value);
+        onReply(value);
+      };
+      this.onError = (error) => {
+        earlierError?.(error);
+        onError(error);
+      };
     }
   }
 
@@ -34,15 +44,15 @@ export class Deferred<T> implements PromiseLike<T> {
   resolve(value: T): void {
     if (this.state !== 'pending') return;
     this.state = 'resolved';
-    if (this.onReply === undefined) this.outcome = value;
-    else this.onReply(value);
+    this.outcome = value;
+    this.onReply?.(value);
   }
 
   reject(error: unknown): void {
     if (this.state !== 'pending') return;
     this.state = 'rejected';
-    if (this.onError === undefined) this.outcome = error;
-    else this.onError(error);
+    this.outcome = error;
+    this.onError?.(error);
   }
 
   then<R1 = T, R2 = never>(

@@ -67,7 +67,7 @@ export class LockEngine implements AcquireContext {
   readonly keys: KeyRunners = new KeyRunners(this);
   readonly unqueued = new Set<UnqueuedAcquire>();
   readonly retrying = new Set<UnqueuedAcquire>();
-  readonly leaving = new Set<UnqueuedAcquire>();
+  readonly leaving = new Map<string, Promise<unknown>>();
   readonly unanswered = new Map<OwnerId, UnqueuedAcquire>();
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   readonly inspector = new LockInspector(this);

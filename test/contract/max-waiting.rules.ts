@@ -62,6 +62,21 @@ export function maxWaitingRules(context: ContractContext): void {
       }
     });
 
+    it('F26: a listener of queue-full can no longer change the outcome, by an abort', async () => {
+      const [app, holder] = await context.fleet(2);
+      const key = context.key();
+      const held = await holder.locks.acquire(key);
+      const stop = new AbortController();
+      const subscription = app.locks.events.subscribe(({ type }) => {
+        if (type === 'queue-full') stop.abort('too late');
+      });
+      const call = app.locks.acquire(key, { ...patient, maxWaiting: 0, signal: stop.signal });
+      expect(await rejectionOf(call)).toBeInstanceOf(LockQueueFullError);
+      expect(stop.signal.aborted).toBe(true);
+      subscription.unsubscribe();
+      await held.release();
+    });
+
     it('0 allows no waiting, but a caller that finds the lock free acquires it', async () => {
       const [app, other] = await context.fleet(2);
       const key = context.key();

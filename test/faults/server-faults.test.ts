@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { LockUnavailableError } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
 import { stopwatch } from '../support/stopwatch.js';
@@ -28,6 +29,47 @@ describe('faults of the server', () => {
       await Promise.all([other.release(), next?.release()]);
     }
     expect(await app.locks.withLock(key, () => 'value')).toBe('value');
+    await scene.nothingLeft();
+  });
+
+  it('P6, P22: a release whose script the server has lost is carried out before the next request, though that finds its own script', async () => {
+    const [app, other] = await Promise.all([scene.app(), scene.app()]);
+    const kinds = [{}, { label: 'labelled' }, { limit: 2, permits: 2 }];
+    for (const kind of kinds) {
+      const key = scene.key();
+      const options = { ...kind, waitTime: 0 };
+      // Loads both scripts.
+      await app.locks.withLock(key, options, () => undefined);
+      const held = await app.locks.acquire(key, options);
+      await scene.client.script('FLUSH');
+      // Another process loads the script that acquires.
+      const elsewhere = await other.locks.acquire(scene.key(), options);
+      const released = held.release();
+      const next = await app.locks.tryAcquire(key, options);
+      expect([kind, next?.isHeld]).toEqual([kind, true]);
+      expect(await released).toBe('released');
+      await Promise.all([next?.release(), elsewhere.release()]);
+    }
+    await scene.nothingLeft();
+  });
+
+  it('F61: a tracing agent that throws in sendCommand fails one call, and later calls are sent', async () => {
+    const client = new Redis(scene.url);
+    const app = await scene.app({ redis: client });
+    await app.locks.withLock(scene.key(), () => undefined);
+    const { sendCommand } = Redis.prototype;
+    const failing = ['one', 'several'].map((many) => ({ many, keys: [scene.key(), scene.key()] }));
+    for (const { many, keys } of failing) {
+      const calls = many === 'one' ? keys.slice(0, 1) : keys;
+      Redis.prototype.sendCommand = function () {
+        throw new Error('of the agent');
+      };
+      const failed = calls.map((key) => rejectionOf(app.locks.acquire(key, { waitTime: 0, label: 'x' })));
+      for (const error of await Promise.all(failed)) expect(error).toBeInstanceOf(LockUnavailableError);
+      Redis.prototype.sendCommand = sendCommand;
+      for (const key of keys) expect(await app.locks.withLock(key, () => 'value')).toBe('value');
+    }
+    client.disconnect();
     await scene.nothingLeft();
   });
 

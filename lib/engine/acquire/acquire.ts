@@ -20,8 +20,8 @@ export interface AcquireContext extends HoldContext {
   readonly unqueued: Set<UnqueuedAcquire>;
   /** Those of them that keep trying after a failed first attempt. */
   readonly retrying: Set<UnqueuedAcquire>;
-  /** Those of them whose callers have their outcome already. */
-  readonly leaving: Set<UnqueuedAcquire>;
+  /** By key: resolves when those of them whose callers have their outcome already have no request pending. */
+  readonly leaving: Map<string, Promise<unknown>>;
   /** Those with a pending request, by its owner. */
   readonly unanswered: Map<OwnerId, UnqueuedAcquire>;
   /** Pending lookups of a key's holder: one for all callers of a key that time out together. */

@@ -383,7 +383,7 @@ export class KeyRunner implements KeyEffects<PendingAcquire, Lease>, Timer {
       case 'held':
         return reporter.timedOut(caller, this.holderLeaseLeft, why.here ? this.ownHolder : undefined);
       case 'unavailable':
-        return reporter.unavailable(caller, why.failure, why.waitedFor);
+        return reporter.unavailable(caller, why.failure ?? caller.lastFailure, why.waitedFor);
     }
   }
 

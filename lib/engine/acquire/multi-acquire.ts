@@ -21,7 +21,7 @@ export class MultiAcquire implements Timer {
 
   private readonly startedAt: MonotonicMs;
   /** Without `holdAtLeast`: keys that are released because another is missing don't stay held. */
-  private readonly each: ResolvedLockOptions;
+  private each: ResolvedLockOptions & Partial<PartOptions>;
   /** The same once the store has replied: from then on nothing waits beyond `waitTime`. */
   private next: PartOptions;
   private isAnswered = false;
@@ -42,7 +42,7 @@ export class MultiAcquire implements Timer {
   ) {
     this.startedAt = engine.clock.monotonic();
     this.each = { ...options, holdAtLeast: 0 };
-    this.next = { ...this.each, partOf: keys.length, heldKey: undefined };
+    this.next = { ...this.each, partOf: keys.length, heldKey: undefined, lastFailure: undefined };
     this.keepAlive = new KeepAlive(engine, options.leaseTime);
   }
 
@@ -148,6 +148,11 @@ export class MultiAcquire implements Timer {
     const why: unknown = failed.reason;
     if (!(why instanceof Missed)) throw why instanceof Error ? engine.reporter.reported(why) : why;
     this.isAnswered ||= why.isHeld;
+    const { failure: lastFailure } = why;
+    if (lastFailure !== undefined) {
+      this.each = { ...this.each, lastFailure };
+      this.next = { ...this.next, lastFailure };
+    }
     this.noteBusy(from + count, why.isHeld);
     return from + count;
   }
@@ -195,7 +200,9 @@ export class MultiAcquire implements Timer {
     if (leaseTime !== undefined && this.earlier > 0) {
       // The last key is acquired: the leases of the others begin now as well.
       const leases = holds.slice(0, this.earlier).map(({ lease }) => lease);
-      await extendInTime(engine, leases, leaseTime, options, startedAt);
+      const late = (key: string): Error =>
+        engine.reporter.outOfTime({ ...this.next, key, startedAt, holding: this.holding });
+      await extendInTime(engine, leases, leaseTime, options, startedAt, late);
     }
     const [first] = holds;
     const lost = holds.find(({ isOver }) => isOver);

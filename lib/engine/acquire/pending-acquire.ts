@@ -2,7 +2,7 @@ import { later } from '../../common/clock.js';
 import type { Linked } from '../../common/linked-queue.js';
 import { ELECTION_OPERATION } from '../../model/lock-kind.js';
 import type { ResolvedLockOptions } from '../../model/lock.options.js';
-import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import type { LockStoreError, MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Hold } from '../holds/hold.js';
 import type { Caller } from '../machine/key-machine.js';
 import type { KeyRunner } from './key-runner.js';
@@ -18,6 +18,8 @@ export interface PartOptions extends ResolvedLockOptions {
   readonly partOf: number;
   /** The first of them that is known to be held. */
   readonly heldKey: string | undefined;
+  /** Why an earlier attempt for all of them failed. */
+  readonly lastFailure: LockStoreError | undefined;
 }
 
 /** One call that wants a lock and has not acquired it yet. */
@@ -63,6 +65,10 @@ export class PendingAcquire
 
   get heldKey(): string | undefined {
     return this.options.heldKey;
+  }
+
+  get lastFailure(): LockStoreError | undefined {
+    return this.options.lastFailure;
   }
 
   get maxWaiting(): number {

@@ -37,9 +37,9 @@ export function leavingOwn(
   key: string,
 ): (() => Promise<void>) | undefined {
   const runner = keys.of(key);
-  const left = [...leaving].filter(({ caller }) => caller.key === key);
-  if (runner?.isLeaving !== true && left.length === 0) return undefined;
-  return () => timers.within(SILENCE, Promise.all([runner?.idle(), ...left.map(({ over }) => over)]));
+  const left = leaving.get(key);
+  if (runner?.isLeaving !== true && left === undefined) return undefined;
+  return () => timers.within(SILENCE, Promise.all([runner?.idle(), left]));
 }
 
 /** Whether the withdrawal is confirmed soon, which takes a new connection. */
@@ -54,7 +54,11 @@ async function isBack(engine: AcquireContext, withdrawn: Promise<boolean> | unde
 
 /** Why one of several keys was not acquired in the attempt for all of them: its caller may wait for it. */
 export class Missed extends Error {
-  constructor(readonly isHeld: boolean) {
+  /** @param failure of the store; undefined if the key is held */
+  constructor(
+    readonly isHeld: boolean,
+    readonly failure?: LockStoreError,
+  ) {
     super('the key was not acquired');
   }
 }
@@ -119,7 +123,7 @@ export class UnqueuedAcquire {
       const refusal = await this.attempt();
       if (refusal !== undefined) await this.refused(refusal, engine.clock.monotonic() - triedAt);
     }
-    for (const callers of [engine.unqueued, engine.retrying, engine.leaving]) callers.delete(this);
+    for (const callers of [engine.unqueued, engine.retrying]) callers.delete(this);
   }
 
   /**
@@ -267,8 +271,9 @@ export class UnqueuedAcquire {
     // Granted too late, usually because this process was stopped, which does not predict the next request.
     if (refusal.because === 'late' && tries === 1) return;
     const mayWait = isOneOfSeveral && caller.waitTime !== 0 && !isRejected(refusal);
-    if (mayWait) this.end(new Missed(refusal.because === 'held'));
-    else this.fail();
+    if (!mayWait) this.fail();
+    else if (refusal.because === 'unavailable') this.end(new Missed(false, refusal.failure));
+    else this.end(new Missed(refusal.because === 'held'));
   }
 
   private async pause(ms: number, took: number): Promise<void> {
@@ -332,8 +337,19 @@ export class UnqueuedAcquire {
     if (isHeldByOthers) return reporter.triesTimedOut(caller, undefined, tries + 1);
     const isSilent = now - this.sentAt > SILENCE;
     if (caller.partOf !== undefined && refusal === undefined && !isSilent) return reporter.outOfTime(caller);
-    const failure = refusal?.because === 'unavailable' ? refusal.failure : undefined;
+    const failure = refusal?.because === 'unavailable' ? refusal.failure : caller.lastFailure;
     return reporter.unavailable(caller, failure, caller.waitTime === 0 ? undefined : now - caller.startedAt);
+  }
+
+  /** Each waits for those before it, so that waiting for all costs one promise. */
+  private leave(): void {
+    const { leaving } = this.engine;
+    const { key } = this.caller;
+    const left = Promise.all([leaving.get(key), this.over]);
+    leaving.set(key, left);
+    void left.then(() => {
+      if (leaving.get(key) === left) leaving.delete(key);
+    });
   }
 
   private heldError(holderLeaseLeft: LeaseLeft | undefined): Error {
@@ -351,7 +367,7 @@ export class UnqueuedAcquire {
   private end(error: unknown): void {
     const { caller, engine, isOneOfSeveral } = this;
     engine.retrying.delete(this);
-    if (engine.unqueued.has(this)) engine.leaving.add(this);
+    if (engine.unqueued.has(this)) this.leave();
     if (isOneOfSeveral) caller.fail(error);
     else engine.reporter.refuse(caller, error);
     this.pausing?.resolve();

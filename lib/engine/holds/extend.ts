@@ -4,6 +4,7 @@ import type { MonotonicMs } from '../../stores/port/lock-store.js';
 import type { Lease } from '../leases/lease.js';
 import type { FailedExtension } from '../leases/leases.js';
 import type { HoldContext } from './hold.js';
+import { SILENCE } from '../machine/time-limits.js';
 import { Deadline, type WaitOptions } from './deadline.js';
 
 /** Extends the leases of holds once; rejects if the store did not reply. */
@@ -23,6 +24,8 @@ export async function extendOrThrow(
 /**
  * Extends leases for a waiting caller, and retries until `waitTime` ends. Also resolves if one of them turned out
  * to be lost; rejects with the signal's reason, or if the store did not reply.
+ *
+ * @param late the error for a request that is still pending at the end, though its reply is not overdue yet
  */
 export function extendInTime(
   engine: HoldContext,
@@ -30,21 +33,28 @@ export function extendInTime(
   ms: number,
   terms: WaitOptions & Omit<EventSubject, 'key'>,
   startedAt: MonotonicMs,
+  late: (key: string) => Error,
 ): Promise<void> {
   let failed: FailedExtension | undefined;
-  let isAsking = false;
+  /** When the pending request was sent. */
+  let askedAt: MonotonicMs | undefined;
   let isLast = terms.waitTime === 0;
 
   const fail = (): void => {
     if (wait.isSettled) return;
     const key = (failed?.lease ?? leases[0])?.key;
     if (key === undefined) return;
-    const waitedFor = terms.waitTime === 0 ? undefined : engine.clock.monotonic() - startedAt;
-    engine.reporter.refuse(wait, engine.reporter.unavailable({ ...terms, key }, failed?.failure, waitedFor));
+    const now = engine.clock.monotonic();
+    const isLate = failed === undefined && askedAt !== undefined && now - askedAt < SILENCE;
+    const waitedFor = terms.waitTime === 0 ? undefined : now - startedAt;
+    engine.reporter.refuse(
+      wait,
+      isLate ? late(key) : engine.reporter.unavailable({ ...terms, key }, failed?.failure, waitedFor),
+    );
   };
   const wait: Deadline<void> = new Deadline<void>(engine, startedAt, terms, (why) => {
     if (why === 'aborted') wait.fail(wait.abortReason);
-    else if (isLast || !isAsking) fail();
+    else if (isLast || askedAt === undefined) fail();
     else {
       isLast = true;
       wait.prolong(engine.clock.monotonic());
@@ -56,9 +66,9 @@ export function extendInTime(
     if (isLast) wait.listen();
     else wait.begin();
     for (let failures = 0; !wait.isSettled; failures += 1) {
-      isAsking = true;
+      askedAt = engine.clock.monotonic();
       failed = await engine.leases.extend(leases, ms);
-      isAsking = false;
+      askedAt = undefined;
       if (failed === undefined || !leases.every((lease) => engine.leases.isGood(lease))) {
         wait.succeed();
         return;

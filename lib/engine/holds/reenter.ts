@@ -30,7 +30,10 @@ export async function reenter(
   if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
   try {
     // B54: an inner lease extends the outer one if it is longer than the time left, and never shortens it.
-    await extendInTime(engine, [inner.lease], options.leaseTime ?? PROBE_LEASE, options, startedAt);
+    const holding = heldKeys(engine, scopeOfCaller());
+    const late = (key: string): Error =>
+      engine.reporter.outOfTime({ ...options, key, startedAt, holding });
+    await extendInTime(engine, [inner.lease], options.leaseTime ?? PROBE_LEASE, options, startedAt, late);
   } catch (error) {
     await inner.release();
     throw error;

@@ -178,15 +178,18 @@ export class LockReporter {
   /** `maxWaiting` callers wait already. Not logged. */
   queueFull(caller: QueuedCaller, waiting: number): LockQueueFullError {
     const { key, maxWaiting } = caller;
-    this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
-    return new LockQueueFullError(
+    const error = new LockQueueFullError(
       `The lock "${key}" is held, and no more callers of this process may wait for it: ${String(waiting)} wait, and maxWaiting is ${String(maxWaiting)}. ` +
         'Try again later, hold the lock for a shorter time, or raise maxWaiting.',
       { keys: [key], waiting, maxWaiting },
     );
+    this.events.set(error, () => {
+      this.hub.emit({ type: 'queue-full', ...factsOf(caller, this.clock), waiting, maxWaiting });
+    });
+    return error;
   }
 
-  /** For one of several keys: requests for the others took too long. */
+  /** Requests took too long: those for others of several keys, or the one that extends a hold for its re-entry. */
   outOfTime(caller: UnservedCaller): LockTimeoutError {
     const { heldKey, partOf } = caller;
     if (heldKey !== undefined) return this.timedOut(at(heldKey, caller), undefined);
@@ -194,7 +197,9 @@ export class LockReporter {
       caller,
       undefined,
       (waitedFor) =>
-        `could not be acquired in time: it is one of ${String(partOf)} keys, and requesting them took the whole waitTime (${waitedFor}).`,
+        partOf === undefined
+          ? `could not be re-entered in time: extending its lease took the whole waitTime (${waitedFor}).`
+          : `could not be acquired in time: it is one of ${String(partOf)} keys, and requesting them took the whole waitTime (${waitedFor}).`,
     );
   }
 

@@ -120,7 +120,7 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     }
     const holderLeaseLeft = leaseLeftOf(reply.ttl);
     const isHeld = reply.ttl >= -1;
-    if (isHeld && !wait) return { outcome: 'busy', holderLeaseLeft };
+    if (isHeld && !wait) return this.busyInOrder(request, { outcome: 'busy', holderLeaseLeft });
     if (isHeld || reply.ttl === BEHIND_OTHERS) this.client.heldByOthers(owner, holderLeaseLeft);
     // Where it is not simply held, only `acquire` can find out, or serve a queue in its order.
     return wait ? this.queueIfWanted(request) : this.request(request).then(({ reply: answer }) => answer);
@@ -128,10 +128,17 @@ export class RedisSession extends ServerSession implements WholeServerSession {
 
   /** The script for many locks knows neither labels nor shared locks. */
   private async tryFirst(request: AcquireRequest): Promise<AcquireReply> {
-    const { reply } = await this.request({ ...request, wait: false });
-    if (reply.outcome !== 'busy' || !request.wait) return reply;
+    const attempt = { ...request, wait: false };
+    const { reply } = await this.request(attempt);
+    if (reply.outcome !== 'busy') return reply;
+    if (!request.wait) return await this.busyInOrder(attempt, reply);
     this.client.heldByOthers(request.owner, reply.holderLeaseLeft);
     return await this.queueIfWanted(request);
+  }
+
+  /** The release that a request follows may have run after it, if the server had lost the script: requests once more. */
+  private async busyInOrder(request: AcquireRequest, reply: AcquireReply): Promise<AcquireReply> {
+    return (await this.pipeline.isOutOfOrder()) ? (await this.request(request)).reply : reply;
   }
 
   /** If the owner has been cancelled meanwhile, nothing would ever withdraw its queue position. */

@@ -33,6 +33,8 @@ class ChangedStore implements LockStore {
   /** Runs before each request for a lock. */
   meanwhile: (key: string) => Promise<void> | undefined = () => undefined;
   failRenewals = false;
+  /** Delays the replies to renewals. */
+  renewing: (() => Promise<void>) | undefined;
   /** Delays cancels on their way to the store. */
   cancelling: Promise<void> | undefined;
   /** Changes the outcome of the first request for each lock. */
@@ -61,7 +63,8 @@ class ChangedStore implements LockStore {
     session.renew = (requests) => {
       this.renewals.push(requests.length);
       if (this.failRenewals) return Promise.reject(inDoubt);
-      return renew.call(session, requests);
+      const reply = Promise.resolve(renew.call(session, requests));
+      return this.renewing === undefined ? reply : this.renewing().then(() => reply);
     };
     return session;
   }
@@ -288,6 +291,37 @@ describe('several keys (B12)', () => {
     expect(await rejectionOf(waiting)).toBeInstanceOf(LockUnavailableError);
     await isFree('a', 'b');
     store.failRenewals = false;
+  });
+
+  it('B11: a final renewal whose reply takes longer than the rest of waitTime is a timeout: the store replies', async () => {
+    const other = newEngine();
+    const held = await other.acquire('b', options());
+    const waiting = acquire(['a', 'b'], { leaseTime: 10_000, waitTime: 1_000 });
+    await pass(900);
+    store.renewing = () => new Promise((resolve) => setTimeout(resolve, 150));
+    await held.release();
+    await pass(200);
+    const error = await rejectionOf(waiting);
+    expect(error).toBeInstanceOf(LockTimeoutError);
+    expect((error as Error).message).toContain('it is one of 2 keys');
+    store.renewing = undefined;
+    await pass(200);
+    await isFree('a', 'b');
+  });
+
+  it('B11: an earlier failure is the cause if the last attempt is still pending when waitTime ends', async () => {
+    const noReplicas = new LockStoreError('not enough replicas', { inDoubt: false, retryable: true });
+    store.twist = () => {
+      store.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 10_000));
+      return Promise.reject(noReplicas);
+    };
+    const waiting = acquire(['a', 'b'], { waitTime: 200 });
+    await pass(300);
+    const error = await rejectionOf(waiting);
+    expect(error).toBeInstanceOf(LockUnavailableError);
+    expect((error as Error).cause).toBe(noReplicas);
+    await pass(10_000);
+    await isFree('a', 'b');
   });
 
   describe('a key that is lost while another is requested', () => {

@@ -73,3 +73,39 @@ describe('a single attempt whose request the store cancels', () => {
     expect(app.seen.map(({ type }) => type)).toEqual(['unavailable', 'unavailable']);
   });
 });
+
+describe('attempts whose callers have left', () => {
+  it('cost the next attempts of their key no more time, however many there are', async () => {
+    /** Processor time, ms. */
+    const timeFor = async (count: number): Promise<number> => {
+      let reply: () => void = () => undefined;
+      const replied = new Promise<void>((resolve) => (reply = resolve));
+      const store = changedStore(({ acquire }) => ({
+        acquire: async (request) => {
+          await replied;
+          return await acquire(request);
+        },
+      }));
+      const app = await LockApp.start({ store, shutdownTimeout: 0 });
+      const before = process.cpuUsage();
+      const calls = Array.from({ length: count }, async () => {
+        const stop = new AbortController();
+        const call = rejectionOf(app.locks.acquire('k', { waitTime: 0, signal: stop.signal }));
+        await new Promise((resolve) => setImmediate(resolve));
+        stop.abort('enough');
+        return await call;
+      });
+      expect(new Set(await Promise.all(calls))).toEqual(new Set(['enough']));
+      const rest = Array.from({ length: count }, () => app.locks.tryAcquire('k'));
+      reply();
+      await Promise.all(rest);
+      const { user, system } = process.cpuUsage(before);
+      await app.close();
+      return (user + system) / 1_000;
+    };
+    await timeFor(100);
+    const [few, many] = [await timeFor(500), await timeFor(4_000)];
+    // Eight times as many; the square of that would be 64.
+    expect(many / few).toBeLessThan(24);
+  });
+});

@@ -13,6 +13,9 @@ const SOON = Promise.resolve();
 
 /** A call, and what happens with its reply. */
 class PendingCall implements CallListener {
+  /** Whether it is sent again, since the server had lost the script. */
+  isRepeated = false;
+
   /**
    * @param deliver takes the raw reply; throws if it is malformed
    * @param isLoneRelease whether it releases a single lock: callers rarely wait for that reply
@@ -57,6 +60,8 @@ export class Pipeline {
   private underWay = 0;
   /** How many of them release a single lock. */
   private loneReleases = 0;
+  /** How many of them are sent again, and so run after calls that were sent behind them. */
+  private repeated = 0;
   /** Digests of the scripts that the server has. */
   private readonly loaded = new Set<string>();
 
@@ -75,6 +80,13 @@ export class Pipeline {
   isQuietFor(source: CallSource): boolean {
     if (this.scheduled) return false;
     return this.underWay === 0 || (this.underWay === 1 && this.loneReleases === 1 && !source.goesFirst);
+  }
+
+  /** Whether an earlier call, such as a release, may run after one whose reply has just arrived. */
+  async isOutOfOrder(): Promise<boolean> {
+    // An earlier failure is reported a moment after the reply.
+    await SOON;
+    return this.repeated > 0;
   }
 
   /** Resolves when all calls so far have been sent; undefined if they have been. */
@@ -145,7 +157,7 @@ export class Pipeline {
     try {
       this.connection.check();
     } catch (error) {
-      for (const pending of calls) pending.reject(this.connection.failureOf(error));
+      this.rejectAll(calls, error);
       return;
     }
     const [first] = calls;
@@ -184,7 +196,12 @@ export class Pipeline {
     this.underWay += 1;
     if (isLoneRelease) this.loneReleases += 1;
     this.connection.watch.sent();
-    sendCall(this.connection.redis, call, pending, this.isLoaded(call));
+    try {
+      sendCall(this.connection.redis, call, pending, this.isLoaded(call));
+    } catch (error) {
+      // From a tracing agent that wraps `sendCommand`.
+      pending.failed(error);
+    }
   }
 
   /**
@@ -196,22 +213,26 @@ export class Pipeline {
   }
 
   /** A call that was sent alone has its outcome, which is handled next. */
-  ended({ isLoneRelease }: PendingCall): void {
+  ended({ isLoneRelease, isRepeated }: PendingCall): void {
     this.connection.watch.ended();
     this.underWay -= 1;
     if (isLoneRelease) this.loneReleases -= 1;
+    if (isRepeated) this.repeated -= 1;
   }
 
   private writeAll(calls: readonly PendingCall[]): void {
-    let pipeline: ChainableCommander = this.connection.redis.pipeline();
-    for (const { call } of calls) {
-      const { text, keyCount, args } = call;
-      pipeline = this.isLoaded(call)
-        ? pipeline.evalsha(text.sha, keyCount, ...args)
-        : pipeline.eval(text.source, keyCount, ...args);
-    }
+    const exec = async (): Promise<[Error | null, unknown][] | null> => {
+      let pipeline: ChainableCommander = this.connection.redis.pipeline();
+      for (const { call } of calls) {
+        const { text, keyCount, args } = call;
+        pipeline = this.isLoaded(call)
+          ? pipeline.evalsha(text.sha, keyCount, ...args)
+          : pipeline.eval(text.source, keyCount, ...args);
+      }
+      return await pipeline.exec();
+    };
     this.underWay += 1;
-    this.connection.watch.request(pipeline.exec()).then(
+    this.connection.watch.request(exec()).then(
       (replies) => {
         this.underWay -= 1;
         calls.forEach((pending, index) => {
@@ -222,9 +243,16 @@ export class Pipeline {
       },
       (error: unknown) => {
         this.underWay -= 1;
-        for (const pending of calls) pending.reject(this.connection.failureOf(error));
+        this.rejectAll(calls, error);
       },
     );
+  }
+
+  private rejectAll(calls: readonly PendingCall[], error: unknown): void {
+    for (const pending of calls) {
+      if (pending.isRepeated) this.repeated -= 1;
+      pending.reject(this.connection.failureOf(error));
+    }
   }
 
   deliver(pending: PendingCall, reply: unknown): void {
@@ -240,6 +268,8 @@ export class Pipeline {
   failed(pending: PendingCall, error: unknown): void {
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) {
       this.loaded.clear();
+      this.repeated += 1;
+      pending.isRepeated = true;
       this.write([pending]);
     } else pending.reject(this.connection.failureOf(error));
   }
