@@ -31,7 +31,9 @@ export class LockGauges {
 
   /** Counts the locks of a module instance, and returns its other gauges. */
   private readFrom(admin: LockAdmin): readonly GaugeValue[] {
-    const { instance, longestWait, leastRemaining, local } = admin.status();
+    const { instance, longestWait, leastRemaining, watchdogTimeout, local, store } = admin.status();
+    // An idle process would not notice that the store has stopped.
+    admin.probe().catch(() => undefined);
     const attributes = instanceOf(instance);
     // One series exists from the start: a missing series can't be distinguished from a missing exporter.
     const first = { ...attributes, operation: 'default', mode: 'exclusive' };
@@ -54,8 +56,13 @@ export class LockGauges {
       { metric: 'oldestWait', attributes, value: longestWait / 1_000 },
       { metric: 'local', attributes, value: local ? 1 : 0 },
     ];
-    if (leastRemaining === undefined) return values;
-    return [...values, { metric: 'leaseMargin', attributes, value: leastRemaining / 1_000 }];
+    if (store.reachable !== undefined)
+      values.push({ metric: 'reachable', attributes, value: store.reachable ? 1 : 0 });
+    if (leastRemaining !== undefined) {
+      values.push({ metric: 'leaseMargin', attributes, value: leastRemaining / 1_000 });
+      values.push({ metric: 'leaseShare', attributes, value: leastRemaining / watchdogTimeout });
+    }
+    return values;
   }
 
   private add(metric: ObservedMetric, attributes: MetricAttributes, value: number): void {

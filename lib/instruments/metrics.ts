@@ -111,6 +111,21 @@ export const OBSERVED = {
     unit: 's',
     attributes: ['instance'],
   },
+  leaseShare: {
+    name: 'distributed_lock.lease.margin.ratio',
+    kind: 'gauge',
+    description: 'The same as a share of the lease: at least two thirds while renewals succeed.',
+    unit: '1',
+    attributes: ['instance'],
+  },
+  reachable: {
+    name: 'distributed_lock.store.reachable',
+    kind: 'gauge',
+    description:
+      '1 while the store replies, 0 while it does not. Each collection checks it for the next one.',
+    unit: '1',
+    attributes: ['instance'],
+  },
   local: {
     name: 'distributed_lock.local',
     kind: 'gauge',

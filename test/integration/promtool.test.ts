@@ -68,6 +68,7 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
       '0x16',
     ],
     ['LocksAreLocal', 'distributed_lock_local{job="shop"}', '1x16', '0x16'],
+    ['LockStoreUnavailable', 'distributed_lock_store_reachable{job="shop", instance="a"}', '0x16', '1x16'],
     ['LockWaitsLong', 'distributed_lock_wait_oldest_seconds{job="shop", instance="a"}', '0+15x16', '0x16'],
   ])('%s is raised when it should be, and not otherwise', async (alert, series, bad, good) => {
     expect(await alertsOf(alert, '4m', { [series]: bad })).toContain('job="shop"');
@@ -76,14 +77,14 @@ describe('alert rules and dashboard queries, checked by Prometheus', () => {
 
   const REQUESTS = 'distributed_lock_store_request_duration_seconds_bucket';
   const RENEWALS = 'distributed_lock_renewal_failures_total{job="shop", instance="a"}';
-  const MARGIN = 'distributed_lock_lease_margin_min_seconds{job="shop", instance="a"}';
+  const MARGIN = 'distributed_lock_lease_margin_ratio{job="shop", instance="a"}';
   const CALLS = 'distributed_lock_acquire_duration_seconds_count';
   it.each<[string, string, Record<string, string>, Record<string, string>]>([
     [
       'LockLeaseRunsOut',
       '4m',
-      { [MARGIN]: '8x20', [RENEWALS]: '0+1x20' },
-      { [MARGIN]: '25x20', [RENEWALS]: '0+1x20' },
+      { [MARGIN]: '0.3x20', [RENEWALS]: '0+1x20' },
+      { [MARGIN]: '0.8x20', [RENEWALS]: '0+1x20' },
     ],
     [
       'LockStoreUnavailable',

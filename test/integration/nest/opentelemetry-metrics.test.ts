@@ -30,6 +30,8 @@ const TABLE: Readonly<Record<string, readonly [InstrumentType, string]>> = {
   'distributed_lock.waiting': [OBSERVABLE_UP_DOWN_COUNTER, '{call}'],
   'distributed_lock.wait.oldest': [OBSERVABLE_GAUGE, 's'],
   'distributed_lock.lease.margin.min': [OBSERVABLE_GAUGE, 's'],
+  'distributed_lock.lease.margin.ratio': [OBSERVABLE_GAUGE, '1'],
+  'distributed_lock.store.reachable': [OBSERVABLE_GAUGE, '1'],
   'distributed_lock.local': [OBSERVABLE_GAUGE, '1'],
 };
 

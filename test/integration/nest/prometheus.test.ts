@@ -24,6 +24,8 @@ const TABLE: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   distributed_lock_permits_limit: ['gauge', ['lock_instance', 'operation']],
   distributed_lock_wait_oldest_seconds: ['gauge', ['lock_instance']],
   distributed_lock_lease_margin_min_seconds: ['gauge', ['lock_instance']],
+  distributed_lock_lease_margin_ratio: ['gauge', ['lock_instance']],
+  distributed_lock_store_reachable: ['gauge', ['lock_instance']],
   distributed_lock_local: ['gauge', ['lock_instance']],
 };
 
