@@ -1,5 +1,6 @@
 import type { Observable } from 'rxjs';
 import { type CallsInFlight, isPromiseLike } from '../common/deferred.js';
+import { checkSupported } from '../engine/acquire/acquire.js';
 import type { CallSite } from '../engine/report/call-site.js';
 import { isAbortReason, outcomeOf, traceAcquire, traceHold } from '../engine/report/traces.js';
 import type { Hold } from '../engine/holds/hold.js';
@@ -226,6 +227,14 @@ export class LockService {
 /** The calls that shutdown waits for; undefined if a test provides another object as the service. */
 export function callsOf(service: LockService): CallsInFlight | undefined {
   return engineOf(service)?.shutdown.calls;
+}
+
+/**
+ * @throws LockUnsupportedError if the store of the service can't carry out calls with these options
+ */
+export function checkSupportedBy(service: LockService, options: ResolvedLockOptions): void {
+  const engine = engineOf(service);
+  if (engine !== undefined) checkSupported(engine.session, options);
 }
 
 /** Only the rest of the library may use the engine of a service. */

@@ -7,31 +7,30 @@ import {
   Module,
   type ConfigurableModuleAsyncOptions,
   type DynamicModule,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { LockAdmin } from '../api/lock-admin.js';
-import { LockService } from '../api/lock.service.js';
+import { checkSupportedBy, LockService } from '../api/lock.service.js';
 import { LockEngine } from '../engine/lock-engine.js';
-import { LockOptionsError } from '../model/lock.errors.js';
+import { LockError, LockOptionsError } from '../model/lock.errors.js';
 import { checkKey } from '../model/lock-key.js';
 import { resolveLockOptions } from '../model/lock.options.js';
-import { checkOptions, checkTime, type FactoryOptions } from '../model/option-checks.js';
+import { checkOptions, checkTime, shown, type FactoryOptions } from '../model/option-checks.js';
 import { asyncOptions } from '../nest/module/async-options.js';
 import {
   resolveModuleOptions,
   type DistributedLockOptions,
 } from '../nest/module/distributed-lock.options.js';
-import { LockLifecycle, LockLifecycleModule } from '../nest/module/lock-lifecycle.js';
+import { LockLifecycle, LockLifecycleModule, type LockingWork } from '../nest/module/lock-lifecycle.js';
 import {
   getLockAdminToken,
   getLockOptionsToken,
   getLockServiceToken,
+  type AnyModule,
 } from '../nest/module/lock-service.injection.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LeaderElection, type ElectionHandler } from './leader-election.js';
-import { ELECTIONS, electionMethodsOf, getLeaderElectionToken } from './leader.decorators.js';
+import { ELECTIONS, electionMethodsOf, getLeaderElectionToken, placeOf } from './leader.decorators.js';
 
 export interface LeaderElectionOptions {
   /**
@@ -59,6 +58,13 @@ export interface LeaderElectionOptions {
    * @default `leader of` and the name of the election
    */
   readonly label?: string | undefined;
+  /**
+   * How long methods under `@OnElected` and `@OnRevoked` may run after the leadership has ended, 0 … 2 147 483 647 ms. Then the
+   * lock is released, and another process can lead while they still run.
+   *
+   * @default the `shutdownTimeout` of the module
+   */
+  readonly stopTimeout?: number | undefined;
 }
 
 /** Options that a factory may return. `instance` goes next to it. */
@@ -73,32 +79,52 @@ export type LeaderElectionAsyncOptions = ConfigurableModuleAsyncOptions<
 const OPTIONS = Symbol('import LeaderElectionModule.forFeature(name), not the class itself');
 const WHERE = 'LeaderElectionModule.forFeature()';
 
+/** An election of an application, and what its options say. */
+interface Opened {
+  readonly election: LeaderElection;
+  readonly options: Readonly<Record<keyof LeaderElectionOptions, unknown>>;
+  readonly shutdownTimeout: number;
+  /** Of the session of the election; undefined if it is the module's. */
+  readonly admin: LockAdmin | undefined;
+}
+
 /** Starts the elections of an application, calls the methods under `@OnElected` and `@OnRevoked`, and resigns at shutdown. */
 @onePerProcess('LeaderElections')
 @Injectable()
-export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly shutdownTimeouts = new Map<LeaderElection, number>();
-  /** Of the elections with a session of their own. */
-  private readonly admins = new Map<LeaderElection, LockAdmin>();
+export class LeaderElections implements LockingWork {
+  /** By name. */
+  private readonly opened = new Map<string, Opened>();
+  private readonly bound = new WeakSet();
+  private hasStarted = false;
+  private readonly logger = new Logger('LeaderElection');
 
   constructor(
     private readonly modules: ModulesContainer,
     private readonly lifecycle: LockLifecycle,
-  ) {}
+  ) {
+    lifecycle.addWork(this);
+  }
 
+  /** @throws LockOptionsError if the election was opened with other options */
   open(
     name: string,
-    { instance, key = `leader:${name}`, watchdogTimeout, label }: LeaderElectionOptions,
+    { instance, key = `leader:${name}`, watchdogTimeout, label, stopTimeout }: LeaderElectionOptions,
     service: LockService,
     given: DistributedLockOptions,
-  ): LeaderElection {
+  ): Opened {
+    const { logger } = this;
+    const own = { instance, key, watchdogTimeout, label: label ?? `leader of ${name}`, stopTimeout };
+    const known = this.opened.get(name);
+    if (known !== undefined) {
+      refuseDifference(name, known.options, own);
+      return known;
+    }
     const options = resolveModuleOptions({
       ...given,
       ...(watchdogTimeout !== undefined && { watchdogTimeout }),
       onUnavailable: 'throw',
       warnHeldAfter: false,
     });
-    const logger = new Logger('LeaderElection');
     let locks = service;
     let admin: LockAdmin | undefined;
     // Locks of this process only would elect a leader in each process.
@@ -112,26 +138,38 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
       locks = new LockService(engine, options.waitTime);
       admin = new LockAdmin(engine);
     }
-    const election = new LeaderElection(name, checkKey(WHERE, key), locks, logger, label);
-    if (admin !== undefined) this.admins.set(election, admin);
-    this.shutdownTimeouts.set(election, options.shutdownTimeout);
-    return election;
+    checkSupportedBy(locks, resolveLockOptions(WHERE, { fair: true }, Infinity));
+    const { shutdownTimeout } = options;
+    const election = new LeaderElection(
+      name,
+      checkKey(WHERE, key),
+      locks,
+      logger,
+      label,
+      stopTimeout ?? shutdownTimeout,
+    );
+    const opened = { election, options: own, shutdownTimeout, admin };
+    this.opened.set(name, opened);
+    // Nest has not created all objects of a lazily loaded module yet.
+    if (this.hasStarted) setImmediate(() => this.startLate(election));
+    return opened;
   }
 
   /** The `LockAdmin` of the session of an election; undefined if that is the module's. */
   adminOf(election: LeaderElection): LockAdmin | undefined {
-    return this.admins.get(election);
+    return this.opened.get(election.name)?.admin;
   }
 
-  onApplicationBootstrap(): void {
+  start(): void {
+    this.hasStarted = true;
     this.bindMethods();
-    for (const election of this.shutdownTimeouts.keys()) election.start();
+    for (const { election } of this.opened.values()) election.start();
   }
 
-  /** Waits for the work of leaders. Nest calls this hook before it ends the locks, so that the work can use them to its end. */
-  async onModuleDestroy(): Promise<void> {
+  /** Waits for the work of leaders. */
+  async stop(): Promise<void> {
     await Promise.all(
-      [...this.shutdownTimeouts].map(async ([election, shutdownTimeout]) => {
+      [...this.opened.values()].map(async ({ election, shutdownTimeout }) => {
         let timer: NodeJS.Timeout | undefined;
         const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, shutdownTimeout)));
         // Work that does not end keeps the lock until its lease ends.
@@ -141,29 +179,59 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
     );
   }
 
+  /**
+   * Nest has created an object of a class with such methods; those that it creates before the start are found there.
+   *
+   * @throws LockOptionsError if its methods can't be called, so that the load of its module fails
+   */
+  created(object: object): void {
+    if (!this.hasStarted) return;
+    const owners = [...this.objects()].filter(({ metatype }) => metatype === object.constructor);
+    for (const owner of owners) refuseScope(owner);
+    // Others were created by `ModuleRef.create`, and belong to no module.
+    if (owners.some(({ instance }) => instance === object)) this.bind(object as ObjectWithMethods);
+  }
+
+  private startLate(election: LeaderElection): void {
+    try {
+      this.bindMethods();
+    } catch (error) {
+      this.logger.error(error instanceof LockError ? error.message : error);
+    }
+    if (this.lifecycle.isRunning) election.start();
+  }
+
   private bindMethods(): void {
-    const bound = new Set<object>();
-    for (const { providers, controllers } of this.modules.values()) {
-      for (const { instance } of [...providers.values(), ...controllers.values()]) {
-        if (typeof instance !== 'object' || instance === null || bound.has(instance)) continue;
-        bound.add(instance);
-        this.bind(instance as Record<string | symbol, ElectionHandler>);
-      }
+    for (const owner of this.objects()) {
+      refuseScope(owner);
+      const { instance } = owner;
+      if (typeof instance === 'object' && instance !== null) this.bind(instance as ObjectWithMethods);
     }
   }
 
-  private bind(object: Record<string | symbol, ElectionHandler>): void {
-    for (const { election: name, event, method } of electionMethodsOf(object)) {
+  private *objects(): Iterable<Owner> {
+    for (const { providers, controllers, injectables } of this.modules.values()) {
+      for (const each of [providers, controllers, injectables]) yield* each.values();
+    }
+  }
+
+  private bind(object: ObjectWithMethods): void {
+    if (this.bound.has(object)) return;
+    const methods = electionMethodsOf(object);
+    const found = methods.map((each) => {
+      const { election: name } = each;
       const election = this.electionOf(name);
-      if (election === undefined) {
-        const where = `${object.constructor.name}.${String(method)}`;
-        const decorator = event === 'elected' ? '@OnElected' : '@OnRevoked';
-        throw new LockOptionsError(
-          `${decorator}('${name}') on ${where}: there is no such election. Import LeaderElectionModule.forFeature('${name}').`,
-        );
-      }
+      if (election !== undefined || this.willOpen(name)) return election;
+      throw new LockOptionsError(
+        `${placeOf(each, object.constructor.name)}: there is no such election. Import LeaderElectionModule.forFeature('${name}').`,
+      );
+    });
+    // An election of the same lazily loaded module, which binds the methods when it is open.
+    if (found.includes(undefined)) return;
+    this.bound.add(object);
+    for (const [index, { event, method }] of methods.entries()) {
       const call: ElectionHandler = (argument) => object[method]?.(argument);
-      election.handle(event, call);
+      found[index]?.handle(event, call, `${object.constructor.name}.${String(method)}`);
     }
   }
 
@@ -176,6 +244,41 @@ export class LeaderElections implements OnApplicationBootstrap, OnModuleDestroy 
     }
     return undefined;
   }
+
+  private willOpen(name: string): boolean {
+    const token = getLeaderElectionToken(name);
+    return [...this.modules.values()].some(({ providers }) => providers.has(token));
+  }
+}
+
+type ObjectWithMethods = Record<string | symbol, ElectionHandler>;
+type Owner = AnyModule['providers'] extends Map<unknown, infer P> ? P : never;
+
+/** Elections call methods of singletons. Nest creates other objects when it needs them, or without their dependencies. */
+function refuseScope(owner: Owner): void {
+  const { metatype, isNotMetatype, isTransient } = owner;
+  if (isNotMetatype || typeof metatype !== 'function') return;
+  const [method] = electionMethodsOf((metatype as { readonly prototype: object }).prototype);
+  if (method === undefined || (!isTransient && owner.isDependencyTreeStatic())) return;
+  const why = isTransient
+    ? 'its class is a transient provider'
+    : 'its class is request-scoped, or depends on a request-scoped provider';
+  throw new LockOptionsError(
+    `${placeOf(method, metatype.name)}: ${why}, so no object of the application can be called. Move the method to a provider of the default scope.`,
+  );
+}
+
+/** @throws LockOptionsError that names what differs */
+function refuseDifference(name: string, first: Opened['options'], second: Opened['options']): void {
+  const names = Object.keys(first) as (keyof LeaderElectionOptions)[];
+  const differences = names
+    .filter((option) => first[option] !== second[option])
+    .map((option) => `${option} is ${shown(first[option])} and ${shown(second[option])}`);
+  if (differences.length === 0) return;
+  throw new LockOptionsError(
+    `LeaderElectionModule.forFeature('${name}') is imported several times with different options: ${differences.join(', ')}. ` +
+      'It is one election of this process, so give all imports the same options.',
+  );
 }
 
 @onePerProcess('LeaderElectionCoreModule')
@@ -217,9 +320,10 @@ export class LeaderElectionModule {
 /** @param name of the election */
 function checkOptionsOf(name: string) {
   return (where: string, options: LeaderElectionFactoryOptions): LeaderElectionFactoryOptions => {
-    checkOptions(where, options, {}, ['instance', 'key', 'watchdogTimeout', 'label']);
-    const { watchdogTimeout, label = `leader of ${name}` } = options;
+    checkOptions(where, options, {}, ['instance', 'key', 'watchdogTimeout', 'label', 'stopTimeout']);
+    const { watchdogTimeout, label = `leader of ${name}`, stopTimeout } = options;
     resolveLockOptions(where, { label }, Infinity);
+    if (stopTimeout !== undefined) checkTime(where, 'stopTimeout', stopTimeout, { min: 0 });
     if (watchdogTimeout !== undefined) checkTime(where, 'watchdogTimeout', watchdogTimeout, { min: 300 });
     return options;
   };
@@ -237,7 +341,7 @@ function withElection(
       options: LeaderElectionOptions,
       service: LockService,
       given: DistributedLockOptions,
-    ): LeaderElection => elections.open(name, { ...options, instance }, service, given),
+    ): LeaderElection => elections.open(name, { ...options, instance }, service, given).election,
     inject: [LeaderElections, OPTIONS, getLockServiceToken(instance), getLockOptionsToken(instance)],
   };
   // Dashboard and metrics find every `LockAdmin` among the providers.

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Subject, type Observable } from 'rxjs';
 import { GuardedObservable, guardedController, harmless, textOf } from '../engine/report/event-hub.js';
 import { Deferred } from '../common/deferred.js';
@@ -5,7 +6,12 @@ import { shownDuration } from '../common/durations.js';
 import { expectLongHold } from '../engine/leases/long-holds.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { ELECTION_OPERATION } from '../model/lock-kind.js';
-import { LockClosedError, LockLostError, type LockLostReason } from '../model/lock.errors.js';
+import {
+  LockClosedError,
+  LockLostError,
+  LockOptionsError,
+  type LockLostReason,
+} from '../model/lock.errors.js';
 import type { LockOptions } from '../model/lock.options.js';
 
 /**
@@ -69,6 +75,18 @@ const PAUSES = [500, 1_000, 2_000, 5_000] as const;
 /** Pauses of a process whose leader methods keep throwing, before it is a candidate again, ms. */
 const PAUSES_AFTER_WORK = [1_000, 2_000, 5_000, 10_000, 30_000, 60_000] as const;
 
+/** A method that still runs so long after the end of its leadership, ms, is reported. */
+const OVERDUE = 2_000;
+
+/** A call of a method under `@OnElected` or `@OnRevoked`. */
+interface MethodCall {
+  readonly name: string;
+  readonly term: Term;
+}
+
+/** The call whose code runs. */
+const callStorage = new AsyncLocalStorage<MethodCall>();
+
 /**
  * Elects one leader among the processes that take part in the election of this name. The leader holds a lock that the
  * watchdog renews; the other candidates wait in its queue in strict order, so the next one leads as soon as the lock is
@@ -81,11 +99,16 @@ export class LeaderElection {
   /** `elected` and `revoked` of this process. A new subscriber during a leadership receives its `elected` event first. */
   readonly leadership$: Observable<LeadershipEvent>;
   private readonly events = new Subject<LeadershipEvent>();
-  private readonly handlers: Readonly<Record<LeadershipEvent['type'], ElectionHandler[]>> = {
-    elected: [],
-    revoked: [],
+  private readonly handlers: Readonly<Record<LeadershipEvent['type'], Map<ElectionHandler, string>>> = {
+    elected: new Map(),
+    revoked: new Map(),
   };
   private readonly stopping = new AbortController();
+  private readonly stopped = new Promise<void>((resolve) => {
+    this.stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  /** Calls of methods that have not ended. */
+  private readonly calls = new Set<MethodCall>();
   /** From the election until the lock is released. */
   private current: Term | undefined;
   /** How many leaderships in a row ended because a method threw. */
@@ -93,19 +116,23 @@ export class LeaderElection {
   private readonly log: ElectionLog;
   private running: Promise<void> | undefined;
 
-  /** @param key the lock that the leader holds */
+  /**
+   * @param key the lock that the leader holds
+   * @param stopTimeout how long its methods may run after their leadership has ended, ms, before the lock is released
+   */
   constructor(
     readonly name: string,
     readonly key: string,
     private readonly locks: LeaderLocks,
     log: ElectionLog,
     private readonly label?: string,
+    private readonly stopTimeout = 10_000,
   ) {
     const errors = harmless({ log: () => undefined, warn: (message) => log.error(message) });
     this.log = { ...harmless(log), error: (message) => errors.warn(message) };
     const warn = (message: string): void => this.log.warn(message);
     this.leadership$ = new GuardedObservable<LeadershipEvent>(warn, (subscriber) => {
-      if (this.current?.signal.aborted === false) subscriber.next(this.current.elected);
+      if (this.current?.isOver === false) subscriber.next(this.current.elected);
       return this.events.subscribe(subscriber);
     });
   }
@@ -122,12 +149,20 @@ export class LeaderElection {
 
   /**
    * Ends the leadership of this process, if it is the leader: aborts its `signal`, waits for the methods under
-   * `@OnElected` and `@OnRevoked`, and releases the lock for the next candidate. This process then queues behind the
-   * others, and leads again at once if there are none. A method under `@OnElected` must not await it, since it waits
-   * for that method.
+   * `@OnElected` and `@OnRevoked`, but no longer than `stopTimeout`, and releases the lock for the next candidate. This
+   * process then queues behind the others, and leads again at once if there are none.
+   *
+   * @throws LockOptionsError if one of these methods awaits it, since it waits for that method
    */
-  async resign(): Promise<void> {
-    await this.current?.end('resigned');
+  resign(): Promise<void> {
+    const term = this.current;
+    if (term === undefined) return Promise.resolve();
+    const ended = term.end('resigned');
+    if (callStorage.getStore()?.term !== term) return ended;
+    const within = Promise.race([ended, term.overdue]);
+    // Most methods call it without `await`.
+    within.catch(() => undefined);
+    return within;
   }
 
   /** Whether a method under `@OnElected` threw in the latest leadership of this process. */
@@ -135,17 +170,32 @@ export class LeaderElection {
     return this.failedTerms > 0;
   }
 
-  /** Adds a method to call, for `@OnElected` and `@OnRevoked`. */
-  handle(event: LeadershipEvent['type'], handler: ElectionHandler): void {
-    this.handlers[event].push(handler);
+  /** The methods that still run 2 s after their leadership has ended. */
+  get overdue(): readonly string[] {
+    return [...this.calls].filter(({ term }) => term.isOverdue).map(({ name }) => name);
+  }
+
+  /**
+   * Adds a method to call, for `@OnElected` and `@OnRevoked`. If this process leads already, a method for `elected` is called
+   * at once.
+   *
+   * @param name of the method, for messages
+   */
+  handle(event: LeadershipEvent['type'], handler: ElectionHandler, name = 'A method'): void {
+    this.handlers[event].set(handler, name);
+    const term = this.current;
+    if (event === 'elected' && term?.work !== undefined) term.work.push(this.work(term, handler, name));
   }
 
   /** Makes this process a candidate; only once. */
   start(): void {
-    this.running ??= this.run();
+    if (!this.isStopped) this.running ??= this.run();
   }
 
-  /** Withdraws the candidate, or resigns; resolves when the work of the leader has ended and the lock is released. */
+  /**
+   * Withdraws the candidate, or resigns; resolves when the work of the leader has ended, or `stopTimeout` has, and the lock is
+   * released. Nothing begins afterwards.
+   */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.current?.end('closed');
@@ -171,6 +221,8 @@ export class LeaderElection {
       try {
         const handle = await this.locks.acquire(key, { ...options, signal });
         failures = 0;
+        // Granted while the election was being stopped.
+        if (this.isStopped) return void (await handle.release());
         await this.lead(handle);
         if (this.failedTerms > 0 && !this.isStopped) await this.pauseAfterFailure();
       } catch (error) {
@@ -184,33 +236,66 @@ export class LeaderElection {
 
   private async lead(handle: LockHandle): Promise<void> {
     expectLongHold(handle);
-    const term = new Term(this.name, handle, this.log);
+    const { name: election } = this;
+    const term = new Term(election, handle, this.log);
     this.current = term;
-    if (this.isStopped) void term.end('closed');
-    this.log.log(`This process is the leader of "${this.name}" now, with token ${String(handle.token)}.`);
+    this.log.log(`This process is the leader of "${election}" now, with token ${String(term.token)}.`);
     this.events.next(term.elected);
-    let hasFailed = false;
-    const work = this.call('elected', term, () => {
-      if (hasFailed) return;
-      hasFailed = true;
-      this.failedTerms += 1;
-      void term.end('failed');
-    });
-    void work.then(() => {
-      if (!hasFailed) this.failedTerms = 0;
-    });
+    // A subscriber may have ended it.
+    const begins = !term.isOver;
+    if (begins) {
+      term.work = [];
+      for (const [handler, name] of this.handlers.elected) term.work.push(this.work(term, handler, name));
+      void Promise.all(term.work).then(() => {
+        if (!term.hasFailed) this.failedTerms = 0;
+      });
+    }
     const reason = await term.ended;
-    const { election, token } = term;
-    const event: RevokedEvent = { type: 'revoked', election, token, reason, at: Date.now() };
-    this.log.log(`This process is no longer the leader of "${this.name}": ${reason}.`);
+    const event: RevokedEvent = { type: 'revoked', election, token: term.token, reason, at: Date.now() };
+    this.log.log(`This process is no longer the leader of "${election}": ${reason}.`);
     this.events.next(event);
-    // Until the work has ended, the lock is neither released nor acquired again by this process.
-    await Promise.all([work, this.call('revoked', event)]);
+    const { work = [] } = term;
+    term.work = undefined;
+    if (begins) {
+      for (const [handler, name] of this.handlers.revoked) work.push(this.call(term, event, handler, name));
+    }
+    const ended = Promise.all(work);
+    await this.endInTime(ended, term, reason);
     try {
       await term.release();
     } finally {
       this.current = undefined;
     }
+    // This process would run the same methods a second time.
+    if (this.calls.size > 0) await Promise.race([ended, this.stopped]);
+  }
+
+  /** Waits for the methods of a leadership that has ended, but no longer than `stopTimeout`. */
+  private async endInTime(work: Promise<unknown>, term: Term, reason: RevocationReason): Promise<void> {
+    const { name, stopTimeout } = this;
+    const first = Math.min(OVERDUE, stopTimeout);
+    if (await endsWithin(first, work)) return;
+    const running = (): string => [...this.calls].map((call) => call.name).join(', ');
+    const again = 'This process is a candidate again when they have ended.';
+    const isLocked = reason === 'resigned' || reason === 'closed' || reason === 'failed';
+    term.overdue.reject(
+      new LockOptionsError(
+        `resign() of the election "${name}" waits for the methods under @OnElected and @OnRevoked, so none of them can await it. Call it without await, and return.`,
+      ),
+    );
+    term.isOverdue = true;
+    if (stopTimeout > first) {
+      const left = shownDuration(stopTimeout - first);
+      const next = isLocked ? `No other process can lead meanwhile, for at most another ${left}.` : again;
+      this.log.warn(
+        `The leadership of "${name}" has ended (${reason}), but methods still run: ${running()}. ${next} Let methods return when their signal is aborted.`,
+      );
+      if (await endsWithin(stopTimeout - first, work)) return;
+    }
+    const next = isLocked ? 'The lock is released, so another process can lead meanwhile. ' : '';
+    this.log.error(
+      `The leadership of "${name}" ended ${shownDuration(stopTimeout)} ago, but methods still run: ${running()}. ${next}${again}`,
+    );
   }
 
   /** A leader that does nothing would keep the others from leading. It gets its next chance later and later. */
@@ -220,26 +305,39 @@ export class LeaderElection {
     await pause(ms, this.stopping.signal);
   }
 
-  /** @param onFailed called for each method that throws during its leadership, not because that has ended */
-  private async call(
-    event: LeadershipEvent['type'],
-    argument: Leadership | RevokedEvent,
-    onFailed?: () => void,
-  ): Promise<void> {
-    const calls = this.handlers[event].map(async (handler) => {
-      try {
-        await handler(argument);
-      } catch (error) {
-        const what = `A method for the election "${this.name}" threw`;
-        if (onFailed === undefined || ('signal' in argument && argument.signal.aborted)) {
-          this.log.warn(`${what}: ${textOf(error)}`);
-          return;
-        }
-        this.log.error(`${what}, so its leadership ends and another process can lead: ${textOf(error)}`);
-        onFailed();
-      }
+  /** Calls a method under `@OnElected`. */
+  private async work(term: Term, handler: ElectionHandler, method: string): Promise<void> {
+    // A method before it may have ended the leadership.
+    if (term.isOver) return;
+    await this.call(term, term, handler, method, (error) => {
+      if (term.isOver) return false;
+      this.log.error(
+        `${method} for the election "${this.name}" threw, so its leadership ends and another process can lead: ${textOf(error)}`,
+      );
+      term.hasFailed = true;
+      this.failedTerms += 1;
+      void term.end('failed');
+      return true;
     });
-    await Promise.all(calls);
+  }
+
+  /** @param failed returns whether it has handled the error */
+  private async call(
+    term: Term,
+    argument: Leadership | RevokedEvent,
+    handler: ElectionHandler,
+    name: string,
+    failed: (error: unknown) => boolean = () => false,
+  ): Promise<void> {
+    const call: MethodCall = { name, term };
+    this.calls.add(call);
+    try {
+      await callStorage.run(call, async () => await handler(argument));
+    } catch (error) {
+      if (!failed(error)) this.log.warn(`${name} for the election "${this.name}" threw: ${textOf(error)}`);
+    } finally {
+      this.calls.delete(call);
+    }
   }
 }
 
@@ -247,6 +345,12 @@ class Term implements Leadership {
   readonly elected: ElectedEvent;
   /** Resolves with the first reason. */
   readonly ended = new Deferred<RevocationReason>();
+  /** Rejects when methods still run long after the end. */
+  readonly overdue = new Deferred<never>();
+  isOverdue = false;
+  hasFailed = false;
+  /** The methods under `@OnElected`; undefined unless they may begin. */
+  work: Promise<void>[] | undefined;
   private readonly released = new Deferred<unknown>();
   private readonly controller: AbortController;
 
@@ -255,11 +359,12 @@ class Term implements Leadership {
     private readonly handle: LockHandle,
     log: ElectionLog,
   ) {
-    this.controller = guardedController((error) =>
-      log.warn(`A listener of a leadership's signal threw: ${textOf(error)}`),
+    const { signal } = handle;
+    this.controller = guardedController(
+      (error) => log.warn(`A listener of a leadership's signal threw: ${textOf(error)}`),
+      () => void signal.aborted,
     );
     this.elected = { type: 'elected', election, token: handle.token, at: Date.now() };
-    const { signal } = handle;
     const lost = (): void => {
       const cause: unknown = signal.reason;
       this.abort(cause instanceof LockLostError ? cause.reason : 'expired', cause);
@@ -277,7 +382,12 @@ class Term implements Leadership {
   }
 
   get isLeader(): boolean {
-    return !this.signal.aborted && this.handle.isHeld;
+    return !this.isOver && this.handle.isHeld;
+  }
+
+  /** Reads the clock. */
+  get isOver(): boolean {
+    return this.signal.aborted;
   }
 
   /** Resolves when the lock has been released. */
@@ -291,10 +401,19 @@ class Term implements Leadership {
   }
 
   private abort(reason: RevocationReason, cause: unknown): void {
-    if (this.signal.aborted) return;
+    if (this.isOver) return;
     this.ended.resolve(reason);
     this.controller.abort(cause);
   }
+}
+
+/** Whether it settles in this time, ms. */
+async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, ms, false)));
+  const inTime = await Promise.race([work.then(() => true), late]);
+  clearTimeout(timer);
+  return inTime;
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -24,10 +24,21 @@ export interface ElectionMethod {
   readonly method: string | symbol;
 }
 
+/** The method and its decorator, for messages. */
+export function placeOf({ election, event, method }: ElectionMethod, owner: string): string {
+  return `${event === 'elected' ? '@OnElected' : '@OnRevoked'}('${election}') on ${owner}.${String(method)}`;
+}
+
 /** Named so that Nest's error for an application without an election says what to import. */
 export const ELECTIONS = 'LeaderElectionModule.forFeature(name), imported into the application';
 
-/** Injected only to let the start of an application without an election fail. */
+/** The elections of an application, which Nest sets on every object of a class with such methods. */
+interface ElectionsOfApp {
+  /** Nest has created the object. */
+  created(object: object): void;
+}
+
+/** Lets the start of an application without an election fail, and tells of objects that are created after the start. */
 const elections = Symbol('import LeaderElectionModule.forFeature(name) to use @OnElected and @OnRevoked');
 
 const METHODS = Symbol.for('nestjs-distributed-lock:election-methods');
@@ -60,6 +71,12 @@ function record<Argument>(election: string, event: ElectionMethod['event']): Met
     );
     Reflect.defineMetadata(METHODS, [...others, { election, event, method }], target);
     Inject(ELECTIONS)(target, elections);
+    Object.defineProperty(target, elections, {
+      configurable: true,
+      set(this: object, ofApp: ElectionsOfApp) {
+        ofApp.created(this);
+      },
+    });
   };
 }
 

@@ -101,7 +101,7 @@ export class Hold implements ScopeOwner, LeaseHolder {
 
   get signal(): AbortSignal {
     if (this.controller === undefined) {
-      this.controller = this.engine.reporter.signalController();
+      this.controller = this.engine.reporter.signalController(this);
       const lost = this.lostError;
       if (lost !== undefined) this.controller.abort(lost);
     }

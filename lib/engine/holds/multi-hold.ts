@@ -140,7 +140,7 @@ export class MultiHold implements ScopeOwner {
 
   /** Aborts with the first loss of a key. */
   private firstLoss(): AbortController {
-    const controller = this.engine.reporter.signalController();
+    const controller = this.engine.reporter.signalController(this);
     for (const { signal } of this.holds) {
       const lost = (): void => {
         controller.abort(signal.reason);

@@ -200,10 +200,16 @@ type SignalListener = Parameters<AbortSignal['addEventListener']>[1];
 type Options = Parameters<AbortSignal['addEventListener']>[2];
 type Handler = AbortSignal['onabort'];
 
+/** What a signal tells about itself: two getters and a method. */
+const TELLING = ['aborted', 'reason', 'throwIfAborted'] as const;
+
 /**
  * An `AbortController` for a signal passed to the user. Every listener is guarded: Node ends the process when one throws.
+ *
+ * @param check called before the signal tells whether it is aborted, and may abort it: after a blocked event loop, timers
+ * have not fired yet
  */
-export function guardedController(failed: (error: unknown) => void): AbortController {
+export function guardedController(failed: (error: unknown) => void, check: () => void): AbortController {
   const controller = new AbortController();
   const { signal } = controller;
   // One guard per listener, so that adding twice and removing work.
@@ -233,6 +239,18 @@ export function guardedController(failed: (error: unknown) => void): AbortContro
     },
   };
   const hidden = { configurable: true, enumerable: false };
+  // Node's functions, `fetch` and `AbortSignal.any` read these properties, too, and are notified by the event.
+  for (const name of TELLING) {
+    const { get, value } = Object.getOwnPropertyDescriptor(AbortSignal.prototype, name) ?? {};
+    const tell = (): unknown => {
+      check();
+      return Reflect.apply((get ?? value) as () => unknown, signal, []);
+    };
+    Object.defineProperty(signal, name, {
+      ...hidden,
+      ...(get === undefined ? { value: tell } : { get: tell }),
+    });
+  }
   Object.defineProperties(signal, {
     addEventListener: { ...hidden, writable: true, value: redefined.addEventListener },
     removeEventListener: { ...hidden, writable: true, value: redefined.removeEventListener },

@@ -381,10 +381,13 @@ export class LockReporter {
   }
 
   /** For a handle's `signal`. */
-  signalController(): AbortController {
-    return guardedController((error) => {
-      this.log.warn(`A listener of a lock's signal threw: ${textOf(error)}`);
-    });
+  signalController(hold: { readonly isOver: boolean }): AbortController {
+    return guardedController(
+      (error) => {
+        this.log.warn(`A listener of a lock's signal threw: ${textOf(error)}`);
+      },
+      () => void hold.isOver,
+    );
   }
 
   private emitEventOf(error: Error): void {

@@ -1,17 +1,36 @@
 import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { LockEngine } from '../../engine/lock-engine.js';
+import { LockOptionsError } from '../../model/lock.errors.js';
 import { forgetExit, noticeExit } from './exit-notice.js';
+
+/** Work of the library that uses locks as long as the application runs. */
+export interface LockingWork {
+  /** @throws if the application must not start */
+  start(): void;
+  /** Resolves when it has ended. */
+  stop(): Promise<void>;
+}
 
 /** Starts and closes the engines of all module instances of an application together. */
 @Injectable()
 export class LockLifecycle {
+  /** From the end of the application's bootstrap. Modules that are loaded later have no hooks of their own. */
+  isRunning = false;
   private readonly engines = new Set<LockEngine>();
+  private readonly works = new Set<LockingWork>();
 
   constructor(private readonly modules: ModulesContainer) {}
 
   add(engine: LockEngine): void {
     this.engines.add(engine);
+    if (this.isRunning) noticeExit(engine);
+  }
+
+  /** Begins after all hooks of the start, and ends before those of the shutdown. */
+  addWork(work: LockingWork): void {
+    this.works.add(work);
+    if (this.isRunning) work.start();
   }
 
   /** The origin of errors that the application creates itself: the unnamed instance, else the first. */
@@ -26,15 +45,19 @@ export class LockLifecycle {
     for (const engine of this.engines) noticeExit(engine);
     try {
       await this.all((engine) => engine.assertFit());
+      this.isRunning = true;
+      for (const work of this.works) work.start();
     } catch (error) {
       await this.close();
       throw error;
     }
   }
 
-  /** The application begins to shut down, and may still serve requests. */
-  announceShutdown(): void {
+  /** The application begins to shut down, and may still serve requests. Ends work of the library. */
+  async announceShutdown(): Promise<void> {
+    this.isRunning = false;
     for (const { shutdown } of this.engines) shutdown.announce();
+    await Promise.all([...this.works].map((work) => work.stop()));
   }
 
   /** Nest stops its servers next. Starts the time limit `shutdownTimeout`; locks stay usable until {@link close}. */
@@ -62,6 +85,19 @@ export class LockLifecycle {
     }
   }
 
+  /**
+   * Rejects the first lock module of an application if that is loaded by a `LazyModuleLoader`. Nest calls no hooks of
+   * such a module, so its connections would never be closed. Nest gives a distance to modules at the start only.
+   */
+  refuseLateLoad(module: unknown): void {
+    const own = [...this.modules.values()].find(({ metatype }) => metatype === module);
+    if (own?.distance !== 0) return;
+    throw new LockOptionsError(
+      'DistributedLockModule is loaded lazily, so Nest would not tell it when the application starts and ends. ' +
+        'Import it into the root module; lazily loaded modules can use it.',
+    );
+  }
+
   private async all(step: (engine: LockEngine) => Promise<void>): Promise<void> {
     await Promise.all([...this.engines].map(step));
   }
@@ -71,6 +107,7 @@ export class LockLifecycle {
 @Module({ providers: [LockLifecycle], exports: [LockLifecycle] })
 export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(private readonly lifecycle: LockLifecycle) {
+    lifecycle.refuseLateLoad(LockLifecycleModule);
     lifecycle.place(LockLifecycleModule, 'inside');
   }
 
@@ -81,7 +118,7 @@ export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDest
     await this.lifecycle.start();
   }
 
-  onModuleDestroy(): void {
-    this.lifecycle.announceShutdown();
+  async onModuleDestroy(): Promise<void> {
+    await this.lifecycle.announceShutdown();
   }
 }
