@@ -40,7 +40,8 @@ export interface LockHealthThresholds {
   readonly degradedStatus?: 'up' | 'degraded' | undefined;
   /**
    * Elections of `nestjs-distributed-lock/leader` to report: the result then has `leads`. Whether this process leads does not
-   * change the status; it is degraded while a method under `@OnElected` keeps throwing.
+   * change the status; it is degraded while a method under `@OnElected` keeps throwing, or methods still run long after
+   * their leadership has ended.
    *
    * @default none
    */
@@ -58,6 +59,7 @@ export interface ReportedElection {
   readonly name: string;
   readonly isLeader: boolean;
   readonly hasFailed?: boolean;
+  readonly overdue?: readonly string[];
 }
 
 /** The health of the locks of one module instance in this process. Contains no keys. */
@@ -233,8 +235,10 @@ function reasonsToBeDegraded(
   if (status.longHolds > 0) reasons.push(...longHolds(held()));
   if (status.longestHold > longestHold)
     reasons.push(`a lock has been held for ${seconds(status.longestHold)}`);
-  for (const { name, hasFailed } of elections) {
+  for (const { name, hasFailed, overdue = [] } of elections) {
     if (hasFailed === true) reasons.push(`a method of this process for the election "${name}" threw`);
+    if (overdue.length > 0)
+      reasons.push(`the leadership of "${name}" has ended, but methods still run: ${overdue.join(', ')}`);
   }
   if (status.longestWait > longestWait) reasons.push(`a call has waited for ${seconds(status.longestWait)}`);
   return reasons;
