@@ -113,6 +113,8 @@ export class LeaderElections implements LockingWork {
     given: DistributedLockOptions,
   ): Opened {
     const { logger } = this;
+    // A module that is loaded lazily; Nest has not created all of its objects yet.
+    if (this.hasStarted) setImmediate(() => this.startLate(name));
     const own = { instance, key, watchdogTimeout, label: label ?? `leader of ${name}`, stopTimeout };
     const known = this.opened.get(name);
     if (known !== undefined) {
@@ -150,8 +152,6 @@ export class LeaderElections implements LockingWork {
     );
     const opened = { election, options: own, shutdownTimeout, admin };
     this.opened.set(name, opened);
-    // Nest has not created all objects of a lazily loaded module yet.
-    if (this.hasStarted) setImmediate(() => this.startLate(election));
     return opened;
   }
 
@@ -192,13 +192,14 @@ export class LeaderElections implements LockingWork {
     if (owners.some(({ instance }) => instance === object)) this.bind(object as ObjectWithMethods);
   }
 
-  private startLate(election: LeaderElection): void {
+  private startLate(name: string): void {
     try {
       this.bindMethods();
     } catch (error) {
       this.logger.error(error instanceof LockError ? error.message : error);
     }
-    if (this.lifecycle.isRunning) election.start();
+    // Unless the load has failed.
+    if (this.lifecycle.isRunning && this.willOpen(name)) this.opened.get(name)?.election.start();
   }
 
   private bindMethods(): void {

@@ -221,8 +221,6 @@ export class LeaderElection {
       try {
         const handle = await this.locks.acquire(key, { ...options, signal });
         failures = 0;
-        // Granted while the election was being stopped.
-        if (this.isStopped) return void (await handle.release());
         await this.lead(handle);
         if (this.failedTerms > 0 && !this.isStopped) await this.pauseAfterFailure();
       } catch (error) {
@@ -235,6 +233,8 @@ export class LeaderElection {
   }
 
   private async lead(handle: LockHandle): Promise<void> {
+    // Granted while the election was being stopped.
+    if (this.isStopped) return void (await handle.release());
     expectLongHold(handle);
     const { name: election } = this;
     const term = new Term(election, handle, this.log);
@@ -410,7 +410,8 @@ class Term implements Leadership {
 /** Whether it settles in this time, ms. */
 async function endsWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, ms, false)));
+  // A process that has shut down does not wait for it.
+  const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, ms, false).unref()));
   const inTime = await Promise.race([work.then(() => true), late]);
   clearTimeout(timer);
   return inTime;

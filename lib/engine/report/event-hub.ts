@@ -200,9 +200,6 @@ type SignalListener = Parameters<AbortSignal['addEventListener']>[1];
 type Options = Parameters<AbortSignal['addEventListener']>[2];
 type Handler = AbortSignal['onabort'];
 
-/** What a signal tells about itself: two getters and a method. */
-const TELLING = ['aborted', 'reason', 'throwIfAborted'] as const;
-
 /**
  * An `AbortController` for a signal passed to the user. Every listener is guarded: Node ends the process when one throws.
  *
@@ -239,21 +236,27 @@ export function guardedController(failed: (error: unknown) => void, check: () =>
     },
   };
   const hidden = { configurable: true, enumerable: false };
-  // Node's functions, `fetch` and `AbortSignal.any` read these properties, too, and are notified by the event.
-  for (const name of TELLING) {
-    const { get, value } = Object.getOwnPropertyDescriptor(AbortSignal.prototype, name) ?? {};
-    const tell = (): unknown => {
+  const current = (name: keyof AbortSignal): PropertyDescriptor => ({
+    ...hidden,
+    get: (): unknown => {
       check();
-      return Reflect.apply((get ?? value) as () => unknown, signal, []);
-    };
-    Object.defineProperty(signal, name, {
-      ...hidden,
-      ...(get === undefined ? { value: tell } : { get: tell }),
-    });
-  }
+      return Reflect.get(AbortSignal.prototype, name, signal);
+    },
+  });
   Object.defineProperties(signal, {
     addEventListener: { ...hidden, writable: true, value: redefined.addEventListener },
     removeEventListener: { ...hidden, writable: true, value: redefined.removeEventListener },
+    // Node's functions, `fetch` and `AbortSignal.any` read this one, and listen to the event.
+    aborted: current('aborted'),
+    reason: current('reason'),
+    throwIfAborted: {
+      ...hidden,
+      writable: true,
+      value: (): void => {
+        check();
+        AbortSignal.prototype.throwIfAborted.call(signal);
+      },
+    },
     onabort: {
       ...hidden,
       get: () => handler,
