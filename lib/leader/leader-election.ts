@@ -49,7 +49,10 @@ export interface Leadership {
   readonly election: string;
   /** Fencing token: larger for every later leader. Let the guarded resource reject writes with a smaller one. */
   readonly token: number;
-  /** Aborted when the leadership ends: with a `LockLostError`, or with an `Error` that names the reason. */
+  /**
+   * Aborted when the leadership ends: with a `LockLostError`, or with an `Error` that names the reason. Each read of `aborted`
+   * checks the clock.
+   */
   readonly signal: AbortSignal;
   /** Whether this process is certainly still the leader. Reads the clock. */
   readonly isLeader: boolean;

@@ -34,7 +34,10 @@ export interface LockHandle {
    * process's). For display, not for decisions.
    */
   readonly acquiredAt: number;
-  /** Aborted when the hold is lost, with a {@link LockLostError} as reason; not because of a release. */
+  /**
+   * Aborted when the hold is lost, with a {@link LockLostError} as reason; not because of a release. Each read of `aborted`
+   * checks the clock.
+   */
   readonly signal: AbortSignal;
   /**
    * Whether the lock is certainly held. Each read checks the clocks. The value may turn from false back to true after a
