@@ -11,6 +11,7 @@ import { lockAdminsOf } from '../instruments/sources.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
 import { asyncOptions } from '../nest/module/async-options.js';
+import { refuseLazyLoad } from '../nest/module/lazy-load.js';
 import { controllerOf, DASHBOARD_OPTIONS, FactoryGuards } from './lock-dashboard.controller.js';
 import {
   resolveDashboardOptions,
@@ -37,7 +38,9 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
     @Inject(DASHBOARD_OPTIONS) _options: unknown,
     @Inject(Dashboard) private readonly dashboard: Dashboard,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
-  ) {}
+  ) {
+    refuseLazyLoad(modules, LockDashboardModule, 'LockDashboardModule');
+  }
 
   /**
    * Serves the page, unless `page` is `false`. The pages of other processes also show the locks of this one.

@@ -14,6 +14,7 @@ import { lockAdminsOf } from '../instruments/sources.js';
 import { checkOptions, flag, oneOf, option, type Checked } from '../model/option-checks.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { asyncOptions } from '../nest/module/async-options.js';
+import { refuseLazyLoad } from '../nest/module/lazy-load.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockMeters } from './lock-meters.js';
 import { LockSpans, type WhichSpans } from './lock-spans.js';
@@ -71,7 +72,9 @@ export class LockOpenTelemetryModule implements OnModuleInit, OnApplicationShutd
   constructor(
     @Inject(OPTIONS) private readonly options: ResolvedOptions,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
-  ) {}
+  ) {
+    refuseLazyLoad(modules, LockOpenTelemetryModule, 'LockOpenTelemetryModule');
+  }
 
   /** @throws LockOptionsError for invalid options */
   static forRoot(options: LockOpenTelemetryOptions = {}): DynamicModule {

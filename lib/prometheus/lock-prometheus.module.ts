@@ -12,6 +12,7 @@ import { LockRecorder } from '../instruments/lock-recorder.js';
 import { lockAdminsOf } from '../instruments/sources.js';
 import { checkOptions, option } from '../model/option-checks.js';
 import { asyncOptions } from '../nest/module/async-options.js';
+import { refuseLazyLoad } from '../nest/module/lazy-load.js';
 import { onePerProcess } from '../nest/module/one-per-process.js';
 import { LockCollectors, type AnyRegistry } from './lock-collectors.js';
 
@@ -43,6 +44,7 @@ export class LockPrometheusModule implements OnModuleInit, OnApplicationShutdown
     @Inject(OPTIONS) { register }: LockPrometheusOptions,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
+    refuseLazyLoad(modules, LockPrometheusModule, 'LockPrometheusModule');
     this.collectors = new LockCollectors(register);
   }
 

@@ -1,8 +1,8 @@
 import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { LockEngine } from '../../engine/lock-engine.js';
-import { LockOptionsError } from '../../model/lock.errors.js';
 import { forgetExit, noticeExit } from './exit-notice.js';
+import { refuseLazyLoad } from './lazy-load.js';
 
 /** Work of the library that uses locks as long as the application runs. */
 export interface LockingWork {
@@ -85,19 +85,6 @@ export class LockLifecycle {
     }
   }
 
-  /**
-   * Rejects the first lock module of an application if that is loaded by a `LazyModuleLoader`. Nest calls no hooks of
-   * such a module, so its connections would never be closed. Nest gives a distance to modules at the start only.
-   */
-  refuseLateLoad(module: unknown): void {
-    const own = [...this.modules.values()].find(({ metatype }) => metatype === module);
-    if (own?.distance !== 0) return;
-    throw new LockOptionsError(
-      'DistributedLockModule is loaded lazily, so Nest would not tell it when the application starts and ends. ' +
-        'Import it into the root module; lazily loaded modules can use it.',
-    );
-  }
-
   private async all(step: (engine: LockEngine) => Promise<void>): Promise<void> {
     await Promise.all([...this.engines].map(step));
   }
@@ -106,8 +93,11 @@ export class LockLifecycle {
 /** Its hooks are the last at start and the first at shutdown. */
 @Module({ providers: [LockLifecycle], exports: [LockLifecycle] })
 export class LockLifecycleModule implements OnApplicationBootstrap, OnModuleDestroy {
-  constructor(private readonly lifecycle: LockLifecycle) {
-    lifecycle.refuseLateLoad(LockLifecycleModule);
+  constructor(
+    private readonly lifecycle: LockLifecycle,
+    modules: ModulesContainer,
+  ) {
+    refuseLazyLoad(modules, LockLifecycleModule, 'DistributedLockModule');
     lifecycle.place(LockLifecycleModule, 'inside');
   }
 

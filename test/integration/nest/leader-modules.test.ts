@@ -173,8 +173,27 @@ describe('the modules of an election', () => {
       code: 'LOCK_OPTIONS',
       message:
         'DistributedLockModule is loaded lazily, so Nest would not tell it when the application starts and ends. ' +
-        'Import it into the root module; lazily loaded modules can use it.',
+        'Import it into the root module.',
     });
+  });
+
+  it('F73: a load that fails elects nobody, and a later one does', async () => {
+    const Lazy = worker();
+    const app = await start(memory());
+    const fail = {
+      provide: 'broken',
+      useFactory: () => {
+        throw new Error('no database');
+      },
+    };
+    expect(await rejectionOf(lazily(app, feature([election()], Lazy, fail)))).toMatchObject({
+      message: 'no database',
+    });
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(app.get(LockAdmin).status()).toMatchObject({ holds: 0, waiters: 0 });
+    const loaded = await lazily(app, feature([election()], Lazy));
+    await leads(loaded);
+    expect(get(loaded, Lazy).begun).toEqual(LED);
   });
 
   it('F73: methods of a provider that is loaded lazily are locked', async () => {
