@@ -3,6 +3,7 @@
 const MACHINE = 'engine/machine/key-machine.js';
 const QUEUE = 'engine/machine/store-queue.js';
 const QUORUM = 'stores/quorum/quorum-acquire.js';
+const LEADER = 'leader/leader-election.js';
 
 /** @type {Record<string, { about: string, kind: string, file: string, from: string, to: string }>} */
 export const PLANTS = {
@@ -117,5 +118,33 @@ export const PLANTS = {
     file: 'engine/leases/watchdog.js',
     from: 'const replies = await session.renew(requests);',
     to: "const replies = requests.map(() => 'renewed');",
+  },
+  'led by nobody': {
+    about: 'a method that never ends keeps the lock of its leadership for ever',
+    kind: 'memory',
+    file: LEADER,
+    from: 'await this.endInTime(ended, term, reason);',
+    to: 'await ended;',
+  },
+  'elected too late': {
+    about: 'a candidate that gets the lock while it is stopped leads',
+    kind: 'memory',
+    file: LEADER,
+    from: 'if (this.isStopped)\n            return void (await handle.release());',
+    to: '',
+  },
+  'the same work twice': {
+    about: 'a process is a candidate again while its methods still run',
+    kind: 'memory',
+    file: LEADER,
+    from: 'if (this.calls.size > 0)\n            await Promise.race([ended, this.stopped]);',
+    to: '',
+  },
+  'waits for itself': {
+    about: 'a method that awaits resign() is not told',
+    kind: 'memory',
+    file: LEADER,
+    from: 'if (callStorage.getStore()?.term !== term)',
+    to: 'if (true)',
   },
 };

@@ -1,4 +1,5 @@
 import { NetworkStore, Server } from './network.mjs';
+import { Office } from './office.mjs';
 import { VirtualWorld } from './virtual-world.mjs';
 
 /** How late an outcome may be, ms: `LATEST_OUTCOME` of the engine, and what a message between two ticks takes. */
@@ -70,10 +71,9 @@ class Process {
     this.locks = new library.LockService(this.engine, 5_000);
     this.admin = new library.LockAdmin(this.engine);
     // An election never uses locks of one process only; its module sees to that.
-    if (kind !== 'fallback')
-      this.election = new library.LeaderElection('leader', 'leader', this.locks, SILENT);
+    if (kind !== 'fallback') this.office = new Office(simulation, this);
     this.locks.events.subscribe((event) => this.onEvent(event));
-    world.after(0, () => this.engine.start().then(() => this.election?.start()), this);
+    world.after(0, () => this.engine.start().then(() => this.office?.election.start()), this);
     world.after(10, () => this.callAgain(), this);
   }
 
@@ -493,7 +493,8 @@ export class Simulation {
     for (const [call, error] of this.#refusals.splice(0)) {
       this.judge(call, error);
     }
-    const leaders = this.processes.filter(({ election }) => election?.isLeader === true);
+    for (const { office } of this.processes) office?.check(this.servers);
+    const leaders = this.processes.filter(({ office }) => office?.leads === true);
     if (leaders.length > 1) this.fail(`there are ${leaders.length} leaders`);
   }
 
@@ -588,7 +589,9 @@ export class Simulation {
       }
     }
     if (this.#pending.size > 0) this.fail(`${this.#pending.size} calls have no outcome`);
-    if (processes.every(({ election }) => election?.isLeader === false)) this.fail('at rest nobody leads');
+    // A candidate whose methods have thrown several times in a row pauses for longer.
+    const isIdle = ({ office }) => office !== undefined && !office.leads && !office.election.hasFailed;
+    if (processes.every(isIdle)) this.fail('at rest nobody leads');
   }
 
   throwIfViolated() {
