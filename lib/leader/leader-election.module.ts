@@ -79,11 +79,15 @@ export type LeaderElectionAsyncOptions = ConfigurableModuleAsyncOptions<
 const OPTIONS = Symbol('import LeaderElectionModule.forFeature(name), not the class itself');
 const WHERE = 'LeaderElectionModule.forFeature()';
 
+/** The time for the request that releases the lock of a leader, ms. */
+const RELEASE = 250;
+
 /** An election of an application, and what its options say. */
 interface Opened {
   readonly election: LeaderElection;
   readonly options: Readonly<Record<keyof LeaderElectionOptions, unknown>>;
-  readonly shutdownTimeout: number;
+  /** How long the shutdown waits for it, ms. */
+  readonly patience: number;
   /** Of the session of the election; undefined if it is the module's. */
   readonly admin: LockAdmin | undefined;
 }
@@ -150,7 +154,9 @@ export class LeaderElections implements LockingWork {
       label,
       stopTimeout ?? shutdownTimeout,
     );
-    const opened = { election, options: own, shutdownTimeout, admin };
+    // The lock is released after `stopTimeout`, which takes a moment.
+    const patience = Math.min(stopTimeout ?? Infinity, shutdownTimeout) + RELEASE;
+    const opened = { election, options: own, patience, admin };
     this.opened.set(name, opened);
     return opened;
   }
@@ -169,9 +175,9 @@ export class LeaderElections implements LockingWork {
   /** Waits for the work of leaders. */
   async stop(): Promise<void> {
     await Promise.all(
-      [...this.opened.values()].map(async ({ election, shutdownTimeout }) => {
+      [...this.opened.values()].map(async ({ election, patience }) => {
         let timer: NodeJS.Timeout | undefined;
-        const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, shutdownTimeout)));
+        const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, patience)));
         // Work that does not end keeps the lock until its lease ends.
         await Promise.race([election.stop(), late]);
         clearTimeout(timer);

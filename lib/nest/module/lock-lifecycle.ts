@@ -45,8 +45,8 @@ export class LockLifecycle {
     for (const engine of this.engines) noticeExit(engine);
     try {
       await this.all((engine) => engine.assertFit());
-      this.isRunning = true;
       for (const work of this.works) work.start();
+      this.isRunning = true;
     } catch (error) {
       await this.close();
       throw error;

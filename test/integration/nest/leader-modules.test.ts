@@ -55,6 +55,11 @@ function worker(election = 'office', scope = Scope.DEFAULT) {
 }
 const LED = ['elected with a dependency'];
 
+/** All that a memory store needs to elect a leader. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe('the modules of an election', () => {
   const endings = new Endings();
   const log = new LogRecorder();
@@ -189,7 +194,7 @@ describe('the modules of an election', () => {
     expect(await rejectionOf(lazily(app, feature([election()], Lazy, fail)))).toMatchObject({
       message: 'no database',
     });
-    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     expect(app.get(LockAdmin).status()).toMatchObject({ holds: 0, waiters: 0 });
     const loaded = await lazily(app, feature([election()], Lazy));
     await leads(loaded);
@@ -199,7 +204,10 @@ describe('the modules of an election', () => {
   it('F73: methods of a provider that is loaded lazily are locked', async () => {
     const Lazy = worker('other');
     const app = await start(memory(), election({}, 'other'));
-    const loaded = await lazily(app, feature([], Lazy));
+    const make = { provide: 'made', useFactory: () => new Lazy(new Dependency()) };
+    const loaded = await lazily(app, feature([], Lazy, make));
+    const made = get<InstanceType<typeof Lazy>>(loaded, 'made');
+    expect(await rejectionOf(made.locked())).toMatchObject({ code: 'LOCK_OPTIONS' });
     const locks = get<LockService>(app, LockService);
     const admin = app.get(LockAdmin);
     const held = await locks.acquire('nightly');
@@ -261,7 +269,7 @@ describe('the modules of an election', () => {
     class Database implements OnApplicationBootstrap, OnModuleDestroy {
       static fails = true;
       async onApplicationBootstrap(): Promise<void> {
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await turns();
         if (Database.fails) throw new Error('no database');
       }
       onModuleDestroy(): void {
@@ -270,7 +278,7 @@ describe('the modules of an election', () => {
     }
     const failed = await compile(memory(), feature([election()], One, Database));
     await rejectionOf(failed.init());
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await turns();
     expect(get(failed, One).begun).toEqual([]);
     Database.fails = false;
     const app = await start(memory(), feature([election()], One, Database));

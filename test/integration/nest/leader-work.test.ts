@@ -143,6 +143,18 @@ describe('the work of a leader', () => {
     expect(await held(one.module)).toBe(false);
   });
 
+  it('F73: shutdown waits for the limit, and releases the lock', async () => {
+    const store = new TestLockStore();
+    const one = await start(store, { onElected: hang }, { stopTimeout: 300 });
+    await elected(one);
+    const two = await start(store);
+    const began = performance.now();
+    await one.module.close();
+    expect(performance.now() - began).toBeGreaterThan(290);
+    await elected(two);
+    expect(two.begun).toEqual(['elected']);
+  });
+
   it('F73: a method that awaits resign() gets an error, and ends its leadership', async () => {
     const outcome = gate();
     let error: unknown;
