@@ -213,6 +213,28 @@ export function leaderRules(context: ContractContext): void {
       await one.elected();
     });
 
+    it('F73: a method that does not end loses the lock after stopTimeout, and is not called a second time', async () => {
+      const key = context.key();
+      const one = await start({ key, stopTimeout: 500 });
+      const work = gate();
+      ends.push(work.open);
+      one.office.work = work.closed;
+      const { token } = await one.elected();
+      const two = await start({ key });
+      await waits(key);
+      await within(10_000, 'the resignation', one.election.resign());
+      const second = await two.elected();
+      expect(second.token).toBeGreaterThan(token);
+      expect([one.election.overdue, two.election.overdue]).toEqual([['Office.lead'], []]);
+      await two.election.resign();
+      await two.elected();
+      expect(one.office.terms).toHaveLength(1);
+      work.open();
+      await waits(key);
+      await two.election.resign();
+      await one.elected();
+    });
+
     it('B83: shutdown resigns, and withdraws a candidate that waits', async () => {
       const key = context.key();
       const one = await start({ key });
