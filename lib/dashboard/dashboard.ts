@@ -18,25 +18,39 @@ export class Dashboard {
   readonly lists = new SharedCalls<object>(1);
   readonly inspections = new SharedCalls<object | null>(MOST_CALLS);
   readonly breaks = new SharedCalls<LockBreakOutcome>(MOST_CALLS);
-  private reports: readonly ProcessReport[] = [];
+  private adminsOf: () => readonly LockAdmin[] = () => [];
+  private readonly reports = new Map<LockAdmin, ProcessReport>();
   private series: SeriesPoint[] = [];
   private latest: Promise<Overview> | undefined;
   private composedAt = -Infinity;
 
   constructor(private readonly allowBreak: boolean) {}
 
-  start(admins: readonly LockAdmin[]): void {
-    this.reports = admins.map((admin) => new ProcessReport(admin));
-    for (const report of this.reports) report.start();
+  /** @param adminsOf the sessions of the application; modules that it loads lazily add some */
+  start(adminsOf: () => readonly LockAdmin[]): void {
+    this.adminsOf = adminsOf;
+    this.openReports();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.reports.map((report) => report.stop()));
+    this.adminsOf = () => [];
+    await Promise.all(this.openReports().map((report) => report.stop()));
+  }
+
+  /** The reports of all sessions, new ones included. */
+  private openReports(): readonly ProcessReport[] {
+    for (const admin of this.adminsOf()) {
+      if (this.reports.has(admin)) continue;
+      const report = new ProcessReport(admin);
+      this.reports.set(admin, report);
+      report.start();
+    }
+    return [...this.reports.values()];
   }
 
   /** The report of a module instance; undefined if this process has none with that name. */
   reportOf(instance: string | null): ProcessReport | undefined {
-    return this.reports.find(({ admin }) => (admin.status().instance ?? null) === instance);
+    return this.openReports().find(({ admin }) => (admin.status().instance ?? null) === instance);
   }
 
   /** Composed once for all visitors within two seconds. */
@@ -52,7 +66,8 @@ export class Dashboard {
   private async compose(): Promise<Overview> {
     const notes = new Set<string>();
     const processes = new Map<string, ProcessSnapshot>();
-    const read = this.reports.map(async (report) => {
+    const reports = this.openReports();
+    const read = reports.map(async (report) => {
       if (report.board === undefined) {
         const { name } = report.admin.status().store;
         notes.add(
@@ -72,7 +87,7 @@ export class Dashboard {
       }
     });
     await Promise.all(read);
-    for (const report of this.reports) {
+    for (const report of reports) {
       const own = report.snapshot();
       processes.set(own.client, own);
     }

@@ -7,6 +7,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import type { LockAdmin } from '../api/lock-admin.js';
 import { lockAdminsOf } from '../instruments/sources.js';
 import { LockOptionsError } from '../model/lock.errors.js';
 import { Dashboard } from './dashboard.js';
@@ -79,8 +80,8 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
   }
 
   onApplicationBootstrap(): void {
-    const admins = lockAdminsOf(this.modules);
-    if (admins.length === 0) {
+    const admins = (): readonly LockAdmin[] => lockAdminsOf(this.modules);
+    if (admins().length === 0) {
       throw new LockOptionsError(
         'LockDashboardModule: there are no locks to show. Import DistributedLockModule.forRoot(…) into the root module, too.',
       );

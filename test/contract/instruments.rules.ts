@@ -126,7 +126,7 @@ export function instrumentRules(context: ContractContext): void {
       const key = context.key();
       const page = new Dashboard(false);
       endings.push(() => page.stop());
-      page.start([admin]);
+      page.start(() => [admin]);
       await page.overview(); // a dashboard is open from now on
       const report = new ProcessReport(other.admin);
       endings.push(() => report.stop());
@@ -138,7 +138,7 @@ export function instrumentRules(context: ContractContext): void {
       // A second viewer, which gets its own reply.
       const again = new Dashboard(false);
       endings.push(() => again.stop());
-      again.start([admin]);
+      again.start(() => [admin]);
       const { notes, processes } = await again.overview();
       expect(notes).toEqual([]);
       const published = new Map(processes.map((each) => [each.client, each]));

@@ -10,7 +10,7 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common';
-import { LazyModuleLoader, ModuleRef, REQUEST, ContextIdFactory } from '@nestjs/core';
+import { ContextIdFactory, LazyModuleLoader, ModuleRef, ModulesContainer, REQUEST } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DistributedLockModule, Locked, LockAdmin, LockService } from '../../../lib/index.js';
 import {
@@ -21,6 +21,8 @@ import {
   getLeaderElectionToken,
   type LeaderElectionOptions,
 } from '../../../lib/leader/index.js';
+import { Dashboard } from '../../../lib/dashboard/dashboard.js';
+import { lockAdminsOf } from '../../../lib/instruments/sources.js';
 import { redissonStore } from '../../../lib/stores/redisson/index.js';
 import { FakeLeaderElection, TestLockStore } from '../../../lib/testing/index.js';
 import { Endings } from '../../support/endings.js';
@@ -141,6 +143,17 @@ describe('the modules of an election', () => {
     expect(begun).toEqual(LED);
     await app.close();
     expect([found.isLeader, begun]).toEqual([false, [...LED, 'revoked']]);
+  });
+
+  it('F73: the dashboard and the metrics show the session of an election that is loaded lazily', async () => {
+    const app = await start(memory());
+    const dashboard = new Dashboard(false);
+    dashboard.start(() => lockAdminsOf(app.get(ModulesContainer)));
+    expect((await dashboard.overview()).processes).toHaveLength(1);
+    const loaded = await lazily(app, feature([election({ watchdogTimeout: 2_000 })]));
+    await leads(loaded);
+    expect(dashboard.reportOf('leader office')?.snapshot().held).toMatchObject([{ key: 'leader:office' }]);
+    await dashboard.stop();
   });
 
   it('F73: the first election of an application may be loaded lazily', async () => {
