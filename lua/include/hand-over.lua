@@ -1,12 +1,21 @@
 -- @include grant
 -- @include queue
 
--- Pushes a grant to the waiter's channel. Returns whether anyone received it, as far as Redis knows.
+-- Whether a grant that is pushed to the waiter's channel is received, as far as Redis knows; nil if the
+-- user may not ask. Asked before the grant: what is published also reaches replicas and their subscribers,
+-- so a grant is never revoked once it has been.
+local function is_reachable(waiter)
+  if waiter.mode == 'a' then
+    return true
+  end
+  local count = redis.pcall('PUBSUB', waiter.mode == 's' and 'SHARDNUMSUB' or 'NUMSUB', waiter.channel)[2]
+  return count and count > 0
+end
+
 local function push(waiter, owner, token, others, now)
   local command = waiter.mode == 's' and 'SPUBLISH' or 'PUBLISH'
   local fields = { 'granted', owner, token, digits(now.us), waiter.claim, waiter.tokens, others }
-  local receivers = redis.pcall(command, waiter.channel, table.concat(fields, ' '))
-  return type(receivers) == 'number' and (receivers > 0 or waiter.mode == 'a')
+  redis.pcall(command, waiter.channel, table.concat(fields, ' '))
 end
 
 -- Grants the lock, of which shared holders have `held` permits, to the first reachable waiter, and to the
@@ -32,13 +41,12 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
     elseif owner == asking then
       return owner, held, false
     else
-      -- A waiter that polled after nobody received its grant will find this one by its next poll,
-      -- within two seconds.
-      local is_back = waiter.heard == HEARD_AGAIN
-      local lease = is_back and math.max(waiter.claim, 2000) or waiter.claim
-      local token = grant(lock, fence, owner, waiter.limit, lease, now, waiter.tokens, waiter.label, true)
-      local is_heard = push(waiter, owner, token, others_wait(queue, owner), now)
-      if is_heard or is_back then
+      local is_back, reachable = waiter.heard == HEARD_AGAIN, is_reachable(waiter)
+      if is_back or reachable ~= false then
+        -- A waiter that gets no message finds its grant by its next poll, within two seconds.
+        local lease = reachable and not is_back and waiter.claim or math.max(waiter.claim, 2000)
+        local token = grant(lock, fence, owner, waiter.limit, lease, now, waiter.tokens, waiter.label, true)
+        push(waiter, owner, token, others_wait(queue, owner), now)
         leave_queue(queue, waiters, owner)
         if waiter.limit == 1 then
           return owner, 1, false
@@ -46,7 +54,6 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
         first = first or owner
         held = held + permits
       else
-        remove_holder(lock, owner, now)
         waiter.heard = UNHEARD
         write_waiter(waiters, owner, waiter)
         index = index + 1

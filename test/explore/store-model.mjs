@@ -223,11 +223,13 @@ export class StoreModel {
       }
       if (!this.room(limit, permits)) return false;
       if (owner === asking) return true;
-      // One that polled after nobody received its grant finds this one by its next poll.
+      // One that polled although nobody listened finds its grant by its next poll.
       const isBack = heard === 'again';
-      const lease = isBack ? Math.max(claimLease, CLAIM_LEASE) : claimLease;
-      const holder = this.grant(waiter, lease, true);
-      const { token } = holder;
+      if (this.deaf.has(processOf(owner)) && !isBack) {
+        waiter.heard = 'not';
+        continue;
+      }
+      const { token } = this.grant(waiter, isBack ? Math.max(claimLease, CLAIM_LEASE) : claimLease, true);
       this.publish(owner, {
         kind: 'granted',
         token,
@@ -235,11 +237,6 @@ export class StoreModel {
         tokens,
         othersWait: this.othersWait(owner),
       });
-      if (this.deaf.has(processOf(owner)) && !isBack) {
-        this.holders = this.holders.filter((each) => each !== holder);
-        waiter.heard = 'not';
-        continue;
-      }
       this.leaveQueue(owner);
       if (limit === 1) return false;
     }

@@ -74,6 +74,11 @@ export class TcpProxy {
     this.cut();
   }
 
+  /** Leads new connections to another server; open ones live on, as when a load balancer moves an address. */
+  leadNew(target: number): void {
+    this.target = target;
+  }
+
   /** Discards bytes in `direction`, on open and new connections, until the returned function is called. */
   swallow(direction: Direction, which: Which = every): () => void {
     const stop = this.apply((connection) => connection.swallow(direction), which);

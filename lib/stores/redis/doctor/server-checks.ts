@@ -123,12 +123,13 @@ export function checkRejected(
   mode: PubSubMode,
   rejected: readonly RejectedCommand[],
 ): void {
-  const [first] = rejected;
+  const needed = rejected.filter(({ command }) => !isOptional(server, command));
+  const [first] = needed;
   if (first === undefined) return;
   const rights = rightsProblem(
     server,
     mode,
-    rejected.filter(({ error }) => isPermission(error)),
+    needed.filter(({ error }) => isPermission(error)),
   );
   if (rights === undefined) throw rejection(first.error.replace(/^@user_script: ?\d+: -?/, ''));
   throw new LockStoreError(rights, { inDoubt: false, retryable: false });
@@ -238,17 +239,26 @@ function counted(replicas: number, none = '0 replicas'): string {
   return `${String(replicas)} ${replicas === 1 ? 'replica' : 'replicas'}`;
 }
 
+/** Without `PUBSUB`, the scripts of the Redis store grant a lock to waiters that are gone, too. */
+function isOptional({ rights }: CheckedServer, command: string): boolean {
+  return command === 'PUBSUB' && rights.others === undefined;
+}
+
 function rightsProblem(
-  { address, user, rights, used }: CheckedServer,
+  server: CheckedServer,
   mode: PubSubMode,
   rejected: readonly RejectedCommand[],
 ): string | undefined {
+  const { address, user, rights, used } = server;
   const [first] = rejected;
   if (first === undefined) return undefined;
   const rules = aclRules(rights, { ...used, sharded: mode === 's' });
-  const commands = [...new Set(rejected.map(({ command }) => command))].join(', ');
+  const commands = [...new Set(rejected.map(({ command }) => command))];
+  const lacks = commands.every((command) => isOptional(server, command))
+    ? 'a right, so that each waiter that has died delays the next ones by 2 s'
+    : 'rights that locks need';
   return (
-    `The user "${user}" of Redis at ${address} lacks rights that locks need: ${commands} ` +
+    `The user "${user}" of Redis at ${address} lacks ${lacks}: ${commands.join(', ')} ` +
     `(${rejection(first.error).message}). Give it these rules: ACL SETUSER ${user} ${rules.join(' ')}`
   );
 }
