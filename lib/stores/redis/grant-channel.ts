@@ -1,18 +1,29 @@
 import type { ServerConnection } from './connection/server-connection.js';
 import type { PubSubMode } from './scripts/key-names.js';
 import type { LockStoreClient } from '../port/lock-store.js';
+import { pauseBeforeConnecting } from '../port/times.js';
 
 type Connection = ReturnType<ServerConnection['another']>;
 
 /**
- * The subscription of a client at one server. While it is down, waiters poll; when it is up, they request again at
- * once, since they may have missed grants.
+ * How often the subscription is opened again at another server than that of the requests: for about a minute, in which
+ * the name of a primary may still lead to the former one.
+ */
+const MOST_STRAYS = 20;
+/** The longest pause in between, ms. */
+const LONGEST_PAUSE = 5_000;
+
+/**
+ * The subscription of a client at the server of its requests: scripts count the subscribers of their own server only. While
+ * it is down, waiters poll; when it is up, they request again at once, since they may have missed grants.
  */
 export class GrantChannel {
   private connection: Connection | undefined;
   private subscribed: string | undefined;
   private wasSubscribed = false;
   private warned = false;
+  /** How often in a row the subscription has been found at another server. */
+  private strays = 0;
   /** Further channels, and when the server has confirmed each subscription. */
   private readonly others = new Map<string, Promise<void>>();
   private readonly confirmed = new Set<string>();
@@ -27,7 +38,7 @@ export class GrantChannel {
   constructor(
     public name: string,
     public mode: PubSubMode,
-    private readonly link: Pick<ServerConnection, 'another' | 'connect' | 'isReady'>,
+    private readonly link: Pick<ServerConnection, 'another' | 'connect' | 'connector' | 'isReady' | 'watch'>,
     private readonly client: Pick<LockStoreClient, 'pollNow' | 'warn'>,
     private readonly onMessage: (channel: string, text: string) => void,
     private readonly onMoved: () => void,
@@ -57,8 +68,40 @@ export class GrantChannel {
     redis.on('ready', () => {
       for (const channel of this.others.keys()) void this.join(channel);
       void this.subscribe(connection);
+      void this.follow();
     });
     this.link.connect(redis).catch(() => undefined); // ioredis keeps trying
+  }
+
+  /**
+   * Opens the subscription again if it is at another server than the requests, such as a former primary whose connections
+   * live on after a failover.
+   *
+   * @param again whether to do that, too, if the servers can't be compared
+   */
+  async follow(again = false): Promise<void> {
+    const { connection, link } = this;
+    if (connection === undefined) return;
+    const { redis, watch } = connection;
+    const { server } = watch;
+    const [here, there] = await Promise.all([server, link.watch.server]);
+    // Closed meanwhile, by either side: compared again when it is open.
+    if (server !== watch.server || redis.status !== 'ready' || !link.isReady) return;
+    const isKnown = here !== undefined && there !== undefined;
+    if (again || here === there) this.strays = 0;
+    if (isKnown ? here === there : !again) return;
+    this.strays += 1;
+    if (this.strays > MOST_STRAYS) {
+      this.warnOnce(
+        `Messages of Redis at ${link.connector.address} come from another server than the replies to requests. Waiters ` +
+          'now poll once a second. Use an address that leads to the primary only.',
+      );
+      return;
+    }
+    const pause = this.strays === 1 ? 0 : pauseBeforeConnecting(this.strays, LONGEST_PAUSE);
+    setTimeout(() => {
+      if (server === watch.server && redis.status === 'ready') redis.disconnect(true);
+    }, pause).unref();
   }
 
   /** Switches to another channel, unless it is the current one. */
@@ -153,12 +196,17 @@ export class GrantChannel {
   private failed(error: Error): void {
     if (error.message.startsWith('MOVED')) this.onMoved();
     // A rejection is permanent; after a lost connection there is another attempt. The check at start reports a missing right.
-    else if (this.wasSubscribed && !this.warned && error.name === 'ReplyError') {
-      this.warned = true;
-      this.client.warn(
+    else if (this.wasSubscribed && error.name === 'ReplyError') {
+      this.warnOnce(
         `Redis refused to subscribe to ${this.name} (${error.message}). Waiters now poll once a second. ` +
           `Allow the user ${this.mode === 's' ? 'SSUBSCRIBE' : 'SUBSCRIBE'} and that channel.`,
       );
     }
+  }
+
+  private warnOnce(message: string): void {
+    if (this.warned) return;
+    this.warned = true;
+    this.client.warn(message);
   }
 }

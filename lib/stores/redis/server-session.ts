@@ -78,6 +78,7 @@ export abstract class ServerSession {
       back: () => {
         client.reconnected(cluster?.concerns);
         this.channel.open();
+        void this.channel.follow(true);
         void this.check();
       },
       lost: () => {

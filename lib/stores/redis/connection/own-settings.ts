@@ -24,7 +24,7 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     // The server has become a replica: reconnect to find the new primary. The command is not sent again.
-    reconnectOnError: ({ message }) => isReadOnly(message),
+    reconnectOnError: ({ message }) => isReplica(message),
     retryStrategy: (times) => pauseBeforeConnecting(times),
     enableAutoPipelining: false,
     connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
@@ -93,7 +93,10 @@ export function discoverySettings(
   };
 }
 
-/** Redis 6.2 wraps the error of a command inside a script. */
-function isReadOnly(message: string): boolean {
-  return message.startsWith('READONLY') || message.includes('-READONLY');
+/**
+ * A replica rejects writes. While it copies the data of its primary, it rejects every request, and a server that restarts
+ * does so before the connection is ready. Redis 6.2 wraps the error of a command inside a script.
+ */
+function isReplica(message: string): boolean {
+  return /^(READONLY|LOADING|MASTERDOWN)\b|-(READONLY|MASTERDOWN) /.test(message);
 }

@@ -161,6 +161,11 @@ function withoutDatabase({ message }: Error): LockStoreError {
  * ioredis also closes it when this process was busy.
  */
 export class ReplyWatch {
+  /**
+   * The `run_id` of the server to which the connection leads: known soon after it is open. Undefined while it is not, and
+   * where the user may not run `INFO`.
+   */
+  server: Promise<string | undefined> = Promise.resolve(undefined);
   /** Requests without a reply. */
   private due = 0;
   private isOpen = false;
@@ -179,7 +184,7 @@ export class ReplyWatch {
     });
     redis.on('connect', () => {
       this.isOpen = true;
-      void this.probe();
+      this.server = this.probe();
     });
     redis.on('ready', () => {
       clearTimeout(this.nextProbe);
@@ -187,6 +192,7 @@ export class ReplyWatch {
     redis.on('close', () => {
       clearTimeout(this.nextProbe);
       this.isOpen = false;
+      this.server = Promise.resolve(undefined);
       this.timeout.stop();
     });
   }
@@ -218,13 +224,11 @@ export class ReplyWatch {
    * ioredis sets up the connection, and waits while the server loads its data. The server replies in order, so an overdue
    * reply to this command shows that those of ioredis before it are overdue, too.
    */
-  private async probe(): Promise<void> {
-    try {
-      await this.request(this.redis.info('server'));
-    } catch {
-      // An error is a reply as well; a lost connection is reported by its event.
-    }
+  private async probe(): Promise<string | undefined> {
+    // An error is a reply as well; a lost connection is reported by its event.
+    const info = await this.request(this.redis.info('server')).catch(() => undefined);
     if (this.redis.status === 'connect')
       this.nextProbe = setTimeout(() => void this.probe(), this.requestTimeout);
+    return info === undefined ? undefined : /^run_id:(\w+)/m.exec(info)?.[1];
   }
 }
