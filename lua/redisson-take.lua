@@ -42,6 +42,9 @@ local function take(lock, channel, counter, gone, queue, timeouts, owner, lease,
       return -4
     end
     if call('EXISTS', lock) == 1 then
+      -- No effect, but a former primary that is a replica now rejects the request here: its client has to
+      -- find the new one.
+      call('ZREM', gone, '')
       return call('PTTL', lock)
     end
     if first_fair_waiter(queue, timeouts, now) then

@@ -52,10 +52,7 @@ export class OneAddress {
     const [former, next] = [this.primaryServer, this.replicaServer];
     await this.inSync();
     await this.control(former).call('FAILOVER', 'TO', next.host, String(next.port));
-    await until(
-      'the replica is promoted',
-      async () => (await this.replication(next))['role'] === 'master',
-    );
+    await until('the replica is promoted', async () => (await this.replication(next))['role'] === 'master');
     this.proxy.leadNew(next.port);
     [this.primaryServer, this.replicaServer] = [next, former];
     await this.inSync();
