@@ -13,9 +13,9 @@ import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { redissonStore } from '../../lib/stores/redisson/index.js';
 import { Endings } from '../support/endings.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
-import { LockApp, LogRecorder } from '../support/lock-app.js';
+import { LockApp, LogRecorder, queuedIn } from '../support/lock-app.js';
 import { OneAddress } from '../support/one-address.js';
-import { elapse, until } from '../support/until.js';
+import { elapse, until, within } from '../support/until.js';
 
 /** How long each hold works, ms. */
 const WORK = 30;
@@ -157,6 +157,34 @@ describe('F68: one address in front of a primary and its replica, with connectio
       await load.end(kind.limit);
     },
   );
+
+  it.each([
+    { name: 'exclusive' },
+    { name: 'limit: 2', call: { limit: 2, permits: 2 } },
+    { name: 'a quorum of one', options: (url: string) => ({ quorum: [url] }) },
+    {
+      name: 'redissonStore',
+      options: (url: string) => ({ store: redissonStore({ redis: url, keyPrefix: 'lock:' }) }),
+    },
+    { name: 'a user without INFO', without: '+info' },
+  ])('P33: $name: releases that a failover has lost are repeated at the new primary', async (kind: Kind) => {
+    const [one, two, three] = (await started(kind)) as [LockApp, LockApp, LockApp];
+    const call = { waitTime: 20_000, ...kind.call };
+    const [free, contested] = [randomUUID(), randomUUID()];
+    const held = await one.locks.acquire(free, call);
+    const first = await one.locks.acquire(contested, call);
+    const second = two.locks.acquire(contested, call);
+    await queuedIn(two, contested);
+    await servers.replicated();
+    await servers.failoverWithout(async () => {
+      expect(await held.release()).toBe('released');
+      expect(await first.release()).toBe('released');
+      expect(await (await second).release()).toBe('released');
+    });
+    for (const key of [free, contested]) {
+      await (await within(5_000, 'the lock', three.locks.acquire(key, call))).release();
+    }
+  });
 
   it('F73: no two leaders at once, and each candidate leads again', async () => {
     const terms = Array.from({ length: 3 }, async () => {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { RedisServer, type RedisSettings } from './redis-server.js';
-import { fieldsOf } from './replication.js';
+import { cutReplication, fieldsOf } from './replication.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { until } from './until.js';
 
@@ -56,6 +56,35 @@ export class OneAddress {
     this.proxy.leadNew(next.port);
     [this.primaryServer, this.replicaServer] = [next, former];
     await this.inSync();
+  }
+
+  /** An unplanned failover, which loses what the primary does meanwhile. */
+  async failoverWithout(act: () => Promise<unknown>): Promise<void> {
+    const [former, next] = [this.primaryServer, this.replicaServer];
+    await cutReplication(this.control(former), former, [next]);
+    try {
+      await act();
+      former.stop();
+    } finally {
+      next.resume();
+    }
+    await this.control(next).replicaof('NO', 'ONE');
+    this.proxy.lead(next.port);
+    former.resume();
+    await this.control(former).replicaof(next.host, next.port);
+    [this.primaryServer, this.replicaServer] = [next, former];
+    await this.inSync();
+  }
+
+  /** Resolves when the replica has all writes so far. */
+  async replicated(): Promise<void> {
+    await until('the replica has all writes', async () => {
+      const [primary, replica] = await Promise.all([
+        this.replication(this.primaryServer),
+        this.replication(this.replicaServer),
+      ]);
+      return primary['master_repl_offset'] === replica['master_repl_offset'];
+    });
   }
 
   /** The keys at the primary. */

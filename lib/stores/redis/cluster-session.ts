@@ -3,6 +3,7 @@ import {
   type ListedKeys,
   type ListKeysRequest,
   type LockStoreClient,
+  type OwnerRequest,
   type RenewRequest,
   type StoreConnection,
 } from '../port/lock-store.js';
@@ -205,9 +206,26 @@ export class ClusterSession extends ForwardingSession {
     for (const [address, session] of this.servers) {
       if (addresses.has(address)) continue;
       this.servers.delete(address);
+      void this.repeatReleases(session.recentReleases, starts);
       void session.close();
     }
     return starts;
+  }
+
+  /** The successors of a server may have lost the releases that it had not replicated. */
+  private async repeatReleases(
+    requests: readonly OwnerRequest[],
+    starts: readonly Promise<void>[],
+  ): Promise<void> {
+    await Promise.allSettled(starts);
+    const ofServers = new Map<string, OwnerRequest[]>();
+    for (const request of requests) {
+      const address = this.map.addressOf(this.names.slotOf(request.key)) ?? '';
+      const some = ofServers.get(address) ?? [];
+      ofServers.set(address, some);
+      some.push(request);
+    }
+    for (const [address, some] of ofServers) void this.servers.get(address)?.repeat(some);
   }
 
   private open({ connector, slot, address }: ClusterServer): Promise<void> {

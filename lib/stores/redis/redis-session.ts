@@ -64,10 +64,9 @@ export class RedisSession extends ServerSession implements WholeServerSession {
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    this.pushed.forget(request.owner);
-    if (request.wasGranted && !request.inDoubt) return this.releases.add(request);
-    const call = this.calls.cancel(request);
-    return request.wasGranted ? this.pipeline.sendNow(call) : this.pipeline.send(call);
+    // One that waited may be in the queue that a failover leaves.
+    this.keep(this.pushed.knows(request.owner) ? { ...request, wasGranted: false } : request);
+    return this.remove(request);
   }
 
   whenSent(): Promise<void> | undefined {
@@ -102,6 +101,13 @@ export class RedisSession extends ServerSession implements WholeServerSession {
 
   protected override onMessage(_channel: string, text: string): void {
     this.pushed.receive(text);
+  }
+
+  protected override remove(request: OwnerRequest): PromiseLike<ReleaseReply> {
+    this.pushed.forget(request.owner);
+    if (request.wasGranted && !request.inDoubt) return this.releases.add(request);
+    const call = this.calls.cancel(request);
+    return request.wasGranted ? this.pipeline.sendNow(call) : this.pipeline.send(call);
   }
 
   protected granted(owner: OwnerId, grant: PushedGrant): void {

@@ -88,7 +88,7 @@ export class ReplicatedSession extends RedisSession {
 
   private async confirmGrant(key: string, owner: OwnerId, connection: number): Promise<void> {
     await this.confirmOrCancel(connection, () =>
-      super.release({ key, owner, wasGranted: false, inDoubt: false }),
+      this.remove({ key, owner, wasGranted: false, inDoubt: false }),
     );
   }
 }

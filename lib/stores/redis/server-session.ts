@@ -5,6 +5,8 @@ import {
   type ListKeysRequest,
   type LockBoard,
   type LockStoreClient,
+  type OwnerRequest,
+  type ReleaseReply,
   type RenewRequest,
   type StoreConnection,
 } from '../port/lock-store.js';
@@ -25,9 +27,13 @@ import {
 } from './doctor/server-checks.js';
 import { GrantChannel } from './grant-channel.js';
 import { listKeys, redisBoard } from './operator-requests.js';
+import { RecentReleases } from './recent-releases.js';
 import type { Replicas } from './replicas.js';
 import type { KeyNames, ListedNames } from './scripts/key-names.js';
 import { Pipeline } from './scripts/pipeline.js';
+
+/** How many releases are repeated in one turn of the event loop. */
+const RELEASES_AT_ONCE = 256;
 
 /** Additional properties of a server in a cluster. */
 export interface ClusterPart {
@@ -57,6 +63,9 @@ export abstract class ServerSession {
   protected readonly channel: GrantChannel;
   protected slot: number;
   private checked: ExaminedServer | undefined;
+  private readonly sentReleases = new RecentReleases();
+  /** The `run_id` of the server, if it is known. */
+  private server: string | undefined;
   /** The `WAIT` that is sent at the end of this turn of the event loop. */
   private nextWait: Promise<number> | undefined;
 
@@ -79,6 +88,7 @@ export abstract class ServerSession {
         client.reconnected(cluster?.concerns);
         this.channel.open();
         void this.channel.follow(true);
+        void this.repeatReleasesElsewhere();
         void this.check();
       },
       lost: () => {
@@ -113,6 +123,7 @@ export abstract class ServerSession {
   async start(): Promise<void> {
     await this.link.open();
     this.channel.open();
+    this.server = await this.link.watch.server;
     await this.check();
   }
 
@@ -126,6 +137,20 @@ export abstract class ServerSession {
     const rejected = await this.pipeline.send(permissionTrial(server));
     checkRejected(server, this.channel.mode, rejected);
     if (this.confirmedBy !== undefined) await this.link.do(() => checkReplicas(server));
+  }
+
+  get recentReleases(): readonly OwnerRequest[] {
+    return this.sentReleases.all();
+  }
+
+  /** Repeats releases that another server may have lost. */
+  async repeat(requests: readonly OwnerRequest[]): Promise<void> {
+    const ignore = (): void => undefined;
+    for (const [index, request] of requests.entries()) {
+      this.remove(request).then(ignore, ignore);
+      // Requests of the application come in between.
+      if (index % RELEASES_AT_ONCE === RELEASES_AT_ONCE - 1) await new Promise((done) => setImmediate(done));
+    }
   }
 
   connections(): readonly StoreConnection[] {
@@ -144,6 +169,14 @@ export abstract class ServerSession {
   }
 
   protected abstract onMessage(channel: string, text: string): void;
+
+  /** Removes an owner: it is released, withdrawn, or both. */
+  protected abstract remove(request: OwnerRequest): PromiseLike<ReleaseReply>;
+
+  /** Keeps the release of an owner that is not used again. One that can't be sent is repeated by the engine. */
+  protected keep(request: OwnerRequest): void {
+    if (this.link.isReady) this.sentReleases.add(request, this.client.now());
+  }
 
   /** What a user of the locks must have rights to. */
   protected get rights(): Rights {
@@ -206,6 +239,12 @@ export abstract class ServerSession {
       const { message } = error as Error;
       throw new LockStoreError(message, { inDoubt: !isCancelled, retryable: true, cause: error });
     }
+  }
+
+  private async repeatReleasesElsewhere(): Promise<void> {
+    const former = this.server;
+    this.server = await this.link.watch.server;
+    if (this.server === undefined || this.server !== former) await this.repeat(this.recentReleases);
   }
 
   /** Warns the operator of foreseeable problems, once, as soon as the server is reached. */

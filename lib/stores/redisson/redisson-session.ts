@@ -97,6 +97,11 @@ export class RedissonSession extends ServerSession implements WholeServerSession
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
+    this.keep(request);
+    return this.remove(request);
+  }
+
+  protected override remove(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.forget(request.key, request.owner);
     this.unclaimed.delete(request.owner);
     this.endTurn(request);
@@ -222,7 +227,7 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     if (reply.outcome === 'other') throw otherValue(key, reply);
     if (reply.outcome !== 'granted') return reply;
     await this.confirmOrCancel(connection, () =>
-      this.release({ key, owner, wasGranted: false, inDoubt: false }),
+      this.remove({ key, owner, wasGranted: false, inDoubt: false }),
     );
     if (reply.othersWait === true) this.beginTurn(owner);
     return reply;
