@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { DistributedLockModule, type DistributedLockOptions, type LockOptions } from '../../lib/index.js';
+import { DistributedLockModule, type DistributedLockOptions } from '../../lib/index.js';
 import {
   getLeaderElectionToken,
   LeaderElectionModule,
@@ -13,22 +13,19 @@ import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
 import { redissonStore } from '../../lib/stores/redisson/index.js';
 import { Endings } from '../support/endings.js';
 import { ExclusionWitness } from '../support/exclusion-witness.js';
+import { LockLoad, type LoadedCalls } from '../support/lock-load.js';
 import { LockApp, LogRecorder, queuedIn } from '../support/lock-app.js';
 import { OneAddress } from '../support/one-address.js';
 import { elapse, until, within } from '../support/until.js';
 
-/** How long each hold works, ms. */
-const WORK = 30;
-/** Holds before, during and after a failover. */
-const HOLDS = 20;
+/** How long each leader leads, ms. */
+const TERM = 30;
 /** Waits of a few holds, ms: without a poll in between. */
 const SHORT = 500;
 
-interface Kind {
+interface Kind extends LoadedCalls {
   readonly name: string;
   readonly options?: (url: string) => DistributedLockOptions;
-  readonly call?: LockOptions;
-  readonly keys?: number;
   /** Default 3. */
   readonly clients?: number;
   /** How many may hold the lock at once. */
@@ -54,59 +51,6 @@ const KINDS: readonly Kind[] = [
   { name: 'a user without INFO', without: '+info' },
 ];
 
-/** Several applications that work under one lock all the time. */
-class Load {
-  private readonly witness = new ExclusionWitness();
-  private readonly failures: unknown[] = [];
-  /** How long clients waited for their holds, ms. */
-  private waits: number[] = [];
-  private readonly pending = new Set<{ readonly since: number }>();
-  private isOver = false;
-  private readonly workers: readonly Promise<void>[];
-
-  constructor(
-    private readonly apps: readonly LockApp[],
-    { keys = 1, call = {} }: Kind,
-  ) {
-    const name = randomUUID();
-    const key = keys === 1 ? name : Array.from({ length: keys }, (_, index) => `${name}-${String(index)}`);
-    this.workers = apps.map((app) => this.work(app, key, call));
-  }
-
-  /** The longest wait of the next holds, ms, and of those that still wait. */
-  async longestWait(): Promise<number> {
-    this.waits = [];
-    await until(`${String(HOLDS)} holds`, () => this.waits.length >= HOLDS, { deadline: 30_000 });
-    return Math.max(...this.waits, ...Array.from(this.pending, ({ since }) => performance.now() - since));
-  }
-
-  /** @param limit how many may have held the lock at once */
-  async end(limit = 1): Promise<void> {
-    this.isOver = true;
-    await Promise.all(this.workers);
-    expect(this.failures).toEqual([]);
-    expect(this.apps.flatMap((app) => app.events('lost'))).toEqual([]);
-    expect(this.witness.most).toBe(limit);
-  }
-
-  private async work({ locks }: LockApp, key: string | string[], call: LockOptions): Promise<void> {
-    while (!this.isOver) {
-      const wait = { since: performance.now() };
-      this.pending.add(wait);
-      const held = async (): Promise<void> => {
-        this.pending.delete(wait);
-        this.waits.push(performance.now() - wait.since);
-        this.witness.enter();
-        await elapse(WORK);
-        this.witness.leave();
-      };
-      await locks
-        .withLock(key, { waitTime: 20_000, ...call }, held)
-        .catch((error: unknown) => this.failures.push(error));
-    }
-  }
-}
-
 /** Leads for a moment, and lets the next one lead. */
 @Injectable()
 class Office {
@@ -117,7 +61,7 @@ class Office {
   async lead(): Promise<void> {
     this.terms += 1;
     Office.witness.enter();
-    await elapse(WORK);
+    await elapse(TERM);
     Office.witness.leave();
   }
 }
@@ -149,7 +93,7 @@ describe('F68: one address in front of a primary and its replica, with connectio
   it.each(KINDS)(
     'P11, P14: $name: no two holds overlap, none is lost, and waits are as before',
     async (kind) => {
-      const load = new Load(await started(kind), kind);
+      const load = new LockLoad(await started(kind), kind);
       expect(await load.longestWait()).toBeLessThan(SHORT);
       await servers.failover();
       expect(await load.longestWait()).toBeLessThan(3_000);
@@ -202,7 +146,7 @@ describe('F68: one address in front of a primary and its replica, with connectio
       const election = module.get<LeaderElection>(getLeaderElectionToken('office'));
       const office = module.get(Office);
       const work = election.leadership$.subscribe(({ type }) => {
-        if (type === 'elected') void elapse(WORK).then(() => election.resign());
+        if (type === 'elected') void elapse(TERM).then(() => election.resign());
       });
       endings.app({ close: () => work.unsubscribe() });
       return office;
@@ -220,8 +164,7 @@ describe('F68: one address in front of a primary and its replica, with connectio
 
   it('P12: messages from the replica only: no two holds overlap; then the subscription finds the primary', async () => {
     const { proxy, primary, replica } = servers;
-    const kind = { name: 'exclusive' };
-    const load = new Load(await started(kind), kind);
+    const load = new LockLoad(await started({ name: 'exclusive' }));
     expect(await load.longestWait()).toBeLessThan(SHORT);
     proxy.leadNew(replica.port);
     proxy.cut((connection) => connection.subscribes);

@@ -5,6 +5,7 @@ import { resolveReplicas } from '../../lib/stores/redis/replicas.js';
 import { PortClient } from '../contract/port-client.js';
 import { FencedRegister } from '../support/exclusion-witness.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
+import { LockLoad } from '../support/lock-load.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { SentinelGroup } from '../support/sentinel-group.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -81,6 +82,19 @@ describe('faults of servers that Sentinel watches', () => {
       await scene.nothingLeft();
     },
   );
+
+  it.each([
+    ['a planned failover', () => scene.servers.failover()],
+    ['the death of the primary', async () => scene.servers.promotedAfter(await killPrimary())],
+  ])('F68: after %s no key stays blocked by a hold that no process has', async (_, act) => {
+    const apps = await Promise.all(Array.from({ length: 3 }, () => scene.app()));
+    const loads = Array.from({ length: 8 }, () => new LockLoad(apps));
+    await Promise.all(loads.map((load) => load.longestWait()));
+    await act();
+    // The lease is 30 s.
+    for (const load of loads) expect(await load.longestWait()).toBeLessThan(5_000);
+    await Promise.all(loads.map((load) => load.stop()));
+  });
 
   it('P40: clients of a hanging primary move to the new one, and the old one does no harm when it wakes', async () => {
     const [holder, waiter] = [await scene.app(slowly), await scene.app()];

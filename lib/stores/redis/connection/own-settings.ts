@@ -97,6 +97,6 @@ export function discoverySettings(
  * A replica rejects writes. While it copies the data of its primary, it rejects every request, and a server that restarts
  * does so before the connection is ready. Redis 6.2 wraps the error of a command inside a script.
  */
-function isReplica(message: string): boolean {
+export function isReplica(message: string): boolean {
   return /^(READONLY|LOADING|MASTERDOWN)\b|-(READONLY|MASTERDOWN) /.test(message);
 }

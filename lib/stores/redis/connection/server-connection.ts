@@ -5,6 +5,7 @@ import { LockStoreError, type StoreConnection } from '../../port/lock-store.js';
 import { adviceOn } from '../../port/store-failure.js';
 import { ReplyTimeout } from '../../port/times.js';
 import type { ServerConnector } from './redis-connection.js';
+import { isReplica } from './own-settings.js';
 import { notConnected, redisFailure, redisRemedies } from './redis-failure.js';
 
 /** The connection for the requests to one server, and its events. */
@@ -116,6 +117,8 @@ export class ServerConnection {
 
   /** The failure of the request for an error of ioredis. */
   failureOf(error: unknown): LockStoreError {
+    // Explains why the connection is down next: ioredis opens another one, and waits until its server is ready.
+    if (error instanceof Error && isReplica(error.message)) this.failure = error;
     return redisFailure(error, this.failure);
   }
 
