@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { LockOptions } from '../../lib/index.js';
+import { LockClosedError, type LockOptions } from '../../lib/index.js';
 import { ExclusionWitness } from './exclusion-witness.js';
 import type { LockApp } from './lock-app.js';
 import { elapse, until } from './until.js';
@@ -70,9 +70,12 @@ export class LockLoad {
         await elapse(WORK);
         this.witness.leave();
       };
-      await locks
-        .withLock(key, { waitTime: 20_000, ...call }, held)
-        .catch((error: unknown) => this.failures.push(error));
+      try {
+        await locks.withLock(key, { waitTime: 20_000, ...call }, held);
+      } catch (error) {
+        this.failures.push(error);
+        if (error instanceof LockClosedError) return;
+      }
     }
   }
 }
