@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { backoff, LockUnavailableError, type LockOptions } from '../../lib/index.js';
 import { aclRules } from '../../lib/stores/redis/doctor/acl-rules.js';
+import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { PortClient } from '../contract/port-client.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { Endings } from '../support/endings.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
@@ -160,6 +162,20 @@ describe('the check at start', () => {
       expect(warning).not.toContain('secret');
     },
   );
+
+  it('F68, F9: without PUBSUB locks are handed over at once and health is up; one warning names the cost', async () => {
+    const rules = aclRules({ prefix: 'lock:' }, oneServer).filter((rule) => rule !== '+pubsub');
+    const redis = await scene.server.addUser('few', 'secret', rules);
+    const [one, two] = [await scene.app({ redis }), await scene.app({ redis })];
+    expect(warningsOf(one)).toEqual([
+      expect.stringMatching(/lacks a right, so that each waiter that has died delays .* by 2 s: PUBSUB/),
+    ]);
+    await exercise(one, two, scene.key());
+    const client = await PortClient.open(new RedisLockStore(redis, 'lock:'));
+    await client.verify();
+    await client.close();
+    await scene.nothingLeft();
+  });
 
   it('F9: the rules of a prefix allow nothing else', async () => {
     const rules = aclRules({ prefix: 'my*app:' }, oneServer);

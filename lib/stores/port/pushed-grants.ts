@@ -77,6 +77,12 @@ export class PushedGrants {
     if (this.waiting.has(owner)) this.waiting.set(owner, { sentAt, serverTime });
   }
 
+  /** The connection was lost: the next grant may be dated by another server's clock, so it counts from the last request. */
+  disconnected(): void {
+    for (const [owner, { sentAt }] of this.waiting)
+      this.waiting.set(owner, { sentAt, serverTime: undefined });
+  }
+
   /** Whether the owner has been queued, or is about to be. */
   knows(owner: OwnerId): boolean {
     return this.waiting.has(owner) || this.delivered.has(owner);

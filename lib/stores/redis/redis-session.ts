@@ -103,6 +103,10 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     this.pushed.receive(text);
   }
 
+  protected override disconnected(): void {
+    this.pushed.disconnected();
+  }
+
   protected override remove(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
     if (request.wasGranted && !request.inDoubt) return this.releases.add(request);

@@ -93,6 +93,7 @@ export abstract class ServerSession {
       },
       lost: () => {
         this.pipeline.disconnected();
+        this.disconnected();
         cluster?.outdated();
       },
     });
@@ -169,6 +170,11 @@ export abstract class ServerSession {
   }
 
   protected abstract onMessage(channel: string, text: string): void;
+
+  /** The connection was lost, and the next one may lead to another server. */
+  protected disconnected(): void {
+    // A store without pushed grants has nothing to forget.
+  }
 
   /** Removes an owner: it is released, withdrawn, or both. */
   protected abstract remove(request: OwnerRequest): PromiseLike<ReleaseReply>;

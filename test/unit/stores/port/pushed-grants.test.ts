@@ -44,6 +44,15 @@ describe('P13: a pushed lease on the local clock', () => {
     expect(pushedTo(asked, `granted ${owner} 7 ${T0} 2000 1 0`)).toMatchObject([{ startedAt: 1_000 }]);
   });
 
+  it('F68: counts from the request if another server may have made the grant, whose clock differs', () => {
+    const failedOver = (grants: PushedGrants): void => {
+      queued(grants);
+      grants.disconnected();
+    };
+    const message = `granted ${owner} 7 ${T0 + 400_000} 2000 1 0`;
+    expect(pushedTo(failedOver, message)).toMatchObject([{ startedAt: 1_000 }]);
+  });
+
   it('F31: does not begin in the future because the server clock jumped ahead', () => {
     const late = `granted ${owner} 7 ${T0 + 60_000_000} 2000 1 0`;
     expect(pushedTo(queued, late)).toMatchObject([{ startedAt: 1_500 }]);
