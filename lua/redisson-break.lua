@@ -1,7 +1,7 @@
 -- redisson-break: frees a lock by force, as `forceUnlock` of Redisson does; or only if its hold has this
 -- owner, this token or both. Notifies the holder's client if it uses this library.
 --
--- KEYS[1] lock      hash: owner -> 1, token, since, label; Redisson's owners are <client>:<thread> -> count
+-- KEYS[1] lock      hash: owner -> 1, token, since, unclaimed, label; Redisson: <client>:<thread> -> count
 -- KEYS[2] channel   of unlock messages
 -- KEYS[3] queue     list: waiters of RFairLock
 -- KEYS[4] timeouts  sorted set: waiter of RFairLock by the time when it gives up, ms

@@ -1,6 +1,6 @@
 -- redisson-inspect: returns what is at the name of a lock, and how many clients listen for its release.
 --
--- KEYS[1] lock     hash: owner -> 1, token, since, label; Redisson's owners are <client>:<thread> -> count
+-- KEYS[1] lock     hash: owner -> 1, token, since, unclaimed, label; Redisson: <client>:<thread> -> count
 -- KEYS[2] channel  of unlock messages
 -- ARGV[1] mode  how clients subscribe here: p, s or a
 --

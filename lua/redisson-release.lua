@@ -1,7 +1,7 @@
 -- redisson-release: for many locks at once, frees each that its owner holds and wakes its waiters, or
 -- withdraws an owner whose request may still be under way. Never touches other owners' holds.
 --
--- KEYS[5i-4] lock      hash: owner -> 1, token, since, label
+-- KEYS[5i-4] lock      hash: owner -> 1, token, since, unclaimed, label
 -- KEYS[5i-3] channel   of unlock messages
 -- KEYS[5i-2] gone      sorted set: tombstones of owners
 -- KEYS[5i-1] queue     list: waiters of RFairLock

@@ -1,8 +1,8 @@
 -- redisson-renew: for many locks at once, renews the lease of each that its owner still holds, and
 -- reserves fencing tokens for the owner's next holds. Never creates a lock, and never shortens a lease
--- unless it is negative.
+-- unless it is negative, or that of a pushed grant at its first claim.
 --
--- KEYS[4i-3] lock     hash: owner -> 1, token, since, label
+-- KEYS[4i-3] lock     hash: owner -> 1, token, since, unclaimed, label
 -- KEYS[4i-2] channel  of unlock messages
 -- KEYS[4i-1] counter  last fencing token
 -- KEYS[4i]   queue    list: waiters of RFairLock
@@ -25,9 +25,8 @@ local function renew(lock, channel, counter, queue, owner, lease, tokens, is_lis
   if redis.pcall('HEXISTS', lock, owner) ~= 1 then
     return call('EXISTS', lock) == 1 and -1 or 0
   end
-  local ms = tonumber(lease)
-  if ms < 0 or (ms > 0 and call('PTTL', lock) < ms) then
-    call('PEXPIRE', lock, math.abs(ms))
+  if lease ~= 0 then
+    keep(lock, lease, true, lease < 0)
   end
   local count = tonumber(tokens)
   if count == 0 then
@@ -42,7 +41,7 @@ for i = 1, #KEYS / 4 do
   local k = 4 * i - 4
   replies[i] = renew(
     KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4],
-    ARGV[k + 1], ARGV[k + 2], ARGV[k + 3], ARGV[k + 4]
+    ARGV[k + 1], tonumber(ARGV[k + 2]), ARGV[k + 3], ARGV[k + 4]
   )
 end
 return replies

@@ -1,14 +1,15 @@
 -- redisson-take: for many locks at once, grants each that is free, as Redisson does: the owner becomes a
--- field with the count 1, and the counter of RFencedLock goes up. The other fields describe the hold.
+-- field with the count 1, and the counter of RFencedLock goes up. The other fields describe the hold. A
+-- repeated request of an owner that already holds the lock returns that grant and claims it.
 --
--- KEYS[6i-5] lock      hash: owner -> 1, token, since, label; Redisson's owners are <client>:<thread> -> count
+-- KEYS[6i-5] lock      hash: owner -> 1, token, since, unclaimed, label; Redisson: <client>:<thread> -> count
 -- KEYS[6i-4] channel   of unlock messages
 -- KEYS[6i-3] counter   last fencing token
 -- KEYS[6i-2] gone      sorted set: tombstones of owners
 -- KEYS[6i-1] queue     list: waiters of RFairLock
 -- KEYS[6i]   timeouts  sorted set: waiter of RFairLock by the time when it gives up, ms
 -- ARGV[5i-4] owner      <client>:<number>
--- ARGV[5i-3] lease      ms
+-- ARGV[5i-3] lease      ms; negative for a pushed grant, whose first renewal sets the lease exactly
 -- ARGV[5i-2] tokens     how many fencing tokens to reserve
 -- ARGV[5i-1] label      encoded; '' for none
 -- ARGV[5i]   listening  1 if this client listens on the channel, else 0
@@ -33,9 +34,7 @@ local function take(lock, channel, counter, gone, queue, timeouts, owner, lease,
       return other_type(lock)
     end
     if mine[1] then
-      if call('PTTL', lock) < tonumber(lease) then
-        call('PEXPIRE', lock, lease)
-      end
+      keep(lock, lease, lease > 0)
       return { mine[2], mine[3], 1, others_wait(mode, channel, is_listening, queue) }
     end
     if has_tombstone(gone, owner) then
@@ -62,7 +61,10 @@ local function take(lock, channel, counter, gone, queue, timeouts, owner, lease,
   else
     call('HSET', lock, owner, '1', 'token', token, 'since', since, 'label', label)
   end
-  call('PEXPIRE', lock, lease)
+  if lease < 0 then
+    call('HSET', lock, 'unclaimed', '1')
+  end
+  call('PEXPIRE', lock, math.abs(lease))
   return { token, since, count, others }
 end
 
@@ -71,7 +73,7 @@ for i = 1, #KEYS / 6 do
   local k, a = 6 * i - 6, 5 * i - 5
   replies[i] = take(
     KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], KEYS[k + 5], KEYS[k + 6],
-    ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
+    ARGV[a + 1], tonumber(ARGV[a + 2]), ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   )
 end
 return replies

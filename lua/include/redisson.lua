@@ -27,3 +27,13 @@ local function others_wait(mode, channel, is_listening, queue)
   local count = redis.call('PUBSUB', mode == 's' and 'SHARDNUMSUB' or 'NUMSUB', channel)
   return count[2] > tonumber(is_listening) and 1 or 0
 end
+
+-- Makes a hold last for at least `lease` ms. A claim of a pushed grant, or `exactly`, sets the lease exactly.
+-- Only the first claim: a copy of it that arrives late must not shorten a lease that was extended since.
+local function keep(lock, lease, is_claim, exactly)
+  local ms = math.abs(lease)
+  local claimed = is_claim and redis.call('HDEL', lock, 'unclaimed') == 1
+  if exactly or claimed or redis.call('PTTL', lock) < ms then
+    redis.call('PEXPIRE', lock, ms)
+  end
+end

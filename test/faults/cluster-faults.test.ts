@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockUnavailableError } from '../../lib/index.js';
 import { keySlot } from '../../lib/stores/redis/scripts/key-names.js';
+import type { OwnerId } from '../../lib/stores/port/index.js';
+import { RedisLockStore } from '../../lib/stores/redis/redis-lock-store.js';
+import { idleClient } from '../support/idle-client.js';
 import { RedisServer } from '../support/redis-server.js';
 import { addSlots, RedisCluster } from '../support/redis-cluster.js';
 import { LockApp, queuedIn } from '../support/lock-app.js';
@@ -68,6 +71,33 @@ describe('faults of a Redis Cluster', () => {
     const next = await within(5_000, 'the waiter', waiting);
     expect(next.token).toBeGreaterThan(held.token);
     await next.release();
+    await scene.nothingLeft();
+  });
+
+  it('P41, F54: nothing is kept at a server of waiters whose slot has moved away', async () => {
+    const holder = await scene.app();
+    const key = scene.key();
+    const held = await holder.locks.acquire(key);
+    const redis = { nodes: [...scene.servers.nodes] };
+    const session = new RedisLockStore(redis, 'lock:').open({ ...idleClient, id: 'waiter' });
+    scene.until({ kill: () => session.close() });
+    await session.start();
+    const owner = 'waiter:1' as OwnerId;
+    const wait = async (): Promise<string> => {
+      const terms = { lease: 20_000, claimLease: 2_000, wait: true, contended: true, tokens: 1 };
+      const caller = { callers: 1, limit: 1, permits: 1, label: undefined };
+      return (await session.acquire({ key, owner, ...terms, ...caller })).outcome;
+    };
+    expect(await wait()).toBe('queued');
+    await scene.servers.migrateSlot(slotOf(key), await otherThan(slotOf(key)));
+    expect(await wait()).toBe('queued');
+    // Reads private fields: the port does not report what a session remembers.
+    const { servers } = session as unknown as {
+      servers: ReadonlyMap<string, { pushed: { waiting: ReadonlySet<unknown> } }>;
+    };
+    expect([...servers.values()].map(({ pushed }) => pushed.waiting.size).sort()).toEqual([0, 0, 1]);
+    await session.release({ key, owner, wasGranted: false, inDoubt: false });
+    await held.release();
     await scene.nothingLeft();
   });
 

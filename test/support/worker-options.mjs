@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { entryOf } from '../../.scripts/entries.mjs';
 
 /**
- * @param {{ etcd?: object, postgres?: object, zookeeper?: object }} options module options; `etcd` and the others: options of
+ * @param {{ etcd?: object, postgres?: object, redisson?: object, zookeeper?: object }} options module options; `etcd` and the others: options of
  *   that store
  * @param {string} [folder] of the built package
  * @returns {Promise<object>}
  */
 export async function moduleOptionsOf(
-  { etcd, postgres, zookeeper, ...options },
+  { etcd, postgres, redisson, zookeeper, ...options },
   folder = fileURLToPath(new URL('../../', import.meta.url)),
 ) {
   const storeIn = (name) => import(entryOf(folder, `./${name}`));
@@ -20,6 +20,10 @@ export async function moduleOptionsOf(
   if (postgres !== undefined) {
     const { postgresStore } = await storeIn('postgres');
     return { ...options, store: postgresStore(postgres) };
+  }
+  if (redisson !== undefined) {
+    const { redissonStore } = await storeIn('redisson');
+    return { ...options, store: redissonStore(redisson) };
   }
   if (zookeeper !== undefined) {
     const { zookeeperStore } = await storeIn('zookeeper');

@@ -15,8 +15,9 @@ export interface TimedAcquireReply {
   readonly serverTime: number | undefined;
 }
 
-/** Local and server time of one exchange with the server. */
+/** Local and server time of one exchange with the server, about a key. */
 interface ClockPair {
+  readonly key: string;
   readonly sentAt: MonotonicMs;
   /** µs; undefined until the reply has arrived. */
   readonly serverTime: number | undefined;
@@ -40,13 +41,13 @@ export class PushedGrants {
    * @param onMissed called if the reply is a grant that should have been pushed
    */
   async ask(
-    owner: OwnerId,
+    { key, owner }: { readonly key: string; readonly owner: OwnerId },
     request: () => PromiseLike<TimedAcquireReply>,
     onMissed: () => void,
   ): Promise<AcquireReply> {
     const wasWaiting = this.isWaiting(owner);
     const sentAt = this.client.now();
-    const isFirst = this.onAsk(owner, sentAt);
+    const isFirst = this.onAsk(key, owner, sentAt);
     let timed: TimedAcquireReply;
     try {
       timed = await request();
@@ -57,30 +58,30 @@ export class PushedGrants {
     }
     const { reply, serverTime } = timed;
     if (serverTime === undefined) this.forget(owner);
-    else this.onQueued(owner, sentAt, serverTime);
+    else this.onQueued(key, owner, sentAt, serverTime);
     if (reply.outcome === 'granted' && wasWaiting) onMissed();
     return reply;
   }
 
   /** A request to queue this owner is about to be sent. Returns whether it is the first. */
-  onAsk(owner: OwnerId, sentAt: MonotonicMs): boolean {
+  onAsk(key: string, owner: OwnerId, sentAt: MonotonicMs): boolean {
     if (this.waiting.has(owner)) return false;
     // Another grant may follow the one before this request just as late: its time counts from the same exchange.
     const known = this.delivered.get(owner)?.clock;
     this.delivered.delete(owner);
-    this.waiting.set(owner, known ?? { sentAt, serverTime: undefined });
+    this.waiting.set(owner, known ?? { key, sentAt, serverTime: undefined });
     return known === undefined;
   }
 
   /** The owner is queued; the reply contained the server's time. */
-  onQueued(owner: OwnerId, sentAt: MonotonicMs, serverTime: number): void {
-    if (this.waiting.has(owner)) this.waiting.set(owner, { sentAt, serverTime });
+  onQueued(key: string, owner: OwnerId, sentAt: MonotonicMs, serverTime: number): void {
+    if (this.waiting.has(owner)) this.waiting.set(owner, { key, sentAt, serverTime });
   }
 
   /** The connection was lost: the next grant may be dated by another server's clock, so it counts from the last request. */
   disconnected(): void {
-    for (const [owner, { sentAt }] of this.waiting)
-      this.waiting.set(owner, { sentAt, serverTime: undefined });
+    for (const [owner, { key, sentAt }] of this.waiting)
+      this.waiting.set(owner, { key, sentAt, serverTime: undefined });
   }
 
   /** Whether the owner has been queued, or is about to be. */
@@ -91,6 +92,13 @@ export class PushedGrants {
   forget(owner: OwnerId): void {
     this.waiting.delete(owner);
     this.delivered.delete(owner);
+  }
+
+  /** Forgets the waiters of all keys but these; returns whether there were any. */
+  forgetUnless(concerns: (key: string) => boolean): boolean {
+    const { size } = this.waiting;
+    for (const [owner, { key }] of this.waiting) if (!concerns(key)) this.forget(owner);
+    return this.waiting.size < size;
   }
 
   /** `granted <owner> <token> <server time, µs> <claim lease, ms> <tokens> <1 if others wait>` or `broken <owner>` */

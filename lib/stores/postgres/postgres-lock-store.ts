@@ -110,7 +110,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     acquire: (request) => {
       if (!request.wait) return queue.call(calls.acquire(request)).then(({ reply }) => reply);
       return pushed.ask(
-        request.owner,
+        request,
         () => queue.call(calls.acquire(request)),
         () => channel?.suspect(),
       );

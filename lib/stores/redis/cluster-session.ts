@@ -197,18 +197,22 @@ export class ClusterSession extends ForwardingSession {
     // Between two maps there may be no servers at all. Keep the sessions then.
     if (present.length === 0) return [];
     const starts: Promise<void>[] = [];
+    let haveMoved = false;
     for (const server of present) {
       const known = this.servers.get(server.address);
       if (known === undefined) starts.push(this.open(server));
-      else known.listenBy(server.slot);
+      else if (known.listenBy(server.slot)) haveMoved = true;
     }
     const addresses = new Set(present.map(({ address }) => address));
     for (const [address, session] of this.servers) {
       if (addresses.has(address)) continue;
       this.servers.delete(address);
       void this.repeatReleases(session.recentReleases, starts);
+      haveMoved = true;
       void session.close();
     }
+    // Waiters request again at the servers that have their slots now.
+    if (haveMoved) this.client.pollNow();
     return starts;
   }
 

@@ -66,7 +66,6 @@ export class GrantChannel {
       this.counted.clear();
     });
     redis.on('ready', () => {
-      for (const channel of this.others.keys()) void this.join(channel);
       void this.subscribe(connection);
       void this.follow();
     });
@@ -155,6 +154,8 @@ export class GrantChannel {
 
   private async subscribe(connection: Connection): Promise<void> {
     const { name: channel } = this;
+    // Those of a slot that went away and came back are no longer subscribed, either.
+    for (const other of this.others.keys()) void this.join(other);
     try {
       await this.send(connection, channel);
       this.subscribed = channel;

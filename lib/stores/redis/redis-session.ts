@@ -114,6 +114,10 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     return request.wasGranted ? this.pipeline.sendNow(call) : this.pipeline.send(call);
   }
 
+  protected override forgetMoved(concerns: (key: string) => boolean): boolean {
+    return this.pushed.forgetUnless(concerns);
+  }
+
   protected granted(owner: OwnerId, grant: PushedGrant): void {
     this.client.granted(owner, grant);
   }
@@ -158,7 +162,7 @@ export class RedisSession extends ServerSession implements WholeServerSession {
 
   private queue(request: AcquireRequest): Promise<AcquireReply> {
     return this.pushed.ask(
-      request.owner,
+      request,
       () => this.request(request),
       () => {
         this.channel.suspect();

@@ -23,11 +23,13 @@ export class ReplicatedSession extends RedisSession {
   private readonly turns = new Turns<OwnerId>();
 
   override async acquire(request: AcquireRequest): Promise<AcquireReply> {
+    if (this.usedUp.has(request.owner)) return { outcome: 'cancelled' };
     return await this.turns.run(request.owner, () => this.askAndConfirm(request));
   }
 
   override release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.waiting.delete(request.owner);
+    this.usedUp.delete(request.owner);
     return super.release(request);
   }
 
@@ -36,6 +38,11 @@ export class ReplicatedSession extends RedisSession {
     const reply = await super.reserve(request);
     if (reply.outcome === 'reserved') await this.confirm(connection);
     return reply;
+  }
+
+  protected override forgetMoved(concerns: (key: string) => boolean): boolean {
+    for (const [owner, key] of this.waiting) if (!concerns(key)) this.waiting.delete(owner);
+    return super.forgetMoved(concerns);
   }
 
   protected override granted(owner: OwnerId, grant: PushedGrant): void {
@@ -87,7 +94,7 @@ export class ReplicatedSession extends RedisSession {
   }
 
   private async confirmGrant(key: string, owner: OwnerId, connection: number): Promise<void> {
-    await this.confirmOrCancel(connection, () =>
+    await this.confirmOrCancel(connection, owner, () =>
       this.remove({ key, owner, wasGranted: false, inDoubt: false }),
     );
   }

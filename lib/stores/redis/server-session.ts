@@ -5,12 +5,14 @@ import {
   type ListKeysRequest,
   type LockBoard,
   type LockStoreClient,
+  type OwnerId,
   type OwnerRequest,
   type ReleaseReply,
   type RenewRequest,
   type StoreConnection,
 } from '../port/lock-store.js';
 import { inMs } from '../../common/durations.js';
+import { storeFailure } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
 import type { ServerConnector } from './connection/redis-connection.js';
 import { ServerConnection } from './connection/server-connection.js';
@@ -62,6 +64,8 @@ export abstract class ServerSession {
   protected readonly pipeline: Pipeline;
   protected readonly channel: GrantChannel;
   protected slot: number;
+  /** Owners whose grant was cancelled in doubt: as that may end a later grant, the engine continues with another owner. */
+  protected readonly usedUp = new Set<OwnerId>();
   private checked: ExaminedServer | undefined;
   private readonly sentReleases = new RecentReleases();
   /** The `run_id` of the server, if it is known. */
@@ -79,7 +83,7 @@ export abstract class ServerSession {
     protected readonly names: KeyNames,
     protected readonly client: LockStoreClient,
     private readonly confirmedBy: Replicas | undefined,
-    private readonly cluster: ClusterPart | undefined,
+    protected readonly cluster: ClusterPart | undefined,
     private readonly locks: ListedNames = names,
   ) {
     this.slot = cluster?.slot ?? 0;
@@ -158,10 +162,14 @@ export abstract class ServerSession {
     return this.link.connections();
   }
 
-  /** Names the channels after another slot of the server. */
-  listenBy(slot: number): void {
+  /**
+   * The map of the cluster was read: names the channels after another slot of the server, and forgets the waiters of keys
+   * that other servers have. Returns whether there were any.
+   */
+  listenBy(slot: number): boolean {
     this.slot = slot;
     this.channel.listenOn(this.channelName);
+    return this.cluster !== undefined && this.forgetMoved(this.cluster.concerns);
   }
 
   close(): Promise<void> {
@@ -183,6 +191,9 @@ export abstract class ServerSession {
   protected keep(request: OwnerRequest): void {
     if (this.link.isReady) this.sentReleases.add(request, this.client.now());
   }
+
+  /** Forgets the waiters of keys that other servers have; returns whether there were any. */
+  protected abstract forgetMoved(concerns: (key: string) => boolean): boolean;
 
   /** What a user of the locks must have rights to. */
   protected get rights(): Rights {
@@ -234,13 +245,20 @@ export abstract class ServerSession {
   }
 
   /** Confirms a grant, or cancels it and rejects. */
-  protected async confirmOrCancel(connection: number, cancel: () => PromiseLike<unknown>): Promise<void> {
+  protected async confirmOrCancel(
+    connection: number,
+    owner: OwnerId,
+    cancel: () => PromiseLike<unknown>,
+  ): Promise<void> {
     try {
       await this.confirm(connection);
     } catch (error) {
       const isCancelled = await cancel().then(
         () => true,
-        () => false,
+        (failure: unknown) => {
+          if (storeFailure(failure).inDoubt) this.usedUp.add(owner);
+          return false;
+        },
       );
       const { message } = error as Error;
       throw new LockStoreError(message, { inDoubt: !isCancelled, retryable: true, cause: error });

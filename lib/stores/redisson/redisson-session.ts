@@ -19,6 +19,8 @@ import {
   type StoredWaiter,
 } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
+import { TOMBSTONE_TTL } from '../port/times.js';
+import { Turns } from '../port/turns.js';
 import type { ServerConnector } from '../redis/connection/redis-connection.js';
 import type { Rights } from '../redis/doctor/acl-rules.js';
 import type { Replicas } from '../redis/replicas.js';
@@ -27,6 +29,8 @@ import { ScriptBatch } from '../redis/scripts/pipeline.js';
 import { ServerSession, type ClusterPart, type WholeServerSession } from '../redis/server-session.js';
 import type { RedissonKeyNames } from './redisson-names.js';
 import { RedissonCalls, SHORT_TURN, type OtherValue, type TakeReply } from './redisson-scripts.js';
+
+const QUEUED: AcquireReply = { outcome: 'queued', holderLeaseLeft: undefined };
 
 /** The owners of this process that wait for one key, in their order. */
 interface Waiters {
@@ -50,15 +54,15 @@ export class RedissonSession extends ServerSession implements WholeServerSession
   private readonly waiters = new Map<string, Waiters>();
   /** The key that waits for the messages of each channel. */
   private readonly channels = new Map<string, string>();
-  /** When the turns of owners began while others waited. */
-  private readonly turns = new Map<OwnerId, MonotonicMs>();
+  /** One request at a time for a waiter: its own, or the one that a message causes. */
+  private readonly asking = new Turns<OwnerId>();
+  /** The turns of owners that began while others waited. */
+  private readonly turns = new Map<OwnerId, { readonly key: string; readonly since: MonotonicMs }>();
   /** Keys that this process lets others have for a moment, after a turn of its own. */
   private readonly rests = new Map<string, CallbackTimer>();
   private readonly timers: TimerQueue;
-  /** Owners with a pushed grant whose first renewal sets the lease exactly. */
-  private readonly unclaimed = new Set<OwnerId>();
-  /** Owners with a request of this session that may still be carried out. */
-  private readonly inDoubt = new Set<OwnerId>();
+  /** Owners with a request of this session that may still be carried out, and since when, oldest first. */
+  private readonly inDoubt = new Map<OwnerId, MonotonicMs>();
 
   constructor(
     connector: ServerConnector,
@@ -75,14 +79,29 @@ export class RedissonSession extends ServerSession implements WholeServerSession
       (channel) => this.channel.hears(channel),
     ));
     const { pipeline } = this;
-    this.takes = new ScriptBatch(pipeline, (some) => calls.take(some), unchanged);
-    this.reserves = new ScriptBatch(pipeline, (some) => calls.reserve(some), unchanged);
-    this.releases = new ScriptBatch(pipeline, (some) => calls.release(some), unchanged, true);
+    // Turns begin and end when replies are read, in their order: a reply may come after the release was sent.
+    const taken = (request: AcquireRequest, reply: TakeReply): TakeReply => {
+      if (reply.outcome === 'granted' && reply.othersWait === true) this.beginTurn(request);
+      return reply;
+    };
+    const reserved = (request: ReserveRequest, reply: ReserveReply): ReserveReply => {
+      if (reply.outcome !== 'reserved') this.lost(request);
+      else if (reply.othersWait) this.beginTurn(request);
+      return reply;
+    };
+    const released = ({ owner }: OwnerRequest, reply: ReleaseReply): ReleaseReply => {
+      this.ended(owner);
+      return reply;
+    };
+    this.takes = new ScriptBatch(pipeline, (some) => calls.take(some), taken);
+    this.reserves = new ScriptBatch(pipeline, (some) => calls.reserve(some), reserved);
+    this.releases = new ScriptBatch(pipeline, (some) => calls.release(some), released, true);
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
     const { key, owner, wait, contended } = request;
     this.lockNames.check(key);
+    if (this.usedUp.has(owner)) return { outcome: 'cancelled' };
     const isWaiting = this.waiters.get(key)?.requests.has(owner) === true;
     if (!wait || !(contended || isWaiting || this.rests.has(key))) {
       const reply = await this.take(request);
@@ -102,35 +121,30 @@ export class RedissonSession extends ServerSession implements WholeServerSession
   }
 
   protected override remove(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    this.forget(request.key, request.owner);
-    this.unclaimed.delete(request.owner);
+    const { key, owner } = request;
+    this.forget(key, owner);
     this.endTurn(request);
-    const inDoubt = this.inDoubt.delete(request.owner) || request.inDoubt;
-    return this.releases.add({ ...request, inDoubt });
+    this.usedUp.delete(owner);
+    // A release may overtake a request of the same owner in their batch, and may fail before it is sent.
+    if (this.asking.isBusy(owner)) this.doubt(owner);
+    return this.releases.add(this.inDoubt.has(owner) ? { ...request, inDoubt: true } : request);
   }
 
   whenSent(): Promise<void> | undefined {
     return this.pipeline.whenSent();
   }
 
-  async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    const claimed = requests.map((request) => this.claimed(request));
-    const replies = await this.confirmRenewals(() => this.pipeline.send(this.calls.renew(claimed)));
-    // No release follows.
-    requests.forEach(({ owner }, index) => {
-      if (replies[index] === 'gone' || replies[index] === 'taken') this.turns.delete(owner);
-    });
-    return replies;
+  renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
+    return this.renewed(requests, this.pipeline.send(this.calls.renew(requests)));
   }
 
   renewAsking(requests: readonly RenewRequest[]): Promise<RenewReplies> {
-    return this.confirmRenewals(() => this.pipeline.sendAsking(this.calls.renew(requests)));
+    return this.renewed(requests, this.pipeline.sendAsking(this.calls.renew(requests)));
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveReply> {
     const connection = this.link.count;
-    const reply = await this.reserves.add(request.lease === 0 ? request : this.claimed(request));
-    if (reply.outcome === 'reserved' && reply.othersWait) this.beginTurn(request.owner);
+    const reply = await this.reserves.add(request);
     if (reply.outcome === 'reserved') await this.confirm(connection);
     return reply;
   }
@@ -171,16 +185,42 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     return { prefix: this.lockNames.prefix, others: ['redisson_lock_', 'nestjs_lock:'] };
   }
 
+  protected override forgetMoved(concerns: (key: string) => boolean): boolean {
+    const moved = [...this.waiters.values()].filter(({ key }) => !concerns(key));
+    for (const { key, requests } of moved) for (const owner of [...requests.keys()]) this.forget(key, owner);
+    for (const [owner, { key }] of this.turns) if (!concerns(key)) this.turns.delete(owner);
+    return moved.length > 0;
+  }
+
+  private async renewed(
+    requests: readonly RenewRequest[],
+    sent: Promise<RenewReplies>,
+  ): Promise<RenewReplies> {
+    const replies = await this.confirmRenewals(() => sent);
+    requests.forEach((request, index) => {
+      const reply = replies[index];
+      if (reply === 'gone' || reply === 'taken') this.lost(request);
+    });
+    return replies;
+  }
+
   private async wait(request: AcquireRequest, isFirst: boolean): Promise<AcquireReply> {
     const { key, owner } = request;
     const waiters = this.waitersFor(key);
     waiters.requests.set(owner, request);
     await this.channel.joined(waiters.channel);
-    if (!waiters.requests.has(owner)) return { outcome: 'cancelled' };
-    if (this.rests.has(key)) return { outcome: 'queued', holderLeaseLeft: undefined };
+    return await this.asking.run(owner, () => this.askFor(request, waiters, isFirst));
+  }
+
+  private async askFor(request: AcquireRequest, waiters: Waiters, isFirst: boolean): Promise<AcquireReply> {
+    const { key, owner } = request;
+    // Withdrawn, or its grant has been pushed, or its slot has moved away; or it has to let others have the lock.
+    if (!waiters.requests.has(owner) || this.rests.has(key)) return QUEUED;
     try {
       const reply = await this.take(request);
       if (reply.outcome === 'held') return { outcome: 'queued', holderLeaseLeft: reply.leaseLeft };
+      // A message may have been missed.
+      if (!isFirst && reply.outcome === 'granted') this.channel.suspect();
       this.forget(key, owner);
       return reply;
     } catch (error) {
@@ -194,30 +234,40 @@ export class RedissonSession extends ServerSession implements WholeServerSession
   /** After a message: the lock may be free. */
   private async tryFirst(waiters: Waiters): Promise<void> {
     waiters.isWoken = true;
-    if (waiters.isTrying || this.rests.has(waiters.key)) return;
+    if (waiters.isTrying) return;
     waiters.isTrying = true;
-    while (waiters.isWoken) {
+    while (waiters.isWoken && !this.rests.has(waiters.key)) {
       waiters.isWoken = false;
       const [request] = waiters.requests.values();
-      if (request !== undefined) await this.tryFor(request, waiters);
+      if (request === undefined) break;
+      // If that one has left, the next one may have the lock.
+      if (!(await this.tryFor(request, waiters))) waiters.isWoken = true;
     }
     waiters.isTrying = false;
   }
 
-  private async tryFor(request: AcquireRequest, { requests, key }: Waiters): Promise<void> {
+  /** Returns false if the owner no longer waits, and does not have the lock either. */
+  private async tryFor(request: AcquireRequest, { requests, key }: Waiters): Promise<boolean> {
     const { owner, claimLease } = request;
     const startedAt = this.client.now();
     try {
-      const reply = await this.take({ ...request, lease: claimLease });
-      // Withdrawn, or granted by its own request meanwhile.
-      if (reply.outcome !== 'granted' || !requests.has(owner)) return;
+      const reply = await this.asking.run(owner, async () =>
+        requests.has(owner) ? await this.take({ ...request, lease: -claimLease }) : undefined,
+      );
+      // A withdrawal meanwhile has left a tombstone, or frees the lock. Or another request follows, perhaps because this
+      // grant has been broken since.
+      if (requests.get(owner) !== request) return requests.has(owner);
+      if (reply === undefined || reply.outcome === 'held') return true;
       this.forget(key, owner);
-      this.unclaimed.add(owner);
+      if (reply.outcome === 'cancelled') return false;
       this.client.granted(owner, { ...reply, startedAt, lease: claimLease });
     } catch (error) {
       // The engine polls, and then learns why it does not have the lock.
-      if (storeFailure(error).inDoubt && requests.has(owner)) this.inDoubt.add(owner);
+      const failure = storeFailure(error);
+      if (failure.inDoubt) this.doubt(owner);
+      if (failure instanceof RedirectedError) this.cluster?.outdated();
     }
+    return true;
   }
 
   private async take(request: AcquireRequest): Promise<Exclude<TakeReply, OtherValue>> {
@@ -226,15 +276,36 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     const reply = await this.takes.add(request);
     if (reply.outcome === 'other') throw otherValue(key, reply);
     if (reply.outcome !== 'granted') return reply;
-    await this.confirmOrCancel(connection, () =>
+    await this.confirmOrCancel(connection, owner, () =>
       this.remove({ key, owner, wasGranted: false, inDoubt: false }),
     );
-    if (reply.othersWait === true) this.beginTurn(owner);
     return reply;
   }
 
-  private beginTurn(owner: OwnerId): void {
-    if (!this.turns.has(owner)) this.turns.set(owner, this.client.now());
+  /** A late copy of a request of this owner must not acquire the lock. */
+  private doubt(owner: OwnerId): void {
+    const now = this.client.now();
+    for (const [other, since] of this.inDoubt) {
+      if (now - since < TOMBSTONE_TTL) break;
+      this.inDoubt.delete(other);
+    }
+    this.inDoubt.delete(owner);
+    this.inDoubt.set(owner, now);
+  }
+
+  /** The store no longer has the hold, so that the engine sends no release. */
+  private lost({ key, owner }: RenewRequest): void {
+    if (!this.inDoubt.has(owner)) this.ended(owner);
+    else this.release({ key, owner, wasGranted: true, inDoubt: true }).then(undefined, () => undefined);
+  }
+
+  private ended(owner: OwnerId): void {
+    this.turns.delete(owner);
+    this.inDoubt.delete(owner);
+  }
+
+  private beginTurn({ key, owner }: { readonly key: string; readonly owner: OwnerId }): void {
+    if (!this.turns.has(owner)) this.turns.set(owner, { key, since: this.client.now() });
   }
 
   /**
@@ -242,8 +313,8 @@ export class RedissonSession extends ServerSession implements WholeServerSession
    * than a turn may be. At the end of that time it tries.
    */
   private endTurn({ key, owner }: OwnerRequest): void {
-    const since = this.turns.get(owner);
-    if (since === undefined) return;
+    const turn = this.turns.get(owner);
+    if (turn === undefined) return;
     this.turns.delete(owner);
     const now = this.client.now();
     const earlier = this.rests.get(key);
@@ -254,11 +325,7 @@ export class RedissonSession extends ServerSession implements WholeServerSession
       if (waiters !== undefined) void this.tryFirst(waiters);
     });
     this.rests.set(key, rest);
-    this.timers.set(rest, later(now, Math.min(SHORT_TURN.ms, now - since)));
-  }
-
-  private claimed<R extends RenewRequest>(request: R): R {
-    return this.unclaimed.delete(request.owner) ? { ...request, exactly: true } : request;
+    this.timers.set(rest, later(now, Math.min(SHORT_TURN.ms, now - turn.since)));
   }
 
   private waitersFor(key: string): Waiters {
@@ -279,10 +346,6 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     this.channels.delete(waiters.channel);
     this.channel.leave(waiters.channel);
   }
-}
-
-function unchanged<Reply>(_: unknown, reply: Reply): Reply {
-  return reply;
 }
 
 /** Redisson keeps neither an order of waiters nor permits in an `RLock`. */

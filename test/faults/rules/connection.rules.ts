@@ -115,14 +115,17 @@ export function connectionRules(scene: StoreScene): void {
     const [holder, waiter] = [await scene.app(), await scene.app({ store })];
     const turn = async (): Promise<boolean> => {
       const [held, shared] = [scene.key(), scene.key()];
-      const permits = { limit: 2, waitTime: 15_000 };
-      const handles = [await holder.locks.acquire(held), await holder.locks.acquire(shared, permits)];
-      handles.push(await holder.locks.acquire(shared, { ...permits, fair: true }));
-      const waiting = [
-        waiter.locks.acquire(held, { waitTime: 15_000 }),
-        waiter.locks.acquire(shared, permits),
-      ];
-      await Promise.all([queuedIn(waiter, held), queuedIn(waiter, shared)]);
+      const keys = [held];
+      const handles = [await holder.locks.acquire(held)];
+      const waiting = [waiter.locks.acquire(held, { waitTime: 15_000 })];
+      if (!scene.isExclusive) {
+        const permits = { limit: 2, waitTime: 15_000 };
+        keys.push(shared);
+        handles.push(await holder.locks.acquire(shared, permits));
+        handles.push(await holder.locks.acquire(shared, { ...permits, fair: true }));
+        waiting.push(waiter.locks.acquire(shared, permits));
+      }
+      await Promise.all(keys.map((key) => queuedIn(waiter, key)));
       await Promise.all(handles.map((handle) => handle.release()));
       for (const handle of await within(10_000, 'the locks', Promise.all(waiting))) await handle.release();
       return missed() > 0;

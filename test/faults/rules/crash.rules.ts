@@ -13,6 +13,7 @@ export function crashRules(scene: StoreScene): void {
   ])(
     'F20, F55, B58: a killed process frees its %s in time (watchdogTimeout %d), whenever a caller arrives',
     async (_, watchdogTimeout, options) => {
+      if (scene.isExclusive && options.limit !== undefined) return;
       const one = options.limit === undefined ? undefined : { limit: options.limit };
       const bound = scene.crashLasts(watchdogTimeout);
       const holder = await scene.worker({ ...scene.workerOptions(scene.server.port), watchdogTimeout });

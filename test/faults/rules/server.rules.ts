@@ -93,7 +93,7 @@ export function serverRules(scene: StoreScene): void {
     expect(await lost).toMatchObject({ key });
     for (const one of [app, await scene.app({ options, watchdogTimeout: 2_500 })]) {
       const later = await one.locks.acquire(key, { waitTime: 30_000 });
-      expect(later.token).toBeGreaterThan(handle.token);
+      if (scene.tokensOutliveData) expect(later.token).toBeGreaterThan(handle.token);
       await later.release();
     }
     await scene.nothingLeft();

@@ -47,6 +47,10 @@ export abstract class StoreScene<Server extends ServerUnderTest = ServerUnderTes
   readonly keepsLocksInSessions: boolean = true;
   /** Whether callers continue when their release has been carried out, instead of when it was sent. */
   readonly awaitsReleases: boolean = false;
+  /** Whether the store has exclusive locks only, without an order over processes. */
+  readonly isExclusive: boolean = false;
+  /** Whether tokens grow also after the server has lost all data. */
+  readonly tokensOutliveData: boolean = true;
   /** Whether a request is sent in the tick of its call. */
   readonly sendsAtOnce: boolean = false;
   /** Whether nothing of its connections is left when an application has closed. */

@@ -11,11 +11,11 @@ const at = (ms: number): MonotonicMs => ms as MonotonicMs;
 
 /** Requested at 1,000 ms. */
 const asked = (grants: PushedGrants): void => {
-  grants.onAsk(owner, at(1_000));
+  grants.onAsk('key', owner, at(1_000));
 };
 const queued = (grants: PushedGrants): void => {
   asked(grants);
-  grants.onQueued(owner, at(1_000), T0);
+  grants.onQueued('key', owner, at(1_000), T0);
 };
 
 /** The grants that this message pushes at 1,500 ms. */
@@ -64,6 +64,15 @@ describe('P13: a pushed lease on the local clock', () => {
       grants.forget(owner);
     };
     expect(pushedTo(left, `granted ${owner} 7 ${T0} 2000 1 0`)).toEqual([]);
+  });
+
+  it('P41, F54: forgets the waiters of keys that another server of a cluster has', () => {
+    const grants = new PushedGrants(idleClient);
+    queued(grants);
+    expect(grants.forgetUnless((key) => key === 'key')).toBe(false);
+    expect(grants.knows(owner)).toBe(true);
+    expect(grants.forgetUnless((key) => key !== 'key')).toBe(true);
+    expect(grants.knows(owner)).toBe(false);
   });
 });
 
