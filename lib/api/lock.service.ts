@@ -6,7 +6,7 @@ import { isAbortReason, outcomeOf, traceAcquire, traceHold } from '../engine/rep
 import type { Hold } from '../engine/holds/hold.js';
 import type { MultiHold } from '../engine/holds/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
-import { callInScope, openScope } from '../engine/holds/scope.js';
+import { openScope, workInScope } from '../engine/holds/scope.js';
 import { acquireChannel, holdChannel, isTraced } from '../model/lock-channels.js';
 import {
   LockError,
@@ -19,6 +19,7 @@ import {
 import type { LockEvent } from '../model/lock.events.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { checkKey, checkKeys, type LockKey } from '../model/lock-key.js';
+import { refusalOf } from '../model/late-work.js';
 import { checkReceiver, shown } from '../model/option-checks.js';
 import {
   DECORATED,
@@ -100,10 +101,12 @@ export class LockService {
     const scope = openScope(hold);
     try {
       const outcome = isTraced(holdChannel)
-        ? traceHold(this.engine.instance, hold, () => callInScope(scope, fn, hold))
-        : callInScope(scope, fn, hold);
+        ? traceHold(this.engine.instance, hold, () => workInScope(scope, fn, hold))
+        : workInScope(scope, fn, hold);
       // Synchronous work costs no promise and no microtask.
       result = isPromiseLike(outcome) ? await outcome : outcome;
+      const refused = refusalOf('withLock(): the function', result);
+      if (refused !== undefined) throw originate(refused, this);
     } finally {
       scope.open = false;
       try {

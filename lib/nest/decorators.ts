@@ -59,7 +59,8 @@ export function Locked<
   refuseDirectUse(given);
   return (target, name, descriptor) => {
     refuseOtherPlaces(target, name, descriptor);
-    const fullName = `${target.constructor.name}.${String(name)}`;
+    const owner = typeof target === 'function' ? (target as { readonly name: string }) : target.constructor;
+    const fullName = `${owner.name}.${String(name)}`;
     const where = `@Locked on ${fullName}`;
     const original = descriptor.value;
     if (typeof original !== 'function' || typeof target === 'function') {
@@ -75,9 +76,11 @@ export function Locked<
 
     const method = new LockedMethod(where, options, property, original);
     const isStream = options.returns === 'observable' || returnsObservable(target, name, original);
+    const isGenerator = original.constructor.name.endsWith('GeneratorFunction');
     replaceMethod(descriptor, function (this: object, ...args: unknown[]): unknown {
       const call = HandlerCall.claim(method);
       if (call !== undefined) return method.runInHandler(call, this, args);
+      if (isGenerator) throw method.generator();
       return isStream ? method.stream(this, args) : method.run(this, args);
     });
     HandlerCall.mark(descriptor.value, method);

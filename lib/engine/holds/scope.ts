@@ -1,5 +1,8 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import { isPromiseLike } from '../../common/deferred.js';
 import { scopeStorage } from '../../common/detached-context.js';
+import { refusalOf } from '../../model/late-work.js';
+import { originate } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 
 /** What a scope owns: one hold, or several that were acquired together. */
@@ -48,6 +51,23 @@ export function callInScope<A, R>(scope: Scope, fn: (argument: A) => R, argument
   return scopes.run(scope, fn, argument);
 }
 
+/** Runs work in a scope. A lazy thenable, such as a query builder, begins when `then` is called: that is in the scope, too. */
+export function workInScope<A, T>(
+  scope: Scope,
+  fn: (argument: A) => PromiseLike<T> | T,
+  argument: A,
+): PromiseLike<T> | T {
+  const outcome = scopes.run(scope, fn, argument);
+  if (!isPromiseLike(outcome) || outcome.then === Promise.prototype.then) return outcome;
+  return scopes.run(scope, begun<T>, outcome);
+}
+
+function begun<T>(thenable: PromiseLike<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    thenable.then(resolve, reject);
+  });
+}
+
 /** Runs `fn` in a scope that owns a hold, until its promise settles. */
 export async function runInScope<T, O extends ScopeOwner>(
   owner: O,
@@ -55,7 +75,10 @@ export async function runInScope<T, O extends ScopeOwner>(
 ): Promise<T> {
   const scope = openScope(owner);
   try {
-    return await scopes.run(scope, fn, owner);
+    const result = await workInScope(scope, fn, owner);
+    const refused = refusalOf('handle.run(): the function', result);
+    if (refused === undefined) return result;
+    throw originate(refused, owner.engine);
   } finally {
     scope.open = false;
   }

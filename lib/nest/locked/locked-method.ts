@@ -1,10 +1,11 @@
 import { AsyncResource } from 'node:async_hooks';
-import { defer, EMPTY, isObservable, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
+import { defer, EMPTY, isObservable, map, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
 import { lossOf, lostWithResult, releaseAfterWork, type CallsInFlight } from '../../api/end-of-work.js';
 import { callsOf, type LockService } from '../../api/lock.service.js';
 import { LockLostError, LockOptionsError, LockTimeoutError, originate } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey } from '../../model/lock-key.js';
+import { lateWork, refusalOf } from '../../model/late-work.js';
 import { resolveLockOptions } from '../../model/lock.options.js';
 import { importOf, serviceUnder } from '../module/lock-service.injection.js';
 import type { HandlerRun } from '../requests/handler-call.js';
@@ -39,13 +40,16 @@ export class LockedMethod {
         method.called = true;
         const result = await this.original.apply(self, args);
         if (isObservable(result)) throw this.unexpectedStream();
+        this.refuse(service, 'the method', result);
         return result;
       });
       if (!method.called && outcome === undefined) throw this.mockedService();
       return outcome;
     } catch (error) {
       if (method.called || !(error instanceof LockTimeoutError)) throw error;
-      return await this.busy(error, self, args);
+      const instead = await this.busy(error, self, args);
+      this.refuse(service, 'onBusy', instead);
+      return instead;
     } finally {
       calls?.end();
     }
@@ -113,16 +117,24 @@ export class LockedMethod {
     if (call.signal.aborted) await handle.release();
     call.signal.throwIfAborted();
     call.hold(handle, this.throwsLoss);
-    const result = await call.track(handle.run(() => this.original.apply(self, args)));
+    // In an object, because `run()` refuses streams.
+    const { result } = await call.track(
+      handle.run(async () => ({ result: await this.original.apply(self, args) })),
+    );
+    const sent = (body: unknown): unknown => {
+      if (lateWork(body) === undefined) return body;
+      if (!call.canStream) this.refuse(service, 'the handler', body);
+      return call.stream(body, handle);
+    };
     if (!isObservable(result)) {
       this.throwIfLost(handle, result);
       call.result = result;
-      return result;
+      return sent(result);
     }
     // The client disconnected while the method created the stream.
     if (call.signal.aborted) return EMPTY;
     call.streams = true;
-    return result;
+    return call.canStream ? result.pipe(map(sent)) : result;
   }
 
   /** Acquires the lock; if it is busy, returns the replacement for the method's result. */
@@ -213,8 +225,22 @@ export class LockedMethod {
     }
   }
 
+  /** @throws LockOptionsError for a result whose work begins later */
+  private refuse(service: LockService, who: string, result: unknown): void {
+    const refused = refusalOf(`${this.where}: ${who}`, result);
+    if (refused !== undefined) throw originate(refused, service);
+  }
+
   private get throwsLoss(): boolean {
     return this.options.lock.onLost === 'throw';
+  }
+
+  /** For callers that expect a generator and not a promise that rejects. */
+  generator(): LockOptionsError {
+    return new LockOptionsError(
+      `${this.where}: only request handlers may be generators: whoever calls another method would run it after the ` +
+        'release. Return a promise of its collected values, or acquire the lock inside it with withLock().',
+    );
   }
 
   private unexpectedStream(): LockOptionsError {

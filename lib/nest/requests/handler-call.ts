@@ -2,6 +2,8 @@ import 'reflect-metadata';
 import { HandlerScope, lossOf, releaseAfterWork, type CallsInFlight } from '../../api/end-of-work.js';
 import type { LockLostError } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
+import type { ClientConnection } from './client-connection.js';
+import { StreamedBody } from './streamed-body.js';
 
 const LOCKED_METHOD = Symbol.for('nestjs-distributed-lock:locked-method');
 
@@ -15,7 +17,11 @@ export class HandlerCall extends HandlerScope {
   private latest: HandlerRun | undefined;
   private ended: Promise<LockLostError | undefined> | undefined;
 
-  private constructor(private readonly method: object) {
+  private constructor(
+    private readonly method: object,
+    /** That of an HTTP client, to which Nest sends bodies after the handler has returned them. */
+    readonly connection: ClientConnection | undefined,
+  ) {
     super();
   }
 
@@ -25,10 +31,10 @@ export class HandlerCall extends HandlerScope {
   }
 
   /** Begins a call of a handler; undefined if the handler is not locked, or an outer interceptor has begun the call. */
-  static begin(handler: object): HandlerCall | undefined {
+  static begin(handler: object, connection: ClientConnection | undefined): HandlerCall | undefined {
     const method = Reflect.getMetadata(LOCKED_METHOD, handler) as object | undefined;
     if (method === undefined || HandlerCall.around(method) !== undefined) return undefined;
-    return new HandlerCall(method);
+    return new HandlerCall(method, connection);
   }
 
   /** Begins a run of the method in the Nest call around it; undefined outside of one. */
@@ -36,6 +42,7 @@ export class HandlerCall extends HandlerScope {
     const call = HandlerCall.around(method);
     if (call === undefined) return undefined;
     // Whatever called the method again no longer waits for the run before: it must neither begin nor lend its lock.
+    call.latest?.drop();
     void call.latest?.end();
     call.owners.length = 0;
     call.latest = new HandlerRun(call);
@@ -50,9 +57,19 @@ export class HandlerCall extends HandlerScope {
     return isCaller && (call.latest === undefined || call.isInnermost) ? call : undefined;
   }
 
-  /** Whether the method's work outlives the pipeline that called it, such as one with a timeout. */
+  /** Whether the method's work outlives the pipeline that called it: one with a timeout, or one that returned a stream. */
   get works(): boolean {
-    return this.latest?.works === true;
+    return this.latest?.works === true || this.latest?.sends === true;
+  }
+
+  /** The pipeline has a response: a body of the handler is sent from now on, and keeps its lock until it has ended. */
+  responds(): void {
+    this.latest?.send();
+  }
+
+  /** The pipeline has failed: a body of the handler is not sent. */
+  fails(): void {
+    this.latest?.drop();
   }
 
   /**
@@ -96,8 +113,35 @@ export class HandlerRun {
   streams = false;
   /** The result of the method, unless it is a stream. */
   result: unknown;
+  private body: StreamedBody | undefined;
+  /** Whether the response sends the body of the handler. */
+  sends = false;
 
-  constructor(private readonly scope: HandlerScope) {}
+  constructor(private readonly scope: HandlerCall) {}
+
+  /** Whether Nest sends a stream that the handler returns. */
+  get canStream(): boolean {
+    return this.scope.connection !== undefined;
+  }
+
+  /** Holds the lock while the result is sent. Returns what to return in its place. */
+  stream(result: unknown, handle: LockHandle): unknown {
+    this.body = new StreamedBody(result, handle, async () => {
+      const lost = this.sends ? await this.end() : undefined;
+      if (lost !== undefined) throw lost;
+    });
+    return this.body.value;
+  }
+
+  send(): void {
+    if (this.body === undefined || this.sends) return;
+    this.sends = true;
+    this.scope.connection?.whenOver(() => this.body?.responseOver());
+  }
+
+  drop(): void {
+    this.sends = false;
+  }
 
   /** Keeps the lock until the method's work ends, even if the response is no longer needed. */
   track<T>(work: Promise<T>): Promise<T> {
@@ -138,6 +182,7 @@ export class HandlerRun {
   private async finish(): Promise<LockLostError | undefined> {
     if (this.work === undefined) this.stopWaiting();
     await this.work?.catch(() => undefined);
+    if (this.sends) await this.body?.ended;
     const { handle } = this;
     if (handle !== undefined) await releaseAfterWork(handle);
     const lost = handle && this.throwsLoss ? await lossOf(handle, this.result) : undefined;

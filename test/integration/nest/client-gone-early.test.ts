@@ -23,7 +23,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Observable } from 'rxjs';
 import { DistributedLockModule, Locked, type LockEvent } from '../../../lib/index.js';
-import { ClientConnection } from '../../../lib/nest/requests/lock.interceptor.js';
+import { ClientConnection } from '../../../lib/nest/requests/client-connection.js';
 import { within } from '../../support/until.js';
 import { Gate } from './gate.js';
 import { ADAPTERS, HttpApps, type HttpApp } from './http-app.js';
