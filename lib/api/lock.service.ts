@@ -173,6 +173,8 @@ export class LockService {
   /**
    * The innermost hold of this async context, of `key` or of any key; undefined outside of a scope. For keys acquired
    * together, it is the hold of that one key, or without `key` the hold of all of them.
+   *
+   * @throws LockLostError if that hold was lost
    */
   current(key?: string): LockHandle | undefined {
     checkReceiver(this, 'current', 'LockService', 'locks');

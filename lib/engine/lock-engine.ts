@@ -28,7 +28,7 @@ import { MultiAcquire } from './acquire/multi-acquire.js';
 import type { MultiHold } from './holds/multi-hold.js';
 import { Overview } from './observe/overview.js';
 import { ownHold } from './holds/reenter.js';
-import { innermostOwner } from './holds/scope.js';
+import { currentHold } from './holds/scope.js';
 import { openInContext } from './session-in-context.js';
 import { Shutdown } from './shutdown.js';
 import { StoreReporter } from './report/store-reporter.js';
@@ -149,9 +149,13 @@ export class LockEngine implements AcquireContext {
     return new MultiAcquire(this, keys, options).run();
   }
 
-  /** The innermost hold that the calling code owns, of this key or of any. */
+  /**
+   * The innermost hold that the calling code owns, of this key or of any.
+   *
+   * @throws LockLostError if that hold was lost
+   */
   current(key?: string): LockHandle | undefined {
-    return key === undefined ? innermostOwner(this) : ownHold(this, key);
+    return currentHold(this, key);
   }
 
   /** The innermost hold of a key that the calling code owns or has lost. */

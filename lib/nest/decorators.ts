@@ -83,6 +83,7 @@ export function Locked<
       if (isGenerator) throw method.generator();
       return isStream ? method.stream(this, args) : method.run(this, args);
     });
+    method.handler = descriptor.value;
     HandlerCall.mark(descriptor.value, method);
   };
 }

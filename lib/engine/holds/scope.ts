@@ -2,7 +2,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import { isPromiseLike } from '../../common/deferred.js';
 import { scopeStorage } from '../../common/detached-context.js';
 import { refusalOf } from '../../model/late-work.js';
-import { originate } from '../../model/lock.errors.js';
+import { type LockLostError, originate } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 
 /** What a scope owns: one hold, or several that were acquired together. */
@@ -10,6 +10,8 @@ export interface ScopeOwner extends LockHandle {
   /** The engine that granted the hold. */
   readonly engine: object;
   readonly isOver: boolean;
+  /** The loss, if it was lost before it was released. */
+  readonly lostError: LockLostError | undefined;
   /** The hold of one of its keys. */
   holdOf(key: string): ScopeOwner | undefined;
 }
@@ -102,9 +104,18 @@ export function innermostHold(
   return undefined;
 }
 
-/** The innermost hold that the calling code owns, of any key, of this engine or of any. */
-export function innermostOwner(engine?: object): ScopeOwner | undefined {
-  for (const owner of ownersIn(scopes.getStore(), engine)) if (!owner.isOver) return owner;
+/**
+ * The innermost hold that the calling code owns, of a key or of any, of this engine or of any.
+ *
+ * @throws LockLostError if that hold was lost
+ */
+export function currentHold(engine: object | undefined, key: string | undefined): ScopeOwner | undefined {
+  for (const owner of ownersIn(scopes.getStore(), engine)) {
+    const hold = key === undefined ? owner : owner.holdOf(key);
+    if (hold === undefined) continue;
+    if (!hold.isOver) return hold;
+    if (hold.lostError !== undefined) throw originate(hold.lostError, owner.engine);
+  }
   return undefined;
 }
 

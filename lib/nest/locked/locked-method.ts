@@ -6,15 +6,18 @@ import { LockLostError, LockOptionsError, LockTimeoutError, originate } from '..
 import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey } from '../../model/lock-key.js';
 import { lateWork, refusalOf } from '../../model/late-work.js';
-import { resolveLockOptions } from '../../model/lock.options.js';
+import { DECORATED, resolveLockOptions } from '../../model/lock.options.js';
 import { importOf, serviceUnder } from '../module/lock-service.injection.js';
 import type { HandlerRun } from '../requests/handler-call.js';
+import { logDroppedEvent } from '../requests/lock-exception.filter.js';
 import type { DecoratedOptions, ResolvedLockedOptions } from './locked.options.js';
 
 type Method = (this: object, ...args: unknown[]) => unknown;
 
 /** A method under `@Locked`, and the three ways to run it under its lock. */
 export class LockedMethod {
+  /** The method that replaces the original one. */
+  handler: object | undefined;
   private readonly original: Method;
 
   constructor(
@@ -30,12 +33,13 @@ export class LockedMethod {
   /** Holds the lock during the call. */
   async run(self: object, args: unknown[]): Promise<unknown> {
     const service = this.serviceOf(self);
-    const key = this.keyOf(service, self, args);
-    const options = this.optionsOf(service, self, args);
     // The method itself may time out on another lock; `onBusy` applies only to this one.
     const method = { called: false };
-    const calls = this.countCall(service, options);
+    let calls: CallsInFlight | undefined;
     try {
+      const key = this.keyOf(service, self, args);
+      const options = this.optionsOf(service, self, args);
+      calls = this.countCall(service, options);
       const outcome = await service.withLock(key, options, async () => {
         method.called = true;
         const result = await this.original.apply(self, args);
@@ -46,7 +50,10 @@ export class LockedMethod {
       if (!method.called && outcome === undefined) throw this.mockedService();
       return outcome;
     } catch (error) {
-      if (method.called || !(error instanceof LockTimeoutError)) throw error;
+      if (method.called || !(error instanceof LockTimeoutError) || this.options.onBusy === 'throw') {
+        this.logDropped(error);
+        throw error;
+      }
       const instead = await this.busy(error, self, args);
       this.refuse(service, 'onBusy', instead);
       return instead;
@@ -97,7 +104,10 @@ export class LockedMethod {
       };
       play().then(
         () => subscriber.complete(),
-        (error: unknown) => subscriber.error(error),
+        (error: unknown) => {
+          this.logDropped(error);
+          subscriber.error(error);
+        },
       );
       return () => {
         stopped.abort();
@@ -206,6 +216,11 @@ export class LockedMethod {
         `and import ${importOf(this.options.instance)} into the root module. ` +
         'Objects from useFactory and useValue receive the service in app.init(), but not in modules loaded later.',
     );
+  }
+
+  /** In hybrid applications, no interceptor of the module sees the errors of message handlers. */
+  private logDropped(error: unknown): void {
+    logDroppedEvent(error, this.handler, this.options.lock[DECORATED].operation);
   }
 
   private mockedService(): LockOptionsError {

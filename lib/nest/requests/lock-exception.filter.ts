@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
@@ -141,6 +142,24 @@ function logOnce(error: LockError): void {
   if (logged.has(error)) return;
   logged.add(error);
   logger.error(error.stack ?? error.message);
+}
+
+/** Metadata of `@EventPattern`; the package is optional. */
+const HANDLER_TYPE = 'microservices:handler_type';
+const EVENT = 2;
+const PATTERN = 'microservices:pattern';
+
+/**
+ * Logs a lock error of an event handler, once. No client waits for its reply, and Nest logs no `HttpException`, so the
+ * event would be dropped without a trace.
+ */
+export function logDroppedEvent(error: unknown, handler: object | undefined, name: string): void {
+  if (!(error instanceof LockError) || handler === undefined || logged.has(error)) return;
+  if (Reflect.getMetadata(HANDLER_TYPE, handler) !== EVENT) return;
+  logged.add(error);
+  const patterns = [Reflect.getMetadata(PATTERN, handler)].flat().map((pattern) => JSON.stringify(pattern));
+  const fault = ANSWERS[error.code].status === 500 ? [error.stack] : [];
+  logger.error(`${name} did not handle the event ${patterns.join(', ')}: ${error.message}`, ...fault);
 }
 
 /** Copies made by {@link withoutKey}. */

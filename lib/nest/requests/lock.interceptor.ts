@@ -3,7 +3,7 @@ import { catchError, Observable, type Subscriber } from 'rxjs';
 import { LockError, originate, type LockLostError } from '../../model/lock.errors.js';
 import { ClientConnection } from './client-connection.js';
 import { HandlerCall } from './handler-call.js';
-import { responseOf, withoutKey } from './lock-exception.filter.js';
+import { logDroppedEvent, responseOf, withoutKey } from './lock-exception.filter.js';
 
 /** Keeps the lock of a `@Locked` handler from its call to the end of its response, and hides keys in errors. */
 export class LockInterceptor implements NestInterceptor {
@@ -17,6 +17,8 @@ export class LockInterceptor implements NestInterceptor {
     const answer = call === undefined ? next.handle() : underLock(call, next);
     return answer.pipe(
       catchError((error: unknown) => {
+        const handler = context.getHandler();
+        logDroppedEvent(error, handler, `${context.getClass().name}.${handler.name}`);
         throw error instanceof LockError
           ? withoutKey(originate(error, this.defaultOrigin()), context)
           : error;

@@ -51,7 +51,7 @@ class LockedIterable {
   readonly value: AsyncIterableIterator<unknown> = {
     [Symbol.asyncIterator]: () => this.value,
     next: () => this.step((iterator) => iterator.next()),
-    return: (value) =>
+    return: (value?: unknown) =>
       this.step((iterator) => iterator.return?.(value) ?? Promise.resolve({ done: true, value })),
     throw: (error) => this.step((iterator) => iterator.throw?.(error) ?? Promise.reject(error as Error)),
   };

@@ -7,6 +7,7 @@ import {
   getLockServiceToken,
   Locked,
   LockConflictError,
+  LockLostError,
   LockNotHeldError,
   LockOptionsError,
   LockTimeoutError,
@@ -272,6 +273,42 @@ describe('options of @Locked', () => {
     const define = (): unknown =>
       locked(prototype, 'act', Object.getOwnPropertyDescriptor(prototype, 'act') ?? {});
     expect(define).toThrow('give a key, since the class has no name');
+  });
+
+  it('B57: currentLock() and current() report the loss of the innermost hold, with its reason', async () => {
+    const { app } = await start();
+    const billing = app.nest.get<LockService>(getLockServiceToken('billing'));
+    const expectLost = (call: () => unknown): void => {
+      expect(call).toThrow(LockLostError);
+      expect(call).toThrow(expect.objectContaining({ reason: 'taken', keys: ['b'] }));
+    };
+    await app.locks.withLock('a', (outer) =>
+      app.locks.withLock('b', async (inner) => {
+        await app.admin.forceRelease('b');
+        await until('it is lost', () => !inner.isHeld);
+        expectLost(() => currentLock());
+        expectLost(() => currentLock('b'));
+        expectLost(() => app.locks.current());
+        expectLost(() => app.locks.current('b'));
+        // Other holds, and a new one of the same key, are as before.
+        expect(currentLock('a')).toBe(outer);
+        expect(billing.current()).toBeUndefined();
+        await app.locks.withLock('b', (again) => {
+          expect(currentLock()).toBe(again);
+          expect(app.locks.current('b')).toBe(again);
+        });
+        await inner.release();
+        expectLost(() => currentLock('b'));
+      }),
+    );
+    await app.locks.withLock(['b', 'c'], async (both) => {
+      await app.admin.forceRelease('b');
+      await until('it is lost', () => !both.isHeld);
+      expectLost(() => currentLock());
+      expectLost(() => currentLock('b'));
+      expect(currentLock('c').isHeld).toBe(true);
+    });
+    expect(() => currentLock('b')).toThrow(LockNotHeldError);
   });
 
   it('B57: currentLock() is the innermost hold of the running code, of any module instance', async () => {

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
-import { Observable, of, Subject } from 'rxjs';
+import { type Observable, of, Subject } from 'rxjs';
 import { currentLock, LockOptionsError, type LockHandle } from '../../../lib/index.js';
 import { FakeLockService } from '../../../lib/testing/index.js';
 import { rejectionOf } from '../../support/until.js';
