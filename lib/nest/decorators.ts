@@ -74,7 +74,7 @@ export function Locked<
     Inject(getLockServiceToken(options.instance))(target, property);
     needService(target, { property, instance: options.instance, where });
 
-    const method = new LockedMethod(where, options, property, original);
+    const method = new LockedMethod(where, options, property, target, original);
     const isStream = options.returns === 'observable' || returnsObservable(target, name, original);
     const isGenerator = original.constructor.name.endsWith('GeneratorFunction');
     replaceMethod(descriptor, function (this: object, ...args: unknown[]): unknown {

@@ -24,6 +24,7 @@ export class LockedMethod {
     private readonly where: string,
     private readonly options: ResolvedLockedOptions,
     private readonly serviceProperty: symbol,
+    private readonly prototype: object,
     original: (...args: never) => unknown,
   ) {
     // The decorator's types have checked the arguments.
@@ -209,8 +210,14 @@ export class LockedMethod {
   }
 
   private serviceOf(self: object): LockService {
-    const service = serviceUnder(self, this.serviceProperty);
-    if (service !== undefined) return service;
+    const service = (self as object | null | undefined) && serviceUnder(self, this.serviceProperty);
+    if (service) return service;
+    if (!Object.prototype.isPrototypeOf.call(this.prototype, self)) {
+      throw new LockOptionsError(
+        `${this.where}: called without its object, as after const { method } = service. Call service.method(…), or pass ` +
+          '() => service.method(…).',
+      );
+    }
     throw new LockOptionsError(
       `${this.where}: this object has no LockService. Let Nest create it (as a provider or controller, not with new), ` +
         `and import ${importOf(this.options.instance)} into the root module. ` +

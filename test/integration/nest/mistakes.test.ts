@@ -96,6 +96,28 @@ describe('errors that say what to do', () => {
     await module.close();
   });
 
+  it('B37: about a locked method without its object', async () => {
+    const imports = [DistributedLockModule.forRoot({ store: 'memory' })];
+    const module = await Test.createTestingModule({ imports, providers: [Payments] }).compile();
+    const payments = module.get(Payments);
+    const { pay } = payments;
+    for (const call of [pay, () => ({ pay }).pay(), () => pay.call(null as unknown as Payments)]) {
+      expect(await refusalOf(call)).toBe(
+        '@Locked on Payments.pay: called without its object, as after const { method } = service. Call ' +
+          'service.method(…), or pass () => service.method(…).',
+      );
+    }
+    expect(await refusalOf(() => new Payments(app.locks).pay())).toContain('this object has no LockService');
+    await module.close();
+  });
+
+  it('B37: about a static method', () => {
+    const locked = Locked() as unknown as MethodDecorator;
+    const define = (): unknown =>
+      locked(Payments, 'open', { value: () => Promise.resolve(), configurable: true, writable: true });
+    expect(define).toThrow('@Locked on Payments.open: put it on a method of instances; a static method');
+  });
+
   it('about a mock of the service', async () => {
     const mock = { withLock: () => undefined, acquire: () => undefined };
     const module = await Test.createTestingModule({ providers: [Payments] })
