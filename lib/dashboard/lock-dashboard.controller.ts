@@ -19,6 +19,7 @@ import {
   Res,
   ServiceUnavailableException,
   UnsupportedMediaTypeException,
+  SetMetadata,
   UseGuards,
   type CanActivate,
   type ExecutionContext,
@@ -170,6 +171,8 @@ export function controllerOf({ path, guards }: Pick<ResolvedDashboardOptions, 'p
   class LockDashboardPage extends LockDashboardController {}
   Controller(path)(LockDashboardPage);
   UseGuards(...guards)(LockDashboardPage);
+  // `@ApiExcludeController()` of `@nestjs/swagger`, which is optional.
+  SetMetadata('swagger/apiExcludeController', [true])(LockDashboardPage);
   return LockDashboardPage;
 }
 

@@ -175,7 +175,10 @@ export function withoutKey(error: LockError, host: ArgumentsHost): LockError {
   const type = host.getType<string>();
   const response = responseOf(host);
   const hasClient = response !== undefined || ['graphql', 'ws', 'rpc'].includes(type);
-  if (http === false || copies.has(error) || !hasClient) return error;
+  if (copies.has(error) || !hasClient) return error;
+  // Mercurius takes the status of the response from this property, which other errors do not have.
+  const forGraphql = type === 'graphql' ? { statusCode: undefined } : {};
+  if (http === false) return type === 'graphql' ? copyOf(error, forGraphql) : error;
 
   const { status, retryAfter } = ANSWERS[error.code];
   // A conflict is logged nowhere else. It is a fault, unless a deployment is in progress.
@@ -183,19 +186,20 @@ export function withoutKey(error: LockError, host: ArgumentsHost): LockError {
   if (response?.headersSent === false && retryAfter !== undefined) {
     response.setHeader('Retry-After', String(retryAfter));
   }
-  return type === 'rpc' && rpc.showKeys ? error : copyOf(error);
-}
-
-function copyOf(error: LockError): LockError {
+  if (type === 'rpc' && rpc.showKeys) return error;
   const { message } = ANSWERS[error.code];
-  const properties = {
+  return copyOf(error, {
     message,
     stack: error.stack?.replace(error.message, () => message),
     cause: error,
     toJSON: () => error.getResponse(),
     // What GraphQL sends to clients besides the message.
     extensions: { code: error.code },
-  };
+    ...forGraphql,
+  });
+}
+
+function copyOf(error: LockError, properties: object): LockError {
   const copy = Object.create(error) as LockError;
   for (const [name, value] of [...Object.entries(error), ...Object.entries(properties)]) {
     Object.defineProperty(copy, name, { value, enumerable: false, configurable: true, writable: true });
