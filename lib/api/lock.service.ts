@@ -66,7 +66,8 @@ export class LockService {
    * as released.
    *
    * @throws LockTimeoutError if the lock was still held when `waitTime` ended; LockQueueFullError if `maxWaiting`
-   * callers are waiting already; LockLostError with `onLost: 'throw'`; whatever `fn` throws
+   * callers are waiting already; LockLostError with `onLost: 'throw'`; LockOptionsError if `fn` returns an Observable, an
+   * async iterable or a stream, whose work would begin after the release; whatever `fn` throws
    */
   async withLock<T>(key: LockKey, fn: LockedWork<T>): Promise<T>;
   async withLock<T>(key: LockKey, options: LockOptions, fn: LockedWork<T>): Promise<T>;

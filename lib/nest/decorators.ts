@@ -30,8 +30,8 @@ export function InjectLockAdmin(name?: string): PropertyDecorator & ParameterDec
 /**
  * Runs a method under a lock: acquires it before the call, renews it while the method runs, and releases it before the
  * caller gets the result. On a handler that Nest calls, the lock is acquired after guards and pipes and held until the
- * response is ready; a `StreamableFile`, and a stream piped into the response, are sent after the release. On a method that
- * returns an Observable, it is acquired for each subscription.
+ * response is ready, or a stream that the handler returned has been sent. On a method that returns an Observable, it is
+ * acquired for each subscription.
  *
  * Write it above the method, such as `@Locked({ key: (dto: DeductDto) => dto.sku, waitTime: 3_000 })` above
  * `async deduct(dto: DeductDto): Promise<Stock>`.
@@ -41,7 +41,7 @@ export function InjectLockAdmin(name?: string): PropertyDecorator & ParameterDec
  * same name share the key.
  *
  * @throws LockOptionsError when the class is defined, for invalid options; when the method is called, for an invalid
- * key or an invalid value returned by a function in the options. A call also throws what `LockService.withLock` throws
+ * key, an invalid value returned by a function in the options, or a result whose work would begin after the release. A call also throws what `LockService.withLock` throws
  */
 export function Locked<
   Args extends readonly unknown[] = [],

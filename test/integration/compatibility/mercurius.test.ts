@@ -8,7 +8,7 @@ const script = fileURLToPath(new URL('mercurius-app.mjs', import.meta.url));
 
 describe('lock errors over GraphQL with Mercurius', () => {
   let child: ChildProcess | undefined;
-  afterEach(() => child?.kill());
+  afterEach(() => void child?.kill());
 
   const start = async (http: 'on' | 'off') => {
     const started = spawn(process.execPath, [script, http], { stdio: ['ignore', 'pipe', 'inherit'] });
