@@ -19,6 +19,24 @@ export class Refused {
     return 'not locked';
   }
 
+  // @ts-expect-error its caller would run a generator after the release
+  @Locked('k')
+  async *generated(): AsyncGenerator<string> {
+    yield await Promise.resolve('not locked');
+  }
+
+  // @ts-expect-error the same for a stream
+  @Locked('k')
+  streamed(): ReadableStream<string> {
+    return new ReadableStream();
+  }
+
+  // @ts-expect-error the parameter needs a type
+  @Locked({ key: ({ sku }) => sku })
+  async untyped(order: Order): Promise<Order> {
+    return Promise.resolve(order);
+  }
+
   // @ts-expect-error returns a promise only sometimes
   @Locked('k')
   sometimes(): Promise<string> | string {
