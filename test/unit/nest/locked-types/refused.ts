@@ -31,12 +31,6 @@ export class Refused {
     return new ReadableStream();
   }
 
-  // @ts-expect-error the parameter needs a type
-  @Locked({ key: ({ sku }) => sku })
-  async untyped(order: Order): Promise<Order> {
-    return Promise.resolve(order);
-  }
-
   // @ts-expect-error returns a promise only sometimes
   @Locked('k')
   sometimes(): Promise<string> | string {
