@@ -46,6 +46,11 @@ export class EntryNames {
     return `${this.lock(key).key}${kind}${several}/${owner}/${this.count}`;
   }
 
+  /** The number of an entry, which grows with each of its client. */
+  countOf(name: string): number {
+    return Number(name.slice(name.lastIndexOf('/') + 1));
+  }
+
   /** Whether an entry is one of this client. */
   isOwn(name: string): boolean {
     return this.read(name)?.owner.startsWith(`${this.client}:`) === true;

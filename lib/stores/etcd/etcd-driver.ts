@@ -2,12 +2,14 @@ import { Glob } from '../../common/glob.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import { decodeData, encodeData, type EntryData, type ReadEntry } from '../ordered/entry-data.js';
 import { clientOf, LockQueue, type QueueEntry } from '../ordered/lock-queue.js';
-import type {
-  DriverEvents,
-  EntryWrite,
-  JoinReply,
-  OrderedDriver,
-  WriteReply,
+import {
+  TOKENS_PER_REVISION,
+  type DriverEvents,
+  type EntryWrite,
+  type JoinReply,
+  type OrderedDriver,
+  type TokenShare,
+  type WriteReply,
 } from '../ordered/ordered-driver.js';
 import {
   LockStoreError,
@@ -22,7 +24,7 @@ import {
 import { checkCursor, storeFailure } from '../port/store-failure.js';
 import { checkFormat } from '../port/stored-format.js';
 import { requestTimeoutFor } from '../port/times.js';
-import { PendingReleases, Turns } from '../port/turns.js';
+import { PendingReleases } from '../port/turns.js';
 import { ClientKeys } from './client-keys.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
@@ -49,9 +51,10 @@ import {
 } from './connection/start-check.js';
 import { EtcdBoard } from './etcd-board.js';
 import { EntryNames } from './entry-names.js';
+import { JoinQueue, type Join } from './join-queue.js';
 import { LockWatches, Watches } from './lock-watches.js';
 import { SessionLeases } from './session-leases.js';
-import { Lookups, Transactions } from './transactions.js';
+import { Reads, Transactions } from './transactions.js';
 
 /** How long a request may take, ms. A leader that dies loses its pending requests, and nothing reports that. */
 const REQUEST_TIMEOUT = 1_000;
@@ -87,12 +90,12 @@ export class EtcdDriver implements OrderedDriver {
   private readonly watches = new Watches();
   private readonly lockWatches: LockWatches;
   private readonly transactions: Transactions;
-  private readonly lookups: Lookups;
+  private readonly reads: Reads;
   private readonly keys: ClientKeys;
   private version: string | undefined;
   /** The last pending write of each entry: requests overtake each other. */
   private readonly writing = new Map<string, Promise<unknown>>();
-  private readonly joins = new Turns<string>();
+  private readonly joins: JoinQueue;
   private readonly removals = new PendingReleases();
   /** The pending request for a queue position of each key, if it was sent before this tick. */
   private readonly joining = new Map<string, Promise<unknown>>();
@@ -126,7 +129,11 @@ export class EtcdDriver implements OrderedDriver {
       events.changed(path, isGone),
     );
     this.transactions = new Transactions((transaction) => this.send(transaction));
-    this.lookups = new Lookups((transaction) => this.send(transaction));
+    this.reads = new Reads((transaction) => this.send(transaction));
+    this.joins = new JoinQueue(
+      (joins) => this.joinAll(joins),
+      ({ owner, wait }) => !wait || client.isWanted(owner),
+    );
     this.board = new EtcdBoard(this.names.board, this.connection, this.leases);
     this.listen();
   }
@@ -192,9 +199,8 @@ export class EtcdDriver implements OrderedDriver {
     return this.keys.tokens.tokenOf(revision);
   }
 
-  /** One after the other for each key: each reads the whole queue. */
   join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply> {
-    return this.joins.run(request.key, () => this.joinNow(request, dataFor));
+    return this.joins.join(request, dataFor);
   }
 
   async queue(key: string, { isFresh = false, watch = false } = {}): Promise<LockQueue> {
@@ -202,9 +208,8 @@ export class EtcdDriver implements OrderedDriver {
     if (leaving !== undefined) await leaving;
     const readAt = this.events.client.now();
     // The token of a hold that is found by a read depends on the base at this revision.
-    const then = [this.rangeOf(key), this.keys.ranges[1]];
-    const { revision, reply } = await this.send({ do: 'txn', then });
-    const [found, base] = reply.replies;
+    const { revision, reply } = await this.reads.of(this.rangeOf(key), this.keys.ranges[1]);
+    const [found, base] = reply;
     if (!this.keys.isBase(foundIn(base))) {
       await this.keys.repair();
       throw this.keys.failure;
@@ -215,7 +220,7 @@ export class EtcdDriver implements OrderedDriver {
 
   async read(key: string, path: string, watch = false): Promise<ReadEntry | undefined> {
     const readAt = this.events.client.now();
-    const { entry, revision } = await this.lookups.find(path);
+    const { entry, revision } = await this.find(path);
     if (entry === undefined) return undefined;
     if (watch) this.lockWatches.at(key, 'changes').await(path, revision);
     return this.contentOf(entry, readAt);
@@ -245,7 +250,7 @@ export class EtcdDriver implements OrderedDriver {
 
   async removeUnchanged(key: string, path: string, modified: number): Promise<void> {
     // Most are gone by now, and a transaction that may delete costs etcd a write even if it does not.
-    const { entry } = await this.lookups.find(path);
+    const { entry } = await this.find(path);
     if (entry?.modified === modified) await this.deleteIf(key, path, { key: path, modified });
   }
 
@@ -262,35 +267,56 @@ export class EtcdDriver implements OrderedDriver {
   private async deleteIf(key: string, path: string, condition: Condition): Promise<boolean> {
     const transaction: Transaction = { do: 'txn', if: [condition], then: [{ do: 'delete', key: path }] };
     // Not before a request of the same tick for a queue position.
-    const { reply } = await this.transactions.run([path], transaction, key);
+    const { reply } = await this.transactions.run([path], transaction, { behind: key });
     return reply.succeeded;
   }
 
-  private async joinNow(
-    request: AcquireRequest,
-    dataFor: (state: 'free' | 'waits') => EntryData,
-  ): Promise<JoinReply> {
-    const { key, owner, limit, wait, contended } = request;
+  /** Settles requests for one key, in order: see {@link JoinQueue}. */
+  private async joinAll(joins: readonly Join[]): Promise<readonly Join[]> {
+    const [first, ...others] = joins;
+    if (first === undefined) return [];
+    const { key, limit, wait, contended } = first.request;
     // Requests overtake each other, and callers do not wait for the reply to a release.
     const leaving = this.removals.of(key);
     if (leaving !== undefined) await leaving;
     const isTried = limit === 1 ? !contended || !wait : !wait;
-    const free = isTried ? await this.joinFree(request, dataFor) : undefined;
-    if (free?.isHolder === true) return free;
-    if (!wait && free !== undefined) {
-      const { queue } = free;
-      const hasRoom = limit !== 1 && queue.conflictWith(limit) === undefined && queue.hasRoom(request);
-      if (!hasRoom) return free;
+    if (!isTried) {
+      await this.joinQueue(key, joins);
+      return [];
     }
-    if (free !== undefined && wait) this.events.client.heldByOthers(owner, undefined);
-    // Starts the watch, so that it probably runs before the reply.
-    if (wait) this.lockWatches.at(key, 'deletions');
-    const state = limit === 1 || contended ? 'waits' : 'free';
-    return await this.joinQueue(request, state, dataFor(state));
+    let free: JoinReply;
+    try {
+      free = await this.joinFree(first.request, first.dataFor);
+    } catch (error) {
+      first.reject(error);
+      return others;
+    }
+    if (free.isHolder) first.resolve(free);
+    // The reply is for the others, too: none of them was called after the request was sent.
+    await this.joinBehind(free.queue, free.isHolder ? others : joins);
+    return [];
+  }
+
+  /** Joins a queue that was read just now; refuses callers that don't wait and would not hold the lock. */
+  private async joinBehind(found: LockQueue, joins: readonly Join[]): Promise<void> {
+    const { key, revision, readAt } = found;
+    let queue = found;
+    const joining = joins.filter(({ request, resolve }) => {
+      const { owner, limit, permits, wait } = request;
+      if (wait) this.events.client.heldByOthers(owner, undefined);
+      else if (limit === 1 || queue.conflictWith(limit) !== undefined || !queue.hasRoom(request)) {
+        resolve({ path: undefined, isHolder: false, created: 0, queue: found });
+        return false;
+      }
+      const entries = [...queue.entries, { path: '', owner, limit, permits }];
+      queue = new LockQueue(key, entries, revision, readAt);
+      return true;
+    });
+    if (joining.length > 0) await this.joinQueue(key, joining);
   }
 
   /** Creates the entry if the lock has no other one. This transaction has as few operations as possible. */
-  private async joinFree(request: AcquireRequest, dataFor: (state: 'free') => EntryData): Promise<JoinReply> {
+  private async joinFree(request: AcquireRequest, dataFor: Join['dataFor']): Promise<JoinReply> {
     const { key } = request;
     for (;;) {
       const data = dataFor('free');
@@ -305,7 +331,8 @@ export class EtcdDriver implements OrderedDriver {
       });
       if (reply.succeeded) {
         const { owner, limit, permits } = request;
-        const entry = { path, owner, limit, permits };
+        const read = { data, created: revision, modified: revision, writes: 0, isOfSession: true, readAt };
+        const entry = { path, owner, limit, permits, content: () => read };
         const queue = new LockQueue(key, [entry], revision, readAt);
         return { path, isHolder: true, created: revision, queue };
       }
@@ -317,28 +344,54 @@ export class EtcdDriver implements OrderedDriver {
     }
   }
 
-  private async joinQueue(
-    request: AcquireRequest,
-    state: 'free' | 'waits',
-    data: EntryData,
-  ): Promise<JoinReply> {
-    const { key, wait, limit } = request;
-    const ms = state === 'free' ? data.lease : data.claim;
-    const lease = this.leases.at(ms) ?? (await this.leases.for(ms));
-    const path = this.names.entry(request);
+  /** Creates entries at the end of the queue by one transaction, in order. Each has a share of its tokens. */
+  private async joinQueue(key: string, joins: readonly Join[]): Promise<void> {
+    const count = Math.floor(TOKENS_PER_REVISION / joins.length);
+    const puts: Call[] = [];
+    const made: {
+      readonly join: Join;
+      readonly path: string;
+      readonly state: string;
+      readonly share: TokenShare;
+    }[] = [];
+    for (const join of joins) {
+      const { request, dataFor, reject } = join;
+      const { limit, wait, contended } = request;
+      const state = limit === 1 || contended ? 'waits' : 'free';
+      const share: TokenShare = { offset: puts.length * count, count };
+      const data = { ...dataFor(state), offset: share.offset || undefined };
+      const ms = state === 'free' ? data.lease : data.claim;
+      try {
+        const lease = this.leases.at(ms) ?? (await this.leases.for(ms));
+        const path = this.names.entry(request);
+        puts.push({ do: 'put', key: path, value: encodeData(data), lease });
+        made.push({ join, path, state, share });
+        // Starts the watch, so that it probably runs before the reply.
+        if (wait) this.lockWatches.at(key, 'deletions');
+      } catch (error) {
+        reject(error);
+      }
+    }
+    if (made.length === 0) return;
     const readAt = this.events.client.now();
-    const sent = this.fenced([key], {
-      do: 'txn',
-      if: [],
-      then: [{ do: 'put', key: path, value: encodeData(data), lease }, this.rangeOf(key)],
-      else: [],
-    });
-    if (wait && limit === 1) this.onJoin(key, sent);
-    const { revision, reply } = await sent;
-    // The same request may delete entries after this one has read them.
-    const queue = this.queueIn(key, foundIn(reply.replies[1]), revision - 1, readAt);
-    const isHolder = state === 'free' && queue.holds(path);
-    return { path, isHolder, created: revision, queue };
+    const then = [...puts, this.rangeOf(key)];
+    const sent = this.fenced([key], { do: 'txn', if: [], then, else: [] });
+    if (made.some(({ join }) => join.request.wait && join.request.limit === 1)) this.onJoin(key, sent);
+    try {
+      const { revision, reply } = await sent;
+      // The same request may delete entries after this one has read them.
+      const queue = this.queueIn(key, foundIn(reply.replies.at(-1)), revision - 1, readAt);
+      for (const { join, path, state, share } of made) {
+        const isHolder = state === 'free' && queue.holds(path);
+        join.resolve({ path, isHolder, created: revision, share, queue });
+      }
+    } catch (error) {
+      const { inDoubt, unreachable } = storeFailure(error);
+      // etcd rejected the whole request: only the entry that caused the error fails.
+      if (made.length > 1 && !inDoubt && !unreachable)
+        for (const { join } of made) await this.joinQueue(key, [join]);
+      else for (const { join } of made) join.reject(error);
+    }
   }
 
   /** From the next tick on, deletions wait for this request: in this tick, they are sent with it. */
@@ -390,7 +443,9 @@ export class EtcdDriver implements OrderedDriver {
     }
     // Writes of one lock have different revisions, since tokens are derived from them.
     const concerns = [...paths, ...new Set(writes.map(({ key }) => key))];
-    const written = await this.fenced(concerns, { do: 'txn', if: exist, then: [...puts, ...more], else: [] });
+    const isRenewal = writes.every(({ data }) => data?.state !== 'waits');
+    const transaction = { do: 'txn', if: exist, then: [...puts, ...more], else: [] } as const;
+    const written = await this.fenced(concerns, transaction, isRenewal);
     return written.reply.succeeded ? written : undefined;
   }
 
@@ -398,15 +453,17 @@ export class EtcdDriver implements OrderedDriver {
   private async fenced(
     concerns: readonly string[],
     { if: conditions, then, else: otherwise }: Required<Transaction>,
+    isRenewal = false,
   ): Promise<AtRevision<TransactionReply>> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const fence = this.keys.fence ?? (await this.keys.raise());
-      const written = await this.transactions.run(concerns, {
+      const transaction: Transaction = {
         do: 'txn',
         if: [...conditions, ...this.keys.conditions(fence)],
         then,
         else: [...otherwise, ...this.keys.ranges],
-      });
+      };
+      const written = await this.transactions.run(concerns, transaction, { isRenewal });
       const { succeeded, replies } = written.reply;
       if (succeeded || this.keys.areRight(fence, replies.slice(otherwise.length))) return written;
       await this.keys.repair();
@@ -414,12 +471,22 @@ export class EtcdDriver implements OrderedDriver {
     throw this.keys.failure;
   }
 
+  private async find(
+    path: string,
+  ): Promise<{ readonly entry: KeyValue | undefined; readonly revision: number }> {
+    const { revision, reply } = await this.reads.of({ do: 'range', key: path });
+    return { entry: foundIn(reply[0])[0], revision };
+  }
+
   private rangeOf(key: string): RangeCall {
     return { do: 'range', ...this.names.lock(key) };
   }
 
   private queueIn(key: string, found: readonly KeyValue[], revision: number, readAt: MonotonicMs): LockQueue {
-    const entries = found.flatMap((one): QueueEntry[] => {
+    // Entries of one transaction have the same revision, and are of one client, which counts them.
+    const order = (one: KeyValue, other: KeyValue): number =>
+      one.created - other.created || this.names.countOf(one.key) - this.names.countOf(other.key);
+    const entries = [...found].sort(order).flatMap((one): QueueEntry[] => {
       const entry = this.names.read(one.key);
       return entry === undefined ? [] : [{ ...entry, content: () => this.contentOf(one, readAt) }];
     });

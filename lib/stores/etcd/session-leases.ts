@@ -14,6 +14,8 @@ const SHORTEST_PERIOD = 200;
 
 interface SessionLease {
   readonly id: number;
+  /** ms */
+  readonly lifetime: number;
   /** The earliest time at which etcd may end it. */
   lastsUntil: MonotonicMs;
   /** When each keep-alive without a reply was sent, oldest first. */
@@ -153,7 +155,7 @@ export class SessionLeases {
     const sentAt = this.client.now();
     const { ttl } = await via.call(methods.leaseGrant, { id, ttl: seconds });
     const lifetime = ttl * 1_000;
-    const lease: SessionLease = { id, lastsUntil: later(sentAt, lifetime), sent: [] };
+    const lease: SessionLease = { id, lifetime, lastsUntil: later(sentAt, lifetime), sent: [] };
     this.all.set(seconds, lease);
     if (seconds !== this.shortest) return lease;
     const spare = lifetime - this.client.watchdogTimeout;
@@ -203,7 +205,9 @@ export class SessionLeases {
   private async confirmed(lease: SessionLease, until: MonotonicMs): Promise<boolean> {
     if (lease.lastsUntil >= until) return true;
     const deadline = later(this.client.now(), this.patience);
-    this.keepAlive(lease);
+    const lastSent = lease.sent.at(-1);
+    // Thousands of callers may wait for the same reply.
+    if (lastSent === undefined || later(lastSent, lease.lifetime) < until) this.keepAlive(lease);
     while (lease.lastsUntil < until) {
       if (!this.has(lease.id)) return false;
       const { trouble } = this.connection;

@@ -1,11 +1,10 @@
 import { storeFailure } from '../port/store-failure.js';
-import {
-  foundIn,
-  type AtRevision,
-  type KeyValue,
-  type Reply,
-  type Transaction,
-  type TransactionReply,
+import type {
+  AtRevision,
+  RangeCall,
+  Reply,
+  Transaction,
+  TransactionReply,
 } from './connection/protocol.js';
 
 /** etcd's default limit for the operations, and for the conditions, of a transaction. */
@@ -16,6 +15,20 @@ const MOST_TOGETHER = MOST_OPERATIONS / 2;
 const MOST_BYTES = 1024 * 1024;
 /** What a request has for each condition and operation, besides names and values. */
 const FRAME = 32;
+
+/**
+ * The most operations of transactions without a reply, and the most requests: etcd carries them out in a fraction of the
+ * time that a request may take. More at once would only be later, and be repeated together if the connection is lost.
+ */
+const MOST_UNDER_WAY = 512;
+const MOST_REQUESTS = 64;
+/** Renewals come first, and have as much again for themselves. */
+const MOST_OF_RENEWALS = 2;
+/** How far a request looks for transactions of other keys. */
+const LOOKS_AHEAD = 1_024;
+
+/** The most requests without a reply that only read. */
+const MOST_READS = 16;
 
 type Send = (transaction: Transaction) => Promise<AtRevision<TransactionReply>>;
 
@@ -30,63 +43,106 @@ interface Item {
 
 /**
  * Sends the transactions of one tick as one request, which costs each member a single write to its log. A request has
- * only one transaction for each key, since etcd checks all conditions before it carries anything out.
+ * only one transaction for each key, since etcd checks all conditions before it carries anything out. While too many are
+ * under way, the others wait, in order.
  */
 export class Transactions {
   private items: Item[] = [];
+  private renewals: Item[] = [];
+  private isScheduled = false;
+  /** Of requests without a reply: their number, and their operations. */
+  private requests = 0;
+  private operations = 0;
 
   constructor(private readonly send: Send) {}
 
   /**
    * @param concerns the keys that the conditions and operations concern, or one that stands for them
    * @param behind not sent before earlier transactions that concern this key
+   * @param isRenewal whether it goes before others
    */
   run(
     concerns: readonly string[],
     transaction: Transaction,
-    behind?: string,
+    { behind, isRenewal = false }: { readonly behind?: string; readonly isRenewal?: boolean } = {},
   ): Promise<AtRevision<TransactionReply>> {
     return new Promise((resolve, reject) => {
-      this.items.push({ concerns, behind, transaction, bytes: bytesOf(transaction), resolve, reject });
-      if (this.items.length === 1) process.nextTick(this.flush);
+      const bytes = bytesOf(transaction);
+      const queue = isRenewal ? this.renewals : this.items;
+      queue.push({ concerns, behind, transaction, bytes, resolve, reject });
+      this.schedule();
     });
   }
 
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    process.nextTick(this.flush);
+  }
+
   private readonly flush = (): void => {
-    for (let rest = this.items.splice(0); rest.length > 0;) {
-      const batch: Item[] = [];
-      const later: Item[] = [];
-      const concerned = new Set<string>();
-      const postponed = new Set<string>();
-      let bytes = 0;
-      for (const item of rest) {
-        const hasRoom = batch.length < MOST_TOGETHER && bytes + item.bytes <= MOST_BYTES;
-        const fits = batch.length === 0 || hasRoom;
-        const isEarly = item.behind !== undefined && postponed.has(item.behind);
-        if (!fits || isEarly || item.concerns.some((key) => concerned.has(key) || postponed.has(key))) {
-          later.push(item);
-          for (const key of item.concerns) postponed.add(key);
-        } else {
-          batch.push(item);
-          bytes += item.bytes;
-          for (const key of item.concerns) concerned.add(key);
-        }
-      }
-      rest = later;
-      void this.sendBatch(batch);
-    }
+    this.isScheduled = false;
+    while (this.renewals.length > 0 && this.hasRoom(MOST_OF_RENEWALS))
+      this.renewals = this.sendSome(this.renewals);
+    while (this.items.length > 0 && this.hasRoom(1)) this.items = this.sendSome(this.items);
   };
+
+  private hasRoom(share: number): boolean {
+    return this.requests < MOST_REQUESTS * share && this.operations < MOST_UNDER_WAY * share;
+  }
+
+  /** Sends one request. Returns the transactions that were not part of it. */
+  private sendSome(items: readonly Item[]): Item[] {
+    const batch: Item[] = [];
+    const later: Item[] = [];
+    const concerned = new Set<string>();
+    const postponed = new Set<string>();
+    let bytes = 0;
+    let index = 0;
+    for (; index < items.length && index < LOOKS_AHEAD && batch.length < MOST_TOGETHER; index++) {
+      const item = items[index];
+      if (item === undefined) break;
+      const fits = batch.length === 0 || bytes + item.bytes <= MOST_BYTES;
+      const isEarly = item.behind !== undefined && postponed.has(item.behind);
+      if (!fits || isEarly || item.concerns.some((key) => concerned.has(key) || postponed.has(key))) {
+        later.push(item);
+        for (const key of item.concerns) postponed.add(key);
+      } else {
+        batch.push(item);
+        bytes += item.bytes;
+        for (const key of item.concerns) concerned.add(key);
+      }
+    }
+    void this.sendBatch(batch);
+    return [...later, ...items.slice(index)];
+  }
+
+  private async sendCounted(
+    transaction: Transaction,
+    operations: number,
+  ): Promise<AtRevision<TransactionReply>> {
+    this.requests += 1;
+    this.operations += operations;
+    try {
+      return await this.send(transaction);
+    } finally {
+      this.requests -= 1;
+      this.operations -= operations;
+      if (this.items.length > 0 || this.renewals.length > 0) this.schedule();
+    }
+  }
 
   private async sendBatch(batch: readonly Item[]): Promise<void> {
     const [first] = batch;
     if (first === undefined) return;
+    const all = batch.map(({ transaction }) => transaction);
+    const operations = all.reduce((sum, { then }) => sum + then.length, 0);
     try {
       if (batch.length === 1) {
-        first.resolve(await this.send(first.transaction));
+        first.resolve(await this.sendCounted(first.transaction, operations));
         return;
       }
-      const all = batch.map(({ transaction }) => transaction);
-      const { revision, reply } = await this.send({ do: 'txn', then: all });
+      const { revision, reply } = await this.sendCounted({ do: 'txn', then: all }, operations);
       batch.forEach((item, index) => {
         const own: Reply | undefined = reply.replies[index];
         if (own?.do === 'txn') item.resolve({ revision, reply: own });
@@ -116,46 +172,78 @@ function bytesOf({ if: conditions = [], then, else: otherwise = [] }: Transactio
   return bytes;
 }
 
-/** A key at a revision; undefined if it does not exist. */
-interface Found {
-  readonly revision: number;
-  readonly entry: KeyValue | undefined;
-}
-
-interface Lookup {
-  readonly key: string;
-  readonly resolve: (found: Found) => void;
+interface Read {
+  readonly ranges: readonly RangeCall[];
+  readonly resolve: (found: AtRevision<readonly Reply[]>) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Reads single keys. The lookups of one tick are one request, to which etcd replies without a write. */
-export class Lookups {
-  private waiting: Lookup[] = [];
+/**
+ * Reads ranges. Those of one tick are one request, to which etcd replies without a write. While too many requests are under
+ * way, the others wait, in order.
+ */
+export class Reads {
+  private waiting: Read[] = [];
+  private isScheduled = false;
+  private requests = 0;
 
   constructor(private readonly send: Send) {}
 
-  find(key: string): Promise<Found> {
+  /** What the ranges contain at the same revision. */
+  of(...ranges: readonly RangeCall[]): Promise<AtRevision<readonly Reply[]>> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ key, resolve, reject });
-      if (this.waiting.length === 1) process.nextTick(this.flush);
+      this.waiting.push({ ranges, resolve, reject });
+      this.schedule();
     });
   }
 
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    process.nextTick(this.flush);
+  }
+
   private readonly flush = (): void => {
-    const all = this.waiting.splice(0);
-    for (let start = 0; start < all.length; start += MOST_OPERATIONS)
-      void this.lookUp(all.slice(start, start + MOST_OPERATIONS));
+    this.isScheduled = false;
+    while (this.waiting.length > 0 && this.requests < MOST_READS) {
+      /** Each range once, with its position in the request. */
+      const places = new Map<string, number>();
+      const then: RangeCall[] = [];
+      let count = 0;
+      for (const { ranges } of this.waiting) {
+        if (then.length + ranges.length > MOST_OPERATIONS) break;
+        count += 1;
+        for (const range of ranges) {
+          if (places.has(nameOf(range))) continue;
+          places.set(nameOf(range), then.length);
+          then.push(range);
+        }
+      }
+      void this.read(this.waiting.splice(0, count), then, places);
+    }
   };
 
-  private async lookUp(lookups: readonly Lookup[]): Promise<void> {
-    const then = lookups.map(({ key }) => ({ do: 'range', key }) as const);
+  private async read(
+    reads: readonly Read[],
+    then: readonly RangeCall[],
+    places: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    this.requests += 1;
     try {
       const { revision, reply } = await this.send({ do: 'txn', then });
-      lookups.forEach(({ resolve }, index) => {
-        resolve({ revision, entry: foundIn(reply.replies[index])[0] });
-      });
+      for (const { ranges, resolve } of reads) {
+        const found = ranges.flatMap((range) => reply.replies[places.get(nameOf(range)) ?? -1] ?? []);
+        resolve({ revision, reply: found });
+      }
     } catch (error) {
-      for (const { reject } of lookups) reject(error);
+      for (const { reject } of reads) reject(error);
+    } finally {
+      this.requests -= 1;
+      if (this.waiting.length > 0) this.schedule();
     }
   }
+}
+
+function nameOf({ key, end = '' }: RangeCall): string {
+  return `${key}\n${end}`;
 }

@@ -10,7 +10,7 @@ import {
 import type { EntryData } from './entry-data.js';
 import type { LockQueue, QueueEntry } from './lock-queue.js';
 import type { HolderLeases } from './holder-leases.js';
-import { TOKENS_PER_REVISION, type OrderedDriver } from './ordered-driver.js';
+import { UnwantedError, type OrderedDriver } from './ordered-driver.js';
 import type { OwnEntries, OwnEntry, OwnHold, SeenQueue, SessionContext } from './own-entries.js';
 
 /**
@@ -41,6 +41,10 @@ export class Acquirer {
         if (reply !== undefined) return reply;
       }
     } catch (error) {
+      if (error instanceof UnwantedError) {
+        this.own.hasNothingOf(request.owner);
+        return { outcome: 'cancelled' };
+      }
       throw this.own.failed(error, request);
     }
     throw new LockStoreError('the store lost the queue entry of a waiter several times in a row', {
@@ -97,14 +101,14 @@ export class Acquirer {
       if (refusal !== undefined) return refusal;
     }
     let data: EntryData | undefined;
-    const { path, isHolder, created, queue } = await this.driver.join(
+    const { path, isHolder, created, share, queue } = await this.driver.join(
       request,
       (state) => (data = this.own.dataFor(request, state)),
     );
     if (path === undefined) return await this.refusalOf(request, queue);
     const entry = this.own.add(request, path, data?.state === 'waits');
     if (!isHolder || data === undefined) return await this.evaluate(entry, false, queue);
-    const hold = this.own.startHold(entry, created, data, false);
+    const hold = this.own.startHold(entry, created, data, false, share);
     return { outcome: 'granted', ...this.grantOf(entry, hold, queue) };
   }
 
@@ -328,8 +332,9 @@ export class Acquirer {
     }
   }
 
-  private grantOf(entry: OwnEntry, { token, since }: OwnHold, queue: LockQueue): Grant {
-    const tokens = Math.min(entry.request.tokens, TOKENS_PER_REVISION);
+  private grantOf(entry: OwnEntry, hold: OwnHold, queue: LockQueue): Grant {
+    const { token, since } = hold;
+    const tokens = Math.min(entry.request.tokens, hold.tokens);
     return { token, since, tokens, othersWait: queue.othersWait(this.context.client.id) };
   }
 }

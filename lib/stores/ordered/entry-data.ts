@@ -18,6 +18,8 @@ export interface EntryData {
   readonly label: string | undefined;
   /** Omitted if the token is that of the transaction that wrote this. */
   readonly token?: number | undefined;
+  /** What to add to that token: the transaction has created several entries. */
+  readonly offset?: number | undefined;
   /** ms since the epoch. */
   readonly since?: number | undefined;
 }
@@ -48,19 +50,20 @@ interface EncodedData {
   readonly n: number;
   readonly b: string | undefined;
   readonly t: number | undefined;
+  readonly o: number | undefined;
   readonly a: number | undefined;
 }
 
 export function encodeData(data: EntryData): string {
-  const { state, lease: l, isKept, claim: c, callers: n, label: b, token: t, since: a } = data;
-  const encodedData: EncodedData = { s: STATES[state], l, k: isKept ? 1 : undefined, c, n, b, t, a };
+  const { state, lease: l, isKept, claim: c, callers: n, label: b, token: t, offset: o, since: a } = data;
+  const encodedData: EncodedData = { s: STATES[state], l, k: isKept ? 1 : undefined, c, n, b, t, o, a };
   return JSON.stringify(encodedData);
 }
 
 export function decodeData(text: string): EntryData {
-  const { s, l, k, c, n, b, t, a } = JSON.parse(text) as EncodedData;
+  const { s, l, k, c, n, b, t, o, a } = JSON.parse(text) as EncodedData;
   const state = s === STATES.free ? 'free' : s === STATES.waits ? 'waits' : 'holds';
-  return { state, lease: l, isKept: k === 1, claim: c, callers: n, label: b, token: t, since: a };
+  return { state, lease: l, isKept: k === 1, claim: c, callers: n, label: b, token: t, offset: o, since: a };
 }
 
 /** The revision by which an entry at a holder's position acquired the lock; undefined if it has not written that yet. */

@@ -1,18 +1,33 @@
-import type {
-  AcquireRequest,
-  ListedKeys,
-  ListKeysRequest,
-  LockBoard,
-  LockStoreClient,
-  MonotonicMs,
-  OwnerId,
-  StoreConnection,
+import {
+  LockStoreError,
+  type AcquireRequest,
+  type ListedKeys,
+  type ListKeysRequest,
+  type LockBoard,
+  type LockStoreClient,
+  type MonotonicMs,
+  type OwnerId,
+  type StoreConnection,
 } from '../port/lock-store.js';
 import type { EntryData, ReadEntry } from './entry-data.js';
 import type { LockQueue, QueueEntry } from './lock-queue.js';
 
 /** Tokens of each revision, for a hold and those that follow it in its process. */
 export const TOKENS_PER_REVISION = 128;
+
+/** The caller left before its request was sent. */
+export class UnwantedError extends LockStoreError {
+  constructor() {
+    super('its caller has left', { inDoubt: false, retryable: true, unreachable: true });
+  }
+}
+
+/** The tokens of an entry, where one revision has created several. */
+export interface TokenShare {
+  /** Of its first token, from the first one of the revision. */
+  readonly offset: number;
+  readonly count: number;
+}
 
 /** What a driver reports to its session. */
 export interface DriverEvents {
@@ -44,6 +59,8 @@ export interface JoinReply {
   readonly isHolder: boolean;
   /** The revision that created it. */
   readonly created: number;
+  /** Omitted if it has all tokens of that revision. */
+  readonly share?: TokenShare;
   /** The queue, not older than the entry. */
   readonly queue: LockQueue;
 }
@@ -96,7 +113,7 @@ export interface OrderedDriver {
   /** The first token of a revision. */
   tokenOf(revision: number): number;
 
-  /** Creates an entry at the end of a queue, and reads that queue. */
+  /** Creates an entry at the end of a queue, and reads that queue. Rejects with an `UnwantedError` if the caller has left. */
   join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply>;
   /**
    * Reads a queue.

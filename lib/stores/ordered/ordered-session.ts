@@ -209,7 +209,9 @@ export class OrderedSession implements LockStoreSession {
     const revision = grantRevision(read);
     return {
       owner,
-      token: data.token ?? (revision === undefined ? hold?.token : this.driver.tokenOf(revision)),
+      token:
+        data.token ??
+        (revision === undefined ? hold?.token : this.driver.tokenOf(revision) + (data.offset ?? 0)),
       since: (data.since as WallClockMs | undefined) ?? hold?.since,
       leaseLeft: this.leases.see(key, path, read),
       permits,

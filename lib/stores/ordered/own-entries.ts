@@ -25,6 +25,7 @@ import {
   TOKENS_PER_REVISION,
   type EntryWrite,
   type OrderedDriver,
+  type TokenShare,
   type WriteReply,
 } from './ordered-driver.js';
 
@@ -40,8 +41,12 @@ const LARGEST_RENEWAL = 64;
 /** How long the write of a hold that was found by a read is delayed, ms: many end earlier, and need none. */
 const WRITE_DELAY = 10;
 
+const ALL_TOKENS: TokenShare = { offset: 0, count: TOKENS_PER_REVISION };
+
 export interface OwnHold {
   readonly token: number;
+  /** How many consecutive tokens are its own. */
+  readonly tokens: number;
   readonly since: WallClockMs;
   endsAt: MonotonicMs;
   /** When the lease ends according to the last write, even if that is still pending. */
@@ -120,6 +125,8 @@ export class OwnEntries {
   readonly turns = new Turns<OwnerId>();
   private readonly entries = new Map<OwnerId, OwnEntry>();
   private readonly inDoubt = new Set<OwnerId>();
+  /** Owners whose callers left before anything was sent for them. */
+  private readonly neverSent = new Set<OwnerId>();
   /** Waiters to wake by an event, by the entry or key that they watch. Each watch fires once. */
   private readonly watchers = new Map<string, Set<OwnEntry>>();
   /** Entries to be deleted that may still exist, with their keys. */
@@ -143,6 +150,7 @@ export class OwnEntries {
   add(request: AcquireRequest, path: string, isMarkedWaiting: boolean): OwnEntry {
     const unset = { hold: undefined, waitedAt: undefined, seen: undefined, writing: 0, expiry: undefined };
     const { claimLease } = request;
+    this.neverSent.delete(request.owner);
     const entry: OwnEntry = { path, request, claimLease, isMarkedWaiting, watched: new Set(), ...unset };
     this.inDoubt.delete(request.owner);
     this.entries.set(request.owner, entry);
@@ -221,6 +229,11 @@ export class OwnEntries {
     return this.inDoubt.has(owner);
   }
 
+  /** Records that the store has no entry of the owner, so that its withdrawal needs no request. */
+  hasNothingOf(owner: OwnerId): void {
+    this.neverSent.add(owner);
+  }
+
   /** Records that a failed request may have created an entry; returns the failure. */
   failed(error: unknown, { key, owner }: AcquireRequest): LockStoreError {
     const failure = storeFailure(error);
@@ -297,6 +310,7 @@ export class OwnEntries {
     const { client } = this.context;
     const entry = this.get(owner, key);
     if (entry === undefined) {
+      if (this.neverSent.delete(owner)) return 'not-held';
       if (clientOf(owner) !== client.id) {
         const holder = await this.holderOf(key, owner);
         return holder !== undefined && (await this.driver.remove(key, holder.path)) ? 'released' : 'not-held';
@@ -385,7 +399,8 @@ export class OwnEntries {
       state: 'holds',
       lease: exactly === true ? lease : Math.max(lease, read.data.lease),
       isKept: exactly !== true && read.data.isKept,
-      token: read.data.token ?? this.driver.tokenOf(revision),
+      token: read.data.token ?? this.driver.tokenOf(revision) + (read.data.offset ?? 0),
+      offset: undefined,
     };
     return (await this.driver.write({ key, path: holder.path, data })) !== undefined;
   }
@@ -480,10 +495,12 @@ export class OwnEntries {
     revision: number,
     { since, lease, isKept }: EntryData,
     isUnclaimed: boolean,
+    { offset, count }: TokenShare = ALL_TOKENS,
   ): OwnHold {
     const endsAt = later(this.context.client.now(), lease);
     entry.hold = {
-      token: this.driver.tokenOf(revision),
+      token: this.driver.tokenOf(revision) + offset,
+      tokens: count,
       since: since as WallClockMs,
       endsAt,
       writtenUntil: endsAt,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers';
 import type * as Grpc from '@grpc/grpc-js';
-import type { ChannelCredentials, Client, ClientUnaryCall, Metadata } from '@grpc/grpc-js';
+import type { ChannelCredentials, Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js';
 import { inMs } from '../../../common/durations.js';
 import { refuseMissingPeer } from '../../../model/missing-peer.js';
 import { messageOf } from '../../port/store-failure.js';
@@ -51,11 +51,26 @@ function metadataWith(token: string | undefined): Metadata {
   return metadata;
 }
 
-/** A connection to one member. A request that times out ends the connection. */
+interface PendingCall {
+  readonly sentAt: number;
+  abort(error: Error): void;
+}
+
+/**
+ * A connection to one member. It ends when the member is dead, knows no leader, or has lost a request. A member that is
+ * only slow is waited for: to repeat its requests would make it slower.
+ */
 export class Endpoint {
   private readonly client: Client;
-  /** Aborts each pending request. */
-  private readonly pending = new Set<(error: Error) => void>();
+  /** Oldest first. */
+  private readonly pending = new Set<PendingCall>();
+  /** When the latest of the requests with a reply was sent. */
+  private repliedTo = -Infinity;
+  /** Runs out when no reply has arrived for half of the time of a request. */
+  private readonly silence: ReplyTimeout;
+  private isProbed = false;
+  private isReading = false;
+  private isOpen = false;
   private readonly streams: { cancel(): void }[] = [];
   private readonly opened = new OpenedSockets();
   private readonly withoutToken = metadataWith(undefined);
@@ -71,6 +86,7 @@ export class Endpoint {
     private readonly requestTimeout: number,
   ) {
     const { Client } = grpc();
+    this.silence = new ReplyTimeout(requestTimeout / 2, () => this.onSilence());
     this.client = new Client(address, channel, {
       ...CHANNEL,
       ...(serverName !== undefined && {
@@ -82,14 +98,19 @@ export class Endpoint {
 
   /** Connects: the first request opens the connection, and fails with the cause if that is not possible. */
   async open(timeout: number): Promise<void> {
+    const patience = new ReplyTimeout(timeout, () => this.cut(this.silent(timeout)));
+    patience.start();
     try {
-      await this.opened.during(() => this.call(methods.status, undefined, { timeout }));
+      await this.opened.during(() => this.call(methods.status, undefined));
     } catch (error) {
       // Any other reply of etcd, such as an unknown user, shows that the connection works.
       const isReply = error instanceof EtcdError && (error.code !== status.unavailable || error.isOfServer);
       const message = `${this.address} can't be reached (${messageOf(error)})`;
       if (!isReply) throw new Error(message, { cause: error });
+    } finally {
+      patience.stop();
     }
+    this.isOpen = true;
     this.opened.keep();
     // gRPC may reconnect unnoticed, but pending requests are lost. It would also reconnect a closed channel.
     if (this.isCut) return;
@@ -113,40 +134,28 @@ export class Endpoint {
   call<Request, Reply>(
     method: Method<Request, Reply>,
     request: Request,
-    { metadata = this.metadata, timeout = this.requestTimeout } = {},
+    { metadata = this.metadata } = {},
   ): Promise<Reply> {
     return new Promise<Reply>((resolve, reject) => {
       if (this.isCut) {
         reject(new Error(`the connection to ${this.address} was lost`));
         return;
       }
-      const settle = (): boolean => {
-        patience.stop();
-        return this.pending.delete(abort);
-      };
-      const abort = (error: Error): void => {
-        if (!settle()) return;
-        call.cancel();
-        reject(error);
-      };
-      const patience = new ReplyTimeout(timeout, () => {
-        this.cut(new Error(`${this.address} did not reply within ${inMs(timeout)}`));
-      });
-      this.pending.add(abort);
-      patience.start();
-      const call: ClientUnaryCall = this.client.makeUnaryRequest(
-        method.path,
-        method.encode,
-        method.decode,
-        request,
-        metadata,
-        {},
-        (error, reply) => {
-          if (!settle()) return;
-          if (error === null) resolve(reply as Reply);
-          else reject(etcdError(error));
+      const pending: PendingCall = {
+        sentAt: performance.now(),
+        abort: (error) => {
+          call.cancel();
+          reject(error);
         },
-      );
+      };
+      this.pending.add(pending);
+      if (this.isOpen && this.pending.size === 1) this.silence.start();
+      const call = this.send(method, request, metadata, (error, reply) => {
+        if (!this.pending.delete(pending)) return;
+        if (error === null) resolve(reply as Reply);
+        else reject(etcdError(error));
+        if (this.isOpen) this.onReply(pending);
+      });
     });
   }
 
@@ -181,7 +190,10 @@ export class Endpoint {
     for (const stream of this.streams) stream.cancel();
     // etcd may still carry out these requests, although it has refused another one, or a stream.
     const lost = why instanceof EtcdError ? new Error(`the connection was lost: ${why.message}`) : why;
-    for (const abort of [...this.pending]) abort(lost);
+    this.silence.stop();
+    const pending = [...this.pending];
+    this.pending.clear();
+    for (const call of pending) call.abort(lost);
     this.client.close();
     setImmediate(() => {
       // If it was closed in the turn of its first request, gRPC would begin to connect only now.
@@ -189,5 +201,62 @@ export class Endpoint {
       this.opened.end();
     });
     this.onDown?.(why);
+  }
+
+  private send<Request, Reply>(
+    method: Method<Request, Reply>,
+    request: Request,
+    metadata: Metadata,
+    done: (error: ServiceError | null, reply?: Reply) => void,
+  ): ClientUnaryCall {
+    const { path, encode, decode } = method;
+    return this.client.makeUnaryRequest(path, encode, decode, request, metadata, {}, done);
+  }
+
+  private onReply({ sentAt }: PendingCall): void {
+    this.repliedTo = Math.max(this.repliedTo, sentAt);
+    if (this.pending.size === 0) this.silence.stop();
+    else if (this.hasLostOldest()) this.cut(this.silent(this.requestTimeout));
+    else this.silence.start();
+  }
+
+  /** Replies come about in the order of the requests, since etcd carries them out in one order. */
+  private hasLostOldest(): boolean {
+    const [oldest] = this.pending;
+    if (oldest === undefined || performance.now() - oldest.sentAt < this.requestTimeout) return false;
+    return this.repliedTo - oldest.sentAt >= this.requestTimeout / 2;
+  }
+
+  /**
+   * A member replies to the first question even if etcd is slow, and to the second one only after everything sent
+   * earlier: a leader that has died takes requests with it.
+   */
+  private onSilence(): void {
+    if (this.isProbed || this.hasLostOldest()) {
+      this.cut(this.silent(this.requestTimeout));
+      return;
+    }
+    this.isProbed = true;
+    this.silence.start();
+    this.send(methods.status, undefined, this.metadata, (error, member) => {
+      this.isProbed = false;
+      if (error !== null) this.cut(etcdError(error));
+      else if (member?.hasLeader !== true) this.cut(new Error(`${this.address} knows no leader`));
+    });
+    if (this.isReading) return;
+    this.isReading = true;
+    const read = { do: 'range', key: '\0', countOnly: true } as const;
+    this.call(methods.range, read).then(
+      () => (this.isReading = false),
+      (error: unknown) => {
+        this.isReading = false;
+        // A refusal is a reply, too.
+        if (!(error instanceof EtcdError && error.isRefusal)) this.cut(error as Error);
+      },
+    );
+  }
+
+  private silent(ms: number): Error {
+    return new Error(`${this.address} did not reply within ${inMs(ms)}`);
   }
 }

@@ -47,8 +47,8 @@ describe('transactions of one tick in etcd', () => {
     await Promise.all([
       transactions.run(['key'], named('claim')),
       transactions.run(['key'], named('place')),
-      transactions.run(['hold of key'], named('end'), 'key'),
-      transactions.run(['hold of another'], named('end of another'), 'another'),
+      transactions.run(['hold of key'], named('end'), { behind: 'key' }),
+      transactions.run(['hold of another'], named('end of another'), { behind: 'another' }),
     ]);
     expect(sent).toEqual([
       ['claim', 'end of another'],
