@@ -68,7 +68,8 @@ export class Endpoint {
   private repliedTo = -Infinity;
   /** Runs out when no reply has arrived for half of the time of a request. */
   private readonly silence: ReplyTimeout;
-  private isProbed = false;
+  /** The question whether it is alive, without a reply so far. */
+  private probe: ClientUnaryCall | undefined;
   private isReading = false;
   private isOpen = false;
   private readonly streams: { cancel(): void }[] = [];
@@ -191,6 +192,7 @@ export class Endpoint {
     // etcd may still carry out these requests, although it has refused another one, or a stream.
     const lost = why instanceof EtcdError ? new Error(`the connection was lost: ${why.message}`) : why;
     this.silence.stop();
+    this.probe?.cancel();
     const pending = [...this.pending];
     this.pending.clear();
     for (const call of pending) call.abort(lost);
@@ -232,14 +234,13 @@ export class Endpoint {
    * earlier: a leader that has died takes requests with it.
    */
   private onSilence(): void {
-    if (this.isProbed || this.hasLostOldest()) {
+    if (this.probe !== undefined || this.hasLostOldest()) {
       this.cut(this.silent(this.requestTimeout));
       return;
     }
-    this.isProbed = true;
     this.silence.start();
-    this.send(methods.status, undefined, this.metadata, (error, member) => {
-      this.isProbed = false;
+    this.probe = this.send(methods.status, undefined, this.metadata, (error, member) => {
+      this.probe = undefined;
       if (error !== null) this.cut(etcdError(error));
       else if (member?.hasLeader !== true) this.cut(new Error(`${this.address} knows no leader`));
     });
