@@ -21,6 +21,29 @@ export class Turns<Name> {
   }
 }
 
+/** Lets a limited number of pieces of work run at once; the others wait, in order. */
+export class Gate {
+  private running = 0;
+  private readonly waiting = new Set<() => void>();
+
+  constructor(private readonly most: number) {}
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.running === this.most) await new Promise<void>((enter) => this.waiting.add(enter));
+    else this.running += 1;
+    try {
+      return await work();
+    } finally {
+      const [next] = this.waiting;
+      if (next === undefined) this.running -= 1;
+      else {
+        this.waiting.delete(next);
+        next();
+      }
+    }
+  }
+}
+
 /** Pending releases and withdrawals, by key. A store that serves requests concurrently may carry them out last. */
 export class PendingReleases {
   private readonly byKey = new Map<string, Set<Promise<unknown>>>();

@@ -57,7 +57,7 @@ export class LockCalls {
       permits,
       label: writtenLabel(label),
     };
-    return { ...this.callOf('ask', key, fields), decode: toAcquireReply };
+    return { ...this.callOf('ask', key, fields), decode: toAcquireReply, waiter: wait ? owner : undefined };
   }
 
   /** Late requests of an owner in doubt are rejected. */

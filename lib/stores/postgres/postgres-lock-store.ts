@@ -61,7 +61,8 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     back: () => client.reconnected(),
   });
   const calls = new LockCalls(schema, keyPrefix);
-  const queue = new RequestQueue(connection, (keys, requests) => calls.run(keys, requests));
+  const run: LockCalls['run'] = (keys, requests) => calls.run(keys, requests);
+  const queue = new RequestQueue(connection, run, (owner) => client.isWanted(owner));
   const pushed = new PushedGrants(client);
   const channel =
     listener && new GrantChannel(client, listener, requestTimeout, (text) => pushed.receive(text));
@@ -120,7 +121,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
       return queue.call(calls.release(request));
     },
     whenSent: () => queue.whenSent(),
-    renew: async (requests) => calls.toRenewReplies(await queue.send(calls.renew(requests))),
+    renew: async (requests) => calls.toRenewReplies(await queue.send(calls.renew(requests), true)),
     reserve: (request) => queue.call(calls.reserve(request)),
     inspect: async (key) => await queue.call(calls.inspect(key)),
     breakHold: async (key, hold) => await queue.call(calls.breakHold(key, hold)),

@@ -1,5 +1,7 @@
 import { Deferred } from '../../common/deferred.js';
 import { atExit } from '../port/at-exit.js';
+import type { OwnerId } from '../port/lock-store.js';
+import type { TimedAcquireReply } from '../port/pushed-grants.js';
 import { storeFailure } from '../port/store-failure.js';
 import type { PostgresConnection, Row, Statement } from './postgres-connection.js';
 
@@ -12,10 +14,14 @@ export interface Call<Reply> {
   readonly decode?: (reply: unknown) => Reply;
   /** Whether it is sent even when the process ends. */
   readonly isRelease?: true;
+  /** The owner that it queues, if it does: not sent once the caller has left. */
+  readonly waiter?: OwnerId | undefined;
 }
 
 /** The most keys that one transaction locks: the server has room for some thousands in total. */
 const MOST_KEYS = 64;
+
+const CANCELLED: TimedAcquireReply = { reply: { outcome: 'cancelled' }, serverTime: undefined };
 
 class Item extends Deferred<unknown> {
   /** Resolves when it was sent, or will not be; if somebody waits for that. */
@@ -24,6 +30,7 @@ class Item extends Deferred<unknown> {
   constructor(
     readonly call: Call<unknown> | undefined,
     readonly statement: Statement | undefined,
+    readonly isRenewal = false,
   ) {
     super();
   }
@@ -32,7 +39,8 @@ class Item extends Deferred<unknown> {
 /**
  * Sends one statement at a time, in the order of the calls. Calls that arrive meanwhile are combined in the next
  * statement, since a commit costs far more than the work in it. So are the calls of one tick: a release and the
- * caller's next request are one transaction. Calls that were not sent when the connection is lost are never sent.
+ * caller's next request are one transaction. Renewals go first. Calls that were not sent when the connection is lost, or
+ * when their caller leaves, are never sent.
  */
 export class RequestQueue {
   private items: Item[] = [];
@@ -40,10 +48,14 @@ export class RequestQueue {
   private isScheduled = false;
   private readonly stopAtExit: () => void;
 
-  /** @param run returns the statement that carries out calls, given their keys and requests */
+  /**
+   * @param run returns the statement that carries out calls, given their keys and requests
+   * @param isWanted whether a caller still waits under this owner
+   */
   constructor(
     private readonly connection: Pick<PostgresConnection, 'send'>,
     private readonly run: (keys: readonly string[], requests: string) => Statement,
+    private readonly isWanted: (owner: OwnerId) => boolean,
   ) {
     // Callers already see locks as released that were released in the last tick. Other requests no longer have a caller.
     this.stopAtExit = atExit(() => {
@@ -73,14 +85,16 @@ export class RequestQueue {
   }
 
   /** Sends a separate statement. */
-  async send(statement: Statement): Promise<readonly Row[]> {
-    const item = new Item(undefined, statement);
+  async send(statement: Statement, isRenewal = false): Promise<readonly Row[]> {
+    const item = new Item(undefined, statement, isRenewal);
     this.add(item);
     return (await item) as readonly Row[];
   }
 
   private add(item: Item): void {
-    this.items.push(item);
+    const firstOther = item.isRenewal ? this.items.findIndex(({ isRenewal }) => !isRenewal) : -1;
+    if (firstOther === -1) this.items.push(item);
+    else void this.items.splice(firstOther, 0, item);
     if (!this.isBusy) this.schedule();
   }
 
@@ -92,10 +106,23 @@ export class RequestQueue {
 
   private readonly flush = (): void => {
     this.isScheduled = false;
-    if (this.items.length === 0) return;
+    let next: readonly Item[] = [];
+    while (next.length === 0 && this.items.length > 0) {
+      next = this.items.splice(0, this.sizeOfNext()).filter((item) => !this.isLeft(item));
+    }
+    if (next.length === 0) return;
     this.isBusy = true;
-    this.sendParts([this.items.splice(0, this.sizeOfNext())]);
+    this.sendParts([next]);
   };
+
+  /** Whether the caller has left, who is then told so. */
+  private isLeft(item: Item): boolean {
+    const waiter = item.call?.waiter;
+    if (waiter === undefined || this.isWanted(waiter)) return false;
+    item.sent?.resolve();
+    item.resolve(CANCELLED);
+    return true;
+  }
 
   /** The first statement alone, or the calls up to the next statement. */
   private sizeOfNext(): number {

@@ -4,12 +4,13 @@ import { TimerQueue } from '../../common/timer-queue.js';
 import { decodeData, encodeData, type EntryData, type ReadEntry } from '../ordered/entry-data.js';
 import { addressOf } from '../ordered/hosts.js';
 import { clientOf, LockQueue, type QueueEntry } from '../ordered/lock-queue.js';
-import type {
-  DriverEvents,
-  EntryWrite,
-  JoinReply,
-  OrderedDriver,
-  WriteReply,
+import {
+  UnwantedError,
+  type DriverEvents,
+  type EntryWrite,
+  type JoinReply,
+  type OrderedDriver,
+  type WriteReply,
 } from '../ordered/ordered-driver.js';
 import {
   LockStoreError,
@@ -21,6 +22,7 @@ import {
 } from '../port/lock-store.js';
 import { checkCursor } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
+import { Gate } from '../port/turns.js';
 import { ClientNodes } from './client-nodes.js';
 import {
   check,
@@ -50,6 +52,9 @@ import { ZooKeeperBoard } from './zookeeper-board.js';
 import type { ResolvedZooKeeperOptions } from './zookeeper-options.js';
 
 const NO_DATA = new Uint8Array();
+
+/** The most queue positions requested at once: ZooKeeper replies in order, and renewals must not wait behind thousands. */
+const MOST_JOINS = 256;
 
 /** How often entries are created again if other clients create or delete their containers meanwhile. */
 const MOST_ATTEMPTS = 5;
@@ -81,6 +86,7 @@ export class ZooKeeperDriver implements OrderedDriver {
   private readonly timers: TimerQueue;
   private readonly containers: LockContainers;
   private readonly request: Request;
+  private readonly joins = new Gate(MOST_JOINS);
 
   constructor(
     private readonly options: ResolvedZooKeeperOptions,
@@ -176,7 +182,17 @@ export class ZooKeeperDriver implements OrderedDriver {
     return this.clientNodes.tokens.tokenOf(revision);
   }
 
-  async join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply> {
+  join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply> {
+    return this.joins.run(() => {
+      if (request.wait && !this.events.client.isWanted(request.owner)) throw new UnwantedError();
+      return this.joinNow(request, dataFor);
+    });
+  }
+
+  private async joinNow(
+    request: AcquireRequest,
+    dataFor: (state: 'free' | 'waits') => EntryData,
+  ): Promise<JoinReply> {
     const data = encodeData(dataFor(request.contended ? 'waits' : 'free'));
     for (let attempt = 1; ; attempt++) {
       const joined = await this.joinOnce(request, data, attempt === MOST_ATTEMPTS);

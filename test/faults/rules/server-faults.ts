@@ -2,6 +2,7 @@ import type { StoreScene } from '../scenes/store-scene.js';
 import { connectionRules } from './connection.rules.js';
 import { crashRules } from './crash.rules.js';
 import { exitRules } from './exit.rules.js';
+import { floodRules } from './flood.rules.js';
 import { releaseRules } from './release.rules.js';
 import { lateRequestRules, lostMessageRules } from './lost-messages.rules.js';
 import { outageRules } from './outage.rules.js';
@@ -14,6 +15,7 @@ export function serverFaults(scene: StoreScene): void {
   connectionRules(scene);
   crashRules(scene);
   exitRules(scene);
+  floodRules(scene);
   releaseRules(scene);
   serverRules(scene);
   outageRules(scene);

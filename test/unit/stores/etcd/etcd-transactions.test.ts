@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { Transactions } from '../../../../lib/stores/etcd/transactions.js';
-import type { TransactionReply, Transaction } from '../../../../lib/stores/etcd/connection/protocol.js';
+import { Reads, Transactions } from '../../../../lib/stores/etcd/transactions.js';
+import {
+  foundIn,
+  type RangeCall,
+  type Transaction,
+  type TransactionReply,
+} from '../../../../lib/stores/etcd/connection/protocol.js';
 
 const nothing: TransactionReply = { do: 'txn', succeeded: true, replies: [] };
 
@@ -23,6 +28,28 @@ function scene() {
     return Promise.resolve({ revision: 1, reply: { ...nothing, replies } });
   });
   return { transactions, sent };
+}
+
+const endOfTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Like {@link scene}, but the test replies, to the oldest request first. */
+function slowScene() {
+  const sent: string[][] = [];
+  const open: (() => void)[] = [];
+  const transactions = new Transactions((transaction) => {
+    const all = transaction.then.filter((each) => each.do === 'txn');
+    sent.push(all.length > 0 ? all.map(nameOf) : [nameOf(transaction)]);
+    return new Promise((resolve) => {
+      open.push(() => resolve({ revision: 1, reply: { ...nothing, replies: all.map(() => nothing) } }));
+    });
+  });
+  /** Whether there was a request. */
+  const reply = (): boolean => {
+    const first = open.shift();
+    first?.();
+    return first !== undefined;
+  };
+  return { transactions, sent, reply };
 }
 
 describe('transactions of one tick in etcd', () => {
@@ -53,6 +80,53 @@ describe('transactions of one tick in etcd', () => {
     expect(sent).toEqual([
       ['claim', 'end of another'],
       ['place', 'end'],
+    ]);
+  });
+
+  it('F69: wait while too many are under way, and renewals go before them', async () => {
+    const { transactions, sent, reply } = slowScene();
+    const asked = Array.from({ length: 3_000 }, (_, index) =>
+      transactions.run([`${index}`], named(`${index}`)),
+    );
+    await endOfTick();
+    expect(sent.flat()).toHaveLength(512);
+    const renewed = transactions.run(['hold'], named('renewal'), { isRenewal: true });
+    await endOfTick();
+    expect(sent.at(-1)).toEqual(['renewal']);
+    for (let left = sent.length; left > 0; left--) {
+      reply();
+      await endOfTick();
+    }
+    await renewed;
+    expect(sent.flat().length).toBeLessThanOrEqual(1 + 2 * 512);
+    while (reply()) await endOfTick();
+    await Promise.all(asked);
+    expect(sent.flat().filter((name) => name !== 'renewal')).toEqual(asked.map((_, index) => `${index}`));
+  });
+});
+
+describe('reads of one tick in etcd', () => {
+  it('F69: are one request, which has each range once', async () => {
+    const sent: Transaction[] = [];
+    const reads = new Reads((transaction) => {
+      sent.push(transaction);
+      const replies = transaction.then.map((call) => {
+        const key = call.do === 'range' ? call.key : '';
+        const entry = { key, value: '', created: 1, modified: 1, lease: 0 };
+        return { do: 'range', entries: [entry], count: 1 } as const;
+      });
+      return Promise.resolve({ revision: 7, reply: { do: 'txn', succeeded: true, replies } });
+    });
+    const range = (key: string): RangeCall => ({ do: 'range', key });
+    const both = await Promise.all([
+      reads.of(range('queue'), range('base')),
+      reads.of(range('other'), range('base')),
+    ]);
+    expect(sent.map(({ then }) => then)).toEqual([[range('queue'), range('base'), range('other')]]);
+    const found = both.map(({ reply }) => reply.map((each) => foundIn(each)[0]?.key));
+    expect(found).toEqual([
+      ['queue', 'base'],
+      ['other', 'base'],
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Deferred } from '../../../../lib/common/deferred.js';
-import { LockStoreError } from '../../../../lib/stores/port/lock-store.js';
+import { LockStoreError, type OwnerId } from '../../../../lib/stores/port/lock-store.js';
 import type { Row, Statement } from '../../../../lib/stores/postgres/postgres-connection.js';
 import { RequestQueue, type Call } from '../../../../lib/stores/postgres/request-queue.js';
 import { stateOf } from '../../../support/until.js';
@@ -12,10 +12,13 @@ const call = (name: string): Call<unknown> => ({ key: name, request: { name }, d
 class Connection {
   readonly sent: string[][] = [];
   private readonly open: Deferred<readonly Row[]>[] = [];
-  readonly queue = new RequestQueue({ send: (statement) => this.send(statement) }, (_, words) => ({
-    text: words,
-    values: [],
-  }));
+  /** Owners whose callers have left. */
+  readonly left = new Set<string>();
+  readonly queue = new RequestQueue(
+    { send: (statement) => this.send(statement) },
+    (_, words) => ({ text: words, values: [] }),
+    (owner) => !this.left.has(owner),
+  );
 
   answer(): void {
     this.open.shift()?.resolve([{ replies: this.sent.at(-1) }]);
@@ -121,5 +124,36 @@ describe('requests to PostgreSQL', () => {
       { status: 'fulfilled', value: 'c' },
     ]);
     expect(sent).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
+  });
+
+  it('F69: renewals go before everything that waits, in their order', async () => {
+    const connection = new Connection();
+    const { queue, sent } = connection;
+    const renewal = (name: string): Statement => ({ text: JSON.stringify([{ name }]), values: [] });
+    void queue.call(call('before'));
+    await endOfTick();
+    void queue.call(call('ask'));
+    for (const name of ['renewal 1', 'renewal 2']) void queue.send(renewal(name), true);
+    for (let round = 0; round < 3; round++) {
+      connection.answer();
+      await endOfTick();
+    }
+    expect(sent).toEqual([['before'], ['renewal 1'], ['renewal 2'], ['ask']]);
+  });
+
+  it('F69: nothing is sent for a caller that left before', async () => {
+    const connection = new Connection();
+    const { queue, sent, left } = connection;
+    const asks = (name: string): Call<unknown> => ({ ...call(name), waiter: `client:${name}` as OwnerId });
+    void queue.call(call('before'));
+    await endOfTick();
+    const [gone, stays] = [queue.call(asks('gone')), queue.call(asks('stays'))];
+    left.add('client:gone');
+    connection.answer();
+    expect(await gone).toMatchObject({ reply: { outcome: 'cancelled' } });
+    await endOfTick();
+    expect(sent).toEqual([['before'], ['stays']]);
+    left.add('client:stays');
+    expect(await stateOf(stays.promise)).toBe('pending');
   });
 });

@@ -1,0 +1,68 @@
+import { expect, it } from '@jest/globals';
+import type { LockHandle } from '../../../lib/index.js';
+import type { LockApp } from '../../support/lock-app.js';
+import { stopwatch } from '../../support/stopwatch.js';
+import { next } from '../../support/until.js';
+
+/** A server that thousands of callers of free locks address at once. */
+export interface FloodScene {
+  app(): Promise<LockApp>;
+  key(): string;
+  readonly server: { stop(): unknown; resume(): unknown };
+}
+
+const HELD = 100;
+const DEADLINE = 60_000;
+
+/** Thousands of callers, whose requests no store carries out at once. `npm run bench` has more of them. */
+export function floodRules(scene: FloodScene): void {
+  /** An application with locks that it holds; `end` checks that it still does. */
+  const holding = async (): Promise<LockApp & { end(): Promise<void> }> => {
+    const app = await scene.app();
+    const held = await Promise.all(Array.from({ length: HELD }, () => app.locks.acquire(scene.key())));
+    const end = async (): Promise<void> => {
+      expect(held.every(({ isHeld }) => isHeld)).toBe(true);
+      expect(app.events('lost')).toEqual([]);
+      const outcomes = await Promise.all(held.map((handle) => handle.release()));
+      expect(new Set(outcomes)).toEqual(new Set(['released']));
+    };
+    return Object.assign(app, { end });
+  };
+
+  const acquireAll = (app: LockApp, count: number): Promise<unknown> => {
+    const acquire = (): Promise<LockHandle> => app.locks.acquire(scene.key(), { waitTime: DEADLINE });
+    return Promise.all(Array.from({ length: count }, async () => await (await acquire()).release()));
+  };
+
+  it(
+    'F69: a burst of free keys is served, reports no outage, and costs no held lock',
+    async () => {
+      const app = await holding();
+      await acquireAll(app, 4_000);
+      expect(app.events('unavailable')).toEqual([]);
+      await app.end();
+    },
+    2 * DEADLINE,
+  );
+
+  it(
+    'F69: callers of many keys acquire their locks soon after the server stood still, and no held lock is lost',
+    async () => {
+      const app = await holding();
+      const noticed = next(app.locks.events, ({ type }) => type === 'unavailable', DEADLINE);
+      await scene.server.stop();
+      let took: () => number;
+      const all = acquireAll(app, 2_000);
+      try {
+        await noticed;
+      } finally {
+        await scene.server.resume();
+        took = stopwatch();
+      }
+      await all;
+      expect(took()).toBeLessThan(20_000);
+      await app.end();
+    },
+    2 * DEADLINE,
+  );
+}
