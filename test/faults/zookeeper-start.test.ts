@@ -187,7 +187,7 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       [
         { tickTime: '1000' },
         {},
-        /stays held for up to 4201 ms .*longer than .*\(3000 ms\)\. Set tickTime of the servers, which seems to be 1000 ms, to 400 or less .* or watchdogTimeout to 5000 or more/,
+        /stays held for up to 4201 ms .*longer than .*\(3000 ms\)\. Set tickTime of the servers, which is 1000 ms, to 400 or less, or watchdogTimeout to 5000 or more/,
       ],
       [
         {},
@@ -205,5 +205,64 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
         expect(fitting.log.matching(/stays held/)).toEqual([]);
       },
     );
+
+    /** Servers that do not report their `tickTime`; sessions of two to twenty ticks, unless set otherwise. */
+    const silentServer = (
+      tickTime: number,
+      settings: Readonly<Record<string, string>> = {},
+    ): Promise<ZooKeeperServer> =>
+      server({
+        tickTime: String(tickTime),
+        maxSessionTimeout: String(20 * tickTime),
+        '4lw.commands.whitelist': 'srvr',
+        ...settings,
+      });
+    const timeoutIn = async (one: LockApp): Promise<number> => {
+      const [line = ''] = await until('it is connected', () => {
+        const lines = one.log.matching(/session timeout/);
+        return lines.length > 0 && lines;
+      });
+      return Number(/session timeout (\d+) ms/.exec(line)?.[1]);
+    };
+
+    it('B22: a session outlasts its locks by half a tick, even where minSessionTimeout is below two ticks', async () => {
+      const { address: hosts } = await silentServer(2_000, { minSessionTimeout: '2000' });
+      const one = await app({ hosts }, 1_000);
+      expect(await timeoutIn(one)).toBe(2_101);
+      expect(
+        one.log.matching(/stays held for up to 5101 ms .*Set tickTime of zookeeperStore to that/),
+      ).toHaveLength(1);
+    });
+
+    it('B22: a tickTime that is set makes a session shorter, without a warning', async () => {
+      const { address: hosts } = await silentServer(200);
+      const [assumed, set] = [await app({ hosts }, 1_000), await app({ hosts, tickTime: 200 }, 1_000)];
+      expect([await timeoutIn(assumed), await timeoutIn(set)]).toEqual([2_101, 1_201]);
+      expect(assumed.log.matching(/taken for 2000 ms because/)).toHaveLength(1);
+      expect(set.log.matching(/tickTime/)).toEqual([]);
+    });
+
+    it.each([
+      [100, 1_151, /suggest that it is 200 on the servers: then two processes may hold a lock at once/],
+      [
+        400,
+        1_301,
+        /suggest that it is 200 on the servers: then locks of a dead process stay held for longer/,
+      ],
+    ])('warns of a tickTime of %d where sessions suggest 200', async (tickTime, timeout, warning) => {
+      const { address: hosts } = await silentServer(200);
+      const one = await app({ hosts, tickTime }, 1_000);
+      expect(await timeoutIn(one)).toBe(timeout);
+      expect(one.log.matching(warning)).toHaveLength(1);
+    });
+
+    it.each([100, 400])('B22: uses the tickTime that servers report in place of %d', async (tickTime) => {
+      const { address: hosts } = await server();
+      const one = await app({ hosts, tickTime }, 1_000);
+      expect(await timeoutIn(one)).toBe(1_201);
+      expect(
+        one.log.matching(/that of the servers is 200, which is used\. Set it to 200, or leave it out/),
+      ).toHaveLength(1);
+    });
   });
 });

@@ -21,6 +21,7 @@ export class NodesOfLocks {
     const connection = new ZooKeeperConnection(
       [{ host: '127.0.0.1', port }],
       { tls: undefined, auth: undefined, requestTimeout: 5_000 },
+      undefined,
       () => 60_000,
       {
         prepare: () => Promise.resolve(),

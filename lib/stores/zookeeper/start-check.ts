@@ -10,9 +10,10 @@ import {
   timeoutForLease,
   type Request,
   type SessionTimes,
+  type ShownTick,
 } from './connection/zookeeper-connection.js';
 import { ZooKeeperError } from './connection/zookeeper-failure.js';
-import { connectTo, type ZooKeeperHost } from './connection/zookeeper-socket.js';
+import { askServer, connectTo, type ZooKeeperHost } from './connection/zookeeper-socket.js';
 
 /** By how much the default timeout may be rounded up, ms. */
 const ROUNDING = 2;
@@ -25,6 +26,7 @@ export async function checkServers(
   request: Request,
   host: ZooKeeperHost,
   times: SessionTimes,
+  shown: ShownTick,
   options: ResolvedZooKeeperOptions,
   client: LockStoreClient,
 ): Promise<string> {
@@ -32,34 +34,50 @@ export async function checkServers(
     versionOf(host, options.tls),
     rightsWarnings(request, options),
   ]);
-  for (const warning of [...timeoutWarnings(times, options, client), ...rights]) client.warn(warning);
+  const ofTimes = [
+    ...tickWarnings(shown, options.tickTime),
+    ...timeoutWarnings(times, shown, options, client),
+  ];
+  for (const warning of [...ofTimes, ...rights]) client.warn(warning);
   const name = version === undefined ? 'ZooKeeper' : `ZooKeeper ${version}`;
   return `${name}, session timeout ${inMs(times.timeout)}`;
 }
 
 /** The version of a server, such as `3.9.3`, by the command `srvr`; undefined if the server does not report it. */
-export function versionOf(
+export async function versionOf(
   host: ZooKeeperHost,
   tls: ConnectionOptions | undefined,
 ): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    let reply = '';
-    const socket = connectTo(host, tls);
-    const timer = setTimeout(() => socket.destroy(), VERSION_TIMEOUT);
-    socket.on('data', (chunk: Buffer) => (reply += chunk.toString('latin1')));
-    // `close` follows in any case.
-    socket.on('error', () => undefined);
-    socket.on('close', () => {
-      clearTimeout(timer);
-      resolve(/^Zookeeper version: (\d+(?:\.\d+)+)/m.exec(reply)?.[1]);
-    });
-    socket.write('srvr');
-  });
+  const reply = await askServer(connectTo(host, tls), 'srvr', VERSION_TIMEOUT);
+  return /^Zookeeper version: (\d+(?:\.\d+)+)/m.exec(reply)?.[1];
+}
+
+/** `tickTime` of the options differs from what the servers show. */
+function tickWarnings({ told, byShortest, byLongest }: ShownTick, set: number | undefined): string[] {
+  if (set === undefined) return [];
+  if (told !== undefined) {
+    if (told === set) return [];
+    return [
+      `tickTime of zookeeperStore is ${set}, but that of the servers is ${told}, which is used. Set it to ${told}, or leave ` +
+        'it out.',
+    ];
+  }
+  // Otherwise their minSessionTimeout or maxSessionTimeout is set, and shows nothing.
+  if (byShortest !== byLongest || byShortest === set) return [];
+  const danger =
+    byShortest > set
+      ? 'two processes may hold a lock at once'
+      : 'locks of a dead process stay held for longer';
+  return [
+    `tickTime of zookeeperStore is ${set}, but the limits of sessions suggest that it is ${byShortest} on the servers: then ` +
+      `${danger}. Set it to the tickTime of the servers, or have them report it: allow conf in 4lw.commands.whitelist.`,
+  ];
 }
 
 function timeoutWarnings(
   times: SessionTimes,
-  { sessionTimeout }: ResolvedZooKeeperOptions,
+  shown: ShownTick,
+  { sessionTimeout, tickTime }: ResolvedZooKeeperOptions,
   { watchdogTimeout }: LockStoreClient,
 ): string[] {
   const { timeout, tick } = times;
@@ -80,8 +98,11 @@ function timeoutWarnings(
   const remedy =
     timeout > needed && isSet
       ? `sessionTimeout of zookeeperStore to ${needed}, or leave it out`
-      : `tickTime of the servers, which seems to be ${inMs(tick)}, to ${Math.floor(watchdogTimeout / 5)} or ` +
-        `less (and leave minSessionTimeout out), or watchdogTimeout to ${tick * 5} or more`;
+      : shown.told === undefined && tickTime === undefined
+        ? `tickTime of zookeeperStore to that of the servers, which is taken for ${inMs(tick)} because they don't report it, and on ` +
+          `the servers to ${Math.floor(watchdogTimeout / 5)} or less, or watchdogTimeout to ${tick * 5} or more`
+        : `tickTime of the servers, which is ${inMs(tick)}, to ${Math.floor(watchdogTimeout / 5)} or less, or watchdogTimeout ` +
+          `to ${tick * 5} or more`;
   return [
     `A lock whose process died stays held for up to ${inMs(goneAfter(times))} on these servers, longer than 1.5 times ` +
       `watchdogTimeout (${inMs(due)}). Set ${remedy}.`,

@@ -95,11 +95,12 @@ export class ZooKeeperDriver implements OrderedDriver {
     const { client } = events;
     this.timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
     const { timers } = this;
-    const { hosts, tls, auth, paths, acl, sessionTimeout } = options;
+    const { hosts, tls, auth, paths, acl, sessionTimeout, tickTime } = options;
     const { watchdogTimeout } = client;
     const connection = new ZooKeeperConnection(
       hosts,
       { tls, auth, requestTimeout: requestTimeoutFor(watchdogTimeout) },
+      tickTime,
       (tick) => sessionTimeout ?? timeoutForLease(watchdogTimeout, tick),
       {
         prepare: (request, session, isNew) => this.prepare(request, session, isNew),
@@ -339,9 +340,9 @@ export class ZooKeeperDriver implements OrderedDriver {
       }
       throw error;
     }
-    const { host, times } = this.connection;
-    if (host === undefined || times === undefined) return;
-    this.description ??= await checkServers(request, host, times, this.options, client);
+    const { host, times, shownTick } = this.connection;
+    if (host === undefined || times === undefined || shownTick === undefined) return;
+    this.description ??= await checkServers(request, host, times, shownTick, this.options, client);
   }
 
   private onEvent(event: WatchEvent): void {

@@ -1,6 +1,13 @@
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { LockOptionsError } from '../../model/lock.errors.js';
-import { checkNames, checkObject, checkTime, refuse, shownWithoutText } from '../../model/option-checks.js';
+import {
+  checkCount,
+  checkNames,
+  checkObject,
+  checkTime,
+  refuse,
+  shownWithoutText,
+} from '../../model/option-checks.js';
 import { readHosts } from '../ordered/hosts.js';
 import { messageOf } from '../port/store-failure.js';
 import { EVERYTHING, type Acl } from './connection/protocol.js';
@@ -31,6 +38,15 @@ export interface ZooKeeperStoreOptions {
    */
   readonly sessionTimeout?: number | undefined;
   /**
+   * `tickTime` of the servers, ms, for servers that do not allow the command `conf`, which reports it. Set it where it is
+   * below 2 000, or above 6 000 with a `minSessionTimeout` of less than two ticks. If this is too small, two processes may
+   * hold a lock at once; if it is too large, locks of a dead process stay held for longer. A warning is logged where the servers
+   * show another one. From 1 to 60 000.
+   *
+   * @default the largest of 2 000, half of the servers' shortest session, and a twentieth of their longest one, up to 6 000
+   */
+  readonly tickTime?: number | undefined;
+  /**
    * User and password of the application (scheme `digest`; SASL is not supported). Only this user may use the nodes
    * that the application creates, and the subject of a client certificate in `tls`. If omitted, they belong to that
    * subject alone; without either, everyone who can reach the servers may use them.
@@ -51,19 +67,23 @@ export interface ResolvedZooKeeperOptions {
   readonly paths: LockPaths;
   /** ms; undefined if it follows from `watchdogTimeout`. */
   readonly sessionTimeout: number | undefined;
+  /** ms; undefined if the servers have to show it. */
+  readonly tickTime: number | undefined;
   readonly auth: SocketSettings['auth'];
   readonly tls: ConnectionOptions | undefined;
   readonly acl: Acl;
 }
 
 const WHERE = 'zookeeperStore';
-const KNOWN = new Set(['hosts', 'path', 'sessionTimeout', 'auth', 'tls']);
+const KNOWN = new Set(['hosts', 'path', 'sessionTimeout', 'tickTime', 'auth', 'tls']);
+/** ms */
+const LONGEST_TICK = 60_000;
 const DEFAULT_PATH = '/distributed-locks';
 
 /** Checks the options and applies the defaults. */
 export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): ResolvedZooKeeperOptions {
   checkNames(WHERE, checkObject(WHERE, options), KNOWN);
-  const { hosts, path = DEFAULT_PATH, sessionTimeout, auth, tls } = options;
+  const { hosts, path = DEFAULT_PATH, sessionTimeout, tickTime, auth, tls } = options;
   const resolvedTls = tlsOf(tls);
   const isOpenToAll = auth === undefined && !hasCertificate(tls);
   return {
@@ -79,6 +99,7 @@ export function resolveZooKeeperOptions(options: ZooKeeperStoreOptions): Resolve
       sessionTimeout === undefined
         ? undefined
         : checkTime(WHERE, 'sessionTimeout', sessionTimeout, { min: 1_000 }),
+    tickTime: tickTime === undefined ? undefined : checkCount(WHERE, 'tickTime', tickTime, LONGEST_TICK),
     auth: authOf(auth),
     tls: resolvedTls,
     acl: {

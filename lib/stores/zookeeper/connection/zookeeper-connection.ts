@@ -2,6 +2,8 @@ import { KeptConnection } from '../../port/kept-connection.js';
 import { endSession, type Operation } from './protocol.js';
 import { CODE, hasCode, notConnected } from './zookeeper-failure.js';
 import {
+  askServer,
+  connectTo,
   ZooKeeperSocket,
   type SessionIdentity,
   type SocketSettings,
@@ -29,6 +31,33 @@ export interface SessionTimes {
   readonly timeout: number;
   /** `tickTime` of the servers, ms. */
   readonly tick: number;
+}
+
+/** What the servers show of `tickTime`, ms. */
+export interface ShownTick {
+  /** By the command `conf`, if they allow that. */
+  readonly told: number | undefined;
+  /** By the shortest session that they agree to, which has two ticks by default. */
+  readonly byShortest: number;
+  /** By the longest one, which has twenty. */
+  readonly byLongest: number;
+}
+
+/** `tickTime` in the sample file of ZooKeeper, ms. A shorter one has to be told or set. */
+const USUAL_TICK = 2_000;
+/** The most that the longest session counts for, ms: operators raise `maxSessionTimeout` far more often than `tickTime`. */
+const LONG_TICK = 6_000;
+/** The longest session that a client can ask for, ms. */
+const LONGEST_SESSION = 0x7fff_ffff;
+
+/**
+ * The `tickTime` to rely on, ms. Servers with other limits of sessions show less or more than it is. Too long a tick keeps
+ * the locks of a dead process for longer; with too short a one a session ends while a holder still relies on it.
+ *
+ * @param set `tickTime` of the options
+ */
+export function tickOf({ told, byShortest, byLongest }: ShownTick, set: number | undefined): number {
+  return told ?? set ?? Math.max(USUAL_TICK, byShortest, Math.min(byLongest, LONG_TICK));
 }
 
 /**
@@ -60,15 +89,19 @@ export function goneAfter({ timeout, tick }: SessionTimes): number {
  */
 export class ZooKeeperConnection {
   private readonly kept: KeptConnection<ZooKeeperHost, ZooKeeperSocket>;
-  private probe: ZooKeeperSocket | undefined;
+  /** The connection by which `tickTime` is found out. */
+  private probe: { cut(why: Error): void } | undefined;
+  shownTick: ShownTick | undefined;
   private session: SessionIdentity | undefined;
   private tick = 0;
   private lastZxid = 0;
   private lastReplyAt = 0;
 
+  /** @param tickTime of the options */
   constructor(
     hosts: readonly ZooKeeperHost[],
     private readonly settings: SocketSettings,
+    private readonly tickTime: number | undefined,
     private readonly timeoutFor: (tick: number) => number,
     private readonly listener: ConnectionListener,
   ) {
@@ -154,23 +187,36 @@ export class ZooKeeperConnection {
     }
   }
 
-  /**
-   * Reads `tickTime`, on which the session timeout depends: the shortest session that servers agree to has two ticks.
-   * That takes a separate session, since the timeout of a session can't be changed.
-   */
+  /** Finds out `tickTime`, on which the session timeout depends; one connection after the other. */
   private async readTick(host: ZooKeeperHost): Promise<void> {
+    const byShortest = (await this.timeoutOf(host, 1)) / 2;
+    const { tls, requestTimeout } = this.settings;
+    const socket = connectTo(host, tls);
+    this.probe = { cut: () => socket.destroy() };
+    const told = /^tickTime=(\d+)$/m.exec(await askServer(socket, 'conf', requestTimeout))?.[1];
+    const shown =
+      told === undefined
+        ? { told, byShortest, byLongest: (await this.timeoutOf(host, LONGEST_SESSION)) / 20 }
+        : { told: Number(told), byShortest, byLongest: 0 };
+    this.shownTick = shown;
+    this.tick = tickOf(shown, this.tickTime);
+  }
+
+  /** What the servers make of this session timeout, ms. That takes a separate session, as it can't be changed. */
+  private async timeoutOf(host: ZooKeeperHost, wanted: number): Promise<number> {
     const nothing = (): void => undefined;
     const listener = { event: nothing, replied: nothing, closed: nothing };
     const probe = new ZooKeeperSocket(host, this.settings, listener);
     this.probe = probe;
+    let end = Promise.resolve();
     try {
-      const shortest = await probe.open(undefined, 1, 0);
-      if (shortest === undefined) throw new Error('the server refused a new session');
-      this.tick = shortest.timeout / 2;
+      const session = await probe.open(undefined, wanted, 0);
+      if (session === undefined) throw new Error('the server refused a new session');
+      end = probe.request(endSession).then(nothing, nothing);
+      return session.timeout;
     } finally {
-      // Not awaited: the servers end that session shortly in any case.
-      const ended = probe.request(endSession).catch(nothing);
-      void ended.then(() => probe.cut(new Error('done')));
+      // Not awaited: the server knows by then.
+      void end.then(() => probe.cut(new Error('done')));
     }
   }
 

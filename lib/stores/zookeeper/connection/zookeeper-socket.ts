@@ -68,6 +68,26 @@ export function connectTo({ host, port }: ZooKeeperHost, tls: ConnectionOptions 
   return socket.setNoDelay(true);
 }
 
+/**
+ * What a server replies to one of the four-letter commands. Empty if it does not reply in time; never rejects.
+ *
+ * @param socket which this closes
+ */
+export function askServer(socket: Socket, command: string, timeout: number): Promise<string> {
+  return new Promise((resolve) => {
+    let reply = '';
+    const timer = setTimeout(() => socket.destroy(), timeout);
+    socket.on('data', (chunk: Buffer) => (reply += chunk.toString('latin1')));
+    // `close` follows in any case.
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve(reply);
+    });
+    socket.write(command);
+  });
+}
+
 /** The longest time between two messages to the server, ms. */
 export function pingInterval(sessionTimeout: number): number {
   return Math.min(1_000, sessionTimeout / 30);

@@ -6,6 +6,7 @@ import { resolveZooKeeperOptions } from '../../../../lib/stores/zookeeper/zookee
 import {
   goneAfter,
   longestLease,
+  tickOf,
   timeoutForLease,
 } from '../../../../lib/stores/zookeeper/connection/zookeeper-connection.js';
 import { pingInterval } from '../../../../lib/stores/zookeeper/connection/zookeeper-socket.js';
@@ -47,6 +48,7 @@ describe('options of zookeeperStore', () => {
     [{ hosts, path: '/a/../b' }, /path must be/],
     [{ hosts, path: '/zookeeper/locks' }, /not below \/zookeeper/],
     [{ hosts, sessionTimeout: 10 }, /sessionTimeout must be a number of milliseconds from 1000/],
+    [{ hosts, tickTime: 0 }, /tickTime must be a whole number from 1 to 60000/],
     [{ hosts, auth: 'shop:s3cr3t' }, /auth: must be \{ user, password \}; got a string/],
     [{ hosts, auth: { user: 'a:b', password: 's3cr3t' } }, /user must be a string without a colon/],
     [{ hosts, auth: { user: 'shop', password: '' } }, /password must be a non-empty string/],
@@ -94,5 +96,21 @@ describe('options of zookeeperStore', () => {
   it.each(leases)('free the locks of a dead process within 1.5 times a lease of %d ms', (lease) => {
     const tick = lease / 5;
     expect(goneAfter({ timeout: timeoutForLease(lease, tick), tick })).toBeLessThanOrEqual(lease * 1.5 + 2);
+  });
+
+  it.each([
+    ['what the servers report, even if another one is set', { told: 200 }, 2_000, 200],
+    ['the one that is set', {}, 200, 200],
+    ['the usual one, where the limits of sessions could be those of a shorter one', {}, undefined, 2_000],
+    ['the one of their shortest session', { byShortest: 3_000 }, undefined, 3_000],
+    [
+      'the one of their longest session, where minSessionTimeout is low',
+      { byLongest: 5_000 },
+      undefined,
+      5_000,
+    ],
+    ['no more than usual, where maxSessionTimeout is high', { byLongest: 90_000 }, undefined, 6_000],
+  ])('B22: rely on a tickTime of %s', (_, shown, set, tick) => {
+    expect(tickOf({ told: undefined, byShortest: 200, byLongest: 200, ...shown }, set)).toBe(tick);
   });
 });
