@@ -1,12 +1,14 @@
 import { expect, it } from '@jest/globals';
-import type { LockHandle } from '../../../lib/index.js';
+import { backoff, LockTimeoutError, type LockHandle } from '../../../lib/index.js';
 import type { LockApp } from '../../support/lock-app.js';
 import { stopwatch } from '../../support/stopwatch.js';
-import { next } from '../../support/until.js';
+import type { TcpProxy } from '../../support/tcp-proxy.js';
+import { next, rejectionOf } from '../../support/until.js';
 
 /** A server that thousands of callers of free locks address at once. */
 export interface FloodScene {
-  app(): Promise<LockApp>;
+  app(settings?: { readonly port?: number }): Promise<LockApp>;
+  proxy(): Promise<Pick<TcpProxy, 'port' | 'delay'>>;
   key(): string;
   readonly server: { stop(): unknown; resume(): unknown };
 }
@@ -65,4 +67,31 @@ export function floodRules(scene: FloodScene): void {
     },
     2 * DEADLINE,
   );
+
+  it('F69, B11: many calls for one key over a slow network travel together, and never seem to be an outage', async () => {
+    const proxy = await scene.proxy();
+    const [near, far] = [await scene.app(), await scene.app({ port: proxy.port })];
+    proxy.delay(10);
+    const [busy, retried, read] = [scene.key(), scene.key(), scene.key()];
+    const held = await near.locks.acquire(busy);
+    const tries = Promise.all(Array.from({ length: 200 }, () => far.locks.tryAcquire(busy)));
+    const wait = rejectionOf(far.locks.acquire(busy, { waitTime: 500 }));
+    expect(new Set(await tries)).toEqual(new Set([null]));
+    expect(await wait).toBeInstanceOf(LockTimeoutError);
+    await held.release();
+
+    const retry = { backoff: backoff.fixed(50) };
+    const retries = Array.from({ length: 50 }, async () => {
+      const handle = await far.locks.acquire(retried, { retry, waitTime: DEADLINE });
+      await handle.release();
+    });
+    await Promise.all(retries);
+
+    const options = { mode: 'shared', leaseTime: DEADLINE, waitTime: 3_000 } as const;
+    const readers = await Promise.all(Array.from({ length: 300 }, () => far.locks.acquire(read, options)));
+    expect(new Set(readers.map(({ token }) => token)).size).toBe(readers.length);
+    expect(far.admin.status().store.reachable).toBe(true);
+    expect(far.events('unavailable')).toEqual([]);
+    await Promise.all(readers.map((handle) => handle.release()));
+  }, 60_000);
 }

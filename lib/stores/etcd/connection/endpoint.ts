@@ -66,10 +66,12 @@ export class Endpoint {
   private readonly pending = new Set<PendingCall>();
   /** When the latest of the requests with a reply was sent. */
   private repliedTo = -Infinity;
-  /** Runs out when no reply has arrived for half of the time of a request. */
+  /** Runs out when no reply has arrived for a quarter of the time of a request. */
   private readonly silence: ReplyTimeout;
   /** The question whether it is alive, without a reply so far. */
   private probe: ClientUnaryCall | undefined;
+  /** How many quarters have passed since. */
+  private quarters = 0;
   private isReading = false;
   private isOpen = false;
   private readonly streams: { cancel(): void }[] = [];
@@ -87,7 +89,7 @@ export class Endpoint {
     private readonly requestTimeout: number,
   ) {
     const { Client } = grpc();
-    this.silence = new ReplyTimeout(requestTimeout / 2, () => this.onSilence());
+    this.silence = new ReplyTimeout(requestTimeout / 4, () => this.onSilence());
     this.client = new Client(address, channel, {
       ...CHANNEL,
       ...(serverName !== undefined && {
@@ -217,6 +219,7 @@ export class Endpoint {
 
   private onReply({ sentAt }: PendingCall): void {
     this.repliedTo = Math.max(this.repliedTo, sentAt);
+    this.quarters = 0;
     if (this.pending.size === 0) this.silence.stop();
     else if (this.hasLostOldest()) this.cut(this.silent(this.requestTimeout));
     else this.silence.start();
@@ -234,11 +237,14 @@ export class Endpoint {
    * earlier: a leader that has died takes requests with it.
    */
   private onSilence(): void {
-    if (this.probe !== undefined || this.hasLostOldest()) {
+    this.quarters += 1;
+    if (this.hasLostOldest() || (this.probe !== undefined && this.quarters > 3)) {
       this.cut(this.silent(this.requestTimeout));
       return;
     }
     this.silence.start();
+    if (this.probe !== undefined) return;
+    this.quarters = 1;
     this.probe = this.send(methods.status, undefined, this.metadata, (error, member) => {
       this.probe = undefined;
       if (error !== null) this.cut(etcdError(error));
