@@ -227,39 +227,39 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
 
     it('B22: a session outlasts its locks by half a tick, even where minSessionTimeout is below two ticks', async () => {
       const { address: hosts } = await silentServer(2_000, { minSessionTimeout: '2000' });
-      const one = await app({ hosts }, 1_000);
-      expect(await timeoutIn(one)).toBe(2_101);
+      const one = await app({ hosts }, 3_000);
+      expect(await timeoutIn(one)).toBe(4_301);
       expect(
-        one.log.matching(/stays held for up to 5101 ms .*Set tickTime of zookeeperStore to that/),
+        one.log.matching(/stays held for up to 7301 ms .*Set tickTime of zookeeperStore to that/),
       ).toHaveLength(1);
     });
 
     it('B22: a tickTime that is set makes a session shorter, without a warning', async () => {
-      const { address: hosts } = await silentServer(200);
-      const [assumed, set] = [await app({ hosts }, 1_000), await app({ hosts, tickTime: 200 }, 1_000)];
-      expect([await timeoutIn(assumed), await timeoutIn(set)]).toEqual([2_101, 1_201]);
+      const { address: hosts } = await silentServer(1_000);
+      const [assumed, set] = [await app({ hosts }, 5_000), await app({ hosts, tickTime: 1_000 }, 5_000)];
+      expect([await timeoutIn(assumed), await timeoutIn(set)]).toEqual([6_501, 6_001]);
       expect(assumed.log.matching(/taken for 2000 ms because/)).toHaveLength(1);
       expect(set.log.matching(/tickTime/)).toEqual([]);
     });
 
     it.each([
-      [100, 1_151, /suggest that it is 200 on the servers: then two processes may hold a lock at once/],
+      [500, 5_751, /suggest that it is 1000 on the servers: then two processes may hold a lock at once/],
       [
-        400,
-        1_301,
-        /suggest that it is 200 on the servers: then locks of a dead process stay held for longer/,
+        2_000,
+        6_501,
+        /suggest that it is 1000 on the servers: then locks of a dead process stay held for longer/,
       ],
-    ])('warns of a tickTime of %d where sessions suggest 200', async (tickTime, timeout, warning) => {
-      const { address: hosts } = await silentServer(200);
-      const one = await app({ hosts, tickTime }, 1_000);
+    ])('warns of a tickTime of %d where sessions suggest 1000', async (tickTime, timeout, warning) => {
+      const { address: hosts } = await silentServer(1_000);
+      const one = await app({ hosts, tickTime }, 5_000);
       expect(await timeoutIn(one)).toBe(timeout);
       expect(one.log.matching(warning)).toHaveLength(1);
     });
 
     it.each([100, 400])('B22: uses the tickTime that servers report in place of %d', async (tickTime) => {
       const { address: hosts } = await server();
-      const one = await app({ hosts, tickTime }, 1_000);
-      expect(await timeoutIn(one)).toBe(1_201);
+      const one = await app({ hosts, tickTime }, 5_000);
+      expect(await timeoutIn(one)).toBe(5_601);
       expect(
         one.log.matching(/that of the servers is 200, which is used\. Set it to 200, or leave it out/),
       ).toHaveLength(1);
