@@ -210,6 +210,7 @@ export class OwnEntries {
   clear(): void {
     for (const entry of this.all) this.forget(entry);
     this.inDoubt.clear();
+    this.neverSent.clear();
     this.unwanted.clear();
   }
 
