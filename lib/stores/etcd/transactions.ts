@@ -1,11 +1,5 @@
 import { storeFailure } from '../port/store-failure.js';
-import type {
-  AtRevision,
-  RangeCall,
-  Reply,
-  Transaction,
-  TransactionReply,
-} from './connection/protocol.js';
+import type { AtRevision, RangeCall, Reply, Transaction, TransactionReply } from './connection/protocol.js';
 
 /** etcd's default limit for the operations, and for the conditions, of a transaction. */
 const MOST_OPERATIONS = 128;
