@@ -66,6 +66,7 @@ export {
   LockUnavailableError,
   LockUnsupportedError,
   LockUpgradeError,
+  type LockErrorBody,
   type LockErrorCode,
   type LockLostReason,
 } from './model/lock.errors.js';
@@ -88,6 +89,7 @@ export type {
   StoreAvailableEvent,
   StoreUnavailableEvent,
 } from './model/lock.events.js';
+export type { LockStore, LockStoreError, LockStoreSession } from './stores/port/lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export type {
   RedisClusterOptions,

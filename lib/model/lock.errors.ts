@@ -83,7 +83,7 @@ const settings = new WeakMap<object, AnswerSettings>();
 const origins = new WeakMap<LockError, object>();
 
 /** The HTTP body of a lock error. Never contains the key. */
-interface LockErrorBody {
+export interface LockErrorBody {
   readonly statusCode: number;
   readonly message: string;
   readonly error?: string;

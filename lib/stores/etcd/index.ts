@@ -4,6 +4,7 @@ import { resolveEtcdOptions, type EtcdStoreOptions } from './connection/etcd-opt
 import { EtcdDriver } from './etcd-driver.js';
 import { OrderedSession } from '../ordered/ordered-session.js';
 
+export type { LockStore } from '../port/lock-store.js';
 export type { EtcdStoreOptions, EtcdTlsOptions } from './connection/etcd-options.js';
 
 /**

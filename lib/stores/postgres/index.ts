@@ -1,3 +1,4 @@
+export type { LockStore } from '../port/lock-store.js';
 export { postgresStore } from './postgres-lock-store.js';
 export type { PostgresStoreOptions } from './postgres-options.js';
 export type { PgClientOptions, PostgresConnectionOptions } from './postgres-connection.js';

@@ -13,6 +13,10 @@ import type { ClusterPart } from '../redis/server-session.js';
 import { RedissonKeyNames } from './redisson-names.js';
 import { RedissonSession, whyUnsupported } from './redisson-session.js';
 
+export type { LockStore } from '../port/lock-store.js';
+export type { RedisConnection } from '../redis/connection/redis-connection.js';
+export type { ReplicaOptions } from '../redis/replicas.js';
+
 /** Options of {@link redissonStore}. */
 export interface RedissonStoreOptions {
   /**

@@ -4,6 +4,7 @@ import { OrderedSession } from '../ordered/ordered-session.js';
 import { resolveZooKeeperOptions, type ZooKeeperStoreOptions } from './zookeeper-options.js';
 import { ZooKeeperDriver } from './zookeeper-driver.js';
 
+export type { LockStore } from '../port/lock-store.js';
 export type { ZooKeeperStoreOptions } from './zookeeper-options.js';
 
 /**
