@@ -69,7 +69,7 @@ export class LockCalls {
 
   /** One statement for all. */
   renew(requests: readonly RenewRequest[]): Statement {
-    const text = `SELECT ${this.schema}.renew($1::text[], $2::text[], $3::bigint[], $4::boolean[]) AS replies`;
+    const text = `SELECT to_jsonb(${this.schema}.renew($1::text[], $2::text[], $3::bigint[], $4::boolean[])) AS replies`;
     const values = [
       requests.map(({ key }) => this.nameOf(key)),
       requests.map(({ owner }) => owner),
@@ -103,7 +103,7 @@ export class LockCalls {
   listKeys({ match, cursor = '', count }: ListKeysRequest): Statement {
     const { schema } = this;
     checkCursor(cursor === '' || this.isName(cursor));
-    const text = `SELECT coalesce(array_agg(key), '{}') AS replies FROM (
+    const text = `SELECT coalesce(jsonb_agg(key), '[]') AS replies FROM (
       SELECT DISTINCT h.key FROM ${schema}.holds h
        WHERE h.key > $1 AND h.key LIKE $2 ESCAPE '!' AND h.ends > ${schema}.clock() ORDER BY h.key LIMIT $3) AS listed`;
     const start = this.nameOf(new Glob(match).head).replace(/[%_!]/g, '!$&');

@@ -8,6 +8,7 @@ import { refuseMissingPeer } from '../../model/missing-peer.js';
 import { check, checkObject } from '../../model/option-checks.js';
 import { KeptConnection, type Link } from '../port/kept-connection.js';
 import { KEEP_ALIVE, ReplyTimeout } from '../port/times.js';
+import { ownOptions, withoutTimeouts } from './own-options.js';
 import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
 
 /** One statement, which is one transaction. */
@@ -143,14 +144,14 @@ const CONNECT_TIMEOUT = 5_000;
 
 /** @throws LockOptionsError unless pg is installed and accepts the options, which is checked without connecting */
 export function postgresConnector(where: string, connection: unknown): PostgresConnector {
-  const Client = loadPgClient();
+  const pg = loadPg();
   const config = configOf(where, connection);
-  const probe = probeOf(where, Client, config);
+  const probe = probeOf(where, pg.Client, config);
   const port = String(probe.port);
   const address = probe.host.startsWith('/') ? `${probe.host} port ${port}` : `${probe.host}:${port}`;
   return {
     address: `${address}/${probe.database ?? ''}`,
-    open: (onEnd) => openClient(Client, config, onEnd),
+    open: (onEnd) => openClient(pg, config, onEnd),
   };
 }
 
@@ -192,7 +193,7 @@ function probeOf(where: string, Client: PgClientClass, config: PgClientOptions):
 
 /** Throws the errors of the user's `stream`, and those of pg if certificate files are missing. */
 function openClient(
-  Client: PgClientClass,
+  { Client, defaults }: Pg,
   config: PgClientOptions,
   onEnd: (cause: Error) => void,
 ): OpenedClient {
@@ -207,10 +208,8 @@ function openClient(
       // For pg, 0 means no limit.
       connectionTimeoutMillis: Math.min(connectionTimeoutMillis || CONNECT_TIMEOUT, CONNECT_TIMEOUT),
       stream: () => socket,
-      // `ReplyTimeout` closes the connection: after a timeout of pg the statement would continue.
-      query_timeout: 0,
-      statement_timeout: false,
-      pipeline: false,
+      connectionString: withoutTimeouts(config.connectionString),
+      ...ownOptions(defaults),
     });
     let cause = new Error('the connection was closed');
     client.on('error', (error: Error) => (cause = error));
@@ -278,10 +277,14 @@ export interface PgClient {
 
 type PgClientClass = new (options: PgClientOptions) => PgClient;
 
-function loadPgClient(): PgClientClass {
+interface Pg {
+  readonly Client: PgClientClass;
+  readonly defaults: Readonly<Record<string, unknown>>;
+}
+
+function loadPg(): Pg {
   try {
-    const { Client } = require('pg') as { readonly Client: PgClientClass };
-    return Client;
+    return require('pg') as Pg;
   } catch (error) {
     return refuseMissingPeer('postgresStore', 'pg', error);
   }
