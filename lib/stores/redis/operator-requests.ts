@@ -2,6 +2,7 @@ import { Glob } from '../../common/glob.js';
 import { LockStoreError, type ListedKeys, type ListKeysRequest, type LockBoard } from '../port/lock-store.js';
 import { checkCursor } from '../port/store-failure.js';
 import type { Redis } from 'ioredis';
+import { plainCommand } from './connection/ioredis.js';
 import type { ServerConnection } from './connection/server-connection.js';
 import type { OperationsCommand } from './doctor/acl-rules.js';
 import type { ListedNames } from './scripts/key-names.js';
@@ -27,7 +28,17 @@ export async function listKeys(
   const glob = new Glob(match);
   const pattern = names.patternOf(glob.head);
   const [next, found] = await withExtraRight(link, 'scan', "held locks can't be listed", (redis) =>
-    redis.scan(cursor ?? '0', 'MATCH', pattern, 'COUNT', count, 'TYPE', 'hash'),
+    plainCommand<[string, string[]]>(
+      redis,
+      'SCAN',
+      cursor ?? '0',
+      'MATCH',
+      pattern,
+      'COUNT',
+      count,
+      'TYPE',
+      'hash',
+    ),
   );
   const keys = found.map((name) => names.keyOf(name)).filter((key) => key !== undefined);
   return { keys: keys.filter((key) => glob.matches(key)), cursor: next === '0' ? undefined : next };
@@ -45,7 +56,7 @@ export function redisBoard(link: ServerConnection, set: string): LockBoard {
     watch: async (ttl) => {
       await link.do((redis) => redis.set(watched, '1', 'PX', ttl));
     },
-    isWatched: async () => (await link.do((redis) => redis.exists(watched))) === 1,
+    isWatched: async () => (await link.do((redis) => plainCommand(redis, 'EXISTS', watched))) === 1,
     publish: async (name, text, ttl) => {
       // The set first: a name without a text does no harm and expires with the set.
       await link.do((redis) =>
@@ -57,11 +68,11 @@ export function redisBoard(link: ServerConnection, set: string): LockBoard {
       );
     },
     read: async () => {
-      const names = await link.do((redis) => redis.zrange(set, '0', '-1'));
+      const names = await link.do((redis) => plainCommand<string[]>(redis, 'ZRANGE', set, 0, -1));
       if (names.length === 0) return [];
       const consequence = 'nothing is shown of other processes';
       const texts = await withExtraRight(link, 'mget', consequence, (redis) =>
-        redis.mget(names.map(textName)),
+        plainCommand<(string | null)[]>(redis, 'MGET', ...names.map(textName)),
       );
       const expired = names.filter((_, index) => texts[index] === null);
       if (expired.length > 0) await link.do((redis) => redis.zrem(set, ...expired));

@@ -14,6 +14,7 @@ import {
 import { inMs } from '../../common/durations.js';
 import { storeFailure } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
+import { plainCommand } from './connection/ioredis.js';
 import type { ServerConnector } from './connection/redis-connection.js';
 import { ServerConnection } from './connection/server-connection.js';
 import type { Rights } from './doctor/acl-rules.js';
@@ -227,7 +228,7 @@ export abstract class ServerSession {
   private async waitForReplicas({ min, timeout }: Replicas): Promise<number> {
     await new Promise((resolve) => setImmediate(resolve));
     this.nextWait = undefined;
-    return this.link.do((redis) => redis.wait(min, timeout));
+    return this.link.do((redis) => plainCommand(redis, 'WAIT', min, timeout));
   }
 
   /** Confirms renewals; those that too few replicas have fail, each on its own. */

@@ -13,3 +13,17 @@ export function ioredis(): typeof Ioredis {
     return refuseMissingPeer('DistributedLockModule: locks in Redis', 'ioredis', error);
   }
 }
+
+/**
+ * Sends a command whose arguments and reply stay as they are. The application may have set transformers for the commands
+ * of all clients (`Command.setReplyTransformer`); ioredis finds them by the name in lower case.
+ *
+ * @param name in upper case
+ */
+export function plainCommand<Reply>(
+  redis: Ioredis.Redis,
+  name: string,
+  ...args: readonly (string | number)[]
+): Promise<Reply> {
+  return redis.call(name, [...args]) as Promise<Reply>;
+}

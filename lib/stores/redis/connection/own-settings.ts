@@ -30,6 +30,7 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
     disconnectTimeout: DISCONNECT_TIMEOUT,
     // `ReplyWatch` closes a connection that owes a reply.
+    commandTimeout: undefined,
     socketTimeout: undefined,
     // The default of ioredis 5 is 0, the time of the operating system.
     keepAlive: keepAlive > 0 ? keepAlive : KEEP_ALIVE,
@@ -85,6 +86,8 @@ export function discoverySettings(
     redisOptions: {
       ...options.redisOptions,
       keyPrefix: '',
+      stringNumbers: false,
+      commandTimeout: undefined,
       replyMapping: 'legacy',
       maxRetriesPerRequest: 0,
       disconnectTimeout: DISCONNECT_TIMEOUT,

@@ -1,3 +1,4 @@
+import { plainCommand } from '../connection/ioredis.js';
 import { randomUUID } from 'node:crypto';
 import type { LockStoreError } from '../../port/lock-store.js';
 import { ClusterMap } from '../connection/cluster-map.js';
@@ -172,7 +173,7 @@ async function persistenceFinding(link: ServerConnection, info: Info): Promise<F
 
 /** Undefined if the user may not run `CONFIG`. */
 async function setting(link: ServerConnection, name: string): Promise<string | undefined> {
-  const reply: unknown = await unlessRejected(link, (redis) => redis.config('GET', name));
+  const reply: unknown = await unlessRejected(link, (redis) => plainCommand(redis, 'CONFIG', 'GET', name));
   const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
   return typeof value === 'string' ? value : undefined;
 }
@@ -231,7 +232,17 @@ async function namesLike(
   let cursor = '0';
   let looks = 0;
   do {
-    const scan = redis.scan(cursor, 'MATCH', pattern, 'COUNT', LOOK, 'TYPE', type);
+    const scan = plainCommand<[string, string[]]>(
+      redis,
+      'SCAN',
+      cursor,
+      'MATCH',
+      pattern,
+      'COUNT',
+      LOOK,
+      'TYPE',
+      type,
+    );
     const [next, names] = await watch.request(scan);
     for (const name of names) found.add(name);
     cursor = next;
@@ -243,7 +254,7 @@ async function namesLike(
 async function clockFinding(link: ServerConnection): Promise<readonly Finding[]> {
   const sentAt = Date.now();
   const startedAt = performance.now();
-  const time = (await unlessRejected(link, (redis) => redis.time())) as readonly unknown[] | undefined;
+  const time = await unlessRejected(link, (redis) => plainCommand<readonly unknown[]>(redis, 'TIME'));
   if (time === undefined) return [];
   const [seconds, micros] = time;
   const oneWay = (performance.now() - startedAt) / 2;

@@ -1,3 +1,4 @@
+import { plainCommand } from '../connection/ioredis.js';
 import type { Redis } from 'ioredis';
 import { LockStoreError } from '../../port/lock-store.js';
 import { checkFormat, type UnknownFormatError } from '../../port/stored-format.js';
@@ -164,7 +165,7 @@ export async function unlessRejected<T>(
 }
 
 async function infoOf(link: ServerConnection, ...sections: readonly string[]): Promise<Info | undefined> {
-  const text = await unlessRejected(link, (redis) => redis.info(...sections));
+  const text = await unlessRejected(link, (redis) => plainCommand<string>(redis, 'INFO', ...sections));
   const lines = text?.split('\r\n').map((line): [string, string] => {
     const colon = line.indexOf(':');
     return [line.slice(0, colon), line.slice(colon + 1)];
@@ -286,7 +287,7 @@ async function inScripts(server: CheckedServer, mode: PubSubMode): Promise<reado
   const byText = await alone(
     'EVAL',
     link,
-    redis.eval(text.source, keyCount, ...args).then((received) => {
+    plainCommand(redis, 'EVAL', text.source, keyCount, ...args).then((received) => {
       reply = received;
     }),
   );

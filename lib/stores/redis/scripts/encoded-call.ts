@@ -1,6 +1,6 @@
 import type { Command, Redis } from 'ioredis';
 import { Deferred } from '../../../common/deferred.js';
-import { ioredis } from '../connection/ioredis.js';
+import { ioredis, plainCommand } from '../connection/ioredis.js';
 import type { ScriptCall } from './scripts.js';
 
 /** Longer arguments are rare. */
@@ -121,8 +121,8 @@ export function sendCall(
   }
   const { text, keyCount, args } = call;
   const reply = isLoaded
-    ? redis.evalsha(text.sha, keyCount, ...args)
-    : redis.eval(text.source, keyCount, ...args);
+    ? plainCommand(redis, 'EVALSHA', text.sha, keyCount, ...args)
+    : plainCommand(redis, 'EVAL', text.source, keyCount, ...args);
   reply.then(
     (received) => {
       listener.replied(received);

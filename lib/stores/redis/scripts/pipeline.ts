@@ -1,3 +1,4 @@
+import { plainCommand } from '../connection/ioredis.js';
 import type { ChainableCommander } from 'ioredis';
 import { Deferred } from '../../../common/deferred.js';
 import type { LockStoreError } from '../../port/lock-store.js';
@@ -122,7 +123,10 @@ export class Pipeline {
   /** Sends a call to a server that is still receiving the slot. */
   sendAsking<T>({ text, keyCount, args, decode }: ScriptCall<T>): Promise<T> {
     return this.connection.do(async (redis) => {
-      const [, reply] = await Promise.all([redis.asking(), redis.eval(text.source, keyCount, ...args)]);
+      const [, reply] = await Promise.all([
+        redis.asking(),
+        plainCommand(redis, 'EVAL', text.source, keyCount, ...args),
+      ]);
       return decode(reply);
     });
   }
@@ -221,13 +225,14 @@ export class Pipeline {
   }
 
   private writeAll(calls: readonly PendingCall[]): void {
+    // In upper case: see `plainCommand`.
     const exec = async (): Promise<[Error | null, unknown][] | null> => {
       let pipeline: ChainableCommander = this.connection.redis.pipeline();
       for (const { call } of calls) {
         const { text, keyCount, args } = call;
         pipeline = this.isLoaded(call)
-          ? pipeline.evalsha(text.sha, keyCount, ...args)
-          : pipeline.eval(text.source, keyCount, ...args);
+          ? pipeline.call('EVALSHA', text.sha, keyCount, ...args)
+          : pipeline.call('EVAL', text.source, keyCount, ...args);
       }
       return await pipeline.exec();
     };

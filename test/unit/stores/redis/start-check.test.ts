@@ -16,10 +16,11 @@ function serverWith(info: string, refusal: string | undefined): Redis {
     subscribe: () => Promise.resolve(1),
     ssubscribe: () => Promise.resolve(1),
     evalsha: () => Promise.resolve([]),
-    eval: () =>
-      refusal === undefined
-        ? Promise.resolve([])
-        : Promise.reject(Object.assign(new Error(refusal), { name: 'ReplyError' })),
+    call: (name: string) => {
+      if (name === 'INFO') return Promise.resolve(info);
+      if (name !== 'EVAL' || refusal === undefined) return Promise.resolve([]);
+      return Promise.reject(Object.assign(new Error(refusal), { name: 'ReplyError' }));
+    },
   };
   return client as unknown as Redis;
 }
