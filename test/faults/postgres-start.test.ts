@@ -186,6 +186,76 @@ whereThereIsPostgres('PostgreSQL at the start', () => {
       await other.locks.withLock(key(), () => undefined);
     });
 
+    const cut = (): Promise<unknown> =>
+      admin.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nestjs-distributed-lock'",
+      );
+
+    it('createSchema: true needs no right to create a schema that is up to date', async () => {
+      await admin.query(postgresMigration());
+      await grantTo('shop');
+      const app = await start({ connection: as('shop', PASSWORD), createSchema: true });
+      expect(app.log.lines.filter(({ level }) => level !== 'log')).toEqual([]);
+      await app.locks.withLock(key(), () => undefined);
+    });
+
+    it('createSchema: true without rights to the schema: the log lists them, and it works once they are granted', async () => {
+      await admin.query(postgresMigration());
+      const app = await start({ connection: as('shop', PASSWORD), createSchema: true });
+      const [warning = ''] = app.log.matching('GRANT USAGE');
+      const error = await rejectionOf(app.locks.acquire(key(), { waitTime: 300 }));
+      expect((error as Error).message).toContain('USAGE; SELECT, INSERT, UPDATE and DELETE on its tables');
+      await admin.query(/GRANT .*;/.exec(warning)?.[0] ?? '');
+      await app.locks.withLock(key(), () => undefined);
+    });
+
+    it('createSchema: true without the right to create it: the log names that right, and it works once it is granted', async () => {
+      const app = await start({ connection: as('shop', PASSWORD), createSchema: true, schema: 'lo"cks' });
+      const [warning = '', ...more] = app.log.matching('may not create the schema "lo"cks" of locks');
+      expect(more).toEqual([]);
+      const error = await rejectionOf(app.locks.acquire(key(), { waitTime: 300 }));
+      expect(error).toBeInstanceOf(LockUnavailableError);
+      expect((error as Error).message).toContain('postgresMigration()');
+      await admin.query(/GRANT .*;/.exec(warning)?.[0] ?? '');
+      try {
+        await cut();
+        await until(
+          'the schema is created',
+          async () => {
+            const tried = await app.locks.tryAcquire(key()).catch(() => null);
+            return (await tried?.release()) === 'released';
+          },
+          { deadline: 30_000 },
+        );
+      } finally {
+        await admin.query('REVOKE CREATE ON DATABASE postgres FROM shop; DROP OWNED BY shop');
+      }
+    });
+
+    it('createSchema: true with an older schema of another owner: locks work, and the log says how to bring it up to date', async () => {
+      await admin.query(postgresMigration());
+      await grantTo('shop');
+      await admin.query(
+        `CREATE OR REPLACE FUNCTION distributed_lock.version() RETURNS integer LANGUAGE sql AS 'SELECT 0'`,
+      );
+      const app = await start({ connection: as('shop', PASSWORD), createSchema: true });
+      expect(app.log.matching('as the owner of the schema')).toHaveLength(1);
+      await app.locks.withLock(key(), () => undefined);
+    });
+
+    it('the migration may be part of a transaction, and run twice in it; the owner of an empty schema may run it', async () => {
+      const client = await server.client();
+      await client.query(`BEGIN; ${postgresMigration()}`);
+      await client.query(postgresMigration());
+      await client.query('ROLLBACK');
+      const app = await start();
+      expect(app.log.matching('no schema "distributed_lock"')).toHaveLength(1);
+      await client.query('CREATE SCHEMA distributed_lock AUTHORIZATION shop; SET ROLE shop');
+      // As a prepared statement, which is one statement.
+      await client.query({ name: 'migration', text: postgresMigration() } as unknown as string);
+      await app.locks.withLock(key(), () => undefined);
+    });
+
     it('takes a password from a function, and encrypts all traffic with TLS', async () => {
       const password = (): Promise<string> => Promise.resolve(PASSWORD);
       await admin.query(postgresMigration());

@@ -10,7 +10,9 @@ export const postgresRemedies: readonly Remedy[] = [
   },
   {
     says: /\b42501\b/,
-    advice: 'Give the user the rights that it lacks; the log at start lists the GRANT lines.',
+    advice:
+      'Give the user the rights to the schema of locks: USAGE; SELECT, INSERT, UPDATE and DELETE on its tables; SELECT and ' +
+      'UPDATE on its sequence; EXECUTE on its functions.',
   },
   {
     says: /\b25006\b|is (read-only|a standby)/,
@@ -84,6 +86,11 @@ export function isServerAnswer(error: unknown): error is ServerAnswer {
 /** Whether the server accepts no writes, so that another has to be found. */
 export function isReadOnly(error: unknown): boolean {
   return isServerAnswer(error) && error.code === '25006';
+}
+
+/** Whether the user lacks a right. */
+export function lacksRight(error: unknown): error is ServerAnswer {
+  return isServerAnswer(error) && error.code === '42501';
 }
 
 /** Whether the schema is incomplete, so that the migration has to be run. */

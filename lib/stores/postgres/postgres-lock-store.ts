@@ -17,6 +17,8 @@ import { prepareConnection, verifyDatabase, type CheckResult } from './start-che
 const SWEEP_INTERVAL = 60_000;
 /** The shortest time between two attempts of a client to repair the schema, ms: they may not help. */
 const MENDING_PAUSE = 1_000;
+/** The same while the user lacks the right to do so, ms. */
+const REFUSED_PAUSE = 15_000;
 
 /**
  * A store of locks in a PostgreSQL database (12 or newer), for
@@ -69,16 +71,25 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
 
   /** Prepares a connection for locks, and logs the warnings of the first one. */
   async function prepare(opened: PgClient): Promise<boolean> {
-    const isFirst = checked === undefined;
+    const before = checked;
     checked = await prepareConnection(opened, options, requestTimeout, lacksSchema);
     lacksSchema = false;
-    if (isFirst) for (const warning of checked.warnings) client.warn(warning);
-    return checked.isDirect;
+    const { warnings, refusal, isDirect } = checked;
+    const news =
+      before === undefined
+        ? warnings
+        : before.refusal === undefined && refusal !== undefined
+          ? [refusal]
+          : [];
+    for (const warning of news) client.warn(warning);
+    if (refusal !== undefined) mendedAt = client.now();
+    return isDirect;
   }
 
   function mendsSchema(): boolean {
     const now = client.now();
-    if (!lacksSchema && options.createsSchema && now - mendedAt > MENDING_PAUSE) {
+    const pause = checked?.refusal === undefined ? MENDING_PAUSE : REFUSED_PAUSE;
+    if (!lacksSchema && options.createsSchema && now - mendedAt > pause) {
       lacksSchema = true;
       mendedAt = now;
     }

@@ -188,7 +188,7 @@ DECLARE
 BEGIN
   FOR broken IN DELETE FROM ${s}.holds h
     WHERE h.key = r->>'key' AND h.ends > now
-      AND (NOT r ? 'owner' OR h.owner = r->>'owner') AND (NOT r ? 'token' OR h.token = (r->>'token')::bigint)
+      AND (r->'owner' IS NULL OR h.owner = r->>'owner') AND (r->'token' IS NULL OR h.token = (r->>'token')::bigint)
     RETURNING h.owner LOOP
     outcome := 'broken';
     PERFORM ${s}.tell(broken, 'broken ' || broken);

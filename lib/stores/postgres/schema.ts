@@ -20,8 +20,8 @@ export interface PostgresMigrationOptions {
 }
 
 /**
- * The SQL that creates the schema for `postgresStore`, or brings it up to date. Run it as a migration of your
- * application, with the right to create a schema. You can run it again at any time, even while locks are in use.
+ * The SQL that creates the schema for `postgresStore`, or brings it up to date: one statement. Run it as a migration of
+ * your application, with the right to create a schema. You can run it again at any time, even while locks are in use.
  *
  * @throws LockOptionsError for an unusable schema name
  */
@@ -38,12 +38,17 @@ function migrationOf(s: string): string {
   const version = `
 CREATE OR REPLACE FUNCTION ${s}.version() RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT ${String(SCHEMA_VERSION)} $$;
 `;
-  // One transaction, and one at a time: several processes of an application may start together.
-  return `BEGIN;
-SELECT pg_advisory_xact_lock(6074331, 1);
-CREATE SCHEMA IF NOT EXISTS ${s};
+  // One statement, so that it may be part of a transaction. One at a time: several processes of an application may start together.
+  return `DO $migration$
+BEGIN
+PERFORM pg_advisory_xact_lock(6074331, 1);
+-- Only then does it need the right to create a schema.
+IF to_regnamespace('${literal(s)}') IS NULL THEN
+  CREATE SCHEMA IF NOT EXISTS ${s};
+END IF;
 ${tables(s)}${buildingBlocks(s)}${requests(s)}${version}
-COMMIT;
+END
+$migration$;
 `;
 }
 

@@ -1,5 +1,6 @@
 import { LockStoreError } from '../port/lock-store.js';
 import { checkFormat } from '../port/stored-format.js';
+import { lacksRight } from './postgres-failure.js';
 import type { PgClient, Row } from './postgres-connection.js';
 import type { ResolvedPostgresOptions } from './postgres-options.js';
 import { postgresMigration, quoted, SCHEMA_VERSION } from './schema.js';
@@ -10,6 +11,8 @@ export interface CheckResult {
   readonly warnings: readonly string[];
   /** Whether there is no pooler, so that settings and prepared statements stay with the connection. */
   readonly isDirect: boolean;
+  /** Why the schema could not be created; also among the warnings. */
+  readonly refusal: string | undefined;
 }
 
 const OLDEST = 120_000;
@@ -29,6 +32,7 @@ interface Facts {
   readonly version: string;
   readonly number: number;
   readonly role: string;
+  readonly database: string;
   readonly encoding: string;
   readonly isolation: string;
   readonly commit: string;
@@ -67,20 +71,27 @@ export async function prepareConnection(
     const place = `The schema "${schema}" of PostgreSQL at ${connector.address}`;
     checkFormat(row?.['mark'] as string | null | undefined, place, 'schema');
   }
-  if (createsSchema) {
-    // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves both.
-    const isNewer = parts.has('version') && (await versionOf(query, schema)) > SCHEMA_VERSION;
-    if (!isNewer) {
+  const isComplete = PARTS.every((part) => parts.has(part));
+  let refusal: string | undefined;
+  // A process of an older version that starts during a deployment keeps the schema of the newer one, which serves both.
+  if (
+    createsSchema &&
+    !(isComplete && (!facts.usage || (await versionOf(query, schema)) >= SCHEMA_VERSION))
+  ) {
+    try {
       await client.query(postgresMigration({ schema }));
       return await prepareConnection(client, { connector, schema }, requestTimeout);
+    } catch (error) {
+      if (!lacksRight(error)) throw error;
+      refusal = createRefusal(facts, schema, error);
     }
   }
   const isDirect = facts.pid === client.processID;
   if (isDirect) await client.query(ownSettings(facts, requestTimeout));
   const description = `PostgreSQL ${facts.version}${isDirect ? '' : ' behind a pooler'}`;
-  const ofSchema = schemaProblem(facts, schema, parts) ?? (await ageWarning(query, schema));
+  const ofSchema = refusal ?? schemaProblem(facts, schema, parts) ?? (await ageWarning(query, schema));
   const warnings = [...serverWarnings(facts, isDirect), ...(ofSchema === undefined ? [] : [ofSchema])];
-  return { description, warnings, isDirect };
+  return { description, warnings, isDirect, refusal };
 }
 
 /**
@@ -107,7 +118,7 @@ export async function verifyDatabase(
 async function factsOf(query: Query, schema: string): Promise<Facts> {
   const [facts] = (await query(
     `SELECT pg_backend_pid() AS pid, current_setting('server_version') AS version,
-      current_setting('server_version_num')::integer AS number, current_user AS role,
+      current_setting('server_version_num')::integer AS number, current_user AS role, current_database() AS database,
       current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS synchronous,
       (SELECT count(*)::integer FROM pg_stat_replication) AS standbys, pg_is_in_recovery() AS standby,
@@ -167,6 +178,16 @@ function serverWarnings(facts: Facts, isDirect: boolean): string[] {
 
 const CREATE =
   'Run the SQL of postgresMigration() in nestjs-distributed-lock/postgres, or set createSchema: true.';
+
+/** Why the schema stays as it is, with `createSchema: true`. */
+function createRefusal({ role, database }: Facts, schema: string, { message }: Error): string {
+  const user = quoted(role);
+  return (
+    `The user ${user} of PostgreSQL may not create the schema "${schema}" of locks, or bring it up to date (${message}). Run the ` +
+    'SQL of postgresMigration() in nestjs-distributed-lock/postgres as the owner of the schema; or, if there is no schema yet, ' +
+    `give the user the right to create it: GRANT CREATE ON DATABASE ${quoted(database)} TO ${user};`
+  );
+}
 
 /** Why no lock can be acquired with this schema. */
 function schemaProblem({ role, usage }: Facts, schema: string, parts: Parts): string | undefined {

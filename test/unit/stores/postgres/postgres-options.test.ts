@@ -56,6 +56,15 @@ describe('options of postgresStore', () => {
     expect(postgresMigration()).toMatch(/^[\x20-\x7e\n]+$/);
   });
 
+  it('the migration is one statement, without what query builders replace or what ends a transaction', () => {
+    const sql = postgresMigration();
+    // `?`, `{name}` and `:name`, but not `::type`.
+    expect(sql.match(/\?|\{\w*\}|(?<!:):\w+/g)).toBeNull();
+    expect(sql.match(/^\s*(BEGIN|START|COMMIT|ROLLBACK)\b[^;\n]*;/gim)).toBeNull();
+    expect(sql).toMatch(/^DO \$migration\$\n[^]*\n\$migration\$;\n$/);
+    expect(sql.split('$migration$')).toHaveLength(3);
+  });
+
   it('the migration accepts any name of a schema that PostgreSQL accepts', () => {
     expect(postgresMigration()).toContain('CREATE SCHEMA IF NOT EXISTS "distributed_lock"');
     expect(postgresMigration({ schema: 'lo"cks' })).toContain('CREATE SCHEMA IF NOT EXISTS "lo""cks"');

@@ -9,6 +9,7 @@ const GOOD = {
   version: '15.4',
   number: 150_004,
   role: 'shop',
+  database: 'shop',
   encoding: 'UTF8',
   isolation: 'read committed',
   commit: 'on',
