@@ -135,7 +135,7 @@ export class LockService {
     let resolved: ResolvedLockOptions | undefined;
     const calledAt = this.timeIfObserved;
     // The application has no handle to release: `@Locked` releases the lock of a handler.
-    const isDecorated = options !== undefined && DECORATED in options;
+    const isDecorated = options !== undefined && DECORATED in (Object(options) as object);
     const site = isDecorated ? undefined : this.engine.callSites.capture();
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaults);

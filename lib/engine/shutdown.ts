@@ -1,6 +1,6 @@
 import { later } from '../common/clock.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
-import type { MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
 import type { LockEngine } from './lock-engine.js';
 import type { LeaseHolder } from './leases/lease.js';
 import type { PendingAcquire } from './acquire/pending-acquire.js';
@@ -143,26 +143,44 @@ export class Shutdown {
   }
 
   private report(): void {
-    const held = [...this.engine.leases.all].flatMap(({ holders }) => holders);
-    const waiting = this.engine.keys.all.flatMap(({ machine }) => [...machine.waiting]);
-    const uses = [...held.map((hold) => this.holdOf(hold)), ...waiting.map((caller) => this.waitOf(caller))];
-    if (uses.length === 0) return;
-    const named = uses.slice(0, MOST_NAMED).join(', ');
-    const others = uses.length > MOST_NAMED ? ` and ${String(uses.length - MOST_NAMED)} more` : '';
-    this.engine.log.warn(
-      `Shutdown waits for locks that are in use: ${named}${others}. It waits at most another ${(this.timeLeft / 1_000).toFixed(1)} s.`,
-    );
+    const held = [...this.engine.leases.all].flatMap(({ holders }) => [...holders]);
+    const waiting = this.engine.keys.all.map(({ machine }) => [...machine.waiting]);
+    const parts = [
+      ...listed(
+        'locks that are in use',
+        held.map((hold) => this.holdOf(hold)),
+      ),
+      ...listed(
+        'callers that wait for locks',
+        waiting.flatMap((callers) => this.waitOf(callers)),
+      ),
+    ];
+    if (parts.length === 0) return;
+    const left = (this.timeLeft / 1_000).toFixed(1);
+    this.engine.log.warn(`Shutdown waits for ${parts.join(', and for ')}. It waits at most another ${left} s.`);
   }
 
   private holdOf({ key, label, acquiredAt }: LeaseHolder): string {
     return inUse(key, label, `since ${new Date(acquiredAt).toISOString()}`);
   }
 
-  private waitOf({ key, label, startedAt }: PendingAcquire): string {
+  /** The callers of one key. */
+  private waitOf(callers: readonly PendingAcquire[]): string[] {
+    const [first] = callers;
+    if (first === undefined) return [];
     const { clock } = this.engine;
-    const since = (clock.wall() - (clock.monotonic() - startedAt)) as WallClockMs;
-    return inUse(key, label, `waited for since ${new Date(since).toISOString()}`);
+    const waited = Math.max(...callers.map(({ startedAt }) => clock.monotonic() - startedAt));
+    const since = `since ${new Date(clock.wall() - waited).toISOString()}`;
+    const count = callers.length === 1 ? '' : `${String(callers.length)} callers, `;
+    return [inUse(first.key, first.label, count + since)];
   }
+}
+
+/** At most `MOST_NAMED` of them. */
+function listed(what: string, uses: readonly string[]): string[] {
+  if (uses.length === 0) return [];
+  const others = uses.length > MOST_NAMED ? ` and ${String(uses.length - MOST_NAMED)} more` : '';
+  return [`${what}: ${uses.slice(0, MOST_NAMED).join(', ')}${others}`];
 }
 
 function inUse(key: string, label: string | undefined, since: string): string {

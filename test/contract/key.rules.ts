@@ -176,6 +176,25 @@ export function keyRules(context: ContractContext): void {
       expect(await context.store.leftovers()).toEqual([]);
     });
 
+    it('F40: whatever is passed in place of options is a LockOptionsError', async () => {
+      const app = await context.app();
+      const key = context.key();
+      for (const value of [5_000, null, 'fair', [], true, () => undefined]) {
+        const options = value as unknown as LockOptions;
+        for (const call of [
+          () => app.locks.acquire(key, options),
+          () => app.locks.tryAcquire(key, options),
+          () => app.admin.list(options as object),
+          () => app.admin.forceRelease(key, options as object),
+          ...(typeof value === 'function' ? [] : [() => app.locks.withLock(key, options, () => undefined)]),
+        ]) {
+          const error = await rejectionOf(call());
+          expect(error).toBeInstanceOf(LockOptionsError);
+          expect((error as Error).message).toContain('options must be an object; got ');
+        }
+      }
+    });
+
     it('F40: options that exclude each other are rejected before anything is sent, with both values', async () => {
       const app = await context.app();
       const key = context.key();

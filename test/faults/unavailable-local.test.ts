@@ -26,7 +26,7 @@ describe.each([0, 40])('local locks while Redis is unreachable, %d ms away', (de
     );
     expect(lines).toEqual([
       { level: 'warn', message: expect.stringMatching(/^Locks are acquired in this process only: .*Redis/) },
-      { level: 'log', message: expect.stringMatching(/^Locks are acquired in Redis at .* again\.$/) },
+      { level: 'warn', message: expect.stringMatching(/^Locks are acquired in Redis at .* again\.$/) },
     ]);
   }
 

@@ -37,6 +37,11 @@ export class CommandArguments {
       return new CommandArguments(positionals, values);
     } catch (error) {
       const { message } = error as Error;
+      const [, option] =
+        /^Option '(?:-\w, )?(--[\w-]+).*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
+      if (option !== undefined) {
+        throw new UsageError(`${option} needs a value. Write ${option}=VALUE if the value begins with -.`);
+      }
       // Only the first sentence: the others suggest positional arguments that this program does not have.
       throw new UsageError(withoutSecrets(message.split(/\.\s/)[0] ?? message).replace(/\.?$/, '.'));
     }

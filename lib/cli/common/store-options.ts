@@ -70,6 +70,15 @@ function redisOptions(urls: readonly string[], args: CommandArguments): Distribu
   }
   if (sentinel !== undefined) return { redis: sentinelOptions(urls, sentinel), keyPrefix };
   if (args.flag('cluster')) return { redis: { nodes: [...urls] }, keyPrefix };
+  const bad = urls.find((one) => !/^rediss?:\/\//.test(one));
+  if (bad !== undefined) {
+    // Anything else may contain a password.
+    const example = /^[\w.-]+(:\d+)?$/.test(bad) ? bad : 'localhost:6379';
+    const where = args.has('redis') ? '--redis' : URL_VARIABLE;
+    throw new UsageError(
+      `${where} must be a URL, such as redis://${example}, or rediss://${example} with TLS.`,
+    );
+  }
   return others.length === 0 ? { redis: url, keyPrefix } : { quorum: urls, keyPrefix };
 }
 

@@ -270,7 +270,8 @@ export class LockReporter {
     waitedFor?: number,
   ): LockUnavailableError {
     const { key } = subject;
-    const cause = failure ?? new LockStoreError('it has not replied', { inDoubt: true, retryable: true });
+    const cause =
+      failure ?? new LockStoreError('the store has not replied', { inDoubt: true, retryable: true });
     const after = waitedFor === undefined ? '' : ` after ${inMs(waitedFor)}`;
     const error = new LockUnavailableError(
       `The request for the lock "${key}" failed${after}: ${cause.advice}${isSilence(cause) && cause.remedy === undefined ? ' Check that it is up and reachable.' : ''}`,

@@ -1,5 +1,6 @@
 import { type Clock, later } from '../../common/clock.js';
 import { inMs } from '../../common/durations.js';
+import { sentenceOf } from '../../common/sentence.js';
 import { CallbackTimer, type TimerQueue } from '../../common/timer-queue.js';
 import type { StoreStatus } from '../../model/lock-status.js';
 import { LockUnavailableError } from '../../model/lock.errors.js';
@@ -11,7 +12,7 @@ const PATIENCE = 1_500;
 
 /** Whether the store is reachable: logged once for each change, not for each call. */
 export class StoreReporter {
-  /** The last logged problem, if the store has not replied since. */
+  /** The last logged problem, if the store has not replied since: that it is unreachable, or why it rejects requests. */
   private trouble: string | undefined;
   /** Whether locks are valid in this process only. */
   isLocal = false;
@@ -49,7 +50,7 @@ export class StoreReporter {
     this.unfit(cause);
     this.introduction = introduce;
     if (this.isLocal) return; // already logged, and locks can be acquired
-    this.trouble = cause.message;
+    this.trouble = troubleOf(cause);
     this.log.warn(
       `Locks can't be acquired yet: ${cause.advice} They fail with LockUnavailableError until ${this.store.name} is reachable.`,
     );
@@ -113,7 +114,8 @@ export class StoreReporter {
     if (this.failing !== undefined && isSilence(this.failing.cause)) this.failing = undefined;
     if (this.trouble === undefined) return;
     this.trouble = undefined;
-    this.log.log('Locks can be acquired again.');
+    // As prominent as the beginning: whoever filters by level sees both.
+    this.log.warn(`Locks can be acquired in ${this.store.name} again.`);
     this.introduce();
     if (this.isAnnounced) this.hub.emit({ type: 'available', at: this.clock.wall() });
     this.isAnnounced = false;
@@ -130,11 +132,11 @@ export class StoreReporter {
 
   /** A call fails because of the store. Not logged while locks are local: such calls concern holds in the store. */
   failed(failure: LockStoreError): void {
-    const { message } = failure;
+    const trouble = troubleOf(failure);
     this.unfit(failure);
-    if (this.trouble === message || this.isLocal) return;
-    this.trouble = message;
-    this.log.warn(`Locks can't be acquired: ${failure.advice}`);
+    if (this.trouble === trouble || this.isLocal) return;
+    this.trouble = trouble;
+    this.log.warn(`Locks can't be acquired in ${this.store.name}: ${failure.advice}`);
   }
 
   /** Locks are valid in this process only, or in the store again. */
@@ -148,12 +150,12 @@ export class StoreReporter {
     this.isAnnounced = false;
     this.forgetWait();
     if (isLocal) {
-      const why = error === undefined ? '' : `: ${error.message}`;
+      const why = error === undefined ? '.' : `: ${sentenceOf(error.message)}`;
       this.log.warn(
-        `Locks are acquired in this process only${why}. Other processes are not excluded until ${this.store.name} is reachable again.`,
+        `Locks are acquired in this process only${why} Other processes are not excluded until ${this.store.name} is reachable again.`,
       );
     } else {
-      this.log.log(`Locks are acquired in ${this.store.name} again.`);
+      this.log.warn(`Locks are acquired in ${this.store.name} again.`);
       this.introduce();
     }
     this.hub.emit({ type: 'local', at: this.clock.wall(), local: isLocal, error });
@@ -181,6 +183,11 @@ export class StoreReporter {
     this.introduction?.();
     this.introduction = undefined;
   }
+}
+
+/** The failures of one outage have many messages: no connection, no reply, a closed socket. */
+function troubleOf(failure: LockStoreError): string {
+  return isSilence(failure) ? '' : failure.message;
 }
 
 /** Whether the store did not reply, rather than rejecting the request. */

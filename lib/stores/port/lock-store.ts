@@ -1,3 +1,4 @@
+import { sentenceOf } from '../../common/sentence.js';
 import type { LockClock, MonotonicMs, WallClockMs } from '../../common/clock.js';
 
 export type { LockClock, LockTimers, MonotonicMs, WallClockMs } from '../../common/clock.js';
@@ -390,7 +391,8 @@ export class LockStoreError extends Error {
 
   /** The message as a sentence, followed by the remedy. */
   get advice(): string {
-    return this.remedy === undefined ? `${this.message}.` : `${this.message}. ${this.remedy}`;
+    const sentence = sentenceOf(this.message);
+    return this.remedy === undefined ? sentence : `${sentence} ${this.remedy}`;
   }
 
   /** `JSON.stringify` would omit the message. */

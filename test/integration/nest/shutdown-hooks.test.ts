@@ -276,6 +276,32 @@ describe('shutdown hooks', () => {
     await within(5_000, 'the end', closed);
   });
 
+  it('B60: callers that wait are named once for each key, and not as locks in use', async () => {
+    const log = new LogRecorder();
+    let waiting: Promise<void>[] = [];
+    const worker = { onModuleDestroy: () => Promise.all(waiting) };
+    const module = await Test.createTestingModule({
+      imports: [memory()],
+      providers: [{ provide: 'worker', useValue: worker }],
+    })
+      .setLogger(log)
+      .compile();
+    await module.init();
+    const locks = module.get(LockService);
+    const held = await locks.acquire('reports');
+    waiting = Array.from({ length: 3 }, () => locks.withLock('reports', () => undefined));
+    const closed = module.close();
+    await until('it is logged', () => log.matching('Shutdown waits').length > 0);
+    expect(log.matching('Shutdown waits')).toEqual([
+      expect.stringMatching(
+        /^Shutdown waits for locks that are in use: "reports" \(since [^)]*\), and for callers that wait for locks: "reports" \(3 callers, since [^)]*\)\. /,
+      ),
+    ]);
+    await held.release();
+    await Promise.all(waiting);
+    await within(5_000, 'the end', closed);
+  });
+
   describe('an application whose start fails', () => {
     const failing = (hook: 'onModuleInit' | 'onApplicationBootstrap', parts: DynamicModule[]): Type => {
       @Injectable()

@@ -1,7 +1,8 @@
-import { plainCommand } from '../connection/ioredis.js';
 import { randomUUID } from 'node:crypto';
+import { sentenceOf } from '../../../common/sentence.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import { ClusterMap } from '../connection/cluster-map.js';
+import { plainCommand } from '../connection/ioredis.js';
 import {
   redisConnector,
   type ClusterConnector,
@@ -65,7 +66,7 @@ export async function examineRedis(
 export function connectionProblem({ message, remedy }: LockStoreError): Finding {
   const isDatabase = message.includes('does not have the database');
   const advice = remedy ?? 'Check the address, and that the server is up.';
-  return problem(isDatabase ? 'database' : 'connection', `${message}. ${advice}`);
+  return problem(isDatabase ? 'database' : 'connection', `${sentenceOf(message)} ${advice}`);
 }
 
 async function examineCluster(
@@ -113,7 +114,7 @@ async function examineOne(
     if (findings.length === 0) findings.push(connectionProblem(failure));
     else
       findings.push(
-        problem('connection', `${failure.message}. Look at the log of the server, and try again.`),
+        problem('connection', `${sentenceOf(failure.message)} Look at the log of the server, and try again.`),
       );
   } finally {
     link.close();
