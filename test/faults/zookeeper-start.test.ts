@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LockUnsupportedError, LockUnavailableError } from '../../lib/index.js';
@@ -263,6 +265,19 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
       expect(
         one.log.matching(/that of the servers is 200, which is used\. Set it to 200, or leave it out/),
       ).toHaveLength(1);
+    });
+
+    it('names maxClientCnxns where the server accepts no more connections, and connects once it does', async () => {
+      const { address: hosts, port } = await server({ maxClientCnxns: '1' });
+      const other = connect(port, '127.0.0.1');
+      await once(other, 'connect');
+      const store = zookeeperStore({ hosts });
+      const full = endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
+      expect(
+        full.log.matching(/closed the connection before it opened a session.*maxClientCnxns/),
+      ).toHaveLength(1);
+      other.destroy();
+      await full.locks.withLock('key', { waitTime: 30_000 }, () => undefined);
     });
   });
 });

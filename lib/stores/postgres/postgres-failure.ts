@@ -35,6 +35,16 @@ export const postgresRemedies: readonly Remedy[] = [
     advice:
       'The encoding of the database lacks characters of this key or label: use only those that it has, or a database in UTF8.',
   },
+  {
+    says: /max_client_conn|query_wait_timeout/,
+    advice:
+      'PgBouncer has no connection left: raise `max_client_conn` and `default_pool_size`, or give locks a pool of their own.',
+  },
+  {
+    says: /no answer within/,
+    advice:
+      'No reply: check the address, firewalls and network policies, whether the server is overloaded or stopped, whether a pooler in front of it, such as PgBouncer, has a free connection (SHOW POOLS), and that TLS is used on both sides or on neither.',
+  },
   { says: /does not support SSL/, advice: 'TLS is used on one side only: use it on both, or on neither.' },
 ];
 

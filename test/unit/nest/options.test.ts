@@ -183,6 +183,15 @@ describe('module options', () => {
     expect(() => forRootAsync(options as unknown as object)).toThrow(LockOptionsError);
   });
 
+  it.each([
+    ['redis://:s3cr3t@a:6379,b:6379', /names several servers\. Give \{ nodes/],
+    ['redis://localhost?tls=false', /has a parameter tls\. Write rediss:\/\/ for TLS/],
+    ['redis://localhost?tls=true', /has a parameter tls/],
+  ])('F40: the URL %s is rejected with a remedy', (redis, message) => {
+    expect(refusal({ redis })).toMatch(message);
+    expect(refusal({ redis })).not.toContain('s3cr3t');
+  });
+
   it('B1: exactly one of redis, quorum and store is required', () => {
     expect(refusal({})).toMatch(
       /exactly one of redis, quorum and store.*forRoot\(\{ store: 'memory' \}\); got none of them/,

@@ -1,4 +1,5 @@
 import type * as Ioredis from 'ioredis';
+import { LockOptionsError } from '../../../model/lock.errors.js';
 import { refuseMissingPeer } from '../../../model/missing-peer.js';
 
 /**
@@ -8,10 +9,24 @@ import { refuseMissingPeer } from '../../../model/missing-peer.js';
  */
 export function ioredis(): typeof Ioredis {
   try {
-    return require('ioredis') as typeof Ioredis;
+    return unlessMock(require('ioredis') as typeof Ioredis);
   } catch (error) {
     return refuseMissingPeer('DistributedLockModule: locks in Redis', 'ioredis', error);
   }
+}
+
+/** A test may have replaced the package, by `jest.mock('ioredis')` for example. */
+function unlessMock(module: typeof Ioredis): typeof Ioredis {
+  // Its own types say that it can be nothing else.
+  const Redis = module.Redis as unknown;
+  if (typeof Redis === 'function' && !('_isMockFunction' in Redis) && !Redis.name.includes('Mock')) {
+    const { prototype } = Redis as { readonly prototype?: { readonly sendCommand?: unknown } };
+    if (typeof prototype?.sendCommand === 'function') return module;
+  }
+  throw new LockOptionsError(
+    'DistributedLockModule: the package ioredis is replaced by a mock, which does not run the Lua scripts of locks. ' +
+      "In tests use store: 'memory', or a real server.",
+  );
 }
 
 /**

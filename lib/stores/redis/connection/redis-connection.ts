@@ -222,6 +222,12 @@ function optionsOf(url: string): RedisOptions {
         'options of ioredis, or a client; got a string that does not start with redis:// or rediss://.',
     );
   }
+  if (/^[^?]*\/\/[^/?]*,/.test(url)) {
+    throw new LockOptionsError(
+      'DistributedLockModule: the redis URL names several servers. Give { nodes: […] } for a Redis Cluster, { sentinels: […], name } for ' +
+        'Sentinel, or quorum for independent servers.',
+    );
+  }
   if (!isReadable(url)) {
     throw new LockOptionsError(
       'DistributedLockModule: the redis URL could not be read. Percent-encode special characters of the password.',
@@ -230,6 +236,12 @@ function optionsOf(url: string): RedisOptions {
   const { Redis } = ioredis();
   const probe = new Redis(url, { lazyConnect: true });
   probe.disconnect();
+  if (typeof (probe.options.tls as unknown) === 'string') {
+    // ioredis takes any text for true.
+    throw new LockOptionsError(
+      'DistributedLockModule: the redis URL has a parameter tls. Write rediss:// for TLS and redis:// without it, and leave the parameter out.',
+    );
+  }
   return probe.options;
 }
 

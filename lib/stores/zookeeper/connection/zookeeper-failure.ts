@@ -23,13 +23,15 @@ const MEANINGS: Readonly<Record<number, string>> = {
   [-115]: 'auth failed',
   [-118]: 'session moved',
   [-119]: 'not read-only',
+  [-120]: 'ephemeral node on a local session',
   [-122]: 'request timeout',
   [-125]: 'quota exceeded',
   [-127]: 'throttled',
 };
 
-/** Error codes that a retry does not help: marshalling, unimplemented, bad arguments, rights, children, ACL, login. */
-const PERMANENT: readonly number[] = [-5, -6, -8, -102, -108, -114, -115];
+/** Error codes that a retry does not help: marshalling, unimplemented, bad arguments, rights, children, ACL, login,
+ * local sessions. */
+const PERMANENT: readonly number[] = [-5, -6, -8, -102, -108, -114, -115, -120];
 
 /** Remedies for errors that ZooKeeper replies with. */
 export const zooKeeperRemedies: readonly Remedy[] = [
@@ -49,6 +51,16 @@ export const zooKeeperRemedies: readonly Remedy[] = [
     says: /invalid ACL \(-114\)/,
     advice:
       'The servers do not know the identity of the client, which must own the nodes of locks: set ssl.clientAuth=need on the servers, so that they read the certificate in `tls`, or set `auth`, a user and password.',
+  },
+  {
+    says: /local session \(-120\)/,
+    advice:
+      'The servers give clients local sessions, which can hold no locks: set localSessionsUpgradingEnabled=true on all of them, or localSessionsEnabled=false.',
+  },
+  {
+    says: /before it opened a session/,
+    advice:
+      'It may have too many connections from this machine: raise `maxClientCnxns` (for each address, 60 unless set), or close some. The log of the server shows why.',
   },
   { says: /quota exceeded \(-125\)/, advice: 'The path of locks has a quota: raise it.' },
 ];

@@ -141,7 +141,8 @@ export class ZooKeeperSocket {
     this.timeout.start();
     const handshake = new Promise<JuteReader>((resolve) => (this.onHandshake = resolve));
     const closed = new Promise<never>((_, reject) => {
-      this.socket.once('close', () => reject(this.endedBy));
+      const early = new Error('the server closed the connection before it opened a session');
+      this.socket.once('close', () => reject(this.failure ?? early));
     });
     const hello = new JuteWriter()
       .int(0)

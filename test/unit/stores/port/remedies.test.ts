@@ -50,6 +50,8 @@ const MESSAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['3D000'],
     ['3F000', '42883', '42P01'],
     ['22P05', '22021'],
+    ['max_client_conn', 'query_wait_timeout'],
+    ['no answer within'],
     ['The server does not support SSL connections'],
   ],
   etcd: [
@@ -66,6 +68,8 @@ const MESSAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['auth failed (-115)'],
     ['unimplemented (-6)'],
     ['invalid ACL (-114)'],
+    ['local session (-120)'],
+    ['before it opened a session'],
     ['quota exceeded (-125)'],
   ],
 };

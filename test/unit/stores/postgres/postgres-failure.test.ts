@@ -61,3 +61,13 @@ describe('P32: whether a failed statement was carried out', () => {
     }
   });
 });
+
+it.each([
+  ['no more connections allowed (max_client_conn)', /PgBouncer has no connection left/],
+  ['query_wait_timeout', /PgBouncer has no connection left/],
+  ['no answer within 2.0 s', /SHOW POOLS/],
+])('a full pool of PgBouncer is named: %s', (message, advice) => {
+  const isOfPooler = !message.startsWith('no answer');
+  const cause = Object.assign(new Error(message), isOfPooler && { code: '08P01', severity: 'FATAL' });
+  expect(notConnected(cause).advice).toMatch(advice);
+});

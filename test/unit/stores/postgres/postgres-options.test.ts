@@ -32,6 +32,7 @@ describe('options of postgresStore', () => {
       { connection: 'redis://:s3cr3t@db' },
       /must be a URL such as 'postgres:\/\/.* does not start with postgres/,
     ],
+    [{ connection: 'postgres://shop:s3cr3t@a:5432,b:5432/shop' }, /names several servers.*Give one address/],
     [{ connection: 'postgres://shop:s3cr3t@db:nan/shop' }, /could not be read. Percent-encode/],
     [{ connection: { port: 70_000 } }, /port must be a number from 1 to 65535; got 70000/],
     [

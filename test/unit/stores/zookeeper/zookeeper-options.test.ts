@@ -1,3 +1,4 @@
+import { ZooKeeperError } from '../../../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import { describe, expect, it } from '@jest/globals';
 import { createSecureContext } from 'node:tls';
 import { LockOptionsError } from '../../../../lib/index.js';
@@ -113,4 +114,10 @@ describe('options of zookeeperStore', () => {
   ])('B22: rely on a tickTime of %s', (_, shown, set, tick) => {
     expect(tickOf({ told: undefined, byShortest: 200, byLongest: 200, ...shown }, set)).toBe(tick);
   });
+});
+
+it('local sessions, which can hold no locks, are named with a remedy, and the request is not repeated', () => {
+  const error = new ZooKeeperError(-120);
+  expect(error).toMatchObject({ retryable: false, inDoubt: false });
+  expect(error.advice).toMatch(/local session \(-120\)".*localSessionsUpgradingEnabled=true/);
 });
