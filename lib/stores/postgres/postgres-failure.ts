@@ -26,7 +26,7 @@ export const postgresRemedies: readonly Remedy[] = [
   },
   { says: /\b3D000\b/, advice: 'Create the database, or correct its name at the end of the URL.' },
   {
-    says: /\b(3F000|42883|42P01|20000)\b/,
+    says: /\b(3F000|42704|42883|42P01|20000)\b/,
     advice:
       'Is the schema of locks up to date? Run the SQL of postgresMigration(), or set createSchema: true.',
   },
@@ -75,6 +75,7 @@ const MAY_END_SERVER = ['53', '58', 'XX'];
 /** Errors of a server that lacks the schema, or has one of another version. */
 const NO_SCHEMA = [
   '3F000',
+  '42704', // the type of a table's rows
   '42883',
   '42P01',
   '20000', // a request that it does not know

@@ -48,7 +48,7 @@ const MESSAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['53200'],
     ['53300'],
     ['3D000'],
-    ['3F000', '42883', '42P01'],
+    ['3F000', '42704', '42883', '42P01'],
     ['22P05', '22021'],
     ['max_client_conn', 'query_wait_timeout'],
     ['no answer within'],
