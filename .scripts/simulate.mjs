@@ -3,7 +3,7 @@
  * with the same seed is the same.
  *
  * `--events 100000` says how many events altogether; `--seed 1` is that of the first run, and each run has the next one;
- * `--kind memory|quorum|fallback` runs one store only; `--build FOLDER` uses another unbundled build; `--plants` shows that each
+ * `--kind memory|quorum|fallback|'fallback quorum'` runs one store only; `--build FOLDER` uses another unbundled build; `--plants` shows that each
  * planted bug is found.
  */
 import { spawnSync } from 'node:child_process';
@@ -22,7 +22,7 @@ import { ensureBuild, ensureDependencies } from './setup.mjs';
 /** The most events until a planted bug has to be found. */
 const MOST_EVENTS = 8_000_000;
 
-const KINDS = ['memory', 'quorum', 'fallback'];
+const KINDS = ['memory', 'quorum', 'fallback', 'fallback quorum'];
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '100000' },
@@ -53,6 +53,7 @@ const library = {
   ...load('leader/leader-election.js'),
   ...load('stores/quorum/quorum-lock-store.js'),
   ...load('stores/fallback/fallback-lock-store.js'),
+  ...load('stores/memory/memory-locks.js'),
 };
 takeOverTime();
 

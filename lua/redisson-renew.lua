@@ -10,15 +10,17 @@
 -- ARGV[4i-2] lease      ms; negative to set exactly this lease, 0 to keep it as it is
 -- ARGV[4i-1] tokens     how many to reserve; 0 for none
 -- ARGV[4i]   listening  1 if this client listens on the channel, else 0
--- ARGV[#]    mode       how clients subscribe here: p, s or a (shared)
+-- ARGV[#-1]  mode       how clients subscribe here: p, s or a (shared)
+-- ARGV[#]    floor      last token of this client's own; '' if it never grants locks by itself (shared)
 --
 -- Reply: for each lock 1 (renewed), {first token, 1 if others wait else 0} if tokens were reserved, 0 (gone)
 -- or -1 (held by another owner)
 
 -- @include redisson
+-- @include redisson-tokens
 
 local call = redis.call
-local mode = ARGV[#ARGV]
+local mode, floor = ARGV[#ARGV - 1], ARGV[#ARGV]
 
 local function renew(lock, channel, counter, queue, owner, lease, tokens, is_listening)
   -- pcall: a value of another type at the lock's name must not fail the other locks.
@@ -32,8 +34,7 @@ local function renew(lock, channel, counter, queue, owner, lease, tokens, is_lis
   if count == 0 then
     return 1
   end
-  local token = call('INCRBY', counter, count) - count + 1
-  return { digits(token), others_wait(mode, channel, is_listening, queue) }
+  return { digits(reserve_tokens(counter, count, floor)), others_wait(mode, channel, is_listening, queue) }
 end
 
 local replies = {}

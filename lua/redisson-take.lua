@@ -13,18 +13,20 @@
 -- ARGV[5i-2] tokens     how many fencing tokens to reserve
 -- ARGV[5i-1] label      encoded; '' for none
 -- ARGV[5i]   listening  1 if this client listens on the channel, else 0
--- ARGV[#-1]  mode       how clients subscribe here: p, s or a (shared)
--- ARGV[#]    shortest   how many tokens to reserve at most while others wait (shared)
+-- ARGV[#-2]  mode       how clients subscribe here: p, s or a (shared)
+-- ARGV[#-1]  shortest   how many tokens to reserve at most while others wait (shared)
+-- ARGV[#]    floor      last token of this client's own; '' if it never grants locks by itself (shared)
 --
 -- Reply: for each lock {first token, since ms, how many tokens, 1 if others wait else 0} if granted, or its
 -- ttl in ms, or -3 if a waiter of RFairLock comes first, -4 if the owner has a tombstone, or 'type <type>'
 -- for a value that is no hash
 
 -- @include redisson
+-- @include redisson-tokens
 -- @include tombstones
 
 local call = redis.call
-local mode, shortest = ARGV[#ARGV - 1], tonumber(ARGV[#ARGV])
+local mode, shortest, floor = ARGV[#ARGV - 2], tonumber(ARGV[#ARGV - 1]), ARGV[#ARGV]
 local now = clock()
 
 local function take(lock, channel, counter, gone, queue, timeouts, owner, lease, tokens, label, is_listening)
@@ -54,7 +56,7 @@ local function take(lock, channel, counter, gone, queue, timeouts, owner, lease,
   if others == 1 then
     count = math.min(count, shortest)
   end
-  local token = digits(call('INCRBY', counter, count) - count + 1)
+  local token = digits(reserve_tokens(counter, count, floor))
   local since = digits(now.ms)
   if label == '' then
     call('HSET', lock, owner, '1', 'token', token, 'since', since)

@@ -114,11 +114,15 @@ export class ContractContext {
 
   /** Bare clients of the port, as a tuple. */
   async clients<N extends number>(count: N): Promise<Tuple<PortClient, N>> {
-    const clients = await Promise.all(
-      Array.from({ length: count }, () => PortClient.open(this.store.port(), this.store)),
-    );
-    this.connections.push(...clients);
+    const clients = await Promise.all(Array.from({ length: count }, () => this.client()));
     return clients as Tuple<PortClient, N>;
+  }
+
+  /** @param store replaces the store's own port */
+  async client(store = this.store.port()): Promise<PortClient> {
+    const client = await PortClient.open(store, this.store);
+    this.connections.push(client);
+    return client;
   }
 
   /** How long a crash keeps a lock at most (B20), ms. */

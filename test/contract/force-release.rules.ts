@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockOptions } from '../../lib/index.js';
 import { queuedIn } from '../support/lock-app.js';
-import { until } from '../support/until.js';
+import { FallbackLockStore } from '../../lib/stores/fallback/fallback-lock-store.js';
+import { CutStore } from '../support/cut-store.js';
+import { rejectionOf, until } from '../support/until.js';
 import type { ContractContext } from './contract-context.js';
 
 const kinds: [string, LockOptions, number][] = [
@@ -48,6 +50,22 @@ export function forceReleaseRules(context: ContractContext): void {
         }
       },
     );
+  });
+
+  it('F70: with a fallback, a request that fails changes nothing, and another one ends exactly that hold', async () => {
+    const store = new CutStore(context.store.port());
+    const [holder, [other]] = [await context.client(new FallbackLockStore(store)), await context.clients(1)];
+    const [key, owner, next] = [context.key(), holder.newOwner(), other.newOwner()];
+    await holder.take(key, owner);
+    store.cut();
+    expect(await rejectionOf(holder.forceRelease(key))).toMatchObject({ unreachable: true });
+    expect(holder.broken).toEqual([]);
+    store.connect();
+    expect(await holder.renew({ key, owner, lease: 20_000 })).toEqual(['renewed']);
+    expect(await holder.forceRelease(key)).toBe(true);
+    await other.take(key, next);
+    expect(await holder.renew({ key, owner, lease: 20_000 })).not.toEqual(['renewed']);
+    expect(await other.release(key, next)).toBe('released');
   });
 
   describe('O21: breakHold', () => {

@@ -20,6 +20,7 @@ import { listenerRules } from './listener.rules.js';
 import { mixedLimitRules } from './mixed-limits.rules.js';
 import { observabilityRules } from './observability.rules.js';
 import { ownFactsRules } from './own-facts.rules.js';
+import { outageTokenRules } from './outage-tokens.rules.js';
 import { permitRules } from './permits.rules.js';
 import { portRules } from './port.rules.js';
 import { reEntrancyRules } from './re-entrancy.rules.js';
@@ -71,6 +72,7 @@ export function lockStoreContract(
     givingUpRules(context);
     portRules(context);
     reserveRules(context);
+    outageTokenRules(context);
     observabilityRules(context);
     boardRules(context);
     instrumentRules(context);

@@ -6,7 +6,37 @@ const TOMBSTONE = 60_000;
 /** Between two messages of one connection, so that they stay in order, ms. */
 const IN_ORDER = 0.001;
 
-const METHODS = ['acquire', 'release', 'renew', 'reserve', 'raise', 'inspect', 'breakHold', 'listKeys'];
+const METHODS = [
+  'acquire',
+  'release',
+  'renew',
+  'reserve',
+  'raise',
+  'raiseTokens',
+  'inspect',
+  'breakHold',
+  'listKeys',
+];
+
+/** Tokens of one server: from its clock, as in Redis, or far behind it, as in etcd, where they count writes. */
+class ServerTokens {
+  #last = 0;
+
+  constructor(isBehind) {
+    this.#last = isBehind ? (Date.now() - 86_400_000) * 1_000 : 0;
+    this.isBehind = isBehind;
+  }
+
+  reserve(count) {
+    const first = Math.max(this.#last + 1, this.isBehind ? 0 : Date.now() * 1_000);
+    this.#last = first + count - 1;
+    return first;
+  }
+
+  raise(floor) {
+    this.#last = Math.max(this.#last, floor);
+  }
+}
 
 /** A server: locks in memory, with what a server on a network needs besides: it rejects requests of withdrawn owners. */
 export class Server {
@@ -14,10 +44,12 @@ export class Server {
   links = [];
   #tombstones = new Map();
 
-  constructor(world, library, name) {
+  /** @param isBehind whether its tokens are far behind the clock */
+  constructor(world, library, name, isBehind = false) {
     this.world = world;
     this.name = name;
     this.memory = new library.MemoryLockStore();
+    this.memory.locks = new library.MemoryLocks(() => Date.now(), new ServerTokens(isBehind));
   }
 
   /** The holds of a key, as the server knows them. */
@@ -36,6 +68,12 @@ export class Server {
     const isWithdrawn = ({ owner }) => this.#tombstones.get(owner) > now;
     if (method === 'acquire' && isWithdrawn(argument)) return Promise.resolve({ outcome: 'cancelled' });
     this.world.note(this.name, method, argument?.key ?? '', argument?.owner?.slice(-12) ?? '');
+    if (method === 'breakHold') {
+      const { owner, token } = more ?? {};
+      const isNamed = (hold) =>
+        [undefined, hold.owner].includes(owner) && [undefined, hold.token].includes(token);
+      this.operators.serverBreaks(this.holdersOf(argument).filter(isNamed));
+    }
     if (argument?.inDoubt === true) this.#tombstones.set(argument.owner, now + TOMBSTONE);
     return Promise.resolve(session[method](argument, more));
   }

@@ -4,6 +4,7 @@ const MACHINE = 'engine/machine/key-machine.js';
 const QUEUE = 'engine/machine/store-queue.js';
 const QUORUM = 'stores/quorum/quorum-acquire.js';
 const LEADER = 'leader/leader-election.js';
+const FALLBACK = 'stores/fallback/fallback-lock-store.js';
 
 /** @type {Record<string, { about: string, kind: string, file: string, from: string, to: string }>} */
 export const PLANTS = {
@@ -104,6 +105,27 @@ export const PLANTS = {
     file: QUORUM,
     from: 'this.needed = stores_quorum_majority.votesNeeded(sessions.length, limit);',
     to: 'this.needed = stores_quorum_majority.votesNeeded(sessions.length, limit) - 1;',
+  },
+  'broken here before the store': {
+    about: 'with a fallback, forceRelease ends the hold of its own process before the store has replied',
+    kind: 'fallback',
+    file: FALLBACK,
+    from: 'const reply = await this.store.breakHold(key, hold);',
+    to: 'if (hold === undefined) await local.session.breakHold(key);\n        const reply = await this.store.breakHold(key, hold);',
+  },
+  'tokens fall back': {
+    about: 'the tokens of a store that counts slowly are not raised above those of local holds',
+    kind: 'fallback',
+    file: FALLBACK,
+    from: 'await this.store.raiseTokens?.(floor, [stores_port_forwardingSession.PROBE_KEY, ...keys]);',
+    to: '',
+  },
+  'broken by nobody': {
+    about: 'breakHold breaks all holds of the key',
+    kind: 'memory',
+    file: 'stores/memory/memory-session.js',
+    from: 'const broken = holds.filter((hold) => stores_port_forwardingSession.isNamed(hold, named));',
+    to: 'const broken = holds;',
   },
   'votes kept': {
     about: 'an owner that is rejected stays at the members',

@@ -1,5 +1,6 @@
 import { NetworkStore, Server } from './network.mjs';
 import { Office } from './office.mjs';
+import { Operators } from './operators.mjs';
 import { VirtualWorld } from './virtual-world.mjs';
 
 /** How late an outcome may be, ms: `LATEST_OUTCOME` of the engine, and what a message between two ticks takes. */
@@ -48,12 +49,8 @@ class Process {
     Object.assign(this, { simulation, world, name });
     const storeAt = (server) => new NetworkStore(world, library, this, server);
     const stores = simulation.servers.map(storeAt);
-    const store =
-      kind === 'quorum'
-        ? new library.QuorumLockStore(stores)
-        : kind === 'fallback'
-          ? new library.FallbackLockStore(stores[0])
-          : stores[0];
+    const whole = kind.includes('quorum') ? new library.QuorumLockStore(stores) : stores[0];
+    const store = kind.includes('fallback') ? new library.FallbackLockStore(whole) : whole;
     const clock = {
       monotonic: () => world.now,
       wall: () => Date.now(),
@@ -71,7 +68,7 @@ class Process {
     this.locks = new library.LockService(this.engine, 5_000);
     this.admin = new library.LockAdmin(this.engine);
     // An election never uses locks of one process only; its module sees to that.
-    if (kind !== 'fallback') this.office = new Office(simulation, this);
+    if (!kind.includes('fallback')) this.office = new Office(simulation, this);
     this.locks.events.subscribe((event) => this.onEvent(event));
     world.after(0, () => this.engine.start().then(() => this.office?.election.start()), this);
     world.after(10, () => this.callAgain(), this);
@@ -118,6 +115,7 @@ class Process {
   onEvent(event) {
     const { simulation, world } = this;
     if (event.type === 'lost') simulation.lost(this, event);
+    if (event.type === 'local') Object.assign(this, { isLocal: event.local, backAt: world.now });
     // A listener may end other holds of its process.
     if (event.type !== 'released' || !world.random.chance(0.05)) return;
     const [other] = [...this.handles].filter(({ key }) => key === event.key);
@@ -136,7 +134,8 @@ class Process {
     const { random } = this.world;
     if (random.chance(0.02))
       return void this.locks.isLocked(random.pick(Object.keys(KEYS))).catch(() => undefined);
-    if (random.chance(0.003)) return void this.breakOne();
+    const { operators } = this.simulation;
+    if (random.chance(operators.rate)) return void operators.breakOne(this, Object.keys(KEYS));
     const key = random.pick(Object.keys(KEYS));
     const controller = random.chance(0.1) ? new AbortController() : undefined;
     if (controller !== undefined)
@@ -193,14 +192,6 @@ class Process {
     const at = world.now;
     void hold.handle.release().then((outcome) => simulation.released(hold, outcome, wasHeld, at));
   }
-
-  breakOne() {
-    const key = this.world.random.pick(Object.keys(KEYS));
-    for (const { handles } of this.simulation.processes)
-      for (const hold of handles) if (hold.keys.includes(key)) hold.isBroken = true;
-    this.simulation.brokenAt.set(key, this.world.now);
-    this.admin.forceRelease(key).catch(() => undefined);
-  }
 }
 
 function optionsFor(use, random) {
@@ -218,7 +209,6 @@ function excludes(key, options, isShared, permits) {
 /** One run of several processes, and the checks of what they are told against what the servers know. */
 export class Simulation {
   isEnding = false;
-  brokenAt = new Map();
   #tokens = new Map();
   /** By key: when a process other than this one, or a hold of it, last had the lock or waited for it before others. */
   #busyAt = new Map();
@@ -229,14 +219,19 @@ export class Simulation {
   #orphans = new Map();
   outcomes = {};
 
-  /** @param kind `memory`, `quorum` or `fallback`: the store that the processes use */
+  /** @param kind `memory`, `quorum`, `fallback` or `fallback quorum`: the store that the processes use */
   constructor(library, { seed, kind, processes = 3 }) {
     Object.assign(this, { library, kind, seed });
     this.world = new VirtualWorld(seed);
+    // Its own process, whose clock starts again.
+    library.tokensOfProcess.last = 0;
     // Some runs have crowded locks, others mostly free ones.
     this.pace = this.world.random.pick([1, 3, 10, 30]);
-    const names = kind === 'quorum' ? ['one', 'two', 'three'] : ['server'];
-    this.servers = names.map((name) => new Server(this.world, library, name));
+    const names = kind.includes('quorum') ? ['one', 'two', 'three'] : ['server'];
+    // Members of a quorum have similar clocks.
+    const isBehind = names.length === 1 && this.world.random.chance(0.5);
+    this.servers = names.map((name) => new Server(this.world, library, name, isBehind));
+    this.operators = new Operators(this);
     this.processes = Array.from(
       { length: processes },
       (_, index) => new Process(this, `process ${index + 1}`),
@@ -349,12 +344,13 @@ export class Simulation {
     this.count('granted');
     this.world.note(hold.process.name, 'call', hold.call.number, 'granted', hold.handle.token);
     const { handle, keys, process } = hold;
-    if (handle.local) return;
     for (const key of keys) {
       const token = handle.tokens.get(key);
       const last = this.#tokens.get(key) ?? 0;
       const isShared = KEYS[key] !== 'exclusive';
-      if (!isShared && token <= last && !this.wasBroken(key))
+      if (!isShared) this.operators.granted(hold, key);
+      if (handle.local) continue;
+      if (!isShared && token <= last && !this.operators.hasBroken(hold, key))
         this.fail(`${process.name} got the token ${token} of ${key} after ${last}`);
       this.#tokens.set(key, Math.max(token, last));
     }
@@ -372,19 +368,19 @@ export class Simulation {
 
   lost(process, { key, token, reason }) {
     this.count(`lost: ${reason}`);
-    const hold = [...process.handles].find(({ handle }) => handle.tokens.get(key) === token);
+    // Readers of a quorum may have equal tokens.
+    const isLost = ({ handle }) => handle.tokens.get(key) === token && !handle.isHeld;
+    const hold = [...process.handles].find(isLost);
+    if (hold !== undefined && reason === 'taken') this.operators.taken(process, key, hold);
     if (hold === undefined || this.mayBeLost(hold)) return;
     this.fail(`${process.name} lost ${key} (${reason}) though nothing had happened to it`);
   }
 
   /** Whether anything has happened to the hold since it was granted, or its own `leaseTime` may have passed. */
-  mayBeLost({ process, keys, options, isBroken, grantedAt }) {
-    const wasBroken = isBroken || keys.some((key) => this.wasBroken(key));
+  mayBeLost(hold) {
+    const { process, keys, options, grantedAt } = hold;
+    const wasBroken = keys.some((key) => this.operators.hasBroken(hold, key));
     return wasBroken || options.leaseTime !== undefined || process.undisturbedSince > grantedAt;
-  }
-
-  wasBroken(key) {
-    return this.world.now - (this.brokenAt.get(key) ?? -Infinity) < 8_000;
   }
 
   /** The call failed. Judged when the event has ended, so that everything that it brought about is known. */
@@ -444,7 +440,12 @@ export class Simulation {
   /** Whether the store could not tell a caller in line anything: no connection, or no reply for longer than any poll takes. */
   wasDeaf(call) {
     const { process, startedAt, isInLine } = call;
-    if (!isInLine || this.kind === 'fallback' || this.wasHeldHere(call) || process.stalledSince > startedAt)
+    if (
+      !isInLine ||
+      this.kind.includes('fallback') ||
+      this.wasHeldHere(call) ||
+      process.stalledSince > startedAt
+    )
       return false;
     const { now } = this.world;
     return (
@@ -483,10 +484,9 @@ export class Simulation {
         .flatMap(({ handles }) => [...handles])
         .filter((hold) => hold.keys.includes(key) && hold.handle.isHeld);
       for (const process of this.processes) process.noteHeld(key, holds);
-      this.checkExclusion(
-        key,
-        holds.filter(({ handle }) => !handle.local),
-      );
+      const stored = holds.filter(({ handle }) => !handle.local);
+      this.operators.checkFacts(key, stored);
+      this.checkExclusion(key, stored);
       this.noteBusy(key, holds);
     }
     this.checkOrphans();
@@ -498,9 +498,10 @@ export class Simulation {
     if (leaders.length > 1) this.fail(`there are ${leaders.length} leaders`);
   }
 
-  checkExclusion(key, holds) {
+  checkExclusion(key, all) {
     // The holder of a lock that was broken by force learns of it a little later.
-    if (holds.length < 2 || this.wasBroken(key)) return;
+    const holds = all.filter((hold) => !this.operators.hasBroken(hold, key));
+    if (holds.length < 2) return;
     const names = holds.map(({ process, call }) => `${process.name} (call ${call.number})`).join(' and ');
     if (KEYS[key] === 'permits') {
       const permits = holds.reduce((sum, { options }) => sum + options.permits, 0);

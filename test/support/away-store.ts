@@ -8,7 +8,7 @@ import {
   type OwnerRequest,
 } from '../../lib/stores/port/index.js';
 
-type Kind = 'acquire' | 'cancel' | 'release' | 'renew' | 'reserve' | 'inspect' | 'breakHold';
+type Kind = 'acquire' | 'cancel' | 'release' | 'renew' | 'reserve' | 'raise' | 'inspect' | 'breakHold';
 /** The outcome of a request: it is not sent, its reply is lost, or it fails with this error. */
 export type Fault = 'not sent' | 'no answer' | Error | undefined;
 
@@ -35,8 +35,8 @@ export class AwayStore implements LockStore {
         if (this.fault('acquire') === undefined) client.granted(owner, grant);
       },
     });
-    const { reserve } = session;
-    if (reserve === undefined) throw new Error('the memory store has no reserve()');
+    const { reserve, raiseTokens } = session;
+    if (reserve === undefined || raiseTokens === undefined) throw new Error('the memory store has both');
     return {
       start: () => this.answer('inspect', () => session.start()),
       acquire: (request) => this.answer('acquire', () => session.acquire(request)),
@@ -44,6 +44,7 @@ export class AwayStore implements LockStore {
         this.answer(request.wasGranted ? 'release' : 'cancel', () => session.release(this.noted(request))),
       renew: (requests) => this.answer('renew', () => session.renew(requests)),
       reserve: (request) => this.answer('reserve', () => reserve.call(session, request)),
+      raiseTokens: (floor, keys) => this.answer('raise', () => raiseTokens.call(session, floor, keys)),
       inspect: (key) => this.answer('inspect', () => session.inspect(key)),
       breakHold: (key, hold) => this.answer('breakHold', () => session.breakHold(key, hold)),
       close: () => session.close(),

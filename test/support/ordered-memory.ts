@@ -114,6 +114,11 @@ class MemoryDriver implements OrderedDriver {
     return revision * TOKENS_PER_REVISION;
   }
 
+  async raiseTokens(floor: number): Promise<void> {
+    await this.answer();
+    this.store.revision = Math.max(this.store.revision, Math.ceil(floor / TOKENS_PER_REVISION));
+  }
+
   async join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply> {
     await this.answer();
     const { key, owner, limit, permits, wait } = request;

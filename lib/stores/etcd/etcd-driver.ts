@@ -199,6 +199,13 @@ export class EtcdDriver implements OrderedDriver {
     return this.keys.tokens.tokenOf(revision);
   }
 
+  async raiseTokens(floor: number): Promise<void> {
+    for (let tries = 0; !this.keys.tokens.isAbove(floor); tries++) {
+      if (tries === MOST_TRIES) throw this.keys.failure;
+      await this.keys.repair();
+    }
+  }
+
   join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply> {
     return this.joins.join(request, dataFor);
   }

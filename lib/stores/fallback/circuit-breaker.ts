@@ -16,6 +16,15 @@ export function isUnreachable(error: unknown): error is LockStoreError {
   return error instanceof LockStoreError && error.unreachable;
 }
 
+/** Rejects if the store is unreachable. A rejected request is a reply, too. */
+export async function repliedTo(request: () => Promise<unknown>): Promise<void> {
+  try {
+    await request();
+  } catch (error) {
+    if (!(error instanceof LockStoreError) || error.unreachable) throw storeFailure(error);
+  }
+}
+
 /** Opens when the store is unreachable, and closes when it is back. While it is open, locks are acquired locally. */
 export class CircuitBreaker {
   /** Whether locks are acquired in this process. */
@@ -31,6 +40,7 @@ export class CircuitBreaker {
    * @param now the monotonic clock
    * @param onOpen locks are acquired in this process from now on
    * @param onClose the store replies again
+   * @param prepare prepares the store for that
    */
   constructor(
     private readonly store: LockStoreSession,
@@ -38,6 +48,7 @@ export class CircuitBreaker {
     private readonly retry: BackgroundRetry,
     private readonly onOpen: (cause: LockStoreError) => void,
     private readonly onClose: () => void,
+    private readonly prepare: () => Promise<void>,
   ) {}
 
   /** The store has replied to a request sent at this time, or to the last of `roundTrips` consecutive ones. */
@@ -118,12 +129,8 @@ export class CircuitBreaker {
    */
   private async probe(): Promise<void> {
     if (!this.isOpen) return;
-    try {
-      await this.store.inspect(this.key);
-    } catch (error) {
-      // A rejected request is a reply, too.
-      if (!(error instanceof LockStoreError) || error.unreachable) throw storeFailure(error);
-    }
+    await repliedTo(() => this.store.inspect(this.key));
+    await repliedTo(this.prepare);
     if (this.isStopped) return;
     this.isOpen = false;
     this.failingSince = undefined;

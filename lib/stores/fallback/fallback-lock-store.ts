@@ -32,8 +32,17 @@ import {
 } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import { SessionTimers } from '../port/times.js';
-import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable, RETRY_PAUSE } from './circuit-breaker.js';
+import {
+  CircuitBreaker,
+  CONNECT_ROUND_TRIPS,
+  isUnreachable,
+  repliedTo,
+  RETRY_PAUSE,
+} from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
+
+/** How far the tokens of the store are raised above the clock and local holds at first, µs: some begin until the reply. */
+const TOKENS_AHEAD = 100_000;
 
 /** Locks of another store, or of this process only while that store is unreachable. */
 export class FallbackLockStore implements LockStore {
@@ -94,6 +103,7 @@ class FallbackSession implements LockStoreSession {
       reconnected: (concerns) => {
         if (this.breaker.onReconnect()) client.reconnected(concerns);
       },
+      lastLocalToken: () => this.local.tokens.last,
     });
     this.store = opened as ForwardedSession;
     this.breaker = new CircuitBreaker(
@@ -107,6 +117,7 @@ class FallbackSession implements LockStoreSession {
       () => {
         this.onRecovery();
       },
+      () => this.raiseStoreTokens(),
     );
     hideMissing(this, [opened], ['reserve', 'listKeys', 'verify', 'connections']);
   }
@@ -153,6 +164,7 @@ class FallbackSession implements LockStoreSession {
     try {
       await this.store.start();
       this.breaker.onReply(startedAt, CONNECT_ROUND_TRIPS);
+      await repliedTo(() => this.raiseStoreTokens());
     } catch (error) {
       if (isUnreachable(error)) this.breaker.open(error);
       throw error;
@@ -211,14 +223,16 @@ class FallbackSession implements LockStoreSession {
     if (!this.breaker.isOpen) await this.breaker.watched(PROBE_KEY, () => this.store.verify());
   }
 
+  /** Holds in the store are broken there first: if that fails, nothing has changed here either. */
   async breakHold(key: string, hold?: NamedHold): Promise<BreakReply> {
-    const { local, breaker } = this;
-    const isLocal = breaker.isOpen || (hold !== undefined && local.hasHold(key, hold));
-    if (isLocal) return await local.session.breakHold(key, hold);
-    const here = hold === undefined ? await local.session.breakHold(key) : 'free';
+    const { local } = this;
+    const isLocal = hold !== undefined && local.holdsOf(key, true, hold).length > 0;
+    const isUnknown = this.breaker.isOpen && local.holdsOf(key, false, hold).length === 0;
+    if (isLocal || isUnknown) return local.breakHold(key, hold);
     const reply = await this.store.breakHold(key, hold);
-    if (reply !== 'free') return reply;
-    return local.leaseLeft(key) === undefined ? here : 'held-by-others';
+    const here = hold === undefined ? local.breakHold(key) : 'free';
+    if (reply === 'broken' || here === 'broken') return 'broken';
+    return local.leaseLeft(key) === undefined ? reply : 'held-by-others';
   }
 
   async close(): Promise<void> {
@@ -306,6 +320,20 @@ class FallbackSession implements LockStoreSession {
     this.local.leaveStored(key, owner);
     this.local.add(owner, key);
     if (!isKnown && this.asking.has(owner)) this.cancelInStore(owner, key);
+  }
+
+  /**
+   * Before the store is used, its later tokens have to be larger than those of local holds: of this process, and of an
+   * earlier one that it replaces. Those count from the clock.
+   */
+  private async raiseStoreTokens(): Promise<void> {
+    const { tokens, keys } = this.local;
+    let floor = -1;
+    for (let ahead = TOKENS_AHEAD; floor < tokens.last; ahead *= 2) {
+      floor = Math.max(tokens.last, Date.now() * 1_000) + ahead;
+      await this.store.raiseTokens?.(floor, [PROBE_KEY, ...keys]);
+    }
+    keys.clear();
   }
 
   private onRecovery(): void {

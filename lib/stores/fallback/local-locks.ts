@@ -1,6 +1,7 @@
 import type {
   AcquireReply,
   AcquireRequest,
+  BreakReply,
   LockStoreClient,
   MonotonicMs,
   NamedHold,
@@ -14,13 +15,36 @@ import type {
   ReserveRequest,
 } from '../port/lock-store.js';
 import { isNamed, type RenewReplies } from '../port/forwarding-session.js';
-import { MemoryLocks, raiseTokens } from '../memory/memory-locks.js';
+import { MemoryLocks, tokensOfProcess, type MemoryHold } from '../memory/memory-locks.js';
 import { MemorySession } from '../memory/memory-session.js';
+
+/** How many keys to remember for the return of the store. */
+const MAX_KEYS = 1_000;
+
+/** Tokens of local holds: they count from the clock, and are larger than those that the store gave this process. */
+class LocalTokens {
+  /** Of a local hold. */
+  last = 0;
+
+  reserve(count: number): number {
+    const first = tokensOfProcess.reserve(count);
+    this.last = first + count - 1;
+    return first;
+  }
+
+  /** The store has granted this token. */
+  raise(token: number): void {
+    tokensOfProcess.raise(token);
+  }
+}
 
 /** Locks held in this process only. Locks held in the store are recorded as well, so that they are not granted twice. */
 export class LocalLocks {
   readonly session: MemorySession;
-  private readonly locks = new MemoryLocks();
+  readonly tokens = new LocalTokens();
+  /** The keys that were requested in this process last. */
+  readonly keys = new Set<string>();
+  private readonly locks = new MemoryLocks(undefined, this.tokens);
   /** The owners served in this process, with their keys. Every other holder acquired its lock in the store. */
   private readonly owners = new Map<OwnerId, string>();
 
@@ -39,6 +63,10 @@ export class LocalLocks {
 
   add(owner: OwnerId, key: string): void {
     this.owners.set(owner, key);
+    this.keys.delete(key);
+    this.keys.add(key);
+    const [oldest] = this.keys;
+    if (this.keys.size > MAX_KEYS && oldest !== undefined) this.keys.delete(oldest);
   }
 
   /** ms left of the local holds of a key, except those compatible with a hold of this limit in the store. */
@@ -53,12 +81,19 @@ export class LocalLocks {
     return end === undefined ? undefined : end - now;
   }
 
-  /** Whether the hold exists in this process only. */
-  hasHold(key: string, hold: NamedHold): boolean {
+  /** The named holds, or all, of this process only (`isLocal`), or those of the store that it knows. */
+  holdsOf(key: string, isLocal: boolean, named: NamedHold = {}): readonly MemoryHold[] {
     this.locks.sweep(this.client.now());
-    return [...this.locks.holdersOf(key).values()].some((each) => {
-      return this.owners.has(each.owner) && isNamed(each, hold);
-    });
+    const holds = [...this.locks.holdersOf(key).values()];
+    return holds.filter((hold) => this.owners.has(hold.owner) === isLocal && isNamed(hold, named));
+  }
+
+  /** Breaks the named hold of this process, or all; those of the store are broken there. */
+  breakHold(key: string, named?: NamedHold): BreakReply {
+    const holds = this.holdsOf(key, true, named);
+    for (const { owner } of holds) void this.session.breakHold(key, { owner });
+    if (holds.length > 0) return 'broken';
+    return this.locks.holdersOf(key).size === 0 ? 'free' : 'held-by-others';
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -108,7 +143,7 @@ export class LocalLocks {
   enterStored(
     { key, owner, limit, permits, label }: AcquireRequest,
     until: number,
-    { token, tokens = 1 }: Pick<PushedGrant, 'token' | 'tokens'>,
+    { token, tokens = 1, since }: Pick<PushedGrant, 'token' | 'tokens' | 'since'>,
   ): void {
     const { client, locks } = this;
     const now = client.now();
@@ -117,8 +152,9 @@ export class LocalLocks {
       if (hold.owner === owner) locks.drop(hold);
       else if (limit === 1 || hold.limit !== limit) this.leaveStored(key, hold.owner);
     }
-    locks.grant(key, { owner, client, tokens: 1, limit, permits, label }, until - now, false);
-    raiseTokens(token + tokens - 1);
+    const holder = { owner, client, tokens, limit, permits, label };
+    locks.grant(key, holder, until - now, false, token).since = since;
+    this.tokens.raise(token + tokens - 1);
   }
 
   onStoreRenewed(requests: readonly RenewRequest[], replies: RenewReplies, sentAt: MonotonicMs): void {
@@ -132,7 +168,7 @@ export class LocalLocks {
   onStoreReserved(request: ReserveRequest, reply: ReserveReply, sentAt: MonotonicMs): void {
     if (reply.outcome === 'reserved') {
       this.extendStored(request, sentAt);
-      raiseTokens(reply.token + request.tokens - 1);
+      this.tokens.raise(reply.token + request.tokens - 1);
     } else this.leaveStored(request.key, request.owner);
   }
 

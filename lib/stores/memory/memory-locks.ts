@@ -36,22 +36,30 @@ export function callAfterwards(callback: () => void): void {
   void RESOLVED.then(callback);
 }
 
-let lastToken = 0;
+/** Fencing tokens: they start from the clock, so that they also grow from one process to the next. */
+export class TokenSequence {
+  /** Later tokens are larger. */
+  last = 0;
 
-/**
- * Reserves consecutive tokens and returns the first. They grow across all stores of the process, and from one process
- * to the next.
- */
-export function reserveTokens(count: number): number {
-  const first = Math.max(lastToken + 1, Date.now() * 1000);
-  lastToken = first + count - 1;
-  return first;
+  /**
+   * Reserves consecutive tokens and returns the first.
+   *
+   * @param from the smallest
+   */
+  reserve(count: number, from = Date.now() * 1_000): number {
+    const first = Math.max(this.last + 1, from);
+    this.last = first + count - 1;
+    return first;
+  }
+
+  /** Later tokens are larger than `floor`. */
+  raise(floor: number): void {
+    this.last = Math.max(this.last, floor);
+  }
 }
 
-/** Later tokens are larger than `floor`. */
-export function raiseTokens(floor: number): void {
-  lastToken = Math.max(lastToken, floor);
-}
+/** Tokens grow across all stores of the process. */
+export const tokensOfProcess = new TokenSequence();
 
 const NO_HOLDERS: ReadonlyMap<OwnerId, MemoryHold> = new Map<OwnerId, MemoryHold>();
 
@@ -64,7 +72,10 @@ export class MemoryLocks {
   private readonly expiries = new IndexedHeap<MemoryHold>((hold) => hold.expiresAt);
 
   /** @param wall the wall clock for `since`, ms since the epoch */
-  constructor(private readonly wall: () => number = () => Date.now()) {}
+  constructor(
+    private readonly wall: () => number = () => Date.now(),
+    readonly tokens: Pick<TokenSequence, 'reserve' | 'raise'> = tokensOfProcess,
+  ) {}
 
   /** The board, using the clock of one session. */
   boardAt(now: () => number): LockBoard {
@@ -148,8 +159,9 @@ export class MemoryLocks {
     waiter: Pick<MemoryWaiter, 'owner' | 'client' | 'tokens' | 'limit' | 'permits' | 'label'>,
     lease: number,
     unclaimed: boolean,
+    token = this.tokens.reserve(waiter.tokens),
   ): MemoryHold {
-    const { owner, client, tokens, limit, permits, label } = waiter;
+    const { owner, client, limit, permits, label } = waiter;
     const hold: MemoryHold = {
       key,
       owner,
@@ -157,7 +169,7 @@ export class MemoryLocks {
       limit,
       permits,
       label,
-      token: reserveTokens(tokens),
+      token,
       since: this.wall() as WallClockMs,
       unclaimed,
       expiresAt: client.now() + lease,

@@ -23,13 +23,7 @@ import type {
 import { isNamed } from '../port/forwarding-session.js';
 import { Glob } from '../../common/glob.js';
 import { firstRoom } from '../port/limits.js';
-import {
-  callAfterwards,
-  raiseTokens,
-  reserveTokens,
-  type MemoryHold,
-  type MemoryLocks,
-} from './memory-locks.js';
+import { callAfterwards, type MemoryHold, type MemoryLocks } from './memory-locks.js';
 
 /** One client of the locks in memory. Everything happens synchronously; the port requires the promises. */
 export class MemorySession implements LockStoreSession {
@@ -89,13 +83,22 @@ export class MemorySession implements LockStoreSession {
     const outcome = this.renewed(request);
     if (outcome !== undefined) return Promise.resolve({ outcome });
     const othersWait = this.locks.othersWait(request.key, this.client);
-    return Promise.resolve({ outcome: 'reserved', token: reserveTokens(request.tokens), othersWait });
+    return Promise.resolve({
+      outcome: 'reserved',
+      token: this.locks.tokens.reserve(request.tokens),
+      othersWait,
+    });
   }
 
   raise({ key, owner, granted, token, since, floor }: RaiseRequest): Promise<void> {
-    raiseTokens(floor);
+    this.locks.tokens.raise(floor);
     const hold = this.holdOf(key, owner);
     if (hold?.token === granted) Object.assign(hold, { token, since });
+    return Promise.resolve();
+  }
+
+  raiseTokens(floor: number): Promise<void> {
+    this.locks.tokens.raise(floor);
     return Promise.resolve();
   }
 

@@ -112,6 +112,8 @@ export interface OrderedDriver {
   isKept(lease: number, isRenewed: boolean): boolean;
   /** The first token of a revision. */
   tokenOf(revision: number): number;
+  /** Makes the tokens of later revisions larger than `floor`. */
+  raiseTokens(floor: number): Promise<void>;
 
   /** Creates an entry at the end of a queue, and reads that queue. Rejects with an `UnwantedError` if the caller has left. */
   join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply>;

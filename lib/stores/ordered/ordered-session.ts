@@ -130,6 +130,10 @@ export class OrderedSession implements LockStoreSession {
     return this.own.reserve(request);
   }
 
+  raiseTokens(floor: number): Promise<void> {
+    return this.driver.raiseTokens(floor);
+  }
+
   listKeys(request: ListKeysRequest): Promise<ListedKeys> {
     return this.driver.listKeys(request);
   }

@@ -1,6 +1,9 @@
 import { LockStoreError } from '../port/lock-store.js';
 import { TOKENS_PER_REVISION } from './ordered-driver.js';
 
+/** How far a raised base is ahead, µs: a change of the base interrupts every client. */
+const SPARE = 10_000_000;
+
 /**
  * Derives tokens from the revisions of a store, which grow with every write. They are added to a base: the time, µs, at
  * which a client found that there was none. So tokens still grow after the store has lost its data, and its revisions
@@ -8,6 +11,8 @@ import { TOKENS_PER_REVISION } from './ordered-driver.js';
  */
 export class TokenBase {
   private base = 0;
+  /** The last revision that is known to have this base. */
+  private revision = 0;
   /** The largest token that this client knows. */
   private largest = 0;
 
@@ -29,13 +34,21 @@ export class TokenBase {
         { inDoubt: false, retryable: false },
       );
     }
-    this.largest = Math.max(this.largest, token);
+    this.saw(revision);
     return token;
   }
 
   /** Other clients may have tokens of this revision. */
   saw(revision: number): void {
+    this.revision = Math.max(this.revision, revision);
     this.largest = Math.max(this.largest, this.base + revision * TOKENS_PER_REVISION);
+  }
+
+  /** Whether later tokens are larger than `floor`. If not, `adopt` returns a larger base. */
+  isAbove(floor: number): boolean {
+    if (this.base + this.revision * TOKENS_PER_REVISION > floor) return true;
+    this.largest = Math.max(this.largest, floor + SPARE);
+    return false;
   }
 
   /** The base to write if there is none. */
@@ -61,6 +74,7 @@ export class TokenBase {
       return String(Math.max(base, this.largest) + TOKENS_PER_REVISION);
     }
     this.base = base;
+    this.revision = revision;
     this.largest = Math.max(this.largest, base);
     return undefined;
   }

@@ -52,6 +52,11 @@ export abstract class ForwardingSession implements WholeSession {
     return this.at(request.key, (session) => session.raise?.(request) ?? Promise.resolve());
   }
 
+  async raiseTokens(floor: number, keys: readonly string[]): Promise<void> {
+    const each = keys.map((key) => this.at(key, async (session) => session.raiseTokens?.(floor, [key])));
+    await Promise.all(each);
+  }
+
   inspect(key: string): Promise<StoredLock | null> {
     return this.at(key, (session) => session.inspect(key));
   }
@@ -68,7 +73,7 @@ export function isCutOff(session: LockStoreSession): boolean {
 }
 
 /** Optional methods, which the engine does not need. */
-type Ability = 'reserve' | 'raise' | 'listKeys' | 'verify' | 'connections';
+type Ability = 'reserve' | 'raise' | 'raiseTokens' | 'listKeys' | 'verify' | 'connections';
 
 /** Hides the abilities that one of the sessions behind this one lacks; called in its constructor. */
 export function hideMissing(

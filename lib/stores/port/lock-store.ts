@@ -70,6 +70,12 @@ export interface LockStoreClient {
    * in the store again. For stores with a fallback.
    */
   locksLocally(isLocal: boolean, cause?: LockStoreError): void;
+  /**
+   * For a client that grants locks by itself while the store is unreachable (`onUnavailable: 'local'`): the last token of
+   * its own, 0 if there is none. A store without {@link LockStoreSession.raiseTokens} gives later holds larger tokens, and
+   * at least the time in µs, from which such clients count.
+   */
+  lastLocalToken?(): number;
   /** Writes a line to the operator's log. */
   warn(message: string): void;
 }
@@ -157,6 +163,11 @@ export interface LockStoreSession {
    * can't guarantee growing tokens while the members' clocks differ.
    */
   raise?(request: RaiseRequest): Promise<void>;
+  /**
+   * Makes later tokens larger than `floor`: of these keys at least, and of all keys where they have one counter. Without
+   * this method, tokens may go back after an outage with `onUnavailable: 'local'`.
+   */
+  raiseTokens?(floor: number, keys: readonly string[]): Promise<void>;
   /** The holders of a key and its waiters; null when it is free. */
   inspect(key: string): Promise<StoredLock | null>;
   /**

@@ -117,6 +117,10 @@ export class LockCalls {
     return { keys: names.map((name) => this.keyOf(name)).filter((key) => glob.matches(key)), cursor };
   }
 
+  raiseTokens(floor: number): Statement {
+    return { text: `SELECT ${this.schema}.reserve_tokens(1, $1::bigint)`, values: [String(floor)] };
+  }
+
   sweep(): Statement {
     return { text: `SELECT ${this.schema}.sweep() AS replies`, values: [] };
   }

@@ -134,6 +134,7 @@ function openPostgres(options: ResolvedPostgresOptions, client: LockStoreClient)
     whenSent: () => queue.whenSent(),
     renew: async (requests) => calls.toRenewReplies(await queue.send(calls.renew(requests), true)),
     reserve: (request) => queue.call(calls.reserve(request)),
+    raiseTokens: async (floor) => void (await queue.send(calls.raiseTokens(floor))),
     inspect: async (key) => await queue.call(calls.inspect(key)),
     breakHold: async (key, hold) => await queue.call(calls.breakHold(key, hold)),
     listKeys: async (request) => calls.toListedKeys(await queue.send(calls.listKeys(request)), request),

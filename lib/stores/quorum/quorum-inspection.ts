@@ -50,17 +50,26 @@ export class QuorumInspection {
     }
   }
 
+  /**
+   * Breaks the holds that were seen, also those with too few votes. A member may carry out a request late: one that breaks
+   * whatever it finds then could take a vote of the next holder.
+   */
   private async breakAll(key: string): Promise<boolean> {
     const { length } = this.context.sessions;
-    const majority = majorityOf(length);
-    const count = (replies: readonly boolean[]): number => replies.filter((wasHeld) => wasHeld).length;
-    const replies = await this.repliesOf(
-      async (session) => (await session.breakHold(key)) === 'broken',
-      (some) => !isSettled(count(some), majority, length - some.length),
-    );
-    const broken = count(replies);
-    // Unreachable members may have held it too.
-    return broken > 0 && broken + length - replies.length >= majority;
+    for (;;) {
+      const views = await this.viewsOf(key);
+      const parts = partsOf(views, length);
+      if (parts.length === 0) return false;
+      const broken = await Promise.all(
+        parts.map(({ owner, limit }) => this.breakAt(views, key, owner, limit)),
+      );
+      // Unreachable members may have held it too. If all are gone, others may hold it by now.
+      const missing = length - views.length;
+      if (broken.includes(true))
+        return parts.some(
+          ({ holds, needed }, index) => broken[index] === true && holds.length + missing >= needed,
+        );
+    }
   }
 
   private async look(
@@ -68,15 +77,20 @@ export class QuorumInspection {
   ): Promise<{ readonly lock: StoredLock | null; readonly views: readonly MemberView[] }> {
     const { sessions, timers } = this.context;
     for (let look = 1; ; look++) {
-      const views = await this.repliesOf(
-        async (session): Promise<MemberView> => ({ session, lock: await session.inspect(key) }),
-        (some) => isOpen(partsOf(some, sessions.length), sessions.length - some.length),
-      );
+      const views = await this.viewsOf(key);
       const parts = partsOf(views, sessions.length);
       if (parts.every(isTokenKnown) || look > MAX_SECOND_LOOKS)
         return { lock: lockOf(views, parts, sessions.length), views };
       await timers.within(EXTRA_TIME, new Promise<never>(() => undefined));
     }
+  }
+
+  private viewsOf(key: string): Promise<readonly MemberView[]> {
+    const { length } = this.context.sessions;
+    return this.repliesOf(
+      async (session) => ({ session, lock: await session.inspect(key) }),
+      (some) => isOpen(partsOf(some, length), length - some.length),
+    );
   }
 
   /**

@@ -67,7 +67,7 @@ export function openQuorum(
   };
   const atEach = <T>(request: (session: LockStoreSession) => PromiseLike<T>): Promise<T>[] =>
     sessions.map((session) => asked(() => request(session)));
-  const eachHas = (ability: 'reserve' | 'listKeys'): boolean =>
+  const eachHas = (ability: 'reserve' | 'raiseTokens' | 'listKeys'): boolean =>
     sessions.every((session) => session[ability] !== undefined);
 
   /** The client as one member sees it: translates names at that member to owners. */
@@ -151,6 +151,11 @@ export function openQuorum(
     renew: (requests) => renewByMajority(context, find, requests),
     ...(eachHas('reserve') && {
       reserve: (request) => reserveByMajority(context, find(request), request),
+    }),
+    // Any later hold has the vote, and the token, of one of them.
+    ...(eachHas('raiseTokens') && {
+      raiseTokens: (floor, keys) =>
+        confirmedByMajority(atEach(async (session) => session.raiseTokens?.(floor, keys))),
     }),
     inspect: (key) => inspection.inspect(key),
     breakHold: (key, hold) => inspection.breakHold(key, hold),

@@ -14,6 +14,7 @@ import {
   type ReserveReply,
   type ReserveRequest,
   type StoredLock,
+  type WallClockMs,
 } from '../port/lock-store.js';
 import { PushedGrants, type TimedAcquireReply } from '../port/pushed-grants.js';
 import { ScriptBatch } from './scripts/pipeline.js';
@@ -89,6 +90,11 @@ export class RedisSession extends ServerSession implements WholeServerSession {
 
   async raise(request: RaiseRequest): Promise<void> {
     await this.pipeline.sendNow(this.calls.raise(request));
+  }
+
+  async raiseTokens(floor: number, [key = '']: readonly string[]): Promise<void> {
+    const nobody = { owner: '' as OwnerId, granted: 0, token: 0, since: 0 as WallClockMs };
+    await this.raise({ key, floor, ...nobody });
   }
 
   async inspect(key: string): Promise<StoredLock | null> {

@@ -68,7 +68,7 @@ export function redissonStore(options: RedissonStoreOptions): LockStore {
       connector.kind === 'server'
         ? openServer(connector)
         : new ClusterSession(connector, names, client, openServer);
-    hideMissing(session, [RedissonSession.prototype], ['raise']);
+    hideMissing(session, [RedissonSession.prototype], ['raise', 'raiseTokens']);
     session.whyUnsupported = whyUnsupported;
     return session;
   };

@@ -62,11 +62,13 @@ export class RedissonCalls {
    * @param namesOf the names of a lock
    * @param mode how this client subscribes at the server
    * @param isListening whether it listens on a channel
+   * @param lastLocalToken see `LockStoreClient`
    */
   constructor(
     private readonly namesOf: (key: string) => RedissonNames,
     private readonly mode: () => PubSubMode,
     private readonly isListening: (channel: string) => boolean,
+    private readonly lastLocalToken: () => number | undefined,
   ) {}
 
   take(requests: readonly AcquireRequest[]): ScriptCall<TakeReply[]> {
@@ -74,7 +76,7 @@ export class RedissonCalls {
     const params = requests.map(({ owner, lease, tokens, label }, index) => {
       return { owner, lease, tokens, label: writtenLabel(label), listening: this.listening(locks[index]) };
     });
-    const shared = { mode: this.mode(), shortest: SHORT_TURN.holds };
+    const shared = { mode: this.mode(), shortest: SHORT_TURN.holds, floor: this.lastLocalToken() ?? '' };
     return redissonScripts.redissonTake.with(locks, params, shared);
   }
 
@@ -108,7 +110,8 @@ export class RedissonCalls {
     const params = requests.map(({ owner, lease, tokens, exactly = false }, index) => {
       return { owner, lease: exactly ? -lease : lease, tokens, listening: this.listening(locks[index]) };
     });
-    return redissonScripts.redissonRenew.with(locks, params, { mode: this.mode() });
+    const shared = { mode: this.mode(), floor: this.lastLocalToken() ?? '' };
+    return redissonScripts.redissonRenew.with(locks, params, shared);
   }
 
   private locksOf(requests: readonly { readonly key: string }[]): RedissonNames[] {

@@ -77,6 +77,7 @@ export class RedissonSession extends ServerSession implements WholeServerSession
       (key) => lockNames.of(key),
       () => this.channel.mode,
       (channel) => this.channel.hears(channel),
+      () => client.lastLocalToken?.(),
     ));
     const { pipeline } = this;
     // Turns begin and end when replies are read, in their order: a reply may come after the release was sent.

@@ -59,6 +59,9 @@ const MOST_JOINS = 256;
 /** How often entries are created again if other clients create or delete their containers meanwhile. */
 const MOST_ATTEMPTS = 5;
 
+/** How long a raise of the tokens waits for a new connection, ms. */
+const RAISE_TIMEOUT = 2_000;
+
 /**
  * ZooKeeper counts the entries of a queue in 32 bits, and gives all entries after the last number the same one. From
  * this number on the queue accepts no entries, so that its container can be deleted when it is empty, and counting
@@ -87,6 +90,8 @@ export class ZooKeeperDriver implements OrderedDriver {
   private readonly containers: LockContainers;
   private readonly request: Request;
   private readonly joins = new Gate(MOST_JOINS);
+  /** It is connected again. */
+  private onBack: () => void = () => undefined;
 
   constructor(
     private readonly options: ResolvedZooKeeperOptions,
@@ -104,7 +109,10 @@ export class ZooKeeperDriver implements OrderedDriver {
       (tick) => sessionTimeout ?? timeoutForLease(watchdogTimeout, tick),
       {
         prepare: (request, session, isNew) => this.prepare(request, session, isNew),
-        back: () => events.back(),
+        back: () => {
+          this.onBack();
+          events.back();
+        },
         lost: () => events.lost(),
         event: (event) => this.onEvent(event),
       },
@@ -181,6 +189,21 @@ export class ZooKeeperDriver implements OrderedDriver {
 
   tokenOf(revision: number): number {
     return this.clientNodes.tokens.tokenOf(revision);
+  }
+
+  /** The base is raised while a connection is prepared: then no request of the former one uses it. */
+  async raiseTokens(floor: number): Promise<void> {
+    const { tokens } = this.clientNodes;
+    if (tokens.isAbove(floor)) return;
+    const back = new Promise<void>((resolve) => (this.onBack = resolve));
+    this.connection.reconnect('its tokens are raised above those of local locks');
+    await this.timers.within(RAISE_TIMEOUT, back);
+    if (tokens.isAbove(floor)) return;
+    throw new LockStoreError('the tokens in ZooKeeper are not raised above those of local locks yet', {
+      inDoubt: false,
+      retryable: true,
+      unreachable: true,
+    });
   }
 
   join(request: AcquireRequest, dataFor: (state: 'free' | 'waits') => EntryData): Promise<JoinReply> {

@@ -174,6 +174,7 @@ describe('an outage', () => {
         store.goAway();
         breaker.open(unreachable);
       },
+      () => Promise.resolve(),
     );
     try {
       breaker.open(unreachable);

@@ -288,6 +288,33 @@ describe('the session with a fallback', () => {
     expect(await client.take('key', client.newOwner())).toBeGreaterThan(token);
   });
 
+  it('F71, B16: the store is not used before its tokens are larger than those of local holds', async () => {
+    const { store, client } = await scene();
+    await goLocal(client, store);
+    const owner = client.newOwner();
+    await client.take('key', owner);
+    await client.release('key', owner);
+    store.comeBack();
+    store.fault = (kind) => (kind === 'raise' ? 'no answer' : undefined);
+    const { raise } = store.asked;
+    await until('the raise is repeated', () => (store.asked.raise ?? 0) > (raise ?? 0) + 1);
+    expect(await client.acquire('key', owner)).toMatchObject(LOCAL_GRANT);
+    await client.release('key', owner);
+    await comeBack(client, store);
+  });
+
+  it('F71: a store that refuses to raise its tokens is used nevertheless', async () => {
+    const { store, client } = await scene();
+    await goLocal(client, store);
+    store.comeBack();
+    const refusal = new LockStoreError('NOPERM', { inDoubt: false, retryable: false });
+    store.fault = (kind) => (kind === 'raise' ? refusal : undefined);
+    await until('the store is used', async () => {
+      const reply = await client.acquire('key', client.newOwner());
+      return reply.outcome === 'busy' || (reply.outcome === 'granted' && reply.local !== true);
+    });
+  });
+
   it('B65, P32: a single attempt without a reply stays in doubt when the store is back: the engine withdraws it', async () => {
     const { store, client } = await scene();
     store.failNextAsks(1);

@@ -161,6 +161,63 @@ describe('local locks while the store is unreachable', () => {
     expect(await app.admin.forceRelease('key')).toBe(false);
   });
 
+  it('F70: forceRelease ends the hold of this process in the store, and not that of the next waiter', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const other = await neighbour(store);
+    const held = await app.locks.acquire('key');
+    const waiting = other.locks.acquire('key', patient);
+    await queuedIn(other, 'key');
+    expect(await app.admin.forceRelease('key')).toBe(true);
+    expect(held.isHeld).toBe(false);
+    const next = await waiting;
+    // The next renewal would notice a loss.
+    await elapse(6_000);
+    expect(other.events('lost')).toEqual([]);
+    expect(await next.release()).toBe('released');
+  });
+
+  it.each(['at once', 'after the switch to local locks'])(
+    'F70: forceRelease and breakHold fail while the store is unreachable, and change nothing: %s',
+    async (when) => {
+      const store = new AwayStore();
+      const app = await start(store);
+      const [exclusive, reader] = [
+        await app.locks.acquire('key'),
+        await app.locks.acquire('read', { mode: 'shared' }),
+      ];
+      if (when === 'at once') store.goAway();
+      else await goLocal(app, store);
+      for (const { key, token } of [exclusive, reader]) {
+        expect(await rejectionOf(app.admin.forceRelease(key))).toBeInstanceOf(LockUnavailableError);
+        expect(await rejectionOf(app.admin.breakHold(key, { token }))).toBeInstanceOf(LockUnavailableError);
+      }
+      expect([exclusive.isHeld, reader.isHeld]).toEqual([true, true]);
+      store.comeBack();
+      await until(
+        'the store is used',
+        async () => !(await app.locks.withLock('probe', ({ local }) => local)),
+      );
+      expect(app.events('lost')).toEqual([]);
+      expect([await exclusive.release(), await reader.release()]).toEqual(['released', 'released']);
+    },
+  );
+
+  it('F70: breakHold ends the named one of local holds; a hold in the store keeps its token during the outage', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    const shared = { mode: 'shared', ...patient } as const;
+    const stored = await app.locks.acquire('key', shared);
+    await goLocal(app, store);
+    const [first, second] = [await app.locks.acquire('key', shared), await app.locks.acquire('key', shared)];
+    const tokens = (await app.admin.inspect('key'))?.holders.map(({ token }) => token) ?? [];
+    expect(tokens).toContain(stored.token);
+    expect(tokens).toContain(first.token);
+    const { token } = second.token === first.token ? stored : second;
+    expect(await app.admin.breakHold('key', { token })).toBe('broken');
+    expect([stored.isHeld, first.isHeld, second.isHeld]).toEqual([true, true, false]);
+  });
+
   it('B65: a remaining lease is an upper bound where the store reports it as one', async () => {
     const store = new AwayStore();
     const open: AwayStore['open'] = (client) => Object.assign(store.open(client), { remainingIsBound: true });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AcquireReply } from '../../../../lib/stores/port/index.js';
+import type { AcquireReply, LockStore } from '../../../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../../../contract/port-client.js';
 import { Endings } from '../../../support/endings.js';
@@ -51,6 +51,35 @@ describe('the quorum', () => {
     if (reply.outcome !== 'granted') throw new Error(`not granted but ${reply.outcome}`);
     return reply.token;
   };
+
+  it('F70: forceRelease that a member carries out late takes no vote of the next holder', async () => {
+    const { members, open } = scene([0, 0, 0]);
+    const [a, b] = [await open(), await open()];
+    const [holder, next] = [a.newOwner(), b.newOwner()];
+    await a.take(KEY, holder);
+    let arrive: () => void = () => undefined;
+    const way = new Promise<void>((resolve) => (arrive = resolve));
+    const late: LockStore = {
+      name: 'late',
+      open: (client) => {
+        const session = memberAt(members, 2).open(client);
+        return { ...session, breakHold: (key, hold) => way.then(() => session.breakHold(key, hold)) };
+      },
+    };
+    const stores = [memberAt(members, 0), memberAt(members, 1), late];
+    const operator = endings.app(await PortClient.open(new QuorumLockStore(stores)));
+    const broken = operator.forceRelease(KEY);
+    await until('it is broken', () => a.broken.length > 0);
+    await a.release(KEY, holder);
+    await b.take(KEY, next);
+    const isNext = async (): Promise<boolean> => (await holders(members)).every((owner) => owner === next);
+    await until('it has all votes', isNext);
+    expect(await within(2_000, 'the break', broken)).toBe(true);
+    arrive();
+    await elapse(10);
+    expect(await isNext()).toBe(true);
+    expect(b.broken).toEqual([]);
+  });
 
   it('B11: a lock held by others is busy, also with two members missing and some grants, which are released', async () => {
     const { members, open, first } = scene();
