@@ -5,8 +5,13 @@ const QUEUE = 'engine/machine/store-queue.js';
 const QUORUM = 'stores/quorum/quorum-acquire.js';
 const LEADER = 'leader/leader-election.js';
 const FALLBACK = 'stores/fallback/fallback-lock-store.js';
+const LUA = 'stores/redis/scripts/lua-source.generated.js';
+const REDISSON = 'stores/redisson/redisson-session.js';
 
-/** @type {Record<string, { about: string, kind: string, file: string, from: string, to: string }>} */
+/**
+ * @type {Record<string, { about: string, kind: string, file: string, from: string, to: string, everywhere?: boolean }>}
+ *   everywhere: in each script that includes it
+ */
 export const PLANTS = {
   'requeued after it left': {
     about: 'a quorum sets the timer of an owner that gives way only after the engine may have withdrawn it',
@@ -168,5 +173,42 @@ export const PLANTS = {
     file: LEADER,
     from: 'if (callStorage.getStore()?.term !== term)',
     to: 'if (true)',
+  },
+  'relayed by a replica': {
+    about: 'a grant that nobody received is revoked after it was published',
+    kind: 'redis',
+    file: LUA,
+    from: String.raw`waiter.heard = UNHEARD\n`,
+    to: String.raw`local token = grant(lock, fence, owner, waiter.limit, waiter.claim, now, waiter.tokens, waiter.label, true)\npush(waiter, owner, token, others_wait(queue, owner), now)\nremove_holder(lock, owner, now)\nwaiter.heard = UNHEARD\n`,
+    everywhere: true,
+  },
+  'lost release': {
+    about: 'a release that a failover has lost is not repeated at the new primary',
+    kind: 'redis',
+    file: 'stores/redis/server-session.js',
+    from: 'this.sentReleases.add(request, this.client.now());',
+    to: 'void request;',
+  },
+  'lost release of Redisson': {
+    about: 'the same on the store for Redisson',
+    kind: 'redisson',
+    file: REDISSON,
+    from: 'this.keep(request);',
+    to: '',
+  },
+  'ghost of Redisson': {
+    about: 'a withdrawal that overtakes a request of its owner leaves no tombstone',
+    kind: 'redisson',
+    file: REDISSON,
+    from: 'if (this.asking.isBusy(owner))',
+    to: 'if (false)',
+  },
+  'shorter by a late claim': {
+    about: 'a late claim sets the lease of a hold that was extended since',
+    kind: 'redisson',
+    file: LUA,
+    from: "local claimed = is_claim and redis.call('HDEL', lock, 'unclaimed') == 1",
+    to: 'local claimed = is_claim',
+    everywhere: true,
   },
 };

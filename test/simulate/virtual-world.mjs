@@ -8,7 +8,7 @@ const runImmediate = globalThis.setImmediate;
 const settled = () => new Promise((resolve) => runImmediate(resolve));
 
 /** 2030-01-01, so that fencing tokens of every run are the same. */
-const EPOCH = 1_893_456_000_000;
+export const EPOCH = 1_893_456_000_000;
 
 /** The world that runs now: clocks, timers and random numbers of this process are its own. */
 let current;
@@ -17,6 +17,10 @@ export function takeOverTime() {
   performance.now = () => current.now;
   Date.now = () => EPOCH + Math.floor(current.now);
   globalThis.setTimeout = (callback, ms = 0) => current.after(ms, callback);
+  globalThis.setImmediate = (callback, ...args) => {
+    current.immediates.push(() => callback(...args));
+    return {};
+  };
   globalThis.clearTimeout = (timer) => timer && (timer.isCleared = true);
   Math.random = () => current.random.next();
   const crypto = require('node:crypto');
@@ -33,6 +37,10 @@ class EventHeap {
 
   get size() {
     return this.#items.length;
+  }
+
+  get first() {
+    return this.#items[0];
   }
 
   push(item) {
@@ -78,6 +86,8 @@ export class VirtualWorld {
   digest = 0;
   /** The place whose event runs now; timers that it sets are its own. */
   place;
+  /** What runs at the end of the present turn of the event loop. */
+  immediates = [];
   /** What happened last, for the report of a violation. */
   history = [];
   #heap = new EventHeap();
@@ -105,10 +115,29 @@ export class VirtualWorld {
     if (this.history.length > 2_000) this.history.splice(0, 1_000);
   }
 
-  /** Runs one event. Returns false if there is none until that time. */
+  /**
+   * Runs one event, and what else is due at its place: one turn of an event loop. Returns false if there is none until
+   * that time.
+   */
   async step(until) {
+    const event = this.#next(until);
+    if (event === undefined) return false;
+    await this.#run(event);
+    for (let next; event.place !== undefined && (next = this.#heap.first) !== undefined;) {
+      if (next.place !== event.place || next.dueAt > this.now) break;
+      this.#heap.pop();
+      if (!next.isCleared) await this.#run(next);
+    }
+    while (this.immediates.length > 0) {
+      for (const immediate of this.immediates.splice(0)) immediate();
+      await settled();
+    }
+    return true;
+  }
+
+  #next(until) {
     for (;;) {
-      if (this.#heap.size === 0) return false;
+      if (this.#heap.size === 0) return undefined;
       const event = this.#heap.pop();
       if (event.isCleared) continue;
       const { stalledUntil = 0 } = event.place ?? {};
@@ -120,15 +149,18 @@ export class VirtualWorld {
       if (event.dueAt > until) {
         this.#heap.push(event);
         this.now = until;
-        return false;
+        return undefined;
       }
-      this.now = Math.max(this.now, event.dueAt);
-      this.events += 1;
-      this.place = event.place;
-      event.callback();
-      await settled();
-      this.digest = (Math.imul(this.digest ^ Math.round(this.now * 1_000), 0x01000193) + this.events) >>> 0;
-      return true;
+      return event;
     }
+  }
+
+  async #run(event) {
+    this.now = Math.max(this.now, event.dueAt);
+    this.events += 1;
+    this.place = event.place;
+    event.callback();
+    await settled();
+    this.digest = (Math.imul(this.digest ^ Math.round(this.now * 1_000), 0x01000193) + this.events) >>> 0;
   }
 }

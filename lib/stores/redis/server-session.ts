@@ -149,14 +149,19 @@ export abstract class ServerSession {
     return this.sentReleases.all();
   }
 
-  /** Repeats releases that another server may have lost. */
-  async repeat(requests: readonly OwnerRequest[]): Promise<void> {
-    const ignore = (): void => undefined;
+  /** Repeats releases that another server may have lost. Returns whether all of them had a reply. */
+  async repeat(requests: readonly OwnerRequest[]): Promise<boolean> {
+    const replies: PromiseLike<boolean>[] = [];
     for (const [index, request] of requests.entries()) {
-      this.remove(request).then(ignore, ignore);
+      const reply = this.remove(request).then(
+        () => true,
+        () => false,
+      );
+      replies.push(reply);
       // Requests of the application come in between.
       if (index % RELEASES_AT_ONCE === RELEASES_AT_ONCE - 1) await new Promise((done) => setImmediate(done));
     }
+    return (await Promise.all(replies)).every(Boolean);
   }
 
   connections(): readonly StoreConnection[] {
@@ -267,9 +272,10 @@ export abstract class ServerSession {
   }
 
   private async repeatReleasesElsewhere(): Promise<void> {
-    const former = this.server;
-    this.server = await this.link.watch.server;
-    if (this.server === undefined || this.server !== former) await this.repeat(this.recentReleases);
+    const server = await this.link.watch.server;
+    if (server !== undefined && server === this.server) return;
+    // If this connection is lost before the replies, the next one repeats them again.
+    if (await this.repeat(this.recentReleases)) this.server = server;
   }
 
   /** Warns the operator of foreseeable problems, once, as soon as the server is reached. */
