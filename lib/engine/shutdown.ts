@@ -157,7 +157,9 @@ export class Shutdown {
     ];
     if (parts.length === 0) return;
     const left = (this.timeLeft / 1_000).toFixed(1);
-    this.engine.log.warn(`Shutdown waits for ${parts.join(', and for ')}. It waits at most another ${left} s.`);
+    this.engine.log.warn(
+      `Shutdown waits for ${parts.join(', and for ')}. It waits at most another ${left} s.`,
+    );
   }
 
   private holdOf({ key, label, acquiredAt }: LeaseHolder): string {

@@ -31,8 +31,7 @@ export async function reenter(
   try {
     // B54: an inner lease extends the outer one if it is longer than the time left, and never shortens it.
     const holding = heldKeys(engine, scopeOfCaller());
-    const late = (key: string): Error =>
-      engine.reporter.outOfTime({ ...options, key, startedAt, holding });
+    const late = (key: string): Error => engine.reporter.outOfTime({ ...options, key, startedAt, holding });
     await extendInTime(engine, [inner.lease], options.leaseTime ?? PROBE_LEASE, options, startedAt, late);
   } catch (error) {
     await inner.release();

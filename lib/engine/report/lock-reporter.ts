@@ -193,13 +193,10 @@ export class LockReporter {
   outOfTime(caller: UnservedCaller): LockTimeoutError {
     const { heldKey, partOf } = caller;
     if (heldKey !== undefined) return this.timedOut(at(heldKey, caller), undefined);
-    return this.timeout(
-      caller,
-      undefined,
-      (waitedFor) =>
-        partOf === undefined
-          ? `could not be re-entered in time: extending its lease took the whole waitTime (${waitedFor}).`
-          : `could not be acquired in time: it is one of ${String(partOf)} keys, and requesting them took the whole waitTime (${waitedFor}).`,
+    return this.timeout(caller, undefined, (waitedFor) =>
+      partOf === undefined
+        ? `could not be re-entered in time: extending its lease took the whole waitTime (${waitedFor}).`
+        : `could not be acquired in time: it is one of ${String(partOf)} keys, and requesting them took the whole waitTime (${waitedFor}).`,
     );
   }
 
