@@ -106,7 +106,7 @@ export class LockService {
         : workInScope(scope, fn, hold);
       // Synchronous work costs no promise and no microtask.
       result = isPromiseLike(outcome) ? await outcome : outcome;
-      const refused = refusalOf('withLock(): the function', result);
+      const refused = typeof result === 'object' ? refusalOf('withLock(): the function', result) : undefined;
       if (refused !== undefined) throw originate(refused, this);
     } finally {
       scope.open = false;

@@ -185,16 +185,16 @@ export const PLANTS = {
   'lost release': {
     about: 'a release that a failover has lost is not repeated at the new primary',
     kind: 'redis',
-    file: 'stores/redis/server-session.js',
-    from: 'this.sentReleases.add(request, this.client.now());',
-    to: 'void request;',
+    file: 'stores/redis/redis-session.js',
+    from: 'if (link.isReady)',
+    to: 'if (false)',
   },
   'lost release of Redisson': {
     about: 'the same on the store for Redisson',
     kind: 'redisson',
     file: REDISSON,
-    from: 'this.keep(request);',
-    to: '',
+    from: 'if (this.link.isReady)',
+    to: 'if (false)',
   },
   'ghost of Redisson': {
     about: 'a withdrawal that overtakes a request of its owner leaves no tombstone',

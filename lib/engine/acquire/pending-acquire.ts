@@ -38,6 +38,8 @@ export class PendingAcquire
 
   readonly limit = this.options.limit;
   readonly permits = this.options.permits;
+  readonly retry = this.options.retry;
+  readonly maxWaiting = this.options.maxWaiting;
   readonly fair = this.options.fair;
   readonly leaseTime = this.options.leaseTime;
   /** The lease to request, ms. */
@@ -71,16 +73,8 @@ export class PendingAcquire
     return this.options.lastFailure;
   }
 
-  get maxWaiting(): number {
-    return this.options.maxWaiting;
-  }
-
   get reentrant(): boolean {
     return this.options.reentrant;
-  }
-
-  get retry(): ResolvedLockOptions['retry'] {
-    return this.options.retry;
   }
 
   get skips(): boolean {

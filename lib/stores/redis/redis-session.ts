@@ -65,9 +65,16 @@ export class RedisSession extends ServerSession implements WholeServerSession {
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    // One that waited may be in the queue that a failover leaves.
-    this.keep(this.pushed.knows(request.owner) ? { ...request, wasGranted: false } : request);
-    return this.remove(request);
+    const { link, pushed, client } = this;
+    // An owner that waited may be in the queue that a failover leaves. A release that can't be sent is repeated by the engine.
+    if (link.isReady)
+      link.releases.add(
+        pushed.knows(request.owner) ? { ...request, wasGranted: false } : request,
+        client.now(),
+      );
+    if (!request.wasGranted || request.inDoubt) return this.cancel(request);
+    pushed.forget(request.owner);
+    return this.releases.add(request);
   }
 
   whenSent(): Promise<void> | undefined {
@@ -113,9 +120,9 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     this.pushed.disconnected();
   }
 
-  protected override remove(request: OwnerRequest): PromiseLike<ReleaseReply> {
+  /** Removes an owner in any state. */
+  protected cancel(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.pushed.forget(request.owner);
-    if (request.wasGranted && !request.inDoubt) return this.releases.add(request);
     const call = this.calls.cancel(request);
     return request.wasGranted ? this.pipeline.sendNow(call) : this.pipeline.send(call);
   }

@@ -95,7 +95,7 @@ export class ReplicatedSession extends RedisSession {
 
   private async confirmGrant(key: string, owner: OwnerId, connection: number): Promise<void> {
     await this.confirmOrCancel(connection, owner, () =>
-      this.remove({ key, owner, wasGranted: false, inDoubt: false }),
+      this.cancel({ key, owner, wasGranted: false, inDoubt: false }),
     );
   }
 }

@@ -30,7 +30,6 @@ import {
 } from './doctor/server-checks.js';
 import { GrantChannel } from './grant-channel.js';
 import { listKeys, redisBoard } from './operator-requests.js';
-import { RecentReleases } from './recent-releases.js';
 import type { Replicas } from './replicas.js';
 import type { KeyNames, ListedNames } from './scripts/key-names.js';
 import { Pipeline } from './scripts/pipeline.js';
@@ -68,7 +67,6 @@ export abstract class ServerSession {
   /** Owners whose grant was cancelled in doubt: as that may end a later grant, the engine continues with another owner. */
   protected readonly usedUp = new Set<OwnerId>();
   private checked: ExaminedServer | undefined;
-  private readonly sentReleases = new RecentReleases();
   /** The `run_id` of the server, if it is known. */
   private server: string | undefined;
   /** The `WAIT` that is sent at the end of this turn of the event loop. */
@@ -146,14 +144,14 @@ export abstract class ServerSession {
   }
 
   get recentReleases(): readonly OwnerRequest[] {
-    return this.sentReleases.all();
+    return this.link.releases.all();
   }
 
   /** Repeats releases that another server may have lost. Returns whether all of them had a reply. */
   async repeat(requests: readonly OwnerRequest[]): Promise<boolean> {
     const replies: PromiseLike<boolean>[] = [];
     for (const [index, request] of requests.entries()) {
-      const reply = this.remove(request).then(
+      const reply = this.release(request).then(
         () => true,
         () => false,
       );
@@ -190,13 +188,7 @@ export abstract class ServerSession {
     // A store without pushed grants has nothing to forget.
   }
 
-  /** Removes an owner: it is released, withdrawn, or both. */
-  protected abstract remove(request: OwnerRequest): PromiseLike<ReleaseReply>;
-
-  /** Keeps the release of an owner that is not used again. One that can't be sent is repeated by the engine. */
-  protected keep(request: OwnerRequest): void {
-    if (this.link.isReady) this.sentReleases.add(request, this.client.now());
-  }
+  abstract release(request: OwnerRequest): PromiseLike<ReleaseReply>;
 
   /** Forgets the waiters of keys that other servers have; returns whether there were any. */
   protected abstract forgetMoved(concerns: (key: string) => boolean): boolean;

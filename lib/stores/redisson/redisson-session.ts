@@ -117,11 +117,11 @@ export class RedissonSession extends ServerSession implements WholeServerSession
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    this.keep(request);
-    return this.remove(request);
+    if (this.link.isReady) this.link.releases.add(request, this.client.now());
+    return this.cancel(request);
   }
 
-  protected override remove(request: OwnerRequest): PromiseLike<ReleaseReply> {
+  private cancel(request: OwnerRequest): PromiseLike<ReleaseReply> {
     const { key, owner } = request;
     this.forget(key, owner);
     this.endTurn(request);
@@ -278,7 +278,7 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     if (reply.outcome === 'other') throw otherValue(key, reply);
     if (reply.outcome !== 'granted') return reply;
     await this.confirmOrCancel(connection, owner, () =>
-      this.remove({ key, owner, wasGranted: false, inDoubt: false }),
+      this.cancel({ key, owner, wasGranted: false, inDoubt: false }),
     );
     return reply;
   }

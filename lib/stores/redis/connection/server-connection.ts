@@ -1,12 +1,22 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { inMs } from '../../../common/durations.js';
-import { LockStoreError, type StoreConnection } from '../../port/lock-store.js';
+import {
+  LockStoreError,
+  type MonotonicMs,
+  type OwnerRequest,
+  type StoreConnection,
+} from '../../port/lock-store.js';
 import { adviceOn } from '../../port/store-failure.js';
 import { ReplyTimeout } from '../../port/times.js';
 import type { ServerConnector } from './redis-connection.js';
 import { isReplica } from './own-settings.js';
 import { notConnected, redisFailure, redisRemedies } from './redis-failure.js';
+
+/** How long releases are kept at least, ms: longer than a planned failover by Sentinel lets clients write to the former primary. */
+const KEPT = 5_000;
+/** The most that are kept are twice as many. */
+const MOST = 4_096;
 
 /** The connection for the requests to one server, and its events. */
 export class ServerConnection {
@@ -15,6 +25,8 @@ export class ServerConnection {
   readonly watch: ReplyWatch;
   /** The number of the current connection; writes of earlier ones are not covered by it. */
   count = 0;
+  /** Releases that a failover may lose. */
+  readonly releases = new RecentReleases();
   /** Why nothing may be sent, although the server is reachable. */
   refusal: LockStoreError | undefined;
 
@@ -148,6 +160,30 @@ export class ServerConnection {
     }
     const failed = once(this.redis, 'error').then(([error]: unknown[]) => Promise.reject(error as Error));
     await Promise.race([this.connector.connect(this.redis), failed]);
+  }
+}
+
+/**
+ * The last releases of a session. A failover loses those that the former primary had not replicated: the new one would keep
+ * the lock for a hold that no process has. An owner is used once, so repeating its release has no other effect.
+ */
+export class RecentReleases {
+  private latest: OwnerRequest[] = [];
+  private earlier: OwnerRequest[] = [];
+  private since = -Infinity;
+
+  add(request: OwnerRequest, now: MonotonicMs): void {
+    if (now - this.since > KEPT || this.latest.length === MOST) {
+      this.earlier = this.latest;
+      this.latest = [];
+      this.since = now;
+    }
+    this.latest.push(request);
+  }
+
+  /** Oldest first. */
+  all(): readonly OwnerRequest[] {
+    return [...this.earlier, ...this.latest];
   }
 }
 
