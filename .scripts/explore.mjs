@@ -17,10 +17,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ClockedRedis, EPOCH } from '../test/explore/clocked-redis.mjs';
-import { ComparedStores, SCRIPT_SCENARIOS } from '../test/explore/compared-stores.mjs';
+import { ComparedRedisson, ComparedStores, SCRIPT_SCENARIOS } from '../test/explore/compared-stores.mjs';
 import { explore, violationOf } from '../test/explore/explore.mjs';
 import { OrderedWorld } from '../test/explore/ordered-world.mjs';
-import { ORDERED_PLANTS, PLANTS, QUORUM_PLANTS, SCRIPT_PLANTS } from '../test/explore/plants.mjs';
+import {
+  ORDERED_PLANTS,
+  PLANTS,
+  QUORUM_PLANTS,
+  REDIS_PLANTS,
+  SCRIPT_PLANTS,
+} from '../test/explore/plants.mjs';
 import { QuorumWorld } from '../test/explore/quorum-world.mjs';
 import { ORDERED_SCENARIOS, QUORUM_SCENARIOS, SCENARIOS } from '../test/explore/scenarios.mjs';
 import { takeOverTimers } from '../test/explore/world-time.mjs';
@@ -87,6 +93,7 @@ function modulesOf(directory = build) {
   return {
     ...part('engine/machine/key-machine.js'),
     ...part('engine/machine/hand-over-budget.js'),
+    ...part('stores/redis/connection/server-connection.js'),
     ...part('stores/quorum/quorum-lock-store.js'),
     ...part('stores/ordered/ordered-session.js'),
     ...part('stores/ordered/lock-queue.js'),
@@ -112,10 +119,14 @@ function plantedModules({ file, from, to }) {
 /** The whole of a part, its planted bugs, or the repetition of one run. */
 async function part(name, { scenarios, plants, open, openPlanted, most, drainEvery }) {
   if (values.plants) {
-    for (const [bug, { scenario, about, ...change }] of Object.entries(plants)) {
+    for (const [bug, { scenario, about, drainEvery, ...change }] of Object.entries(plants)) {
       const { start } = scenarios[scenario];
       const planted = openPlanted(change, scenarios[scenario]);
-      const { run, violation, transitions } = await explore(planted, { transitions: 400_000, start });
+      const { run, violation, transitions } = await explore(planted, {
+        transitions: 400_000,
+        start,
+        drainEvery,
+      });
       if (violation === undefined) throw new Failure(`NOT FOUND ${bug}: ${about}`);
       if ((await violationOf(planted, run)) === undefined)
         throw new Failure(`the run of "${bug}" can't be replayed`);
@@ -164,41 +175,49 @@ async function worldPart(name) {
   });
 }
 
-/** @param run gets a function that opens a store, whose scripts may have a bug */
+/** @param run gets a function that opens a store of a kind, whose scripts may have a bug */
 async function withRedis(run) {
   const { RedisStore } = await import('../test/explore/redis-store.mjs');
+  const { RedissonStore } = await import('../test/explore/redisson-store.mjs');
+  const stores = { redis: RedisStore, redisson: RedissonStore };
   const redis = new ClockedRedis();
   try {
-    await run((plant) => new RedisStore(redis, plant));
+    await run((kind, plant) => new stores[kind](redis, plant));
   } finally {
     await redis.close();
   }
 }
 
 async function scriptsPart(openStore) {
-  const store = openStore();
+  const stores = { redis: openStore('redis'), redisson: openStore('redisson') };
+  const compared = { redis: ComparedStores, redisson: ComparedRedisson };
+  const opener = (store, scenario) => (state) => new compared[scenario.of](store, scenario, state);
   await part('scripts', {
     scenarios: SCRIPT_SCENARIOS,
     plants: SCRIPT_PLANTS,
-    open: (scenario) => (state) => new ComparedStores(store, scenario, state),
-    openPlanted: (change, scenario) => {
-      const planted = openStore(change);
-      return (state) => new ComparedStores(planted, scenario, state);
-    },
+    open: (scenario) => opener(stores[scenario.of], scenario),
+    openPlanted: (change, scenario) => opener(openStore(scenario.of, change), scenario),
     most: 0.12,
     drainEvery: Infinity,
   });
 }
 
 async function redisPart(openStore) {
-  const store = openStore();
+  const store = openStore('redis');
   const modules = modulesOf();
-  const open = (rules) => () => {
-    store.now = EPOCH;
-    store.load();
-    return new World(modules, rules, store);
+  const opener = (on) => (rules) => () => {
+    on.now = EPOCH;
+    on.load();
+    return new World(modules, rules, on);
   };
-  await part('redis', { scenarios: SCENARIOS, plants: {}, open, most: 0.015, drainEvery: 8 });
+  await part('redis', {
+    scenarios: SCENARIOS,
+    plants: REDIS_PLANTS,
+    open: opener(store),
+    openPlanted: (change, rules) => opener(openStore('redis', change))(rules),
+    most: 0.015,
+    drainEvery: 8,
+  });
 }
 
 function totals(name) {

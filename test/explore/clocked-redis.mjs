@@ -15,8 +15,34 @@ const START = 20_000;
 /** Where its clock begins. Any time will do, if it has as many digits as the present one. */
 export const EPOCH = 1_700_000_000_000;
 
-export class ClockedRedis {
+/** A connection whose requests are synchronous. */
+class Connection {
   signal = new Int32Array(new SharedArrayBuffer(4));
+
+  constructor(path) {
+    const { port1, port2 } = new MessageChannel();
+    this.port = port1;
+    const workerData = { path, port: port2, signal: this.signal };
+    this.worker = new Worker(WORKER, { workerData, transferList: [port2] });
+    this.worker.unref();
+  }
+
+  /** Sends commands, and waits for a reply to each; also returns the messages that arrived on channels meanwhile. */
+  ask(commands) {
+    Atomics.store(this.signal, 0, 0);
+    this.port.postMessage(commands);
+    // It may be woken by the end of the request before.
+    while (Atomics.load(this.signal, 0) === 0) Atomics.wait(this.signal, 0, 0);
+    const { replies, messages } = receiveMessageOnPort(this.port).message;
+    const failed = replies.find((reply) => reply instanceof Error);
+    if (failed !== undefined) throw failed;
+    return { replies, messages };
+  }
+}
+
+export class ClockedRedis {
+  connections = [];
+  listeners = new Map();
   micros = new BigInt64Array(1);
 
   constructor() {
@@ -41,13 +67,10 @@ export class ClockedRedis {
     const until = Date.now() + START;
     while (!existsSync(path)) {
       if (Date.now() > until) throw new Error('redis-server did not start');
-      Atomics.wait(this.signal, 0, 0, 20);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     }
-    const { port1, port2 } = new MessageChannel();
-    this.port = port1;
-    const workerData = { path, port: port2, signal: this.signal };
-    this.worker = new Worker(WORKER, { workerData, transferList: [port2] });
-    this.worker.unref();
+    this.path = path;
+    this.main = this.connect();
     this.now = EPOCH;
     const [[seconds]] = this.ask([['TIME']]).replies;
     if (Number(seconds) * 1_000 !== EPOCH) throw new Error(`the clock of this ${program} can't be set`);
@@ -59,20 +82,33 @@ export class ClockedRedis {
     writeSync(this.clock, new Uint8Array(this.micros.buffer), 0, 8, 8);
   }
 
-  /** Sends commands, and waits for a reply to each; also returns the messages that arrived on channels meanwhile. */
+  /** Redis counts the connections that listen on a channel, so each listener has its own. */
+  setListening(listener, channel, isListening) {
+    let known = this.listeners.get(listener);
+    if (known === undefined) {
+      known = { connection: this.connect(), channels: new Set() };
+      known.connection.ask([['HELLO', '3']]);
+      this.listeners.set(listener, known);
+    }
+    const { connection, channels } = known;
+    if (channels.has(channel) === isListening) return;
+    connection.ask([[isListening ? 'SUBSCRIBE' : 'UNSUBSCRIBE', channel]]);
+    if (isListening) channels.add(channel);
+    else channels.delete(channel);
+  }
+
+  connect() {
+    const connection = new Connection(this.path);
+    this.connections.push(connection);
+    return connection;
+  }
+
   ask(commands) {
-    Atomics.store(this.signal, 0, 0);
-    this.port.postMessage(commands);
-    // It may be woken by the end of the request before.
-    while (Atomics.load(this.signal, 0) === 0) Atomics.wait(this.signal, 0, 0);
-    const { replies, messages } = receiveMessageOnPort(this.port).message;
-    const failed = replies.find((reply) => reply instanceof Error);
-    if (failed !== undefined) throw failed;
-    return { replies, messages };
+    return this.main.ask(commands);
   }
 
   async close() {
-    await this.worker.terminate();
+    for (const { worker } of this.connections) await worker.terminate();
     this.server.kill('SIGKILL');
     rmSync(this.directory, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 // The model of the store beside the real scripts in a real Redis: each request and each step of time goes to both.
 import { isDeepStrictEqual } from 'node:util';
 import { EPOCH } from './clocked-redis.mjs';
+import { RedissonModel } from './redisson-model.mjs';
 import { processOf, StoreModel } from './store-model.mjs';
 
 /** Owners with leases that end before and after a claim lease, and a waiter's time in the queue. */
@@ -40,32 +41,58 @@ const REQUESTS = {
   'broken holds': /waits|takes|releases|break|force/,
 };
 
-/** Each set of owners with each kind of requests. */
-export const SCRIPT_SCENARIOS = Object.fromEntries(
-  Object.entries(OWNERS).flatMap(([name, owners]) =>
-    Object.entries(REQUESTS).map(([kind, kinds]) => [
-      `${name}, ${kind}`,
-      { owners, requests: requestsOf(owners, kinds) },
-    ]),
-  ),
+/** The owners of two processes at Redisson's locks, with and without more tokens than are reserved while others wait. */
+const REDISSON_OWNERS = Object.fromEntries(
+  TWO_AND_ONE.map((owner, index) => [
+    owner,
+    { owner, lease: [4_000, 1_000, 3_000][index], tokens: 3 + 9 * (index % 2) },
+  ]),
 );
 
-/** Both stores after the same events; any difference is a violation. */
-export class ComparedStores {
+/** As {@link REQUESTS}. */
+const REDISSON_REQUESTS = {
+  all: /./,
+  'beside Java': /takes|releases|^J:. (locks|unlocks|renews)|forces/,
+  leases: /takes|woken|renews|ends soon|reserves|inspects/,
+  'late requests': /takes|woken|releases|withdraw|and A:2/,
+  'fair waiters of Java': /takes|releases|queue|force/,
+  'local tokens': /takes|releases|reserves|locally|with a token/,
+  listeners: /takes|releases|reserves|listen|inspects/,
+  'broken holds': /takes|releases|break|force|locks|string/,
+};
+
+/** Each set of owners with each kind of requests. */
+export const SCRIPT_SCENARIOS = {
+  ...Object.fromEntries(
+    Object.entries(OWNERS).flatMap(([name, owners]) =>
+      Object.entries(REQUESTS).map(([kind, kinds]) => [
+        `${name}, ${kind}`,
+        { of: 'redis', owners, requests: requestsOf(owners, kinds) },
+      ]),
+    ),
+  ),
+  ...Object.fromEntries(
+    Object.entries(REDISSON_REQUESTS).map(([kind, kinds]) => [
+      `redisson, ${kind}`,
+      { of: 'redisson', requests: redissonRequests(kinds) },
+    ]),
+  ),
+};
+
+/** A model and a store after the same events; any difference is a violation. */
+class Compared {
   violations = [];
 
   /**
-   * @param store a `RedisStore`
-   * @param scenario of {@link SCRIPT_SCENARIOS}
-   * @param state of another one, to go on from there
+   * @param store the real scripts
+   * @param model at the beginning
+   * @param requests what may be asked of both, by name
    */
-  constructor(store, { owners, requests }, { model, saved } = {}) {
+  constructor(store, model, { requests }) {
     this.store = store;
-    this.owners = owners;
+    this.model = model;
     this.requests = requests;
-    this.model = model?.copy() ?? Object.assign(new StoreModel(), { now: EPOCH });
-    store.now = this.model.now;
-    store.load(saved, new Set(this.model.deaf));
+    store.now = model.now;
   }
 
   get state() {
@@ -79,22 +106,47 @@ export class ComparedStores {
   }
 
   apply(event) {
-    const { model, store, requests } = this;
+    const { model, store } = this;
     if (event.endsWith('pass')) {
       const now = model.now + Number.parseInt(event, 10);
       model.now = now;
       store.now = now;
       store.look();
-    } else {
-      const before = model.copy();
-      const expected = requests[event](model);
-      const found = requests[event](store) ?? store.look();
-      if (found?.reply.outcome === 'undecided') this.expectNothing(before, expected);
-      else if (expected !== undefined) this.compareReplies(event, expected, found);
-    }
+    } else this.request(event);
     this.model.look();
-    this.compare(viewOf(this.model), viewOf(store));
+    this.compare(this.viewOf(this.model), this.viewOf(store));
     this.compare([], store.leftForEver);
+  }
+
+  compare(modelled, found) {
+    if (isDeepStrictEqual(modelled, found)) return;
+    this.violations.push(`by the model ${JSON.stringify(modelled)}, by the server ${JSON.stringify(found)}`);
+  }
+
+  /** Every state is compared as a whole: there is nothing more to see at the end. */
+  drain() {}
+}
+
+/** The scripts of the store `redis`. */
+export class ComparedStores extends Compared {
+  /**
+   * @param store a `RedisStore`
+   * @param scenario of {@link SCRIPT_SCENARIOS}
+   * @param state of another one, to go on from there
+   */
+  constructor(store, scenario, { model, saved } = {}) {
+    super(store, model?.copy() ?? Object.assign(new StoreModel(), { now: EPOCH }), scenario);
+    this.owners = scenario.owners;
+    store.load(saved, new Set(this.model.deaf), new Set(this.model.relayed));
+  }
+
+  request(event) {
+    const { model, store, requests } = this;
+    const before = model.copy();
+    const expected = requests[event](model);
+    const found = requests[event](store) ?? store.look();
+    if (found?.reply.outcome === 'undecided') this.expectNothing(before, expected);
+    else if (expected !== undefined) this.compareReplies(event, expected, found);
   }
 
   compareReplies(event, expected, found) {
@@ -117,18 +169,55 @@ export class ComparedStores {
     if (reply.outcome === 'granted') this.compare('hash', this.store.saved[0].kind);
   }
 
-  compare(modelled, found) {
-    if (isDeepStrictEqual(modelled, found)) return;
-    this.violations.push(`by the model ${JSON.stringify(modelled)}, by the server ${JSON.stringify(found)}`);
+  viewOf({ holders, queue, tombstones, lastToken }) {
+    const byOwner = (one, next) => (one.owner < next.owner ? -1 : 1);
+    return {
+      holders: holders.map((holder) => ({ ...holder })).sort(byOwner),
+      queue: queue.map((waiter) => ({ ...waiter })),
+      tombstones: Object.fromEntries([...tombstones].sort()),
+      lastToken,
+    };
   }
 
-  /** Every state is compared as a whole: there is nothing more to see at the end. */
-  drain() {}
+  get fingerprint() {
+    const { now, queueEnds, deaf, relayed, queue } = this.model;
+    const modelled = [queue.length === 0 ? 0 : queueEnds - now, [...deaf].sort(), [...relayed].sort()];
+    return this.store.fingerprint + JSON.stringify(modelled);
+  }
+}
+
+/** The scripts for Redisson's locks. */
+export class ComparedRedisson extends Compared {
+  /**
+   * @param store a `RedissonStore`
+   * @param scenario of {@link SCRIPT_SCENARIOS}
+   * @param state of another one, to go on from there
+   */
+  constructor(store, scenario, { model, saved } = {}) {
+    super(store, model?.copy() ?? Object.assign(new RedissonModel(), { now: EPOCH }), scenario);
+    store.load(saved, new Set(this.model.listeners), this.model.localToken);
+  }
+
+  request(event) {
+    const { model, store, requests } = this;
+    const expected = requests[event](model);
+    const found = requests[event](store) ?? store.look();
+    if (expected !== undefined) this.compare(expected, found);
+  }
+
+  viewOf({ lock, lastToken, tombstones, fairQueue, listeners }) {
+    const ofLock = lock && { ...lock, fields: Object.fromEntries(Object.entries(lock.fields).sort()) };
+    return {
+      lock: ofLock,
+      lastToken,
+      tombstones: Object.fromEntries([...tombstones].sort()),
+      fairQueue: [...fairQueue],
+      listeners: [...listeners].sort(),
+    };
+  }
 
   get fingerprint() {
-    const { now, queueEnds, deaf, queue } = this.model;
-    const modelled = [queue.length === 0 ? 0 : queueEnds - now, [...deaf].sort()];
-    return this.store.fingerprint + JSON.stringify(modelled);
+    return this.store.fingerprint + JSON.stringify([...this.model.listeners].sort());
   }
 }
 
@@ -160,30 +249,67 @@ function requestsOf(owners, kinds) {
   }
   for (const process of new Set(owners.map((each) => processOf(each.owner)))) {
     requests[`${process} stops listening`] = (store) => void store.deaf.add(process);
-    requests[`${process} listens again`] = (store) => void store.deaf.delete(process);
+    requests[`${process} listens again`] = (store) => listen(store, process, false);
+    requests[`${process} listens at a replica`] = (store) => listen(store, process, true);
   }
   return Object.fromEntries(Object.entries(requests).filter(([name]) => kinds.test(name)));
 }
 
 /** The next moment just before or just after something ends; never, if nothing does. */
-function nextMoment(model) {
-  const ends = [
-    ...model.holders.map((holder) => holder.ends),
-    ...model.queue.map((waiter) => waiter.aliveUntil),
-    ...model.tombstones.values(),
-  ];
-  if (model.queue.length > 0) ends.push(model.queueEnds);
+function nextMoment({ now, ends }) {
   // Not at the very end: a key can't be restored in the millisecond of its end.
   const moments = ends.flatMap((end) => [end - 1, ends.includes(end + 1) ? end + 2 : end + 1]);
-  return Math.min(...moments.filter((moment) => moment > model.now && !ends.includes(moment)));
+  return Math.min(...moments.filter((moment) => moment > now && !ends.includes(moment)));
 }
 
-function viewOf({ holders, queue, tombstones, lastToken }) {
-  const byOwner = (one, next) => (one.owner < next.owner ? -1 : 1);
-  return {
-    holders: holders.map((holder) => ({ ...holder })).sort(byOwner),
-    queue: queue.map((waiter) => ({ ...waiter })),
-    tombstones: Object.fromEntries([...tombstones].sort()),
-    lastToken,
+function listen({ deaf, relayed }, process, isAtReplica) {
+  deaf.delete(process);
+  if (isAtReplica) relayed.add(process);
+  else relayed.delete(process);
+}
+
+/** Requests of two processes and of Java, by their name in a run. */
+function redissonRequests(kinds) {
+  const requests = {
+    'somebody inspects': (store) => store.inspect(),
+    'A:1 and A:2 take': (store) => store.take(['A:1', 'A:2'].map((owner) => REDISSON_OWNERS[owner])),
+    'A:1 and A:2 withdraw': (store) =>
+      store.release(['A:1', 'A:2'].map((owner) => ({ owner, inDoubt: true }))),
+    'force release': (store) => store.breakHold(),
+    'B grants locally': (store) => void (store.localToken = (store.now + 5_000) * 1_000),
+    'break the token': (store) => store.breakHold({ token: store.lastToken }),
+    'break J:1': (store) => store.breakHold({ owner: 'J:1' }),
+    'Java forces': (store) => store.java('forceUnlock', '', 0),
+    'Java locks to read': (store) => store.java('lockToRead', 'J:9', 3_000),
+    'Java makes a string': (store) => store.java('makeString', '', 3_000),
   };
+  for (const each of Object.values(REDISSON_OWNERS)) {
+    const { owner, lease, tokens } = each;
+    Object.assign(requests, {
+      [`${owner} takes`]: (store) => store.take([each]),
+      [`${owner} is woken`]: (store) => store.take([{ ...each, lease: -2_000 }]),
+      [`${owner} releases`]: (store) => store.release([{ owner, inDoubt: false }]),
+      [`${owner} withdraws`]: (store) => store.release([{ owner, inDoubt: true }]),
+      [`${owner} renews`]: (store) => store.renew({ owner, lease: lease + 2_000 }),
+      [`${owner} renews briefly`]: (store) => store.renew({ owner, lease: 500 }),
+      [`${owner} ends soon`]: (store) => store.renew({ owner, lease: 500, exactly: true }),
+      [`${owner} reserves`]: (store) => store.reserve({ owner, lease: 0, tokens }),
+      [`break ${owner}`]: (store) => store.breakHold({ owner }),
+    });
+  }
+  for (const thread of ['J:1', 'J:2']) {
+    Object.assign(requests, {
+      [`${thread} locks`]: (store) => store.java('reentrantLock', thread, 3_000),
+      [`${thread} locks with a token`]: (store) => store.java('fencedLock', thread, 3_000),
+      [`${thread} unlocks`]: (store) => store.java('unlock', thread, 3_000),
+      [`${thread} renews`]: (store) => store.java('renewLock', thread, 3_000),
+      [`${thread} queues`]: (store) => store.java('queue', thread, 5_000),
+      [`${thread} leaves the queue`]: (store) => store.java('leaveQueue', thread, 0),
+    });
+  }
+  for (const client of ['A', 'B', 'J']) {
+    requests[`${client} listens`] = (store) => void store.listeners.add(client);
+    requests[`${client} stops listening`] = (store) => void store.listeners.delete(client);
+  }
+  return Object.fromEntries(Object.entries(requests).filter(([name]) => kinds.test(name)));
 }

@@ -76,12 +76,34 @@ export const PLANTS = {
     from: "this.pause(entry, 'retrying', now);",
     to: "entry.state = 'retrying';",
   },
+  'release lost at a failover': {
+    about: 'a release that the new primary does not have is not repeated',
+    scenario: 'a lost release',
+    file: 'stores/redis/connection/server-connection.js',
+    from: 'this.latest.push(request);',
+    to: '',
+  },
   'started twice': {
     about: 'a caller whose entry is granted stays in the line',
     scenario: 'one process',
     file: MACHINE,
     from: 'this.waiting.leave(caller);\n        const lease = effects.open',
     to: 'const lease = effects.open',
+  },
+};
+
+/** In the scripts, on which the machines run. */
+export const REDIS_PLANTS = {
+  'grant taken back': {
+    about: 'a grant that nobody at the server received is taken back, but a replica has relayed it',
+    scenario: 'after a planned failover',
+    drainEvery: Infinity,
+    from: 'waiter.heard = UNHEARD\nwrite_waiter',
+    to: [
+      'local token = grant(lock, fence, owner, waiter.limit, waiter.claim, now, waiter.tokens, waiter.label, true)',
+      "push(waiter, owner, token, others_wait(queue, owner), now)\nredis.call('DEL', lock)",
+      'waiter.heard = UNHEARD\nwrite_waiter',
+    ].join('\n'),
   },
 };
 
@@ -274,5 +296,65 @@ export const SCRIPT_PLANTS = {
     scenario: 'exclusive, lost subscriptions',
     from: 'push(waiter, owner, token, others_wait(queue, owner), now)',
     to: "push(waiter, owner, token, redis.call('ZCARD', queue) > index + 1 and 1 or 0, now)",
+  },
+  'late claim': {
+    about: 'a claim that arrives again shortens a lease that was extended since',
+    scenario: 'redisson, leases',
+    from: "local claimed = is_claim and redis.call('HDEL', lock, 'unclaimed') == 1",
+    to: 'local claimed = is_claim',
+  },
+  'token from before an outage': {
+    about: "tokens at Redisson's lock do not rise above those that a process gave by itself",
+    scenario: 'redisson, local tokens',
+    from: 'if first < least then',
+    to: 'if false then',
+  },
+  "late request at Redisson's lock": {
+    about: 'a request is carried out after its owner was withdrawn',
+    scenario: 'redisson, late requests',
+    from: 'return -4',
+    to: '',
+  },
+  'claim forgotten': {
+    about: 'a repeated request of an owner does not claim its pushed grant',
+    scenario: 'redisson, leases',
+    from: 'keep(lock, lease, lease > 0)',
+    to: 'keep(lock, lease, false)',
+  },
+  'fair waiter of Java overtaken': {
+    about: 'a lock is granted although a waiter of RFairLock comes first',
+    scenario: 'redisson, fair waiters of Java',
+    from: 'if first_fair_waiter(queue, timeouts, now) then\nreturn -3',
+    to: 'if false then\nreturn -3',
+  },
+  'dead fair waiter': {
+    about: 'a waiter of RFairLock keeps the lock from others after it has given up',
+    scenario: 'redisson, fair waiters of Java',
+    from: 'if not ends or tonumber(ends) > now.ms then',
+    to: 'if true then',
+  },
+  'own subscription counted': {
+    about: 'a process counts itself among the clients that wait',
+    scenario: 'redisson, listeners',
+    from: 'count[2] > tonumber(is_listening)',
+    to: 'count[2] > 0',
+  },
+  'Java not woken': {
+    about: 'a release wakes no client of Redisson',
+    scenario: 'redisson, beside Java',
+    from: "redis.call(publish, channel, '0')",
+    to: '',
+  },
+  'lock of Java released': {
+    about: 'a release frees a lock that another owner holds',
+    scenario: 'redisson, beside Java',
+    from: "if redis.pcall('HEXISTS', lock, owner) == 1 then\nfree",
+    to: "if redis.pcall('EXISTS', lock) == 1 then\nfree",
+  },
+  'another object deleted': {
+    about: 'a break deletes the RReadWriteLock at the name of the lock',
+    scenario: 'redisson, all',
+    from: "if fields[1] then\nreturn 'type RReadWriteLock'",
+    to: "if false then\nreturn 'type RReadWriteLock'",
   },
 };

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { entriesOf, ScriptedRedis } from './scripted-redis.mjs';
 import { processOf } from './store-model.mjs';
 
 const require = createRequire(import.meta.url);
@@ -18,66 +19,30 @@ const KEYS = [
   ...PROCESSES.map((process) => names.tombstones(0, process)),
 ];
 
-/** Everything that the server has, with the time at which each key expires. */
-const SAVE = `
-  local state = {}
-  for i, key in ipairs(KEYS) do
-    local kind = redis.call('TYPE', key).ok
-    local value = ''
-    if kind == 'hash' then value = redis.call('HGETALL', key) end
-    if kind == 'zset' then value = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
-    if kind == 'string' then value = redis.call('GET', key) end
-    state[i] = { kind = kind, value = value, left = redis.call('PTTL', key) }
-  end
-  return cjson.encode(state)`;
-const LOAD = `
-  redis.call('DEL', unpack(KEYS))
-  for i, key in ipairs(KEYS) do
-    local saved = cjson.decode(ARGV[i])
-    local value = saved.value
-    if saved.kind == 'hash' then redis.call('HSET', key, unpack(value)) end
-    if saved.kind == 'zset' then
-      for j = 1, #value, 2 do redis.call('ZADD', key, value[j + 1], value[j]) end
-    end
-    if saved.kind == 'string' then redis.call('SET', key, value) end
-    if saved.left >= 0 then redis.call('PEXPIRE', key, saved.left) end
-  end`;
-const EMPTY = KEYS.map(() => ({ kind: 'none', value: '', left: -2 }));
-
 /** The real scripts in a real Redis, with the interface of `StoreModel`. */
-export class RedisStore {
+export class RedisStore extends ScriptedRedis {
   deaf = new Set();
+  relayed = new Set();
   calls = Object.fromEntries(PROCESSES.map((process) => [process, new LockCalls(names, process)]));
-  listening = new Set();
-  saved = EMPTY;
-  /** Whether the server has to be given `saved` before the next request. */
-  isStale = true;
-  at = undefined;
+  /** How each process listens at present. */
+  listening = new Map();
 
-  /** @param plant a bug for the scripts: what is replaced in them */
-  constructor(redis, { from, to } = { from: '', to: '' }) {
-    this.redis = redis;
-    redis.ask([['HELLO', '3']]);
-    const all = Object.values(scripts).map(({ text }) => text);
-    if (!all.some(({ source }) => source.includes(from))) throw new Error(`the bug has no place: ${from}`);
-    const { replies } = redis.ask(all.map(({ source }) => ['SCRIPT', 'LOAD', source.replace(from, to)]));
-    this.shas = new Map(all.map(({ sha }, index) => [sha, replies[index]]));
+  /** @param plant a bug for the scripts */
+  constructor(redis, plant) {
+    super(redis, KEYS, scripts, plant);
   }
 
-  get now() {
-    return this.at;
-  }
-
-  set now(ms) {
-    if (this.isStale && this.at !== undefined) this.look();
-    this.at = this.redis.now = ms;
-  }
-
-  /** Goes back to a state; `left` of its keys counts from the present clock. */
-  load(saved = EMPTY, deaf = new Set()) {
-    this.saved = saved;
+  load(saved, deaf = new Set(), relayed = new Set()) {
+    this.restore(saved);
     this.deaf = deaf;
-    this.isStale = true;
+    this.relayed = relayed;
+  }
+
+  snapshot() {
+    const { saved, deaf, relayed } = this;
+    return () => {
+      this.load(saved, deaf, relayed);
+    };
   }
 
   acquire(request) {
@@ -129,39 +94,30 @@ export class RedisStore {
     return this.step(this.calls.A.breakHold(KEY, { owner }, 'p', 0), (outcome) => ({ outcome }));
   }
 
-  step({ text, keyCount, args, decode }, replyOf) {
-    const { reply, messages } = this.ask([
-      ...this.subscriptions(),
-      ['EVALSHA', this.shas.get(text.sha), keyCount, ...args],
-    ]);
-    return { reply: replyOf(decode(reply)), messages: messages.map(messageOf) };
-  }
-
-  look() {
-    this.ask(this.subscriptions());
-  }
-
-  /** The reply to the last of the commands; what the server has then is in `saved`. */
-  ask(commands) {
-    const load = ['EVAL', LOAD, KEYS.length, ...KEYS, ...this.saved.map((key) => JSON.stringify(key))];
-    const save = ['EVAL', SAVE, KEYS.length, ...KEYS];
-    const { replies, messages } = this.redis.ask([...(this.isStale ? [load] : []), ...commands, save]);
-    this.saved = JSON.parse(replies.at(-1));
-    this.isStale = false;
-    return { reply: replies.at(-2), messages };
-  }
-
-  /** Nobody listens for a process that is deaf. */
+  /** Clients of a pattern get the messages, but are not counted: just like those that listen at a replica. */
   subscriptions() {
     const commands = [];
     for (const process of PROCESSES) {
-      const isWanted = !this.deaf.has(process);
-      if (isWanted === this.listening.has(process)) continue;
-      commands.push([isWanted ? 'SUBSCRIBE' : 'UNSUBSCRIBE', channelOf(process)]);
-      if (isWanted) this.listening.add(process);
-      else this.listening.delete(process);
+      const present = this.listening.get(process);
+      const wanted = this.deaf.has(process)
+        ? undefined
+        : this.relayed.has(process)
+          ? 'PSUBSCRIBE'
+          : 'SUBSCRIBE';
+      if (present === wanted) continue;
+      const channel = channelOf(process);
+      if (present !== undefined) commands.push([present.replace('SUB', 'UNSUB'), channel]);
+      if (wanted !== undefined) commands.push([wanted, channel]);
+      this.listening.set(process, wanted);
     }
     return commands;
+  }
+
+  messageOf({ text }) {
+    const [kind, owner, token, , lease, tokens, others] = text.split(' ');
+    if (kind === 'broken') return { owner, kind };
+    const numbers = { token: Number(token), lease: Number(lease), tokens: Number(tokens) };
+    return { owner, kind, ...numbers, othersWait: others === '1' };
   }
 
   get holders() {
@@ -241,19 +197,6 @@ export class RedisStore {
       .replace(/"since","\d{13}"/, '')
       .replace(/\b\d{13}\b/g, (time) => String(Number(time) - this.now));
   }
-}
-
-function messageOf(text) {
-  const [kind, owner, token, , lease, tokens, others] = text.split(' ');
-  if (kind === 'broken') return { owner, kind };
-  const numbers = { token: Number(token), lease: Number(lease), tokens: Number(tokens) };
-  return { owner, kind, ...numbers, othersWait: others === '1' };
-}
-
-function entriesOf(flat) {
-  const entries = {};
-  for (let index = 0; index < flat.length; index += 2) entries[flat[index]] = flat[index + 1];
-  return entries;
 }
 
 const permitsOf = (label) => Number(label.split('/')[1] ?? 1);

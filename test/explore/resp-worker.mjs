@@ -21,8 +21,10 @@ socket.on('data', (chunk) => {
   unread = Buffer.concat([unread, chunk]);
   for (let read = parse(0); read !== undefined; read = parse(0)) {
     unread = unread.subarray(read.next);
-    if (read.isPush && read.value[0] === 'message') messages.push(read.value[2]);
-    else replies.push(read.value);
+    if (read.isPush && /^p?message$/.test(read.value[0])) {
+      const [channel, text] = read.value.slice(-2);
+      messages.push({ channel, text });
+    } else replies.push(read.value);
   }
   if (open === 0 || replies.length < open) return;
   open = 0;

@@ -1,3 +1,9 @@
+/** A holds a lock, and B waits. */
+const QUEUED_AT_THE_SERVER = [
+  ...['A calls exclusive', 'A reaches the store', 'A gets an answer'],
+  ...['B calls exclusive', 'B reaches the store', 'B gets an answer'],
+];
+
 /** What is explored: kinds of callers and what may go wrong, see `World`. */
 export const SCENARIOS = {
   'one process': { processes: 1, callers: 5, leaves: 2, steps: 1, kinds: ['exclusive'] },
@@ -32,6 +38,24 @@ export const SCENARIOS = {
     steps: 1,
     kinds: ['reader', 'exclusive'],
   },
+  'a planned failover': { processes: 2, callers: 4, failovers: 2, polls: 1, kinds: ['exclusive'] },
+  'after a planned failover': {
+    processes: 2,
+    callers: 4,
+    failovers: 1,
+    polls: 1,
+    kinds: ['exclusive'],
+    start: [...QUEUED_AT_THE_SERVER, 'the server fails over'],
+  },
+  'a planned failover of readers': {
+    processes: 2,
+    callers: 4,
+    failovers: 1,
+    polls: 1,
+    leaves: 1,
+    kinds: ['reader', 'exclusive'],
+  },
+  'a lost release': { processes: 2, callers: 4, crashes: 1, polls: 1, leaves: 1, kinds: ['exclusive'] },
   'lost leases': { processes: 2, callers: 4, expiries: 2, leaves: 1, kinds: ['exclusive'] },
   'lost leases of readers': {
     processes: 2,

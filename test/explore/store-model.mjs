@@ -27,6 +27,8 @@ export class StoreModel {
   lastToken = 0;
   /** Processes whose subscription is down. */
   deaf = new Set();
+  /** Processes that listen at a replica: the server does not count them, but what it publishes reaches them. */
+  relayed = new Set();
   messages = [];
 
   copy() {
@@ -35,7 +37,24 @@ export class StoreModel {
     copy.queue = this.queue.map((waiter) => ({ ...waiter }));
     copy.tombstones = new Map(this.tombstones);
     copy.deaf = new Set(this.deaf);
+    copy.relayed = new Set(this.relayed);
     return copy;
+  }
+
+  /** Returns a function that goes back to the present state. */
+  snapshot() {
+    const copy = this.copy();
+    return () => void Object.assign(this, copy);
+  }
+
+  /** When something ends. */
+  get ends() {
+    const ends = [
+      ...this.holders.map((holder) => holder.ends),
+      ...this.queue.map((waiter) => waiter.aliveUntil),
+      ...this.tombstones.values(),
+    ];
+    return this.queue.length > 0 ? [...ends, this.queueEnds] : ends;
   }
 
   acquire(request) {
@@ -225,7 +244,7 @@ export class StoreModel {
       if (owner === asking) return true;
       // One that polled although nobody listened finds its grant by its next poll.
       const isBack = heard === 'again';
-      if (this.deaf.has(processOf(owner)) && !isBack) {
+      if (!this.isReachable(processOf(owner)) && !isBack) {
         waiter.heard = 'not';
         continue;
       }
@@ -245,6 +264,11 @@ export class StoreModel {
 
   leaveQueue(owner) {
     this.queue = this.queue.filter((each) => each.owner !== owner);
+  }
+
+  /** As far as the server knows. */
+  isReachable(process) {
+    return !this.deaf.has(process) && !this.relayed.has(process);
   }
 
   publish(owner, message) {

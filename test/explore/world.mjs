@@ -92,6 +92,7 @@ class Process {
     this.id = id;
     this.modules = modules;
     this.machine = new modules.KeyMachine(this);
+    this.recent = new modules.RecentReleases();
   }
 
   nextOwner() {
@@ -113,11 +114,23 @@ class Process {
     return world.now;
   }
   cancel({ owner, inDoubt, isAsking }) {
-    this.requests.push({ kind: 'cancel', owner, inDoubt: inDoubt || isAsking });
+    this.remove({ kind: 'cancel', owner, inDoubt: inDoubt || isAsking });
   }
   release(lease) {
     lease.state = 'released';
-    this.requests.push({ kind: 'release', owner: lease.owner });
+    this.remove({ kind: 'release', owner: lease.owner });
+  }
+  remove(request) {
+    this.requests.push(request);
+    this.recent.add(request, this.world.now);
+  }
+  /** At another server, which may have lost them. */
+  repeatReleases() {
+    for (const request of this.recent.all()) this.requests.push({ ...request, isRepeated: true });
+  }
+  knows(owner) {
+    const isOf = (each) => each.owner === owner;
+    return this.entries.has(owner) || this.requests.some(isOf) || this.machine.leases.some(isOf);
   }
   reserve(lease, budget, tokens) {
     this.requests.push({
@@ -212,10 +225,14 @@ export class World {
   isReplay = false;
   lastToken = 0;
   usedTokens = new Set();
+  hasCrashed = false;
+  /** What the replica lacks, if that is the last write, and how to go back to what it has. */
+  replica = undefined;
 
   /**
    * @param modules the built `KeyMachine` and `HandOverBudget`
-   * @param rules `processes`, `kinds` of callers, and how many `callers`, `leaves`, `losses`, `polls` and `steps` of time
+   * @param rules `processes`, `kinds` of callers, and how many `callers`, `leaves`, `losses`, `polls`, `failovers`,
+   *   `crashes` and `steps` of time
    * @param store empty: the model, or a `RedisStore`
    */
   constructor(modules, rules, store = new StoreModel()) {
@@ -272,7 +289,10 @@ export class World {
     if (kind === 'acquire' && reply.outcome === 'granted' && !holders.includes(owner)) granted.push(owner);
     for (const each of granted) {
       const place = queue.includes(each) ? queue.indexOf(each) : queue.length;
-      const overtaken = this.store.queue.find((waiter) => queue.slice(0, place).includes(waiter.owner));
+      // One that the server can't reach keeps its position.
+      const overtaken = this.store.queue.find(
+        (waiter) => queue.slice(0, place).includes(waiter.owner) && waiter.heard !== 'not',
+      );
       if (overtaken !== undefined) this.violation(`${overtaken.owner} was overtaken by ${each} in the store`);
     }
   }
@@ -294,7 +314,9 @@ export class World {
   /** Everything that may happen next, in words that {@link World.apply} understands. */
   get events() {
     const { rules } = this;
-    const events = [];
+    const events = rules.failovers > 0 ? ['the server fails over'] : [];
+    if (rules.crashes > 0 && this.replica !== undefined) events.push('the server crashes');
+    if (this.ghost !== undefined) events.push('a claim lease ends');
     for (const process of this.processes) {
       const { id, requests, answers, pushes, holds, timers, machine } = process;
       if (requests.length > 0) events.push(`${id} reaches the store`);
@@ -314,11 +336,20 @@ export class World {
         [...timers.values()].forEach((_, index) => events.push(`${id} polls ${index}`));
       }
       if (process.wakesAt !== undefined && rules.steps > 0) events.push(`${id} wakes`);
+      if (this.store.relayed.has(id)) events.push(`${id} listens again`);
     }
     return events;
   }
 
   apply(event) {
+    if (event === 'the server fails over') this.failOver();
+    else if (event === 'the server crashes') this.crash();
+    else if (event === 'a claim lease ends') this.endLease(this.ghost);
+    else this.applyTo(event);
+    this.check();
+  }
+
+  applyTo(event) {
     const [id, verb, ...rest] = event.split(' ');
     const process = this.processes.find((each) => each.id === id);
     const index = Number(rest.at(-1));
@@ -360,8 +391,40 @@ export class World {
       this.now = Math.max(this.now + STEP, process.wakesAt);
       process.wakesAt = undefined;
       process.machine.fire(this.now);
+    } else if (verb === 'listens') {
+      this.store.relayed.delete(id);
+      // The rest of what the replica had published.
+      process.pushes = [];
     }
-    this.check();
+  }
+
+  /** As planned: nothing is lost, and all requests go to the new primary. What listens stays at the former one, now a replica. */
+  failOver() {
+    this.rules.failovers -= 1;
+    const { relayed } = this.store;
+    for (const { id } of this.processes) {
+      if (!relayed.delete(id)) relayed.add(id);
+    }
+  }
+
+  /**
+   * Its last write was a release, which the replica did not get. What was published reaches the waiters all the same. All processes
+   * repeat their releases at the replica, which is the primary now.
+   */
+  crash() {
+    this.rules.crashes -= 1;
+    this.hasCrashed = true;
+    this.replica.restore();
+    this.replica = undefined;
+    for (const process of this.processes) process.repeatReleases();
+  }
+
+  /** The holder that a repeated release has granted the lock from a queue position of the past: it is released already. */
+  get ghost() {
+    if (!this.hasCrashed) return undefined;
+    return this.store.holders.find(({ owner, isUnclaimed }) => {
+      return isUnclaimed && !this.processes.some((process) => process.knows(owner));
+    });
   }
 
   check() {
@@ -376,8 +439,12 @@ export class World {
     this.rules.expiries -= 1;
     process.lose(lease);
     process.machine.onLeaseEnded(lease, this.now);
+    this.endLease(lease);
+  }
+
+  endLease({ owner }) {
     const { store } = this;
-    store.renew({ owner: lease.owner, lease: 1, exactly: true });
+    store.renew({ owner, lease: 1, exactly: true });
     store.now += 2;
     store.look();
   }
@@ -386,9 +453,13 @@ export class World {
     const [queue, holders] = [this.store.queue, this.store.holders].map((all) =>
       all.map(({ owner }) => owner),
     );
+    const isRelease = request.kind === 'release' || request.kind === 'cancel';
+    if (this.rules.crashes > 0)
+      this.replica = isRelease ? { restore: this.store.snapshot(), lacks: request } : undefined;
     const { reply, messages } = this.store[request.kind](request);
     this.checkQueue(queue, holders, { reply, messages }, request);
     this.pushAll(messages);
+    if (request.isRepeated) return;
     const { machine } = process;
     if (request.kind === 'acquire') {
       const { entry } = request;
@@ -427,7 +498,8 @@ export class World {
   /** Lets everything come to its end; nobody may be forgotten, and nothing be left behind. */
   drain() {
     const { rules } = this;
-    rules.callers = rules.leaves = rules.losses = rules.expiries = 0;
+    rules.callers = rules.leaves = rules.losses = rules.expiries = rules.failovers = 0;
+    rules.crashes = 0;
     rules.polls = rules.steps = Infinity;
     let lates = 0;
     for (let step = 0; step < 500; step++) {
@@ -493,7 +565,10 @@ export class World {
           wakesAt,
         ].join(),
         requests
-          .map(({ kind, owner, tokens, caller }) => `${kind}${name(owner)}${tokens}${ofCaller(caller)}`)
+          .map(
+            ({ kind, owner, tokens, caller, isRepeated }) =>
+              `${kind}${name(owner)}${tokens}${ofCaller(caller)}${isRepeated ? 'again' : ''}`,
+          )
           .join(' '),
         answers
           .map(({ kind, owner, caller, text }) => `${kind}${name(owner)}${ofCaller(caller)}${text}`)
@@ -503,11 +578,22 @@ export class World {
         [...timers].map(([entry, kind]) => `${kind}${name(entry.owner)}`).join(' '),
       );
     }
-    const { holders, queue, tombstones } = this.store;
+    const { rules } = this;
+    const { holders, queue, tombstones, relayed } = this.store;
     parts.push(
+      [...relayed].sort().join(''),
+      [
+        this.hasCrashed,
+        this.replica && this.replica.lacks.kind + name(this.replica.lacks.owner),
+        ...(rules.crashes > 0 ? this.processes.flatMap(({ recent }) => recent.all()) : []).map(
+          ({ kind, owner }) => kind + name(owner),
+        ),
+      ].join(),
       holders.map(({ owner, limit, permits }) => `${name(owner)}${limit}/${permits}`).join(' '),
       queue
-        .map(({ owner, limit, permits, tokens }) => `${name(owner)}${limit}/${permits} ${tokens}`)
+        .map(
+          ({ owner, limit, permits, tokens, heard }) => `${name(owner)}${limit}/${permits} ${tokens}${heard}`,
+        )
         .join(' '),
       [...tombstones.keys()]
         .filter((owner) => names.has(owner))

@@ -18,8 +18,9 @@ function replay(part: string, scenario: string, run: readonly string[]): Promise
 
 describe('the explorer', () => {
   it.each([
-    ['machine', 11],
-    ['scripts', 9],
+    ['machine', 12],
+    ['scripts', 19],
+    ['redis', 1],
     ['quorum', 7],
     ['ordered', 11],
   ])(
@@ -65,5 +66,22 @@ describe('the explorer', () => {
   it('P20: a waiter that could not be reached still counts for the process that comes next', async () => {
     const run = ['A:1 waits', 'A:2 waits', 'B:1 waits', 'A stops listening', 'A:1 releases'];
     expect(await replay('scripts', 'exclusive, lost subscriptions', run)).toMatch(/^good/m);
+  });
+
+  it('F68: a waiter that listens at a replica is not sent a grant that is taken back', async () => {
+    const run = [
+      ...['A calls exclusive', 'A reaches the store', 'A gets an answer', 'B calls exclusive'],
+      ...['B reaches the store', 'B gets an answer', 'the server fails over', 'A ends hold 0'],
+      ...['A reaches the store', 'A gets an answer', 'A calls exclusive', 'A reaches the store'],
+    ];
+    expect(await replay('redis', 'after a planned failover', run)).toMatch(/^good/m);
+  });
+
+  it('F68: a release that a failover has lost is repeated', async () => {
+    const run = [
+      ...['A calls exclusive', 'A reaches the store', 'A gets an answer', 'A ends hold 0'],
+      ...['A reaches the store', 'the server crashes'],
+    ];
+    expect(await replay('machine', 'a lost release', run)).toMatch(/^good/m);
   });
 });
