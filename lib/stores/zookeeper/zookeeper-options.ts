@@ -39,9 +39,10 @@ export interface ZooKeeperStoreOptions {
   readonly sessionTimeout?: number | undefined;
   /**
    * `tickTime` of the servers, ms, for servers that do not allow the command `conf`, which reports it. Set it where it is
-   * below 2 000, or above 6 000 with a `minSessionTimeout` of less than two ticks. If this is too small, two processes may
-   * hold a lock at once; if it is too large, locks of a dead process stay held for longer. A warning is logged where the servers
-   * show another one. From 1 to 60 000.
+   * below 2 000; where it is above 6 000 and `minSessionTimeout` is less than two ticks; and where it is above 2 000 and
+   * `maxSessionTimeout` is less than 20 ticks, too. If it is too small, two processes may hold a lock at once; if it is too
+   * large, locks of a dead process stay held for longer. A warning is logged where the servers show another one. From 1 to
+   * 60 000.
    *
    * @default the largest of 2 000, half of the servers' shortest session, and a twentieth of their longest one, up to 6 000
    */
