@@ -85,9 +85,10 @@ export class Pipeline {
 
   /** Whether an earlier call, such as a release, may run after one whose reply has just arrived. */
   async isOutOfOrder(): Promise<boolean> {
+    const isKnown = this.repeated > 0;
     // An earlier failure is reported a moment after the reply.
     await SOON;
-    return this.repeated > 0;
+    return isKnown || this.repeated > 0;
   }
 
   /** Resolves when all calls so far have been sent; undefined if they have been. */
