@@ -85,10 +85,9 @@ export class Pipeline {
 
   /** Whether an earlier call, such as a release, may run after one whose reply has just arrived. */
   async isOutOfOrder(): Promise<boolean> {
-    const isKnown = this.repeated > 0;
     // An earlier failure is reported a moment after the reply.
     await SOON;
-    return isKnown || this.repeated > 0;
+    return this.repeated > 0;
   }
 
   /** Resolves when all calls so far have been sent; undefined if they have been. */
@@ -222,7 +221,12 @@ export class Pipeline {
     this.connection.watch.ended();
     this.underWay -= 1;
     if (isLoneRelease) this.loneReleases -= 1;
-    if (isRepeated) this.repeated -= 1;
+    if (isRepeated) this.repeatEnded();
+  }
+
+  /** At the end of the turn: replies that arrived together are handled before. */
+  private repeatEnded(): void {
+    setImmediate(() => (this.repeated -= 1));
   }
 
   private writeAll(calls: readonly PendingCall[]): void {
@@ -256,7 +260,7 @@ export class Pipeline {
 
   private rejectAll(calls: readonly PendingCall[], error: unknown): void {
     for (const pending of calls) {
-      if (pending.isRepeated) this.repeated -= 1;
+      if (pending.isRepeated) this.repeatEnded();
       pending.reject(this.connection.failureOf(error));
     }
   }
