@@ -63,7 +63,7 @@ export class Pipeline {
   private loneReleases = 0;
   /** How many of them are sent again, and so run after calls that were sent behind them. */
   private repeated = 0;
-  /** Digests of the scripts that the server has. */
+  /** Digests of the scripts that the server has, or has once it comes to the calls that follow. */
   private readonly loaded = new Set<string>();
 
   /** @param slotOf the slot of a key in a cluster: only requests of one slot can be in one call */
@@ -195,25 +195,23 @@ export class Pipeline {
     this.sent = undefined;
   };
 
+  /**
+   * The first call of a script on a connection includes its text. A call that had to be sent again would run after those
+   * behind it, for example a release after the next request for the same lock. Only the first: a process that exits leaves
+   * unsent what the socket does not hold.
+   */
   private writeOne(pending: PendingCall): void {
     const { call, isLoneRelease } = pending;
     this.underWay += 1;
     if (isLoneRelease) this.loneReleases += 1;
     this.connection.watch.sent();
     try {
-      sendCall(this.connection.redis, call, pending, this.isLoaded(call));
+      sendCall(this.connection.redis, call, pending, this.loaded.has(call.text.sha));
+      this.loaded.add(call.text.sha);
     } catch (error) {
       // From a tracing agent that wraps `sendCommand`.
       pending.failed(error);
     }
-  }
-
-  /**
-   * The first call of a script on a connection includes its text. A call that had to be sent again would run after
-   * those behind it, for example a release after the next request for the same lock.
-   */
-  private isLoaded({ text }: ScriptCall<unknown>): boolean {
-    return this.loaded.has(text.sha);
   }
 
   /** A call that was sent alone has its outcome, which is handled next. */
@@ -235,9 +233,10 @@ export class Pipeline {
       let pipeline: ChainableCommander = this.connection.redis.pipeline();
       for (const { call } of calls) {
         const { text, keyCount, args } = call;
-        pipeline = this.isLoaded(call)
+        pipeline = this.loaded.has(text.sha)
           ? pipeline.call('EVALSHA', text.sha, keyCount, ...args)
           : pipeline.call('EVAL', text.source, keyCount, ...args);
+        this.loaded.add(text.sha);
       }
       return await pipeline.exec();
     };
@@ -266,7 +265,6 @@ export class Pipeline {
   }
 
   deliver(pending: PendingCall, reply: unknown): void {
-    this.loaded.add(pending.call.text.sha);
     try {
       pending.deliver(reply);
     } catch (error) {
