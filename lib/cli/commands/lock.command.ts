@@ -11,7 +11,7 @@ import { parseDuration, type CommandArguments } from '../common/arguments.js';
 import { withLocks, type Command, type CommandContext, type OpenLocks } from '../common/command.js';
 import { EXIT, UsageError } from '../common/exit-codes.js';
 import { holderText } from '../common/lock-views.js';
-import { processesOf } from '../common/process-tree.js';
+import { processesOf, processesOfOwnGroup } from '../common/process-tree.js';
 import { URL_VARIABLE } from '../common/store-options.js';
 
 const LONGEST_LABEL = 200;
@@ -227,6 +227,7 @@ async function runCommand(
   if (own.flag('pass-redis-url')) env[URL_VARIABLE] = url;
   // In a process group of its own its orphans are found. At a terminal only the group of this process may read.
   const detached = !signals.isAtTerminal && process.platform !== 'win32';
+  const earlier = detached ? undefined : processesOfOwnGroup();
   let child: ChildProcess;
   try {
     child = spawn(program, args, { stdio: 'inherit', env, detached });
@@ -235,10 +236,13 @@ async function runCommand(
   }
   const { pid } = child;
   const running = (): readonly number[] =>
-    pid === undefined || process.platform === 'win32' ? [] : processesOf(pid, detached);
+    pid === undefined || process.platform === 'win32' ? [] : processesOf(pid, earlier);
   const signalAll = (signal: NodeJS.Signals): void => {
-    child.kill(signal);
-    for (const each of running()) if (each !== pid) killIfRunning(each, signal);
+    if (detached && pid !== undefined) killIfRunning(-pid, signal);
+    else {
+      child.kill(signal);
+      for (const each of running()) if (each !== pid) killIfRunning(each, signal);
+    }
   };
   // Signals that end a program are for all processes of the command, as if typed at a terminal. The others end a program
   // that does not expect them.

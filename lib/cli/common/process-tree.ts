@@ -9,12 +9,20 @@ interface RunningProcess {
 
 /** Without processes that have ended and are not yet reaped: in a container nothing may ever reap them. */
 function runningProcesses(): RunningProcess[] {
-  const lines = process.platform === 'linux' ? linesOfProc() : linesOfPs();
-  return lines.flatMap((line) => {
+  return linesOfSystem().flatMap((line) => {
     const [, pid, state = '', parent, group] = /^\s*(\d+)\s+(\S+)\s+(\d+)\s+(\d+)/.exec(line) ?? [];
     if (pid === undefined || /^[ZX]/.test(state)) return [];
     return [{ pid: Number(pid), parent: Number(parent), group: Number(group) }];
   });
+}
+
+/** None if the system does not tell: then only the command itself is known. */
+function linesOfSystem(): string[] {
+  try {
+    return process.platform === 'linux' ? linesOfProc() : linesOfPs();
+  } catch {
+    return [];
+  }
 }
 
 function linesOfProc(): string[] {
@@ -35,15 +43,24 @@ function linesOfPs(): string[] {
   return stdout.split('\n').filter((line) => Number.parseInt(line, 10) !== pid);
 }
 
+/** The processes in the group of this process. */
+export function processesOfOwnGroup(): ReadonlySet<number> {
+  const all = runningProcesses();
+  const group = all.find(({ pid }) => pid === process.pid)?.group;
+  return new Set(all.filter((each) => each.group === group).map(({ pid }) => pid));
+}
+
 /**
  * The processes that a command has started and that still run, including itself: its descendants, and orphans of its
- * process group. The command leads a group of its own, or is in that of this process, which a terminal requires. A daemon,
- * which leaves the group and its parent, is not among them.
+ * process group. A daemon, which leaves the group and its parent, is not among them.
+ *
+ * @param earlier the processes that were in the group before the command, which a terminal requires to be that of this
+ *   process; undefined if the command leads a group of its own
  */
-export function processesOf(command: number, ownsGroup: boolean): number[] {
+export function processesOf(command: number, earlier: ReadonlySet<number> | undefined): number[] {
   const all = new Map(runningProcesses().map((each) => [each.pid, each]));
   const own = all.get(process.pid);
-  const group = ownsGroup ? command : own?.group;
+  const group = earlier === undefined ? command : own?.group;
   // This process and its parents in the group, up to the shell. Their other children belong to a pipeline of the shell.
   const lineage = new Set([process.pid]);
   for (let at = own; at !== undefined; at = at.group === own?.group ? all.get(at.parent) : undefined)
@@ -58,8 +75,10 @@ export function processesOf(command: number, ownsGroup: boolean): number[] {
       if (parent === undefined) break;
       at = parent;
     }
+    if (each.group !== group) return false;
+    if (earlier === undefined) return true;
     // As the first process of a container, this one is the parent of all orphans.
-    return each.group === group && (top.parent === process.pid || !lineage.has(top.parent));
+    return !earlier.has(each.pid) && (top.parent === process.pid || !lineage.has(top.parent));
   };
   return [...all.values()].filter(belongs).map(({ pid }) => pid);
 }

@@ -57,7 +57,12 @@ export class JoinQueue {
       return isWanted;
     });
     const sent = wanted.slice(0, MOST_TOGETHER);
-    const left = await (sent.length === 0 ? [] : this.send(sent));
+    let left: readonly Join[] = [];
+    try {
+      if (sent.length > 0) left = await this.send(sent);
+    } catch (error) {
+      for (const { reject } of sent) reject(error);
+    }
     this.active.delete(key);
     const others = [...left, ...wanted.slice(MOST_TOGETHER), ...meanwhile];
     // Behind the other keys.

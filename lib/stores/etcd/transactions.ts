@@ -16,8 +16,6 @@ const FRAME = 32;
  */
 const MOST_UNDER_WAY = 512;
 const MOST_REQUESTS = 64;
-/** Renewals come first, and have as much again for themselves. */
-const MOST_OF_RENEWALS = 2;
 /** How far a request looks for transactions of other keys. */
 const LOOKS_AHEAD = 1_024;
 
@@ -35,18 +33,28 @@ interface Item {
   readonly reject: (error: unknown) => void;
 }
 
+/** Transactions of one kind: renewals come first, and neither kind takes the room of the other. */
+class Lane {
+  items: Item[] = [];
+  /** Of requests without a reply: their number, and their operations. */
+  requests = 0;
+  operations = 0;
+
+  /** Whether the next transaction can be sent. */
+  get isReady(): boolean {
+    return this.items.length > 0 && this.requests < MOST_REQUESTS && this.operations < MOST_UNDER_WAY;
+  }
+}
+
 /**
  * Sends the transactions of one tick as one request, which costs each member a single write to its log. A request has
  * only one transaction for each key, since etcd checks all conditions before it carries anything out. While too many are
  * under way, the others wait, in order.
  */
 export class Transactions {
-  private items: Item[] = [];
-  private renewals: Item[] = [];
+  private readonly renewals = new Lane();
+  private readonly others = new Lane();
   private isScheduled = false;
-  /** Of requests without a reply: their number, and their operations. */
-  private requests = 0;
-  private operations = 0;
 
   constructor(private readonly send: Send) {}
 
@@ -62,8 +70,8 @@ export class Transactions {
   ): Promise<AtRevision<TransactionReply>> {
     return new Promise((resolve, reject) => {
       const bytes = bytesOf(transaction);
-      const queue = isRenewal ? this.renewals : this.items;
-      queue.push({ concerns, behind, transaction, bytes, resolve, reject });
+      const lane = isRenewal ? this.renewals : this.others;
+      lane.items.push({ concerns, behind, transaction, bytes, resolve, reject });
       this.schedule();
     });
   }
@@ -76,17 +84,12 @@ export class Transactions {
 
   private readonly flush = (): void => {
     this.isScheduled = false;
-    while (this.renewals.length > 0 && this.hasRoom(MOST_OF_RENEWALS))
-      this.renewals = this.sendSome(this.renewals);
-    while (this.items.length > 0 && this.hasRoom(1)) this.items = this.sendSome(this.items);
+    for (const lane of [this.renewals, this.others]) while (lane.isReady) this.sendSome(lane);
   };
 
-  private hasRoom(share: number): boolean {
-    return this.requests < MOST_REQUESTS * share && this.operations < MOST_UNDER_WAY * share;
-  }
-
-  /** Sends one request. Returns the transactions that were not part of it. */
-  private sendSome(items: readonly Item[]): Item[] {
+  /** Sends one request. */
+  private sendSome(lane: Lane): void {
+    const { items } = lane;
     const batch: Item[] = [];
     const later: Item[] = [];
     const concerned = new Set<string>();
@@ -107,36 +110,37 @@ export class Transactions {
         for (const key of item.concerns) concerned.add(key);
       }
     }
-    void this.sendBatch(batch);
-    return [...later, ...items.slice(index)];
+    lane.items = [...later, ...items.slice(index)];
+    void this.sendBatch(batch, lane);
   }
 
   private async sendCounted(
     transaction: Transaction,
     operations: number,
+    lane: Lane,
   ): Promise<AtRevision<TransactionReply>> {
-    this.requests += 1;
-    this.operations += operations;
+    lane.requests += 1;
+    lane.operations += operations;
     try {
       return await this.send(transaction);
     } finally {
-      this.requests -= 1;
-      this.operations -= operations;
-      if (this.items.length > 0 || this.renewals.length > 0) this.schedule();
+      lane.requests -= 1;
+      lane.operations -= operations;
+      if (lane.items.length > 0) this.schedule();
     }
   }
 
-  private async sendBatch(batch: readonly Item[]): Promise<void> {
+  private async sendBatch(batch: readonly Item[], lane: Lane): Promise<void> {
     const [first] = batch;
     if (first === undefined) return;
     const all = batch.map(({ transaction }) => transaction);
     const operations = all.reduce((sum, { then }) => sum + then.length, 0);
     try {
       if (batch.length === 1) {
-        first.resolve(await this.sendCounted(first.transaction, operations));
+        first.resolve(await this.sendCounted(first.transaction, operations, lane));
         return;
       }
-      const { revision, reply } = await this.sendCounted({ do: 'txn', then: all }, operations);
+      const { revision, reply } = await this.sendCounted({ do: 'txn', then: all }, operations, lane);
       batch.forEach((item, index) => {
         const own: Reply | undefined = reply.replies[index];
         if (own?.do === 'txn') item.resolve({ revision, reply: own });
@@ -147,7 +151,7 @@ export class Transactions {
       // etcd rejected the whole request. Each transaction is sent again separately, so that only the cause of the error
       // fails.
       if (batch.length > 1 && !failure.inDoubt && !failure.unreachable) {
-        for (const item of batch) void this.sendBatch([item]);
+        for (const item of batch) void this.sendBatch([item], lane);
       } else for (const item of batch) item.reject(failure);
     }
   }

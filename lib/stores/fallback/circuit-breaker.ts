@@ -17,7 +17,7 @@ export function isUnreachable(error: unknown): error is LockStoreError {
 }
 
 /** Rejects if the store is unreachable. A rejected request is a reply, too. */
-export async function repliedTo(request: () => Promise<unknown>): Promise<void> {
+async function repliedTo(request: () => Promise<unknown>): Promise<void> {
   try {
     await request();
   } catch (error) {
@@ -40,7 +40,7 @@ export class CircuitBreaker {
    * @param now the monotonic clock
    * @param onOpen locks are acquired in this process from now on
    * @param onClose the store replies again
-   * @param prepare prepares the store for that
+   * @param prepare prepares the store for that; rejects if it has to be repeated
    */
   constructor(
     private readonly store: LockStoreSession,
@@ -130,7 +130,7 @@ export class CircuitBreaker {
   private async probe(): Promise<void> {
     if (!this.isOpen) return;
     await repliedTo(() => this.store.inspect(this.key));
-    await repliedTo(this.prepare);
+    await this.prepare();
     if (this.isStopped) return;
     this.isOpen = false;
     this.failingSince = undefined;

@@ -32,13 +32,7 @@ import {
 } from '../port/lock-store.js';
 import { storeFailure } from '../port/store-failure.js';
 import { SessionTimers } from '../port/times.js';
-import {
-  CircuitBreaker,
-  CONNECT_ROUND_TRIPS,
-  isUnreachable,
-  repliedTo,
-  RETRY_PAUSE,
-} from './circuit-breaker.js';
+import { CircuitBreaker, CONNECT_ROUND_TRIPS, isUnreachable, RETRY_PAUSE } from './circuit-breaker.js';
 import { heldLocally, LocalLocks } from './local-locks.js';
 
 /** How far the tokens of the store are raised above the clock and local holds at first, µs: some begin until the reply. */
@@ -164,11 +158,16 @@ class FallbackSession implements LockStoreSession {
     try {
       await this.store.start();
       this.breaker.onReply(startedAt, CONNECT_ROUND_TRIPS);
-      await repliedTo(() => this.raiseStoreTokens());
     } catch (error) {
       if (isUnreachable(error)) this.breaker.open(error);
       throw error;
     }
+    const attempt = (): Promise<void> => this.raiseStoreTokens();
+    // A part of the store may be unreachable, which must not make all locks local.
+    await attempt().catch(() => {
+      const until = Infinity as MonotonicMs;
+      void this.timers.retry.completeLater({ attempt, until: () => until, pause: RETRY_PAUSE });
+    });
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -324,16 +323,22 @@ class FallbackSession implements LockStoreSession {
 
   /**
    * Before the store is used, its later tokens have to be larger than those of local holds: of this process, and of an
-   * earlier one that it replaces. Those count from the clock.
+   * earlier one that it replaces. Those count from the clock. Rejects if repeating it can help.
    */
   private async raiseStoreTokens(): Promise<void> {
     const { tokens, keys } = this.local;
     let floor = -1;
-    for (let ahead = TOKENS_AHEAD; floor < tokens.last; ahead *= 2) {
+    for (let ahead = TOKENS_AHEAD; floor < tokens.last || keys.size > 0; ahead *= 2) {
       floor = Math.max(tokens.last, Date.now() * 1_000) + ahead;
-      await this.store.raiseTokens?.(floor, [PROBE_KEY, ...keys]);
+      const raised = [...keys];
+      try {
+        await this.store.raiseTokens?.(floor, [PROBE_KEY, ...raised]);
+      } catch (error) {
+        if (storeFailure(error).retryable) throw error;
+      }
+      // Others may have been granted meanwhile.
+      for (const key of raised) keys.delete(key);
     }
-    keys.clear();
   }
 
   private onRecovery(): void {

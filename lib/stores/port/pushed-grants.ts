@@ -80,8 +80,10 @@ export class PushedGrants {
 
   /** The connection was lost: the next grant may be dated by another server's clock, so it counts from the last request. */
   disconnected(): void {
-    for (const [owner, { key, sentAt }] of this.waiting)
-      this.waiting.set(owner, { key, sentAt, serverTime: undefined });
+    const undated = ({ key, sentAt }: ClockPair): ClockPair => ({ key, sentAt, serverTime: undefined });
+    for (const [owner, clock] of this.waiting) this.waiting.set(owner, undated(clock));
+    for (const [owner, { clock, at }] of this.delivered)
+      this.delivered.set(owner, { clock: undated(clock), at });
   }
 
   /** Whether the owner has been queued, or is about to be. */

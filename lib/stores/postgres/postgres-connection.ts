@@ -163,7 +163,7 @@ function configOf(where: string, connection: unknown): PgClientOptions {
           'got a string that does not start with postgres:// or postgresql://.',
       );
     }
-    if (/^[^?]*\/\/[^/?]*,/.test(connection)) {
+    if (/^[^?]*\/\/[^/?]*,[^/?@]*(?:[/?]|$)/.test(connection)) {
       throw new LockOptionsError(
         `${where} names several servers, of which pg can't choose one. Give one address that leads to the primary.`,
       );

@@ -229,7 +229,7 @@ export class ClusterSession extends ForwardingSession {
       ofServers.set(address, some);
       some.push(request);
     }
-    for (const [address, some] of ofServers) void this.servers.get(address)?.repeat(some);
+    for (const [address, some] of ofServers) this.servers.get(address)?.inherit(some);
   }
 
   private open({ connector, slot, address }: ClusterServer): Promise<void> {

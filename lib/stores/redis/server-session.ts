@@ -147,8 +147,15 @@ export abstract class ServerSession {
     return this.link.releases.all();
   }
 
-  /** Repeats releases that another server may have lost. Returns whether all of them had a reply. */
-  async repeat(requests: readonly OwnerRequest[]): Promise<boolean> {
+  /** Takes over the releases of a server that may have lost them: repeats them now, or when this one can be reached. */
+  inherit(requests: readonly OwnerRequest[]): void {
+    for (const request of requests) this.link.releases.add(request, this.client.now());
+    this.server = undefined;
+    if (this.link.isReady) void this.repeatReleasesElsewhere();
+  }
+
+  /** Returns whether all of them had a reply. */
+  private async repeat(requests: readonly OwnerRequest[]): Promise<boolean> {
     const replies: PromiseLike<boolean>[] = [];
     for (const [index, request] of requests.entries()) {
       const reply = this.release(request).then(

@@ -105,7 +105,10 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     if (this.usedUp.has(owner)) return { outcome: 'cancelled' };
     const isWaiting = this.waiters.get(key)?.requests.has(owner) === true;
     if (!wait || !(contended || isWaiting || this.rests.has(key))) {
-      const reply = await this.take(request);
+      let reply = await this.take(request);
+      // The release that this request follows may have run after it, if the server had lost the script.
+      if (reply.outcome === 'held' && !wait && (await this.pipeline.isOutOfOrder()))
+        reply = await this.take(request);
       if (reply.outcome !== 'held') return reply;
       const { leaseLeft: holderLeaseLeft } = reply;
       if (!wait) return { outcome: 'busy', holderLeaseLeft };

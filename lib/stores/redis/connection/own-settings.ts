@@ -1,3 +1,4 @@
+import { isReplica } from './redis-failure.js';
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 import { KEEP_ALIVE, pauseBeforeConnecting } from '../../port/times.js';
 
@@ -94,12 +95,4 @@ export function discoverySettings(
       connectTimeout: Math.min(options.redisOptions?.connectTimeout ?? requestTimeout, requestTimeout),
     },
   };
-}
-
-/**
- * A replica rejects writes. While it copies the data of its primary, it rejects every request, and a server that restarts
- * does so before the connection is ready. Redis 6.2 wraps the error of a command inside a script.
- */
-export function isReplica(message: string): boolean {
-  return /^(READONLY|LOADING|MASTERDOWN)\b|-(READONLY|MASTERDOWN) /.test(message);
 }

@@ -222,7 +222,7 @@ function optionsOf(url: string): RedisOptions {
         'options of ioredis, or a client; got a string that does not start with redis:// or rediss://.',
     );
   }
-  if (/^[^?]*\/\/[^/?]*,/.test(url)) {
+  if (/^[^?]*\/\/[^/?]*,[^/?@]*(?:[/?]|$)/.test(url)) {
     throw new LockOptionsError(
       'DistributedLockModule: the redis URL names several servers. Give { nodes: […] } for a Redis Cluster, { sentinels: […], name } for ' +
         'Sentinel, or quorum for independent servers.',

@@ -92,11 +92,21 @@ export class RedirectedError extends LockStoreError {
   }
 }
 
+/**
+ * A replica rejects writes. While it copies the data of its primary, it rejects every request, and a server that restarts
+ * does so before the connection is ready. Redis 6.2 wraps the error of a command inside a script.
+ */
+export function isReplica(message: string): boolean {
+  return /^(READONLY|LOADING|MASTERDOWN)\b|-(READONLY|MASTERDOWN) /.test(message);
+}
+
 /** The connection is down, so the request was not sent. */
 export function notConnected(cause: Error | undefined): LockStoreError {
   // ioredis adds the pause before its next attempt, so that the same state would have a new message each time.
   const why = cause?.message.replace(/ Retrying from scratch after [\d.]+ms\./, '');
-  return notConnectedTo('Redis', withoutCommand(cause), cause?.name === 'ReplyError', redisRemedies, why);
+  // A server that has become a replica is left: until the next one is ready, nothing replies.
+  const isRefused = cause?.name === 'ReplyError' && !isReplica(cause.message);
+  return notConnectedTo('Redis', withoutCommand(cause), isRefused, redisRemedies, why);
 }
 
 /** Whether a failed request may have been carried out, and whether repeating it can help. */

@@ -10,8 +10,7 @@ import {
 import { adviceOn } from '../../port/store-failure.js';
 import { ReplyTimeout } from '../../port/times.js';
 import type { ServerConnector } from './redis-connection.js';
-import { isReplica } from './own-settings.js';
-import { notConnected, redisFailure, redisRemedies } from './redis-failure.js';
+import { isReplica, notConnected, redisFailure, redisRemedies } from './redis-failure.js';
 
 /** How long releases are kept at least, ms: longer than a planned failover by Sentinel lets clients write to the former primary. */
 const KEPT = 5_000;

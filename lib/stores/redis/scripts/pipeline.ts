@@ -16,6 +16,8 @@ const SOON = Promise.resolve();
 class PendingCall implements CallListener {
   /** Whether it is sent again, since the server had lost the script. */
   isRepeated = false;
+  /** Whether it was sent alone and has its outcome: a wrapper of `sendCommand` may throw after it has sent the call. */
+  private isEnded = false;
 
   /**
    * @param deliver takes the raw reply; throws if it is malformed
@@ -29,13 +31,24 @@ class PendingCall implements CallListener {
     readonly isLoneRelease = false,
   ) {}
 
+  /** To be sent with the text of its script. */
+  again(): PendingCall {
+    const again = new PendingCall(this.pipeline, this.call, this.deliver, this.reject, this.isLoneRelease);
+    again.isRepeated = true;
+    return again;
+  }
+
   /** The reply, if the call was sent alone. */
   replied(reply: unknown): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
     this.pipeline.ended(this);
     this.pipeline.deliver(this, reply);
   }
 
   failed(error: unknown): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
     this.pipeline.ended(this);
     this.pipeline.failed(this, error);
   }
@@ -85,8 +98,9 @@ export class Pipeline {
 
   /** Whether an earlier call, such as a release, may run after one whose reply has just arrived. */
   async isOutOfOrder(): Promise<boolean> {
-    // An earlier failure is reported a moment after the reply.
-    await SOON;
+    if (this.repeated > 0) return true;
+    // An earlier failure is reported a moment after the reply, that of several calls a few moments.
+    for (let turns = 0; turns < 8; turns++) await SOON;
     return this.repeated > 0;
   }
 
@@ -277,8 +291,7 @@ export class Pipeline {
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) {
       this.loaded.clear();
       this.repeated += 1;
-      pending.isRepeated = true;
-      this.write([pending]);
+      this.write([pending.again()]);
     } else pending.reject(this.connection.failureOf(error));
   }
 }
