@@ -205,11 +205,14 @@ function openClient(
   const { connectionTimeoutMillis = CONNECT_TIMEOUT, ...others } = config;
   const socket = config.stream?.() ?? new Socket();
   try {
+    const { ssl } = others;
     const client = new Client({
       application_name: 'nestjs-distributed-lock',
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE,
       ...others,
+      // Read here: a getter that throws while pg connects would end the process. `pg` hides the key from copies.
+      ...(typeof ssl === 'object' && { ssl: { ...ssl, ...('key' in ssl && { key: ssl.key }) } }),
       // For pg, 0 means no limit.
       connectionTimeoutMillis: Math.min(connectionTimeoutMillis || CONNECT_TIMEOUT, CONNECT_TIMEOUT),
       stream: () => socket,

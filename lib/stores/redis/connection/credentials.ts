@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 import { inMs } from '../../../common/durations.js';
 import { LockOptionsError } from '../../../model/lock.errors.js';
@@ -7,6 +8,7 @@ export type RedisCredential = string | (() => string | Promise<string>);
 
 const NAMES = ['username', 'password', 'sentinelUsername', 'sentinelPassword'] as const;
 type CredentialName = (typeof NAMES)[number];
+const TLS_NAMES = ['tls', 'sentinelTLS'] as const;
 
 /** Options of ioredis whose credentials may be functions. */
 export type WithCredentials<Options> = Omit<Options, CredentialName> &
@@ -17,8 +19,8 @@ export type ClusterOptionsWithCredentials = Omit<ClusterOptions, 'redisOptions'>
   readonly redisOptions?: WithCredentials<NonNullable<ClusterOptions['redisOptions']>> | undefined;
 };
 
-/** Where user and password are read: the user's options or client, which may change while the application runs. */
-export type CredentialSource = Partial<Record<CredentialName, unknown>>;
+/** Where user, password and certificates are read: the user's options or client, which may change while the application runs. */
+export type CredentialSource = Partial<Record<CredentialName | (typeof TLS_NAMES)[number], unknown>>;
 
 /** How long a function may take, ms. */
 const LONGEST = 5_000;
@@ -30,8 +32,9 @@ export function withoutFunctions(options: CredentialSource): RedisOptions {
 }
 
 /**
- * Writes the present user and password into the options of a client, which ioredis reads whenever it connects. Rejects if a
- * function throws, takes too long or returns no text; then the former value stays.
+ * Writes the present user, password and certificates into the options of a client, which ioredis reads whenever it connects.
+ * Rejects if a function or getter throws, takes too long or returns no text, and if certificates can't be used, which would
+ * end the client for ever; then the former value stays.
  */
 export async function renewCredentials(source: CredentialSource, options: RedisOptions): Promise<void> {
   const each = NAMES.map(async (name) => {
@@ -42,7 +45,15 @@ export async function renewCredentials(source: CredentialSource, options: RedisO
       throw new LockOptionsError(`DistributedLockModule: ${name}() of redis must return a string.`);
     options[name] = value as string;
   });
-  await Promise.all(each);
+  const certificates = TLS_NAMES.map(async (name) => {
+    const given = source[name];
+    // ioredis replaces the name of a profile by the profile itself.
+    if (typeof given !== 'object' || given === null || 'profile' in given) return;
+    const read = { ...given };
+    createSecureContext(read);
+    options[name] = read;
+  });
+  await Promise.all([...each, ...certificates]);
 }
 
 /** A call that never returns must not block the connection for ever. */

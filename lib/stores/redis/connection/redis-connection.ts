@@ -190,7 +190,7 @@ function connectorOfNodes(connection: RedisClusterOptions): ClusterConnector {
   );
   // These also apply to discovered nodes.
   const [{ username, password, tls } = {}] = read;
-  const credentials: CredentialSource = { username, password, ...options.redisOptions };
+  const credentials: CredentialSource = { username, password, tls, ...options.redisOptions };
   const redisOptions = withoutFunctions({
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
