@@ -212,7 +212,7 @@ function openClient(
       keepAliveInitialDelayMillis: KEEP_ALIVE,
       ...others,
       // Read here: a getter that throws while pg connects would end the process. `pg` hides the key from copies.
-      ...(typeof ssl === 'object' && { ssl: { ...ssl, ...('key' in ssl && { key: ssl.key }) } }),
+      ...(ssl instanceof Object && { ssl: { ...ssl, ...('key' in ssl && { key: ssl.key }) } }),
       // For pg, 0 means no limit.
       connectionTimeoutMillis: Math.min(connectionTimeoutMillis || CONNECT_TIMEOUT, CONNECT_TIMEOUT),
       stream: () => socket,

@@ -45,15 +45,18 @@ export async function renewCredentials(source: CredentialSource, options: RedisO
       throw new LockOptionsError(`DistributedLockModule: ${name}() of redis must return a string.`);
     options[name] = value as string;
   });
-  const certificates = TLS_NAMES.map(async (name) => {
-    const given = source[name];
-    // ioredis replaces the name of a profile by the profile itself.
-    if (typeof given !== 'object' || given === null || 'profile' in given) return;
-    const read = { ...given };
-    createSecureContext(read);
-    options[name] = read;
-  });
-  await Promise.all([...each, ...certificates]);
+  try {
+    for (const name of TLS_NAMES) {
+      const given = source[name];
+      // ioredis replaces the name of a profile by the profile itself.
+      if (typeof given !== 'object' || given === null || 'profile' in given) continue;
+      const read = { ...given };
+      createSecureContext(read);
+      options[name] = read;
+    }
+  } finally {
+    await Promise.all(each);
+  }
 }
 
 /** A call that never returns must not block the connection for ever. */
