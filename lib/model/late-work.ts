@@ -32,7 +32,8 @@ export function lateWork(result: unknown): LateWork | undefined {
 /** The error for a result whose work would begin after the release; undefined for any other result. */
 export function refusalOf(who: string, result: unknown): LockOptionsError | undefined {
   const late = lateWork(result);
-  if (late === undefined || isUsable(result)) return undefined;
+  // A socket is of use without being read.
+  if (late === undefined || 'remoteAddress' in (result as object)) return undefined;
   end(result);
   return new LockOptionsError(
     `${who} returned ${late.what}, whose work would begin after the lock was released. ${late.remedy}`,
@@ -61,22 +62,6 @@ const RESPONSE: LateWork = {
 function isRead(iterable: object): boolean {
   const { readableEnded, destroyed } = iterable as Partial<Record<string, unknown>>;
   return readableEnded === true || destroyed === true;
-}
-
-/**
- * Whether a result is of use without being read: a socket; a Subject, which emits whether anyone reads it or not; a Response
- * that code has made itself; an object of a class that can also be iterated, such as a page of results.
- */
-function isUsable(result: unknown): boolean {
-  const object = result as object;
-  if ('remoteAddress' in object) return true;
-  if ('subscribe' in object) return 'next' in object;
-  if (Object.prototype.toString.call(object) === '[object Response]')
-    return (object as Partial<Response>).url === '';
-  if (!(Symbol.asyncIterator in object)) return false;
-  const prototype: unknown = Object.getPrototypeOf(object);
-  const isStream = 'next' in object || 'pipe' in object || 'getReader' in object;
-  return !isStream && prototype !== Object.prototype && prototype !== null;
 }
 
 function iterableOf(result: object): LateWork {

@@ -59,7 +59,7 @@ export class JoinQueue {
     const sent = wanted.slice(0, MOST_TOGETHER);
     let left: readonly Join[] = [];
     try {
-      if (sent.length > 0) left = await this.send(sent);
+      left = await (sent.length === 0 ? [] : this.send(sent));
     } catch (error) {
       for (const { reject } of sent) reject(error);
     }

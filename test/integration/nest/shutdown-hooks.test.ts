@@ -279,7 +279,7 @@ describe('shutdown hooks', () => {
   it('B60: callers that wait are named once for each key, and not as locks in use', async () => {
     const log = new LogRecorder();
     let waiting: Promise<void>[] = [];
-    const worker = { onModuleDestroy: () => Promise.all(waiting) };
+    const worker = { onApplicationShutdown: () => Promise.all(waiting) };
     const module = await Test.createTestingModule({
       imports: [memory()],
       providers: [{ provide: 'worker', useValue: worker }],

@@ -25,7 +25,7 @@ export const leaderPlants = {
   'work-left-alone': {
     about: 'the lock of a leader is released before its work has ended',
     finds: ['work-overlap'],
-    changes: [[ELECTION, /Promise\.all\(\[work, ([^\]]*)\]\)/, 'Promise.all([$1])']],
+    changes: [[ELECTION, 'await this.endInTime(ended, term, reason);', '']],
     run: { only: ['leader resigned'] },
   },
 };
