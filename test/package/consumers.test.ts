@@ -192,7 +192,7 @@ describe('applications that have installed the tarball', () => {
           status: 'ok',
           info: { locks: { status: 'up', reasons: ['1 hold lost in the last 5 minutes'] } },
         },
-        metrics: 12,
+        metrics: 14,
         counted: '1',
         spans: ['lock acquire default', 'lock acquire checkout', 'lock hold checkout'],
       });
