@@ -41,7 +41,6 @@ export default {
     'FactoryOptions',
     'Fits',
     'LeaderElectionFactoryOptions',
-    'LockErrorBody',
     'LockErrorDetails',
     'MethodOf',
     'MistakenName',

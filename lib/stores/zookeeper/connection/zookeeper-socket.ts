@@ -107,6 +107,7 @@ export class ZooKeeperSocket {
   private readonly stopAtExit: () => void;
   private pings: NodeJS.Timeout | undefined;
   private isIdle = false;
+  private isOpen = false;
 
   constructor(
     host: ZooKeeperHost,
@@ -141,8 +142,7 @@ export class ZooKeeperSocket {
     this.timeout.start();
     const handshake = new Promise<JuteReader>((resolve) => (this.onHandshake = resolve));
     const closed = new Promise<never>((_, reject) => {
-      const early = new Error('the server closed the connection before it opened a session');
-      this.socket.once('close', () => reject(this.failure ?? early));
+      this.socket.once('close', () => reject(this.endedBy));
     });
     const hello = new JuteWriter()
       .int(0)
@@ -154,6 +154,7 @@ export class ZooKeeperSocket {
     this.socket.write(hello.frame());
     const from = await Promise.race([handshake, closed]);
     this.timeout.stop();
+    this.isOpen = true;
     from.int();
     const agreed = from.int();
     const id = from.id();
@@ -282,6 +283,7 @@ export class ZooKeeperSocket {
   }
 
   private get endedBy(): Error {
-    return this.failure ?? new Error('the server closed the connection');
+    const when = this.isOpen ? '' : ' before it opened a session';
+    return this.failure ?? new Error(`the server closed the connection${when}`);
   }
 }
