@@ -268,15 +268,16 @@ whereThereIsZooKeeper('the start with ZooKeeper', () => {
     });
 
     it('names maxClientCnxns where the server accepts no more connections, and connects once it does', async () => {
-      const { address: hosts, port } = await server({ maxClientCnxns: '1' });
-      const other = connect(port, '127.0.0.1');
-      await once(other, 'connect');
+      // At the start, the client needs a second one to find out about sessions.
+      const { address: hosts, port } = await server({ maxClientCnxns: '3' });
+      const others = [1, 2, 3].map(() => connect(port, '127.0.0.1'));
+      await Promise.all(others.map((other) => once(other, 'connect')));
       const store = zookeeperStore({ hosts });
       const full = endings.app(await LockApp.start({ store, shutdownTimeout: 50 }));
       expect(
         full.log.matching(/closed the connection before it opened a session.*maxClientCnxns/),
       ).toHaveLength(1);
-      other.destroy();
+      for (const other of others) other.destroy();
       await full.locks.withLock('key', { waitTime: 30_000 }, () => undefined);
     });
   });
