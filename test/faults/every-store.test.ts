@@ -29,10 +29,16 @@ describe('the fault rules', () => {
   });
 
   it('are all used', () => {
-    const texts = readdirSync(folder('rules')).map((name) => readFileSync(folder(`rules/${name}`), 'utf8'));
-    const named = (pattern: RegExp): string[] =>
-      texts.flatMap((text) => [...text.matchAll(pattern)].map(([, rule = '']) => rule));
-    const called = named(/^ {2}(\w+)\(scene\b/gm);
-    expect([...called, ...Object.values(RULES)].sort()).toEqual(named(/^export function (\w+)/gm).sort());
+    const inFolder = (path: string): string[] =>
+      readdirSync(folder(path), { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => readFileSync(folder(`${path}/${name}`), 'utf8'));
+    const rules = inFolder('rules').flatMap((text) => [...text.matchAll(/^export function (\w+)/gm)]);
+    const used = [...inFolder('.'), ...inFolder('rules')].join('\n');
+    const unused = rules
+      .map(([, rule = '']) => rule)
+      .filter((rule) => !new RegExp(`^ +${rule}\\(`, 'm').test(used));
+    expect(rules).not.toEqual([]);
+    expect(unused).toEqual([]);
   });
 });
