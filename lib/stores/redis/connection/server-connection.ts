@@ -163,8 +163,9 @@ export class ServerConnection {
 }
 
 /**
- * The last releases of a session. A failover loses those that the former primary had not replicated: the new one would keep
- * the lock for a hold that no process has. An owner is used once, so repeating its release has no other effect.
+ * The last releases of a session that had a reply; the engine repeats the others. A failover loses those that the former
+ * primary had not replicated: the new one would keep the lock for a hold that no process has. An owner is used once, so
+ * repeating its release has no other effect.
  */
 export class RecentReleases {
   private latest: OwnerRequest[] = [];
@@ -180,9 +181,12 @@ export class RecentReleases {
     this.latest.push(request);
   }
 
-  /** Oldest first. */
-  all(): readonly OwnerRequest[] {
-    return [...this.earlier, ...this.latest];
+  /** Oldest first. They are no longer kept here. */
+  take(): readonly OwnerRequest[] {
+    const all = [...this.earlier, ...this.latest];
+    this.earlier = [];
+    this.latest = [];
+    return all;
   }
 }
 
