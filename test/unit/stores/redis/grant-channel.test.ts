@@ -47,12 +47,15 @@ describe('a subscription at another server than the requests', () => {
     const requests = { server: Promise.resolve('primary') };
     const link = {
       another: () => ({ redis, watch }),
-      connect: () => Promise.resolve(redis.open()),
+      connect: () => {
+        redis.open();
+        return Promise.resolve();
+      },
       connector: { address: 'shop:6379' },
       isReady: true,
       watch: requests,
     } as unknown as ServerConnection;
-    const client = { pollNow: () => undefined, warn: (text: string): unknown => warnings.push(text) };
+    const client = { pollNow: () => undefined, warn: (text: string) => void warnings.push(text) };
     const nothing = (): void => undefined;
     const channel = new GrantChannel('channel', 'p', link, client, nothing, nothing);
     channel.open();
