@@ -3,7 +3,7 @@
  * with the same seed is the same.
  *
  * `--events 100000` says how many events altogether; `--seed 1` is that of the first run, and each run has the next one;
- * `--kind memory|quorum|fallback|'fallback quorum'|redis|redisson` runs one store only; `--build FOLDER` uses another unbundled build;
+ * `--kind memory|quorum|fallback|'fallback quorum'|redis|redisson|'redis cluster'|'redisson cluster'` runs one store only; `--build FOLDER` uses another unbundled build;
  * `--plants` shows that each planted bug is found, or with `--kind` those of one store.
  */
 import { spawnSync } from 'node:child_process';
@@ -23,7 +23,16 @@ import { ensureBuild, ensureDependencies } from './setup.mjs';
 /** The most events until a planted bug has to be found. */
 const MOST_EVENTS = 8_000_000;
 
-const KINDS = ['memory', 'quorum', 'fallback', 'fallback quorum', 'redis', 'redisson'];
+const KINDS = [
+  'memory',
+  'quorum',
+  'fallback',
+  'fallback quorum',
+  'redis',
+  'redisson',
+  'redis cluster',
+  'redisson cluster',
+];
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '100000' },

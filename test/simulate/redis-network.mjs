@@ -7,7 +7,7 @@ const { Redis } = createRequire(import.meta.url)('ioredis');
 /** Between two messages of one connection, so that they stay in order, ms. */
 const IN_ORDER = 0.001;
 /** How long a process may be disturbed after its connections are up again, ms. */
-const AFTERMATH = 6_000;
+export const AFTERMATH = 6_000;
 
 /** How long a process takes to notice that its connection for requests is half open, ms: a reply is overdue. */
 const LONGEST_UNNOTICED = 2_000;
@@ -30,8 +30,7 @@ class Connection extends EventEmitter {
 
   constructor(link, server, connector) {
     super();
-    const { isForRequests } = connector;
-    Object.assign(this, { link, server, connector, isForRequests, world: link.world });
+    Object.assign(this, { link, server, connector, world: link.world });
     this.on('error', () => undefined);
     const opened = () => {
       if (this.destroyed) return;
@@ -49,6 +48,10 @@ class Connection extends EventEmitter {
     this.world.after(2 * link.delay(), opened, link.process);
   }
 
+  get isForRequests() {
+    return this.connector.isForRequests;
+  }
+
   setNoDelay() {}
   setKeepAlive() {}
   resume() {}
@@ -60,6 +63,7 @@ class Connection extends EventEmitter {
 
   write(chunk) {
     const commands = decodeCommands(chunk.toString('latin1'));
+    if (commands.some(([name]) => /^s?subscribe$/i.test(name))) this.connector.isForRequests = false;
     const arrive = () => {
       if (this.#isOpenAtServer && !this.isHalfOpen) this.server.receive(this, commands);
     };
@@ -75,6 +79,10 @@ class Connection extends EventEmitter {
       this.emit('data', Buffer.from(text, 'latin1'));
     };
     this.#send('replies', this.link.process, arrive);
+  }
+
+  unsubscribed(_, text) {
+    this.reply(text);
   }
 
   push(text) {
@@ -186,15 +194,26 @@ export class RedisLink {
 
   /** A client of the user, as the library gets it. */
   client() {
-    const link = this;
     let clients = 0;
-    class Connector {
+    // The library duplicates the user's client for its requests first.
+    const Connector = this.connectors(() => (clients += 1) === 2);
+    const sentinels = { sentinels: [{ host: 'sentinel' }], name: 'virtual' };
+    return new Redis({ host: 'redis', lazyConnect: true, Connector, ...(this.site.isSentinel && sentinels) });
+  }
+
+  /**
+   * How ioredis gets its sockets.
+   *
+   * @param isForRequests whether the client with these options sends requests
+   */
+  connectors(isForRequests) {
+    const link = this;
+    return class Connector {
       connecting = false;
 
-      constructor({ disconnectTimeout }) {
-        this.disconnectTimeout = disconnectTimeout;
-        // The library duplicates the user's client for its requests first.
-        this.isForRequests = (clients += 1) === 2;
+      constructor(options) {
+        this.options = options;
+        this.isForRequests = isForRequests(options);
       }
 
       check() {
@@ -203,7 +222,7 @@ export class RedisLink {
 
       connect() {
         this.connecting = true;
-        this.stream = new Connection(link, link.target(), this);
+        this.stream = new Connection(link, link.target(this.options), this);
         return Promise.resolve(this.stream);
       }
 
@@ -211,12 +230,10 @@ export class RedisLink {
         this.connecting = false;
         const { stream } = this;
         if (stream === undefined) return;
-        link.world.after(this.disconnectTimeout, () => stream.destroy(), link.process);
+        link.world.after(this.options.disconnectTimeout, () => stream.destroy(), link.process);
         stream.end();
       }
-    }
-    const sentinels = { sentinels: [{ host: 'sentinel' }], name: 'virtual' };
-    return new Redis({ host: 'redis', lazyConnect: true, Connector, ...(this.site.isSentinel && sentinels) });
+    };
   }
 
   get isOutOfReach() {
@@ -240,6 +257,7 @@ export class RedisLink {
   }
 
   lost() {
+    if ([...this.connections].some(({ isForRequests }) => isForRequests)) return;
     if (!this.isCut) this.cutSince = this.world.now;
     this.isCut = true;
   }
@@ -270,6 +288,22 @@ export class RedisLink {
   }
 }
 
+export function holdersAt(server, { lock }) {
+  const hash = server.find(lock)?.value ?? new Map();
+  const isGood = ([field, value]) => {
+    const [ends] = value.split(' ');
+    return field.includes(':') && (!value.includes(' ') || Number(ends) > server.millis);
+  };
+  return [...hash].filter(isGood).map(([owner]) => ({ owner }));
+}
+
+export function waitersAt(server, { waiters }) {
+  const hash = (waiters && server.find(waiters)?.value) ?? new Map();
+  return [...hash]
+    .filter(([, record]) => Number(record.split(' ')[0]) >= server.millis)
+    .map(([owner]) => ({ owner }));
+}
+
 /** A primary and its replica behind one address, or found by Sentinel, and their failovers. */
 export class RedisSite {
   name = 'redis';
@@ -292,6 +326,15 @@ export class RedisSite {
     this.former = this.primary;
   }
 
+  get servers() {
+    return [this.primary, this.replica];
+  }
+
+  /** The server that serves requests about a lock. */
+  serverFor() {
+    return this.primary;
+  }
+
   get stalledUntil() {
     return this.primary.stalledUntil;
   }
@@ -302,22 +345,11 @@ export class RedisSite {
   }
 
   holdersOf(key) {
-    const { primary } = this;
-    const hash = primary.find(this.namesOf(key).lock)?.value ?? new Map();
-    const isGood = ([field, value]) => {
-      const [ends] = value.split(' ');
-      return field.includes(':') && (!value.includes(' ') || Number(ends) > primary.millis);
-    };
-    return [...hash].filter(isGood).map(([owner]) => ({ owner }));
+    return holdersAt(this.primary, this.namesOf(key));
   }
 
   waitersOf(key) {
-    const { primary } = this;
-    const { waiters } = this.namesOf(key);
-    const hash = (waiters && primary.find(waiters)?.value) ?? new Map();
-    return [...hash]
-      .filter(([, record]) => Number(record.split(' ')[0]) >= primary.millis)
-      .map(([owner]) => ({ owner }));
+    return waitersAt(this.primary, this.namesOf(key));
   }
 
   isExcused(key) {

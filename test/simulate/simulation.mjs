@@ -1,3 +1,4 @@
+import { ClusterLink, ClusterSite } from './cluster-network.mjs';
 import { JavaHolder } from './java-holder.mjs';
 import { NetworkStore, Server } from './network.mjs';
 import { Office } from './office.mjs';
@@ -27,6 +28,9 @@ const PERMITS = 3;
 const LONGEST_BLOCKED = 5_000;
 /** How many owners a session may still remember at rest. */
 const MOST_LEFT = 3;
+
+/** Owners that wait for one key. */
+const ownersIn = ({ requests }) => (requests instanceof Map ? [...requests.keys()] : []);
 
 const SILENT = { log: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -75,19 +79,21 @@ class Process {
     this.locks = new library.LockService(this.engine, 5_000);
     this.admin = new library.LockAdmin(this.engine);
     // An election never uses locks of one process only, and needs strict order; its module sees to that.
-    if (!kind.includes('fallback') && kind !== 'redisson') this.office = new Office(simulation, this);
+    if (!kind.includes('fallback') && !simulation.isRedisson) this.office = new Office(simulation, this);
     this.locks.events.subscribe((event) => this.onEvent(event));
     world.after(0, () => this.engine.start().then(() => this.office?.election.start()), this);
-    world.after(10, () => this.callAgain(), this);
+    // A Cluster is discovered first.
+    world.after(simulation.isCluster ? 100 : 10, () => this.callAgain(), this);
   }
 
   storeOf(kind, servers) {
-    const { world, library } = this.simulation;
-    if (kind === 'redis' || kind === 'redisson') {
-      const redis = new RedisLink(world, this, servers[0]).client();
-      return kind === 'redis'
-        ? this.watched(new library.RedisLockStore(redis, 'lock:'))
-        : this.watched(library.redissonStore({ redis }));
+    const { world, library, isRedis, isRedisson, isCluster } = this.simulation;
+    if (isRedis) {
+      const Link = isCluster ? ClusterLink : RedisLink;
+      const redis = new Link(world, this, servers[0]).client();
+      return this.watched(
+        isRedisson ? library.redissonStore({ redis }) : new library.RedisLockStore(redis, 'lock:'),
+      );
     }
     const stores = servers.map((server) => new NetworkStore(world, library, this, server));
     const whole = kind.includes('quorum') ? new library.QuorumLockStore(stores) : stores[0];
@@ -111,6 +117,13 @@ class Process {
       return session;
     };
     return { name: store.name, place: store.place, open };
+  }
+
+  /** Those at the servers of a Cluster, or the only one. */
+  get sessions() {
+    const { session } = this;
+    if (session === undefined) return [];
+    return session.servers instanceof Map ? [...session.servers.values()] : [session];
   }
 
   get isDisturbed() {
@@ -287,8 +300,8 @@ export class Simulation {
   outcomes = {};
 
   /**
-   * @param kind `memory`, `quorum`, `fallback`, `fallback quorum`, `redis` or `redisson`: the store that the processes use.
-   *   Processes of `redisson` share their locks with Java.
+   * @param kind `memory`, `quorum`, `fallback`, `fallback quorum`, `redis`, `redis cluster`, `redisson` or `redisson cluster`: the
+   *   store that the processes use. Processes of `redisson` share their locks with Java.
    */
   constructor(library, { seed, kind, processes = 3 }) {
     Object.assign(this, { library, kind, seed });
@@ -297,9 +310,11 @@ export class Simulation {
     library.tokensOfProcess.last = 0;
     // Some runs have crowded locks, others mostly free ones.
     this.pace = this.world.random.pick([1, 3, 10, 30]);
-    this.keys = kind === 'redisson' ? JAVA_KEYS : KEYS;
+    this.isRedisson = kind.startsWith('redisson');
+    this.isRedis = kind.startsWith('redis');
+    this.isCluster = kind.endsWith(' cluster');
+    this.keys = this.isRedisson ? JAVA_KEYS : KEYS;
     this.names = Object.keys(this.keys);
-    this.isRedis = kind === 'redis' || kind === 'redisson';
     this.lease = this.isRedis ? this.world.random.pick([LEASE, 30_000, 30_000]) : LEASE;
     this.servers = this.serversOf(kind);
     if (!this.isRedis) this.operators = new Operators(this);
@@ -307,23 +322,23 @@ export class Simulation {
       { length: processes },
       (_, index) => new Process(this, `process ${index + 1}`),
     );
-    this.java = kind === 'redisson' ? ['java 1', 'java 2'].map((name) => new JavaHolder(this, name)) : [];
+    this.java = this.isRedisson ? ['java 1', 'java 2'].map((name) => new JavaHolder(this, name)) : [];
     this.trouble();
   }
 
   serversOf(kind) {
     const { world, library } = this;
     if (this.isRedis) {
-      const names =
-        kind === 'redis' ? new library.KeyNames('lock:') : new library.RedissonKeyNames('', false);
-      const site = new RedisSite(
-        world,
-        library.scriptRunner,
-        (key) => names.of(key),
-        world.random.chance(0.3),
-      );
+      const { isRedisson, isCluster } = this;
+      const names = isRedisson
+        ? new library.RedissonKeyNames('', isCluster)
+        : new library.KeyNames('lock:', isCluster);
+      const namesOf = (key) => names.of(key);
+      const runner = library.scriptRunner;
+      if (isCluster) return [new ClusterSite(world, runner, namesOf, library.keySlot)];
+      const site = new RedisSite(world, runner, namesOf, world.random.chance(0.3));
       // Redisson's counter is a value like any other.
-      site.onLost = (key) => kind === 'redisson' && this.#tokens.delete(key);
+      site.onLost = (key) => isRedisson && this.#tokens.delete(key);
       return [site];
     }
     const names = kind.includes('quorum') ? ['one', 'two', 'three'] : ['server'];
@@ -337,7 +352,7 @@ export class Simulation {
     const use = this.keys[key];
     if (use === 'readers and writers') return random.chance(0.7) ? { mode: 'shared' } : {};
     if (use === 'permits') return { limit: PERMITS, permits: random.pick([1, 1, 2]) };
-    if (this.kind === 'redisson') return {};
+    if (this.isRedisson) return {};
     return random.chance(0.3) ? { fair: true } : {};
   }
 
@@ -775,11 +790,13 @@ export class Simulation {
    * doubtful one may be kept for a minute, and until there is another.
    */
   checkMemory(process) {
-    const { session, engine } = process;
+    const { engine } = process;
     const isLeft = (owner) => String(owner).startsWith(`${engine.clientId}:`) && !process.knows(owner);
-    for (const place of [session, session?.pushed].filter((each) => each !== undefined)) {
+    for (const place of process.sessions.flatMap((session) => [session, session.pushed ?? {}])) {
       for (const [name, value] of Object.entries(place)) {
-        const left = value instanceof Map || value instanceof Set ? [...value.keys()].filter(isLeft) : [];
+        if (!(value instanceof Map || value instanceof Set)) continue;
+        const owners = [...value.keys(), ...[...value.values()].flatMap(ownersIn)];
+        const left = owners.filter(isLeft);
         if (left.length > MOST_LEFT)
           this.fail(`at rest the session of ${process.name} remembers ${left.length} owners (${name})`);
       }
