@@ -1,11 +1,13 @@
 import { createRequire } from 'node:module';
-import { AFTERMATH, holdersAt, RedisLink, waitersAt } from './redis-network.mjs';
+import { holdersAt, RedisLink, waitersAt } from './redis-network.mjs';
 import { RedisServer } from './virtual-redis.mjs';
 
 const { Cluster } = createRequire(import.meta.url)('ioredis');
 
 const SLOTS = 16_384;
 const PORT = 6_379;
+/** How long a step of a move may disturb processes, ms. */
+const AFTERMATH = 2_500;
 
 const hostOf = (server) => `10.0.0.${server.name.at(-1)}`;
 
@@ -128,18 +130,21 @@ export class ClusterSite {
     for (const link of this.links) link.disturb(ms);
   }
 
-  /** Slots move, and often come back. */
-  trouble(keys) {
+  /**
+   * Slots move, and often come back.
+   *
+   * @param busy the key in demand
+   */
+  trouble(keys, lease, busy) {
     if (this.settledAt === Infinity) return;
     const { random } = this.world;
     this.settledAt = Infinity;
-    const slot = this.slotOf(this.namesOf(random.pick(keys)).lock);
-    const index = this.servers.indexOf(this.serverFor(this.namesOf(keys[0]).lock));
+    const slot = this.slotOf(this.namesOf(random.chance(0.7) ? busy : random.pick(keys)).lock);
+    const { owners } = this.servers[0].cluster;
     const all = Array.from({ length: SLOTS }, (_, each) => each);
-    const slots = random.chance(0.7)
-      ? [slot]
-      : all.filter((each) => this.servers[index].cluster.owners[each] === index);
-    void this.move(slots, random.pick([1, 1, 2]));
+    // With all of its slots, a server leaves the map.
+    const slots = random.chance(0.7) ? [slot] : all.filter((each) => owners[each] === owners[slot]);
+    void this.move(slots, random.pick([1, 2, 3]));
   }
 
   /** @param times how often */
@@ -147,19 +152,19 @@ export class ClusterSite {
     const { world, servers } = this;
     const { random } = world;
     for (let time = 0; time < times; time += 1) {
-      if (time > 0) await this.pause(random.pick([5, 50, 500, 3_000, 9_000]));
+      if (time > 0) await new Promise((next) => world.after(random.pick([5, 50, 500, 3_000, 9_000]), next));
       const index = servers[0].cluster.owners[slots[0]];
       const [from, to] = [servers[index], servers[1 - index]];
       world.note(slots.length === 1 ? `slot ${slots[0]}` : `${slots.length} slots`, 'of', from.name, 'move');
-      this.disturb(10_000);
+      this.disturb(AFTERMATH);
       if (random.chance(0.3)) this.moveAtOnce(new Set(slots), from, to);
       else await this.moveByKey(new Set(slots), from, to);
-      this.disturb(AFTERMATH);
     }
     this.settledAt = world.now;
   }
 
   pause(ms, place) {
+    this.disturb(ms + Math.max(0, (place?.stalledUntil ?? 0) - this.world.now) + AFTERMATH);
     return new Promise((resolve) => this.world.after(ms, resolve, place));
   }
 
@@ -201,6 +206,7 @@ export class ClusterSite {
     const index = this.servers.indexOf(owner);
     for (const slot of slots) cluster.owners[slot] = index;
     cluster.importing = cluster.migrating = new Set();
+    this.disturb(AFTERMATH);
     this.world.note(server.name, 'knows that the slots are at', owner.name);
     if (server !== owner) server.unsubscribe((channel) => slots.has(this.slotOf(channel)));
   }

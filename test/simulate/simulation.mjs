@@ -26,6 +26,8 @@ const JAVA_KEYS = { 'exclusive-a': 'exclusive', 'exclusive-b': 'exclusive', 'exc
 const PERMITS = 3;
 /** For how long a key may stay blocked by a hold that no process has, once its process reaches the server again, ms. */
 const LONGEST_BLOCKED = 5_000;
+/** How long a process whose callers wait may listen at no server that has the lock, ms. */
+const LONGEST_DEAF = 1_500;
 /** How many owners a session may still remember at rest. */
 const MOST_LEFT = 3;
 
@@ -124,6 +126,23 @@ class Process {
     const { session } = this;
     if (session === undefined) return [];
     return session.servers instanceof Map ? [...session.servers.values()] : [session];
+  }
+
+  /** Whether its store has queued a caller for the lock. */
+  waitsFor(key) {
+    const { servers, isRedisson } = this.simulation;
+    if (isRedisson) return this.sessions.some(({ waiters }) => waiters.get(key)?.requests.size > 0);
+    return servers[0].waitersOf(key).some(({ owner }) => owner.startsWith(`${this.engine.clientId}:`));
+  }
+
+  /** Whether the server of the lock has its subscription. */
+  hears(key) {
+    const [site] = this.simulation.servers;
+    const { lock, channel } = site.namesOf(key);
+    const isIts = (name) => (channel === undefined ? name.endsWith(this.engine.clientId) : name === channel);
+    return [...site.serverFor(lock).connections].some(
+      ({ link, channels }) => link?.process === this && [...channels.keys()].some(isIts),
+    );
   }
 
   get isDisturbed() {
@@ -295,6 +314,8 @@ export class Simulation {
   #pending = new Set();
   #refusals = [];
   #orphans = new Map();
+  /** By process and key: since when a caller has waited for a message that no server would send. */
+  #deafSince = new Map();
   /** Owners that have held something at a server. */
   #holders = new Set();
   outcomes = {};
@@ -406,7 +427,8 @@ export class Simulation {
       const ask = () => process.isClosed || void process.acquire(chosen, options, random.between(5, 300));
       world.after(at, ask, process);
     }
-    const trouble = () => this.isEnding || this.servers[0].trouble([...this.names, 'leader'], this.lease);
+    const trouble = () =>
+      this.isEnding || this.servers[0].trouble([...this.names, 'leader'], this.lease, key);
     world.after(random.between(500, 3_000), trouble, undefined);
   }
 
@@ -643,6 +665,7 @@ export class Simulation {
       this.noteBusy(key, holds);
     }
     this.checkOrphans();
+    if (this.isRedis) this.checkListening();
     for (const [call, error] of this.#refusals.splice(0)) {
       this.judge(call, error);
     }
@@ -717,6 +740,24 @@ export class Simulation {
             `${server.name} has kept ${key} for ${process.name} since ${since.toFixed(1)}, which has forgotten it`,
           );
         }
+      }
+    }
+  }
+
+  /** A process whose callers wait listens at the server that has the lock, so that it learns at once that the lock is free. */
+  checkListening() {
+    const { now } = this.world;
+    for (const process of this.processes) {
+      for (const key of this.names) {
+        const id = `${key} ${process.name}`;
+        if (!process.waitsFor(key) || process.hears(key)) {
+          this.#deafSince.delete(id);
+          continue;
+        }
+        if (!this.#deafSince.has(id)) this.#deafSince.set(id, now);
+        const since = Math.max(this.#deafSince.get(id), process.undisturbedSince);
+        if (now - since > LONGEST_DEAF)
+          this.fail(`${process.name} waits for ${key}, but has not listened since ${since.toFixed(1)}`);
       }
     }
   }
