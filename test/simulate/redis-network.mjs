@@ -88,6 +88,9 @@ class Connection extends EventEmitter {
   push(text) {
     const { random } = this.world;
     if (this.isHalfOpen) this.link.disturb(3_500);
+    const { onPush } = this.link;
+    this.link.onPush = undefined;
+    onPush?.();
     // What it brings about is then in doubt.
     if (random.chance(0.02)) {
       const outage = random.between(5, 100);
@@ -185,6 +188,8 @@ export class RedisLink {
   outOfReachUntil = -Infinity;
   /** Until when new connections lead to the former primary, though there is another. */
   outdatedUntil = -Infinity;
+  /** Called when a server sends the next message. */
+  onPush;
 
   constructor(world, process, site) {
     Object.assign(this, { world, process, server: site, site });
