@@ -66,7 +66,7 @@ export class JavaHolder {
     for (;;) {
       await this.pause(random.between(0, 2) ** 3 * random.between(1, 30) * simulation.pace);
       if (simulation.isEnding) return;
-      const names = this.site.namesOf(random.pick(simulation.names));
+      const names = this.site.namesOf(random.pick(simulation.busyNames));
       if (await this.lock(names, random.pick([0, 50, 1_000, 8_000]))) await this.hold(names);
     }
   }

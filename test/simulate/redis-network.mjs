@@ -63,6 +63,7 @@ class Connection extends EventEmitter {
 
   write(chunk) {
     const commands = decodeCommands(chunk.toString('latin1'));
+    if (this.link.isReacting && this.isForRequests) this.link.react();
     if (commands.some(([name]) => /^s?subscribe$/i.test(name))) this.connector.isForRequests = false;
     const arrive = () => {
       if (this.#isOpenAtServer && !this.isHalfOpen) this.server.receive(this, commands);
@@ -88,9 +89,7 @@ class Connection extends EventEmitter {
   push(text) {
     const { random } = this.world;
     if (this.isHalfOpen) this.link.disturb(3_500);
-    const { onPush } = this.link;
-    this.link.onPush = undefined;
-    onPush?.();
+    this.link.isReacting = this.link.onReaction !== undefined;
     // What it brings about is then in doubt.
     if (random.chance(0.02)) {
       const outage = random.between(5, 100);
@@ -145,8 +144,12 @@ class Connection extends EventEmitter {
     this.world.after(0, closed, this.link.process);
   }
 
-  /** Both ends are cut. Some of the requests under way still arrive, in their order and perhaps late, though no reply does. */
-  cut() {
+  /**
+   * Both ends are cut. Some of the requests under way still arrive, in their order and perhaps late, though no reply does.
+   *
+   * @param latest how late, ms
+   */
+  cut(latest = this.world.random.pick([0, 5, 50, 500, 3_000])) {
     if (this.destroyed) return;
     const { random } = this.world;
     const { requests } = this.#underWay;
@@ -155,7 +158,7 @@ class Connection extends EventEmitter {
       for (const request of kept) request();
       this.#forget();
     };
-    this.world.after(random.pick([0, 5, 50, 500, 3_000]) + random.next(), arrive, this.server);
+    this.world.after(latest + random.next(), arrive, this.server);
     this.destroy(failure('ECONNRESET'));
   }
 
@@ -188,8 +191,9 @@ export class RedisLink {
   outOfReachUntil = -Infinity;
   /** Until when new connections lead to the former primary, though there is another. */
   outdatedUntil = -Infinity;
-  /** Called when a server sends the next message. */
-  onPush;
+  /** Called once, when the process sends something after it was sent a message. */
+  onReaction;
+  isReacting = false;
 
   constructor(world, process, site) {
     Object.assign(this, { world, process, server: site, site });
@@ -267,6 +271,13 @@ export class RedisLink {
     this.isCut = true;
   }
 
+  react() {
+    const { onReaction } = this;
+    this.isReacting = false;
+    this.onReaction = undefined;
+    onReaction?.();
+  }
+
   disturb(ms) {
     this.disturbedUntil = Math.max(this.disturbedUntil, this.world.now + ms);
   }
@@ -283,6 +294,16 @@ export class RedisLink {
       if (isHalfOpen) connection.isHalfOpen = true;
       else connection.cut();
     }
+    this.troubledUntil = Math.max(this.troubledUntil, world.now + outage + LONGEST_UNNOTICED);
+    this.disturb(outage + AFTERMATH);
+  }
+
+  /** All connections are cut, and requests under way arrive late. */
+  cutLate(outage) {
+    const { world } = this;
+    world.note(this.process.name, 'was cut, and its requests are late', outage);
+    this.outOfReachUntil = Math.max(this.outOfReachUntil, world.now + outage);
+    for (const connection of [...this.connections]) connection.cut(world.random.pick([500, 3_000]));
     this.troubledUntil = Math.max(this.troubledUntil, world.now + outage + LONGEST_UNNOTICED);
     this.disturb(outage + AFTERMATH);
   }

@@ -23,6 +23,8 @@ const KEYS = {
 };
 /** Redisson has no other locks. */
 const JAVA_KEYS = { 'exclusive-a': 'exclusive', 'exclusive-b': 'exclusive', 'exclusive-c': 'exclusive' };
+/** Another one, for which hardly anybody asks. */
+const QUIET_KEY = 'quiet';
 const PERMITS = 3;
 /** For how long a key may stay blocked by a hold that no process has, once its process reaches the server again, ms. */
 const LONGEST_BLOCKED = 5_000;
@@ -207,8 +209,8 @@ class Process {
   async call() {
     const { random } = this.world;
     if (random.chance(0.02))
-      return void this.locks.isLocked(random.pick(this.simulation.names)).catch(() => undefined);
-    const { operators, keys, names } = this.simulation;
+      return void this.locks.isLocked(random.pick(this.simulation.busyNames)).catch(() => undefined);
+    const { operators, keys, busyNames: names } = this.simulation;
     if (random.chance(operators?.rate ?? 0.003))
       return void (operators === undefined ? this.breakOne() : operators.breakOne(this, names));
     const key = random.pick(names);
@@ -288,7 +290,7 @@ class Process {
     void hold.handle.release().then((outcome) => simulation.released(hold, outcome, wasHeld, at));
   }
 
-  breakOne(key = this.world.random.pick(this.simulation.names)) {
+  breakOne(key = this.world.random.pick(this.simulation.busyNames)) {
     this.simulation.brokenAt.set(key, this.world.now);
     this.admin.forceRelease(key).catch(() => undefined);
   }
@@ -333,8 +335,10 @@ export class Simulation {
     this.isRedisson = kind.startsWith('redisson');
     this.isRedis = kind.startsWith('redis');
     this.isCluster = kind.endsWith(' cluster');
-    this.keys = this.isRedisson ? JAVA_KEYS : KEYS;
+    this.keys = this.isRedisson ? { ...JAVA_KEYS, [QUIET_KEY]: 'exclusive' } : KEYS;
     this.names = Object.keys(this.keys);
+    /** Those for which callers ask at any time. */
+    this.busyNames = this.names.filter((name) => name !== QUIET_KEY);
     this.lease = this.isRedis ? this.world.random.pick([LEASE, 30_000, 30_000]) : LEASE;
     this.servers = this.serversOf(kind);
     if (!this.isRedis) this.operators = new Operators(this);
@@ -415,10 +419,10 @@ export class Simulation {
   failover() {
     const { world, processes } = this;
     const { random } = world;
-    const key = random.pick(this.names);
+    const key = random.pick(this.busyNames);
     for (let at = 0; at < 4_000; at += random.between(20, 150)) {
       const process = random.pick(processes);
-      const chosen = random.chance(0.8) ? key : random.pick(this.names);
+      const chosen = random.chance(0.8) ? key : random.pick(this.busyNames);
       const options = {
         waitTime: random.pick([60, 200, 1_000, 8_000]),
         ...(random.chance(0.2) && { leaseTime: 1_000 }),
@@ -439,40 +443,34 @@ export class Simulation {
   doubt() {
     const { world, processes } = this;
     const { random } = world;
-    const key = random.pick(this.names);
-    const [one, other, third] = random.chance(0.5) ? processes : [...processes].reverse();
+    const [one, other] = random.chance(0.5) ? processes : [...processes].reverse();
     const [link] = one.links;
-    const ask = (process, at, options, holdTime) => {
-      const begin = () => process.isClosed || this.isEnding || void process.acquire(key, options, holdTime);
-      world.after(at, begin, process);
-    };
+    const later = (ms, act) => world.after(ms, () => this.isEnding || one.isClosed || act(), undefined);
+    const ask = (process, options, holdTime) =>
+      world.after(0, () => void process.acquire(QUIET_KEY, options, holdTime), process);
     for (let round = 0; round < 3; round += 1) {
       const at = round * 6_000;
-      const givesUp = random.chance(0.6);
       const controller = new AbortController();
-      ask(other, at, { waitTime: 500 }, 300);
-      ask(one, at + 100, { waitTime: 3_000, signal: controller.signal }, 4_000);
-      if (!givesUp || random.chance(0.5)) ask(third, at + 200, { waitTime: 3_000 }, 20);
       const lose = () => {
-        link.cut(random.between(20, 200));
-        if (givesUp)
+        link.cutLate(random.between(20, 200));
+        if (random.chance(0.6))
           world.after(random.between(0, 30), () => controller.abort(new Error('given up')), one);
+        else later(random.between(1_000, 2_000), breakIt);
       };
-      const interfere = () => (link.onPush = () => world.after(5 * random.next(), lose, undefined));
-      world.after(at + 200, interfere, undefined);
       const breakIt = () => {
-        if (this.isEnding) return;
-        link.cut(random.between(50, 500));
-        other.breakOne(key);
+        link.cutLate(random.between(100, 500));
+        world.after(0, () => other.breakOne(QUIET_KEY), other);
       };
-      if (!givesUp) world.after(at + random.between(1_500, 3_000), breakIt, other);
+      later(at, () => ask(other, { waitTime: 500 }, 300));
+      later(at + 100, () => ask(one, { waitTime: 2_000, signal: controller.signal }, 4_000));
+      later(at + 200, () => (link.onReaction = () => world.after(random.next(), lose, undefined)));
     }
   }
 
   /** All processes ask for one lock at once; of a quorum, a member may stand still. */
   rush() {
     const { random } = this.world;
-    const key = random.pick(this.names);
+    const key = random.pick(this.busyNames);
     if (this.servers.length > 1 && random.chance(0.7))
       this.stallServer(random.pick(this.servers), random.pick([250, 700]));
     for (let burst = 0; burst < 5; burst += 1) {
@@ -490,7 +488,7 @@ export class Simulation {
   relay() {
     const { world, processes } = this;
     const { random } = world;
-    const key = random.pick(this.names);
+    const key = random.pick(this.busyNames);
     const [one, other] = random.chance(0.5) ? processes : [...processes].reverse();
     const ask = (process, at, options, holdTime) => {
       const chosen = { ...options, ...this.optionsFor(key) };
@@ -844,6 +842,8 @@ export class Simulation {
       }
     }
     const end = world.now + 14_000 + this.lease;
+    // Leases that nobody renews end, even if nothing else happens.
+    world.after(end - world.now, () => undefined, undefined);
     while (world.now < end && (await world.step(end))) {
       this.check();
       this.throwIfViolated();
