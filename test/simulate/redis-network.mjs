@@ -125,14 +125,14 @@ class Connection extends EventEmitter {
   }
 
   /** The client has closed its end, or learns that it is closed. */
-  destroy(error) {
+  destroy(error, hasLateRequests = false) {
     if (this.destroyed) return;
     this.destroyed = true;
     this.writable = false;
     this.setTimeout(0);
     this.link.connections.delete(this);
     if (this.isForRequests) this.link.lost(this);
-    if (this.#isOpenAtServer) {
+    if (this.#isOpenAtServer && !hasLateRequests) {
       // The server learns of a connection that is half open when it tests it.
       const ms = this.isHalfOpen ? this.world.random.between(5_000, 60_000) : this.link.delay();
       this.world.after(ms, () => this.#forget(), this.server);
@@ -159,7 +159,7 @@ class Connection extends EventEmitter {
       this.#forget();
     };
     this.world.after(latest + random.next(), arrive, this.server);
-    this.destroy(failure('ECONNRESET'));
+    this.destroy(failure('ECONNRESET'), true);
   }
 
   /** The server has closed it. */
