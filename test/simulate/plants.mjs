@@ -234,7 +234,8 @@ export const PLANTS = {
     to: '',
   },
   'doubt forgotten': {
-    about: 'a withdrawal that could not be sent takes the doubt about its owner with it, so that the next one leaves no tombstone',
+    about:
+      'a withdrawal that could not be sent takes the doubt about its owner with it, so that the next one leaves no tombstone',
     kind: 'redisson',
     file: REDISSON,
     from: 'this.releases.add(this.inDoubt.has(owner) ? { ...request, inDoubt: true } : request)',
