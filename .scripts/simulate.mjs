@@ -3,8 +3,8 @@
  * with the same seed is the same.
  *
  * `--events 100000` says how many events altogether; `--seed 1` is that of the first run, and each run has the next one;
- * `--kind memory|quorum|fallback|'fallback quorum'|redis|redisson` runs one store only; `--build FOLDER` uses another unbundled build;
- * `--plants` shows that each planted bug is found, or with `--kind` those of one store.
+ * `--kind memory|quorum|fallback|'fallback quorum'|redis|redisson|'redis cluster'|'redisson cluster'` runs one store only; `--build FOLDER` uses another unbundled build;
+ * `--plants` shows that each planted bug is found, with `--kind` those of one store, with `--plant NAME` one.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,7 +23,16 @@ import { ensureBuild, ensureDependencies } from './setup.mjs';
 /** The most events until a planted bug has to be found. */
 const MOST_EVENTS = 8_000_000;
 
-const KINDS = ['memory', 'quorum', 'fallback', 'fallback quorum', 'redis', 'redisson'];
+const KINDS = [
+  'memory',
+  'quorum',
+  'fallback',
+  'fallback quorum',
+  'redis',
+  'redisson',
+  'redis cluster',
+  'redisson cluster',
+];
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '100000' },
@@ -33,6 +42,7 @@ const { values } = parseArgs({
     history: { type: 'string', default: '20' },
     build: { type: 'string' },
     plants: { type: 'boolean', default: false },
+    plant: { type: 'string' },
     'no-setup': { type: 'boolean', default: false },
   },
 });
@@ -102,6 +112,7 @@ function findPlants() {
   const missed = [];
   for (const [name, { about, kind, file, from, to, everywhere = false }] of Object.entries(PLANTS)) {
     if (values.kind !== undefined && values.kind !== kind) continue;
+    if (values.plant !== undefined && values.plant !== name) continue;
     const folder = mkdtempSync(join(tmpdir(), 'lock-simulation-'));
     try {
       const copy = copyBuild(folder);

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: measures the rows M1 to M13 and M15 on a private Redis, in interleaved rounds against the floor and the peers,
+ * `npm run bench`: measures the rows M1 to M13, M15 and M18 on a private Redis, in interleaved rounds against the floor and the peers,
  * or against another revision of this repository. Prints tables to stdout and progress to stderr.
  */
 import { ensureDependencies, SetupError } from '../.scripts/setup.mjs';
@@ -8,8 +8,8 @@ import { readCommandLine, USAGE, UsageError } from './command-line.mjs';
 import { prepare, prepareRedisson, prepareStore } from './prepare.mjs';
 
 // Repeated here from the rows, which can only be imported once everything is installed and built.
-const IDS = [...Array.from({ length: 13 }, (_, index) => `M${index + 1}`), 'M15'];
-const STORE_IDS = ['M1', 'M3', 'M4', 'M6'];
+const IDS = [...Array.from({ length: 13 }, (_, index) => `M${index + 1}`), 'M15', 'M18'];
+const STORE_IDS = ['M1', 'M3', 'M4', 'M6', 'M18'];
 const STORES = { postgres: STORE_IDS, etcd: STORE_IDS, zookeeper: STORE_IDS };
 const toStderr = (line) => process.stderr.write(`${line}\n`);
 

@@ -12,7 +12,7 @@ npm run bench -- --quick            all rows with short rounds, as a smoke test;
 npm run bench -- --against REV      builds this revision of the repository, too, and compares both; accepts rows
 npm run bench -- --against REV --quick   … with short rounds
 npm run bench -- --store NAME       another store than Redis against the lock that its users write by hand; accepts rows
-                                    (M1 M3 M4 M6), --quick and --write; writes bench/results/NAME.json
+                                    (M1 M3 M4 M6 M18), --quick and --write; writes bench/results/NAME.json
 npm run bench -- M16                fleets of 1 to 64 processes; accepts --store, --quick and --write; only when named
 npm run bench -- redisson           M14: this library beside the locks of Redisson; needs a JDK and Maven; accepts --quick
 npm run bench -- --page             measures nothing: regenerates the chart and the figures of all pages

@@ -2,17 +2,14 @@
 import { openCandidate } from '../candidates/candidates.mjs';
 import { elapse, MONOTONIC_OFFSET, monotonicMs } from '../harness/clock.mjs';
 import { heapUsed } from '../harness/heap.mjs';
+import { HeldLocks } from '../harness/held-locks.mjs';
 import { serve } from '../harness/serve.mjs';
 
 /** How long callers may keep waiting after the end of a round before the process is replaced. */
 const DRAIN_MS = 600;
-/** Locks that a process acquires at the same time in order to hold many. */
-const ACQUIRED_AT_ONCE = 200;
 
 let candidate;
-/** Ends the holds of `hold`. */
-let endHolds = () => undefined;
-let held = Promise.resolve([]);
+let held;
 
 /**
  * @typedef {object} LoadPlan
@@ -122,47 +119,16 @@ async function takeTurns(caller, round) {
   }
 }
 
-/** Holds so many locks, each with its own key, until `release` is called. Resolves when it has all of them. */
-async function hold(label, count) {
-  const ended = new Promise((resolve) => (endHolds = resolve));
-  const holds = [];
-  for (let first = 0; first < count; first += ACQUIRED_AT_ONCE) {
-    const some = Math.min(ACQUIRED_AT_ONCE, count - first);
-    await Promise.all(
-      Array.from({ length: some }, (_, index) => holdOne(`${label}:${process.pid}:${first + index}`)),
-    );
-  }
-  held = Promise.allSettled(holds);
-
-  function holdOne(key) {
-    return new Promise((resolve, reject) => {
-      const section = () => {
-        resolve();
-        return ended;
-      };
-      const holding = candidate.withLock(key, section);
-      holding.catch(reject);
-      holds.push(holding);
-    });
-  }
-}
-
-/** Releases what `hold` holds. Returns how many of these were lost. */
-async function release() {
-  endHolds();
-  const results = await held;
-  held = Promise.resolve([]);
-  return results.filter(({ status }) => status === 'rejected').length;
-}
-
 serve({
   async open(id, url, sharing) {
     candidate = await openCandidate(id, url, sharing);
+    held = new HeldLocks(candidate);
     return candidate.version;
   },
   run,
-  hold,
-  release,
+  hold: (label, count) => held.hold(label, count),
+  /** Returns how many of them were lost. */
+  release: () => held.release(),
   /** Bytes in use after garbage collection, and of the whole process. Run with --expose-gc. */
   async memory() {
     const { used } = await heapUsed();

@@ -65,6 +65,13 @@ export class ServerStats {
     return (user + system) * 1_000;
   }
 
+  /** Stops the server. Returns a function that lets it go on. */
+  async stop() {
+    const pid = Number(/^process_id:(\d+)/m.exec(await this.client.info('server'))[1]);
+    process.kill(pid, 'SIGSTOP');
+    return () => process.kill(pid, 'SIGCONT');
+  }
+
   /** @returns {Promise<import('../stores/store-stats.mjs').StoreSize>} */
   async size() {
     const numberIn = async (section, name) =>

@@ -12,6 +12,7 @@ import * as m11 from './m11-crash.mjs';
 import * as m12 from './m12-readers.mjs';
 import * as m13 from './m13-semaphore.mjs';
 import * as m15 from './m15-cold-start.mjs';
+import * as m18 from './m18-flood.mjs';
 
 /**
  * @typedef {object} Context
@@ -34,4 +35,4 @@ import * as m15 from './m15-cold-start.mjs';
  */
 
 /** @type {Row[]} */
-export const ROWS = [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m15];
+export const ROWS = [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m15, m18];

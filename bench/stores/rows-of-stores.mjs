@@ -1,5 +1,6 @@
 import { above, atLeast, information, mostToLeast } from '../report/checks.mjs';
 import { short, times } from '../report/numbers.mjs';
+import * as m18 from '../rows/m18-flood.mjs';
 import { againstBestPeer, only, ours, perSecondRatio } from '../rows/measure-load.mjs';
 import { measureLoads } from '../rows/measure-loads.mjs';
 
@@ -73,4 +74,5 @@ export const ROWS = [
     title: '2 processes × 1 caller on one key: each hold passes to the other process',
     run: handOver,
   },
+  m18,
 ];

@@ -4,6 +4,8 @@ export class JavaHolder {
   /** By channel: the kind of its messages, as of a connection. */
   channels = new Map();
   #woken = () => undefined;
+  /** The lock for whose release it listens. */
+  #names;
 
   constructor(simulation, name) {
     const { world } = simulation;
@@ -15,6 +17,12 @@ export class JavaHolder {
 
   push() {
     this.world.after(this.delay(), () => this.#woken(), this);
+  }
+
+  /** Its slot has moved. */
+  unsubscribed(channel) {
+    const again = () => channel === this.#names?.channel && void this.listen(this.#names);
+    this.world.after(this.world.random.between(1, 500), again, this);
   }
 
   closedByServer() {}
@@ -29,12 +37,14 @@ export class JavaHolder {
     return new Promise((resolve) => this.world.after(ms, resolve, this));
   }
 
-  /** One script at the primary, as soon as there is one. */
-  request(step) {
+  /** One script about a lock at the server that has it, as soon as there is one. */
+  request({ lock, counter }, step) {
     const { world, site } = this;
     return new Promise((resolve) => {
       const arrive = (server) => () => {
-        if (server.isDown || server.isPaused || server.isReplica) {
+        const keys = this.isFenced ? [lock, counter] : [lock];
+        const isElsewhere = server.cluster?.redirection(keys, false, false) !== undefined;
+        if (server.isDown || server.isPaused || server.isReplica || isElsewhere) {
           world.after(100, () => send(), this);
           return;
         }
@@ -42,7 +52,10 @@ export class JavaHolder {
         world.note(this.name, String(reply));
         world.after(this.delay(), () => resolve(reply), this);
       };
-      const send = () => world.after(this.delay(), arrive(site.primary), site.primary);
+      const send = () => {
+        const server = site.serverFor(lock);
+        world.after(this.delay(), arrive(server), server);
+      };
       send();
     });
   }
@@ -53,7 +66,7 @@ export class JavaHolder {
     for (;;) {
       await this.pause(random.between(0, 2) ** 3 * random.between(1, 30) * simulation.pace);
       if (simulation.isEnding) return;
-      const names = this.site.namesOf(random.pick(simulation.names));
+      const names = this.site.namesOf(random.pick(simulation.busyNames));
       if (await this.lock(names, random.pick([0, 50, 1_000, 8_000]))) await this.hold(names);
     }
   }
@@ -65,7 +78,8 @@ export class JavaHolder {
     let left = await this.tryLock(names);
     if (left === 'held') return true;
     if (waitTime === 0) return false;
-    await this.listen(names.channel);
+    this.#names = names;
+    await this.listen(names);
     for (left = await this.tryLock(names); left !== 'held' && world.now < until;) {
       await new Promise((resolve) => {
         this.#woken = resolve;
@@ -73,23 +87,24 @@ export class JavaHolder {
       });
       left = await this.tryLock(names);
     }
-    this.site.primary.connections.delete(this);
-    this.site.replica.connections.delete(this);
+    this.#names = undefined;
+    for (const server of this.site.servers) server.connections.delete(this);
     this.channels.clear();
     return left === 'held';
   }
 
-  listen(channel) {
-    return this.request((server) => {
-      this.channels.set(channel, 'message');
+  listen(names) {
+    return this.request(names, (server) => {
+      this.channels.set(names.channel, 'message');
       server.connections.add(this);
       return 'subscribed';
     });
   }
 
-  tryLock({ lock, counter }) {
+  tryLock(names) {
     const { owner, isFenced, simulation } = this;
-    return this.request((server) => {
+    const { lock, counter } = names;
+    return this.request(names, (server) => {
       const isFree = server.call(['EXISTS', lock]) === 0 || server.call(['HEXISTS', lock, owner]) === 1;
       if (!isFree) return server.call(['PTTL', lock]);
       server.call(['HINCRBY', lock, owner, '1']);
@@ -100,8 +115,9 @@ export class JavaHolder {
   }
 
   /** The watchdog renews it; now and then the process is gone instead. */
-  async hold({ lock, channel }) {
+  async hold(names) {
     const { owner, simulation, world } = this;
+    const { lock, channel } = names;
     const { random } = world;
     if (random.chance(0.003) && !simulation.isEnding) {
       await this.pause(simulation.lease);
@@ -114,10 +130,10 @@ export class JavaHolder {
     let left = random.pick([0, 2, 20, 200, random.chance(0.02) ? 2 * simulation.lease : 20]);
     for (; left > simulation.lease / 3 && !simulation.isEnding; left -= simulation.lease / 3) {
       await this.pause(simulation.lease / 3);
-      if ((await this.request(renew)) === 0) return;
+      if ((await this.request(names, renew)) === 0) return;
     }
     await this.pause(Math.min(left, simulation.lease / 3));
-    await this.request((server) => {
+    await this.request(names, (server) => {
       if (server.call(['HEXISTS', lock, owner]) === 0) return 'not held';
       if (server.call(['HINCRBY', lock, owner, '-1']) > 0) {
         server.call(['PEXPIRE', lock, String(simulation.lease)]);

@@ -7,6 +7,7 @@ const LEADER = 'leader/leader-election.js';
 const FALLBACK = 'stores/fallback/fallback-lock-store.js';
 const LUA = 'stores/redis/scripts/lua-source.generated.js';
 const REDISSON = 'stores/redisson/redisson-session.js';
+const CHANNEL = 'stores/redis/grant-channel.js';
 
 /**
  * @type {Record<string, { about: string, kind: string, file: string, from: string, to: string, everywhere?: boolean }>}
@@ -210,5 +211,48 @@ export const PLANTS = {
     from: "local claimed = is_claim and redis.call('HDEL', lock, 'unclaimed') == 1",
     to: 'local claimed = is_claim',
     everywhere: true,
+  },
+  'left at the old server': {
+    about: 'the session at the server that had a slot keeps the waiters of its locks',
+    kind: 'redisson cluster',
+    file: REDISSON,
+    from: 'const moved = [...this.waiters.values()].filter(({ key }) => !concerns(key));',
+    to: 'const moved = [];',
+  },
+  'left at the old server of Redis': {
+    about: 'the same on the Redis store',
+    kind: 'redis cluster',
+    file: 'stores/redis/redis-session.js',
+    from: 'return this.pushed.forgetUnless(concerns);',
+    to: 'return false;',
+  },
+  'deaf since its slot came back': {
+    about: 'channels of locks are not subscribed again',
+    kind: 'redisson cluster',
+    file: CHANNEL,
+    from: 'for (const other of this.others.keys())\n            void this.join(other);',
+    to: '',
+  },
+  'doubt forgotten': {
+    about:
+      'a withdrawal that could not be sent takes the doubt about its owner with it, so that the next one leaves no tombstone',
+    kind: 'redisson',
+    file: REDISSON,
+    from: 'this.releases.add(this.inDoubt.has(owner) ? { ...request, inDoubt: true } : request)',
+    to: 'this.releases.add(this.inDoubt.delete(owner) || request.inDoubt ? { ...request, inDoubt: true } : request)',
+  },
+  'turns for ever': {
+    about: 'the turn of an owner whose hold is gone is kept',
+    kind: 'redisson',
+    file: REDISSON,
+    from: 'if (!this.inDoubt.has(owner))\n            this.ended(owner);',
+    to: 'if (!this.inDoubt.has(owner))\n            return;',
+  },
+  'doubts for ever': {
+    about: 'an owner in doubt whose hold is gone is kept',
+    kind: 'redisson',
+    file: REDISSON,
+    from: 'else\n            this.release({ key, owner, wasGranted: true, inDoubt: true }).then(undefined, () => undefined);',
+    to: '',
   },
 };

@@ -7,7 +7,7 @@ const { Redis } = createRequire(import.meta.url)('ioredis');
 /** Between two messages of one connection, so that they stay in order, ms. */
 const IN_ORDER = 0.001;
 /** How long a process may be disturbed after its connections are up again, ms. */
-const AFTERMATH = 6_000;
+export const AFTERMATH = 6_000;
 
 /** How long a process takes to notice that its connection for requests is half open, ms: a reply is overdue. */
 const LONGEST_UNNOTICED = 2_000;
@@ -30,8 +30,7 @@ class Connection extends EventEmitter {
 
   constructor(link, server, connector) {
     super();
-    const { isForRequests } = connector;
-    Object.assign(this, { link, server, connector, isForRequests, world: link.world });
+    Object.assign(this, { link, server, connector, world: link.world });
     this.on('error', () => undefined);
     const opened = () => {
       if (this.destroyed) return;
@@ -49,6 +48,10 @@ class Connection extends EventEmitter {
     this.world.after(2 * link.delay(), opened, link.process);
   }
 
+  get isForRequests() {
+    return this.connector.isForRequests;
+  }
+
   setNoDelay() {}
   setKeepAlive() {}
   resume() {}
@@ -60,6 +63,8 @@ class Connection extends EventEmitter {
 
   write(chunk) {
     const commands = decodeCommands(chunk.toString('latin1'));
+    if (this.link.isReacting && this.isForRequests) this.link.react();
+    if (commands.some(([name]) => /^s?subscribe$/i.test(name))) this.connector.isForRequests = false;
     const arrive = () => {
       if (this.#isOpenAtServer && !this.isHalfOpen) this.server.receive(this, commands);
     };
@@ -77,9 +82,14 @@ class Connection extends EventEmitter {
     this.#send('replies', this.link.process, arrive);
   }
 
+  unsubscribed(_, text) {
+    this.reply(text);
+  }
+
   push(text) {
     const { random } = this.world;
     if (this.isHalfOpen) this.link.disturb(3_500);
+    this.link.isReacting = this.link.onReaction !== undefined;
     // What it brings about is then in doubt.
     if (random.chance(0.02)) {
       const outage = random.between(5, 100);
@@ -115,14 +125,14 @@ class Connection extends EventEmitter {
   }
 
   /** The client has closed its end, or learns that it is closed. */
-  destroy(error) {
+  destroy(error, hasLateRequests = false) {
     if (this.destroyed) return;
     this.destroyed = true;
     this.writable = false;
     this.setTimeout(0);
     this.link.connections.delete(this);
     if (this.isForRequests) this.link.lost(this);
-    if (this.#isOpenAtServer) {
+    if (this.#isOpenAtServer && !hasLateRequests) {
       // The server learns of a connection that is half open when it tests it.
       const ms = this.isHalfOpen ? this.world.random.between(5_000, 60_000) : this.link.delay();
       this.world.after(ms, () => this.#forget(), this.server);
@@ -134,8 +144,12 @@ class Connection extends EventEmitter {
     this.world.after(0, closed, this.link.process);
   }
 
-  /** Both ends are cut. Some of the requests under way still arrive, in their order and perhaps late, though no reply does. */
-  cut() {
+  /**
+   * Both ends are cut. Some of the requests under way still arrive, in their order and perhaps late, though no reply does.
+   *
+   * @param latest how late, ms
+   */
+  cut(latest = this.world.random.pick([0, 5, 50, 500, 3_000])) {
     if (this.destroyed) return;
     const { random } = this.world;
     const { requests } = this.#underWay;
@@ -144,8 +158,8 @@ class Connection extends EventEmitter {
       for (const request of kept) request();
       this.#forget();
     };
-    this.world.after(random.pick([0, 5, 50, 500, 3_000]) + random.next(), arrive, this.server);
-    this.destroy(failure('ECONNRESET'));
+    this.world.after(latest + random.next(), arrive, this.server);
+    this.destroy(failure('ECONNRESET'), true);
   }
 
   /** The server has closed it. */
@@ -177,6 +191,9 @@ export class RedisLink {
   outOfReachUntil = -Infinity;
   /** Until when new connections lead to the former primary, though there is another. */
   outdatedUntil = -Infinity;
+  /** Called once, when the process sends something after it was sent a message. */
+  onReaction;
+  isReacting = false;
 
   constructor(world, process, site) {
     Object.assign(this, { world, process, server: site, site });
@@ -186,15 +203,26 @@ export class RedisLink {
 
   /** A client of the user, as the library gets it. */
   client() {
-    const link = this;
     let clients = 0;
-    class Connector {
+    // The library duplicates the user's client for its requests first.
+    const Connector = this.connectors(() => (clients += 1) === 2);
+    const sentinels = { sentinels: [{ host: 'sentinel' }], name: 'virtual' };
+    return new Redis({ host: 'redis', lazyConnect: true, Connector, ...(this.site.isSentinel && sentinels) });
+  }
+
+  /**
+   * How ioredis gets its sockets.
+   *
+   * @param isForRequests whether the client with these options sends requests
+   */
+  connectors(isForRequests) {
+    const link = this;
+    return class Connector {
       connecting = false;
 
-      constructor({ disconnectTimeout }) {
-        this.disconnectTimeout = disconnectTimeout;
-        // The library duplicates the user's client for its requests first.
-        this.isForRequests = (clients += 1) === 2;
+      constructor(options) {
+        this.options = options;
+        this.isForRequests = isForRequests(options);
       }
 
       check() {
@@ -203,7 +231,7 @@ export class RedisLink {
 
       connect() {
         this.connecting = true;
-        this.stream = new Connection(link, link.target(), this);
+        this.stream = new Connection(link, link.target(this.options), this);
         return Promise.resolve(this.stream);
       }
 
@@ -211,12 +239,10 @@ export class RedisLink {
         this.connecting = false;
         const { stream } = this;
         if (stream === undefined) return;
-        link.world.after(this.disconnectTimeout, () => stream.destroy(), link.process);
+        link.world.after(this.options.disconnectTimeout, () => stream.destroy(), link.process);
         stream.end();
       }
-    }
-    const sentinels = { sentinels: [{ host: 'sentinel' }], name: 'virtual' };
-    return new Redis({ host: 'redis', lazyConnect: true, Connector, ...(this.site.isSentinel && sentinels) });
+    };
   }
 
   get isOutOfReach() {
@@ -240,8 +266,16 @@ export class RedisLink {
   }
 
   lost() {
+    if ([...this.connections].some(({ isForRequests }) => isForRequests)) return;
     if (!this.isCut) this.cutSince = this.world.now;
     this.isCut = true;
+  }
+
+  react() {
+    const { onReaction } = this;
+    this.isReacting = false;
+    this.onReaction = undefined;
+    onReaction?.();
   }
 
   disturb(ms) {
@@ -264,10 +298,36 @@ export class RedisLink {
     this.disturb(outage + AFTERMATH);
   }
 
+  /** All connections are cut, and requests under way arrive late. */
+  cutLate(outage) {
+    const { world } = this;
+    world.note(this.process.name, 'was cut, and its requests are late', outage);
+    this.outOfReachUntil = Math.max(this.outOfReachUntil, world.now + outage);
+    for (const connection of [...this.connections]) connection.cut(world.random.pick([500, 3_000]));
+    this.troubledUntil = Math.max(this.troubledUntil, world.now + outage + LONGEST_UNNOTICED);
+    this.disturb(outage + AFTERMATH);
+  }
+
   /** Sentinel has named another primary. */
   told() {
     for (const { connector } of [...this.connections]) connector.disconnect();
   }
+}
+
+export function holdersAt(server, { lock }) {
+  const hash = server.find(lock)?.value ?? new Map();
+  const isGood = ([field, value]) => {
+    const [ends] = value.split(' ');
+    return field.includes(':') && (!value.includes(' ') || Number(ends) > server.millis);
+  };
+  return [...hash].filter(isGood).map(([owner]) => ({ owner }));
+}
+
+export function waitersAt(server, { waiters }) {
+  const hash = (waiters && server.find(waiters)?.value) ?? new Map();
+  return [...hash]
+    .filter(([, record]) => Number(record.split(' ')[0]) >= server.millis)
+    .map(([owner]) => ({ owner }));
 }
 
 /** A primary and its replica behind one address, or found by Sentinel, and their failovers. */
@@ -292,6 +352,15 @@ export class RedisSite {
     this.former = this.primary;
   }
 
+  get servers() {
+    return [this.primary, this.replica];
+  }
+
+  /** The server that serves requests about a lock. */
+  serverFor() {
+    return this.primary;
+  }
+
   get stalledUntil() {
     return this.primary.stalledUntil;
   }
@@ -302,22 +371,11 @@ export class RedisSite {
   }
 
   holdersOf(key) {
-    const { primary } = this;
-    const hash = primary.find(this.namesOf(key).lock)?.value ?? new Map();
-    const isGood = ([field, value]) => {
-      const [ends] = value.split(' ');
-      return field.includes(':') && (!value.includes(' ') || Number(ends) > primary.millis);
-    };
-    return [...hash].filter(isGood).map(([owner]) => ({ owner }));
+    return holdersAt(this.primary, this.namesOf(key));
   }
 
   waitersOf(key) {
-    const { primary } = this;
-    const { waiters } = this.namesOf(key);
-    const hash = (waiters && primary.find(waiters)?.value) ?? new Map();
-    return [...hash]
-      .filter(([, record]) => Number(record.split(' ')[0]) >= primary.millis)
-      .map(([owner]) => ({ owner }));
+    return waitersAt(this.primary, this.namesOf(key));
   }
 
   isExcused(key) {

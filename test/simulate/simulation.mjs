@@ -1,3 +1,4 @@
+import { ClusterLink, ClusterSite } from './cluster-network.mjs';
 import { JavaHolder } from './java-holder.mjs';
 import { NetworkStore, Server } from './network.mjs';
 import { Office } from './office.mjs';
@@ -22,11 +23,18 @@ const KEYS = {
 };
 /** Redisson has no other locks. */
 const JAVA_KEYS = { 'exclusive-a': 'exclusive', 'exclusive-b': 'exclusive', 'exclusive-c': 'exclusive' };
+/** Another one, for which hardly anybody asks. */
+const QUIET_KEY = 'quiet';
 const PERMITS = 3;
 /** For how long a key may stay blocked by a hold that no process has, once its process reaches the server again, ms. */
 const LONGEST_BLOCKED = 5_000;
+/** How long a process whose callers wait may listen at no server that has the lock, ms. */
+const LONGEST_DEAF = 1_500;
 /** How many owners a session may still remember at rest. */
 const MOST_LEFT = 3;
+
+/** Owners that wait for one key. */
+const ownersIn = ({ requests }) => (requests instanceof Map ? [...requests.keys()] : []);
 
 const SILENT = { log: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -75,19 +83,21 @@ class Process {
     this.locks = new library.LockService(this.engine, 5_000);
     this.admin = new library.LockAdmin(this.engine);
     // An election never uses locks of one process only, and needs strict order; its module sees to that.
-    if (!kind.includes('fallback') && kind !== 'redisson') this.office = new Office(simulation, this);
+    if (!kind.includes('fallback') && !simulation.isRedisson) this.office = new Office(simulation, this);
     this.locks.events.subscribe((event) => this.onEvent(event));
     world.after(0, () => this.engine.start().then(() => this.office?.election.start()), this);
-    world.after(10, () => this.callAgain(), this);
+    // A Cluster is discovered first.
+    world.after(simulation.isCluster ? 100 : 10, () => this.callAgain(), this);
   }
 
   storeOf(kind, servers) {
-    const { world, library } = this.simulation;
-    if (kind === 'redis' || kind === 'redisson') {
-      const redis = new RedisLink(world, this, servers[0]).client();
-      return kind === 'redis'
-        ? this.watched(new library.RedisLockStore(redis, 'lock:'))
-        : this.watched(library.redissonStore({ redis }));
+    const { world, library, isRedis, isRedisson, isCluster } = this.simulation;
+    if (isRedis) {
+      const Link = isCluster ? ClusterLink : RedisLink;
+      const redis = new Link(world, this, servers[0]).client();
+      return this.watched(
+        isRedisson ? library.redissonStore({ redis }) : new library.RedisLockStore(redis, 'lock:'),
+      );
     }
     const stores = servers.map((server) => new NetworkStore(world, library, this, server));
     const whole = kind.includes('quorum') ? new library.QuorumLockStore(stores) : stores[0];
@@ -111,6 +121,30 @@ class Process {
       return session;
     };
     return { name: store.name, place: store.place, open };
+  }
+
+  /** Those at the servers of a Cluster, or the only one. */
+  get sessions() {
+    const { session } = this;
+    if (session === undefined) return [];
+    return session.servers instanceof Map ? [...session.servers.values()] : [session];
+  }
+
+  /** Whether its store has queued a caller for the lock. */
+  waitsFor(key) {
+    const { servers, isRedisson } = this.simulation;
+    if (isRedisson) return this.sessions.some(({ waiters }) => waiters.get(key)?.requests.size > 0);
+    return servers[0].waitersOf(key).some(({ owner }) => owner.startsWith(`${this.engine.clientId}:`));
+  }
+
+  /** Whether the server of the lock has its subscription. */
+  hears(key) {
+    const [site] = this.simulation.servers;
+    const { lock, channel } = site.namesOf(key);
+    const isIts = (name) => (channel === undefined ? name.endsWith(this.engine.clientId) : name === channel);
+    return [...site.serverFor(lock).connections].some(
+      ({ link, channels }) => link?.process === this && [...channels.keys()].some(isIts),
+    );
   }
 
   get isDisturbed() {
@@ -175,8 +209,8 @@ class Process {
   async call() {
     const { random } = this.world;
     if (random.chance(0.02))
-      return void this.locks.isLocked(random.pick(this.simulation.names)).catch(() => undefined);
-    const { operators, keys, names } = this.simulation;
+      return void this.locks.isLocked(random.pick(this.simulation.busyNames)).catch(() => undefined);
+    const { operators, keys, busyNames: names } = this.simulation;
     if (random.chance(operators?.rate ?? 0.003))
       return void (operators === undefined ? this.breakOne() : operators.breakOne(this, names));
     const key = random.pick(names);
@@ -256,8 +290,7 @@ class Process {
     void hold.handle.release().then((outcome) => simulation.released(hold, outcome, wasHeld, at));
   }
 
-  breakOne() {
-    const key = this.world.random.pick(this.simulation.names);
+  breakOne(key = this.world.random.pick(this.simulation.busyNames)) {
     this.simulation.brokenAt.set(key, this.world.now);
     this.admin.forceRelease(key).catch(() => undefined);
   }
@@ -282,13 +315,15 @@ export class Simulation {
   #pending = new Set();
   #refusals = [];
   #orphans = new Map();
+  /** By process and key: since when a caller has waited for a message that no server would send. */
+  #deafSince = new Map();
   /** Owners that have held something at a server. */
   #holders = new Set();
   outcomes = {};
 
   /**
-   * @param kind `memory`, `quorum`, `fallback`, `fallback quorum`, `redis` or `redisson`: the store that the processes use.
-   *   Processes of `redisson` share their locks with Java.
+   * @param kind `memory`, `quorum`, `fallback`, `fallback quorum`, `redis`, `redis cluster`, `redisson` or `redisson cluster`: the
+   *   store that the processes use. Processes of `redisson` share their locks with Java.
    */
   constructor(library, { seed, kind, processes = 3 }) {
     Object.assign(this, { library, kind, seed });
@@ -297,9 +332,13 @@ export class Simulation {
     library.tokensOfProcess.last = 0;
     // Some runs have crowded locks, others mostly free ones.
     this.pace = this.world.random.pick([1, 3, 10, 30]);
-    this.keys = kind === 'redisson' ? JAVA_KEYS : KEYS;
+    this.isRedisson = kind.startsWith('redisson');
+    this.isRedis = kind.startsWith('redis');
+    this.isCluster = kind.endsWith(' cluster');
+    this.keys = this.isRedisson ? { ...JAVA_KEYS, [QUIET_KEY]: 'exclusive' } : KEYS;
     this.names = Object.keys(this.keys);
-    this.isRedis = kind === 'redis' || kind === 'redisson';
+    /** Those for which callers ask at any time. */
+    this.busyNames = this.names.filter((name) => name !== QUIET_KEY);
     this.lease = this.isRedis ? this.world.random.pick([LEASE, 30_000, 30_000]) : LEASE;
     this.servers = this.serversOf(kind);
     if (!this.isRedis) this.operators = new Operators(this);
@@ -307,23 +346,23 @@ export class Simulation {
       { length: processes },
       (_, index) => new Process(this, `process ${index + 1}`),
     );
-    this.java = kind === 'redisson' ? ['java 1', 'java 2'].map((name) => new JavaHolder(this, name)) : [];
+    this.java = this.isRedisson ? ['java 1', 'java 2'].map((name) => new JavaHolder(this, name)) : [];
     this.trouble();
   }
 
   serversOf(kind) {
     const { world, library } = this;
     if (this.isRedis) {
-      const names =
-        kind === 'redis' ? new library.KeyNames('lock:') : new library.RedissonKeyNames('', false);
-      const site = new RedisSite(
-        world,
-        library.scriptRunner,
-        (key) => names.of(key),
-        world.random.chance(0.3),
-      );
+      const { isRedisson, isCluster } = this;
+      const names = isRedisson
+        ? new library.RedissonKeyNames('', isCluster)
+        : new library.KeyNames('lock:', isCluster);
+      const namesOf = (key) => names.of(key);
+      const runner = library.scriptRunner;
+      if (isCluster) return [new ClusterSite(world, runner, namesOf, library.keySlot)];
+      const site = new RedisSite(world, runner, namesOf, world.random.chance(0.3));
       // Redisson's counter is a value like any other.
-      site.onLost = (key) => kind === 'redisson' && this.#tokens.delete(key);
+      site.onLost = (key) => isRedisson && this.#tokens.delete(key);
       return [site];
     }
     const names = kind.includes('quorum') ? ['one', 'two', 'three'] : ['server'];
@@ -337,7 +376,7 @@ export class Simulation {
     const use = this.keys[key];
     if (use === 'readers and writers') return random.chance(0.7) ? { mode: 'shared' } : {};
     if (use === 'permits') return { limit: PERMITS, permits: random.pick([1, 1, 2]) };
-    if (this.kind === 'redisson') return {};
+    if (this.isRedisson) return {};
     return random.chance(0.3) ? { fair: true } : {};
   }
 
@@ -369,6 +408,7 @@ export class Simulation {
         [4, () => this.relay()],
         [3, () => process.links.forEach((link) => this.slowDown(link, random.pick([0, 0, 8, 20, 60])))],
         ...(this.isRedis ? [[24, () => this.failover()]] : []),
+        ...(this.isRedisson ? [[24, () => this.doubt()]] : []),
       ])();
       world.after(random.between(500, 12_000), happen, undefined);
     };
@@ -379,10 +419,10 @@ export class Simulation {
   failover() {
     const { world, processes } = this;
     const { random } = world;
-    const key = random.pick(this.names);
+    const key = random.pick(this.busyNames);
     for (let at = 0; at < 4_000; at += random.between(20, 150)) {
       const process = random.pick(processes);
-      const chosen = random.chance(0.8) ? key : random.pick(this.names);
+      const chosen = random.chance(0.8) ? key : random.pick(this.busyNames);
       const options = {
         waitTime: random.pick([60, 200, 1_000, 8_000]),
         ...(random.chance(0.2) && { leaseTime: 1_000 }),
@@ -391,14 +431,46 @@ export class Simulation {
       const ask = () => process.isClosed || void process.acquire(chosen, options, random.between(5, 300));
       world.after(at, ask, process);
     }
-    const trouble = () => this.isEnding || this.servers[0].trouble([...this.names, 'leader'], this.lease);
+    const trouble = () =>
+      this.isEnding || this.servers[0].trouble([...this.names, 'leader'], this.lease, key);
     world.after(random.between(500, 3_000), trouble, undefined);
+  }
+
+  /**
+   * The connections of a process are lost while it requests a lock because of a message. Then its caller gives up, or it gets the
+   * lock, which an operator breaks while it does not listen.
+   */
+  doubt() {
+    const { world, processes } = this;
+    const { random } = world;
+    const [one, other] = random.chance(0.5) ? processes : [...processes].reverse();
+    const [link] = one.links;
+    const later = (ms, act) => world.after(ms, () => this.isEnding || one.isClosed || act(), undefined);
+    const ask = (process, options, holdTime) =>
+      world.after(0, () => void process.acquire(QUIET_KEY, options, holdTime), process);
+    for (let round = 0; round < 3; round += 1) {
+      const at = round * 6_000;
+      const controller = new AbortController();
+      const lose = () => {
+        link.cutLate(random.between(20, 200));
+        if (random.chance(0.6))
+          world.after(random.between(0, 30), () => controller.abort(new Error('given up')), one);
+        else later(random.between(1_000, 2_000), breakIt);
+      };
+      const breakIt = () => {
+        link.cutLate(random.between(100, 500));
+        world.after(0, () => other.breakOne(QUIET_KEY), other);
+      };
+      later(at, () => ask(other, { waitTime: 500 }, 300));
+      later(at + 100, () => ask(one, { waitTime: 2_000, signal: controller.signal }, 4_000));
+      later(at + 200, () => (link.onReaction = () => world.after(random.next(), lose, undefined)));
+    }
   }
 
   /** All processes ask for one lock at once; of a quorum, a member may stand still. */
   rush() {
     const { random } = this.world;
-    const key = random.pick(this.names);
+    const key = random.pick(this.busyNames);
     if (this.servers.length > 1 && random.chance(0.7))
       this.stallServer(random.pick(this.servers), random.pick([250, 700]));
     for (let burst = 0; burst < 5; burst += 1) {
@@ -416,7 +488,7 @@ export class Simulation {
   relay() {
     const { world, processes } = this;
     const { random } = world;
-    const key = random.pick(this.names);
+    const key = random.pick(this.busyNames);
     const [one, other] = random.chance(0.5) ? processes : [...processes].reverse();
     const ask = (process, at, options, holdTime) => {
       const chosen = { ...options, ...this.optionsFor(key) };
@@ -628,6 +700,7 @@ export class Simulation {
       this.noteBusy(key, holds);
     }
     this.checkOrphans();
+    if (this.isRedis) this.checkListening();
     for (const [call, error] of this.#refusals.splice(0)) {
       this.judge(call, error);
     }
@@ -706,6 +779,24 @@ export class Simulation {
     }
   }
 
+  /** A process whose callers wait listens at the server that has the lock, so that it learns at once that the lock is free. */
+  checkListening() {
+    const { now } = this.world;
+    for (const process of this.processes) {
+      for (const key of this.names) {
+        const id = `${key} ${process.name}`;
+        if (!process.waitsFor(key) || process.hears(key)) {
+          this.#deafSince.delete(id);
+          continue;
+        }
+        if (!this.#deafSince.has(id)) this.#deafSince.set(id, now);
+        const since = Math.max(this.#deafSince.get(id), process.undisturbedSince);
+        if (now - since > LONGEST_DEAF)
+          this.fail(`${process.name} waits for ${key}, but has not listened since ${since.toFixed(1)}`);
+      }
+    }
+  }
+
   /** Whether a caller of each process finds the lock taken: by a hold, or by another process at a server. */
   noteBusy(key, holds) {
     const { now } = this.world;
@@ -751,6 +842,8 @@ export class Simulation {
       }
     }
     const end = world.now + 14_000 + this.lease;
+    // Leases that nobody renews end, even if nothing else happens.
+    world.after(end - world.now, () => undefined, undefined);
     while (world.now < end && (await world.step(end))) {
       this.check();
       this.throwIfViolated();
@@ -775,12 +868,14 @@ export class Simulation {
    * doubtful one may be kept for a minute, and until there is another.
    */
   checkMemory(process) {
-    const { session, engine } = process;
+    const { engine } = process;
     const isLeft = (owner) => String(owner).startsWith(`${engine.clientId}:`) && !process.knows(owner);
-    for (const place of [session, session?.pushed].filter((each) => each !== undefined)) {
+    for (const place of process.sessions.flatMap((session) => [session, session.pushed ?? {}])) {
       for (const [name, value] of Object.entries(place)) {
-        const left = value instanceof Map || value instanceof Set ? [...value.keys()].filter(isLeft) : [];
-        if (left.length > MOST_LEFT)
+        if (!(value instanceof Map || value instanceof Set)) continue;
+        const owners = [...value.keys(), ...[...value.values()].flatMap(ownersIn)];
+        const left = owners.filter(isLeft);
+        if (left.length > (name === 'turns' ? 0 : MOST_LEFT))
           this.fail(`at rest the session of ${process.name} remembers ${left.length} owners (${name})`);
       }
     }

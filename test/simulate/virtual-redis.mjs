@@ -149,6 +149,13 @@ export function decodeCommands(text) {
 }
 
 const isInteger = (text) => /^-?\d+$/.test(text);
+/** The keys of a command, by which a Cluster chooses its server. */
+function keysOf(name, args) {
+  if (/^EVAL(SHA)?$/.test(name)) return args.slice(2, 2 + Number(args[1]));
+  if (name === 'SSUBSCRIBE') return [args[0]];
+  return (name in READS || name in WRITES) && !/^(TIME|PUBSUB|PUBLISH)$/.test(name) ? [args[0]] : [];
+}
+
 const byScore = ([one, first], [other, second]) => first - second || (one < other ? -1 : 1);
 
 /**
@@ -298,6 +305,8 @@ export class RedisServer {
   #batchAt = 0;
   /** How long replication takes, ms. */
   lag = 1;
+  /** What this server knows of its Cluster. */
+  cluster;
 
   constructor(world, runner, name) {
     Object.assign(this, { world, runner, name });
@@ -381,6 +390,16 @@ export class RedisServer {
     return listeners.length;
   }
 
+  /** The slots of these channels have moved away. */
+  unsubscribe(hasMoved) {
+    for (const connection of this.connections) {
+      for (const channel of [...connection.channels.keys()].filter(hasMoved)) {
+        connection.channels.delete(channel);
+        connection.unsubscribed(channel, encode(['sunsubscribe', channel, connection.channels.size]));
+      }
+    }
+  }
+
   // Commands
 
   /** Commands that came together. */
@@ -403,6 +422,14 @@ export class RedisServer {
   /** One command of a connection; returns text of the protocol. */
   execute([command, ...args], connection) {
     const name = command.toUpperCase();
+    if (this.cluster !== undefined) {
+      if (name === 'CLUSTER') return encode(this.cluster.ranges());
+      const { isAsking = false } = connection;
+      connection.isAsking = name === 'ASKING';
+      if (name === 'ASKING') return encode(OK);
+      const elsewhere = this.cluster.redirection(keysOf(name, args), name === 'SSUBSCRIBE', isAsking);
+      if (elsewhere !== undefined) return encode(error(elsewhere));
+    }
     if (name === 'EVAL' || name === 'EVALSHA') return this.#evaluate(name, args);
     if (name === 'SUBSCRIBE' || name === 'SSUBSCRIBE') {
       connection.channels.set(args[0], name === 'SUBSCRIBE' ? 'message' : 'smessage');
@@ -471,7 +498,7 @@ export class RedisServer {
       run_id: this.runId,
       loading: 0,
       maxmemory_policy: 'noeviction',
-      cluster_enabled: 0,
+      cluster_enabled: this.cluster === undefined ? 0 : 1,
       role: this.isReplica ? 'slave' : 'master',
       connected_slaves: this.replicas.length,
       ...(this.isReplica && { master_link_status: 'up' }),

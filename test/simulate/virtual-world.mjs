@@ -16,7 +16,7 @@ let current;
 export function takeOverTime() {
   performance.now = () => current.now;
   Date.now = () => EPOCH + Math.floor(current.now);
-  globalThis.setTimeout = (callback, ms = 0) => current.after(ms, callback);
+  globalThis.setTimeout = (callback, ms = 0, ...args) => current.after(ms, () => callback(...args));
   globalThis.setImmediate = (callback, ...args) => {
     current.immediates.push(() => callback(...args));
     return {};
