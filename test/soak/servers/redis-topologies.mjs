@@ -111,21 +111,20 @@ export class RedisWithSentinel extends SeveralRedis {
     await this.isWritable();
     await until('the sentinels agree', () => this.#areSettled());
     const former = this.#primary;
-    const { admin } = random.pick(this.#sentinels);
+    const sentinel = random.pick(this.#sentinels);
     note(name);
     const since = monotonic();
-    await until('a sentinel begins the failover', () =>
-      admin.call('SENTINEL', 'FAILOVER', 'main').then(
-        () => true,
-        () => false,
-      ),
-    );
-    let fence = 0;
+    let [fence, nextTry] = [0, since];
     await until(
       'the former primary is a replica',
       async () => {
         if (await hasRole(former, 'slave')) return true;
         fence = Math.max(fence, await this.tokenAt(former, 'lock:@:fence'));
+        // The sentinel refuses if it is not sure of a replica, and gives up after a while.
+        if (monotonic() > nextTry && (await this.#seenBy(sentinel)) === former.port) {
+          await sentinel.admin.call('SENTINEL', 'FAILOVER', 'main').catch(() => undefined);
+          nextTry = monotonic() + 500;
+        }
         return false;
       },
       3,
