@@ -15,7 +15,7 @@ import { LockStoreError, type MonotonicMs, type WallClockMs } from '../../stores
 import { type CallSite, callsOf } from './call-site.js';
 import { type EngineLog, type EventHub, guardedController, textOf } from './event-hub.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
-import { isLeaseTooShort, lateAnswer } from '../machine/time-limits.js';
+import { isLeaseTooShort, lateAnswer } from '../time-limits.js';
 
 /** A caller that has not acquired its lock. */
 interface UnservedCaller extends EventSubject {
@@ -379,12 +379,12 @@ export class LockReporter {
   }
 
   /** For a handle's `signal`. */
-  signalController(hold: { readonly isOver: boolean }): AbortController {
+  signalController(expire: () => void): AbortController {
     return guardedController(
       (error) => {
         this.log.warn(`A listener of a lock's signal threw: ${textOf(error)}`);
       },
-      () => void hold.isOver,
+      expire,
     );
   }
 

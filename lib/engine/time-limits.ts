@@ -1,6 +1,6 @@
-import { deadlineOf, type MonotonicMs } from '../../common/clock.js';
-import { inMs } from '../../common/durations.js';
-import { LockStoreError } from '../../stores/port/lock-store.js';
+import { deadlineOf, type MonotonicMs } from '../common/clock.js';
+import { inMs } from '../common/durations.js';
+import { LockStoreError } from '../stores/port/lock-store.js';
 
 /** How long a caller that has timed out waits for a reply in flight, ms. */
 export const ANSWER_GRACE = 30;
