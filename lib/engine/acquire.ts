@@ -64,7 +64,8 @@ function acquireAnew(engine: AcquireContext, hold: Hold): Promise<Hold> {
   const line = engine.lines.open(hold.key);
   const { waitTime, maxWaiting, options } = hold;
   const isOverdue = engine.isOverdue && waitTime === Infinity;
-  const mayNotWait = isOverdue || waitTime === 0 || (maxWaiting !== Infinity && line.countWaiting >= maxWaiting);
+  const mayNotWait =
+    isOverdue || waitTime === 0 || (maxWaiting !== Infinity && line.countWaiting >= maxWaiting);
   if (options.retry === undefined && !mayNotWait) line.join(hold);
   else new Tries(engine, line, hold, isOverdue ? undefined : options.retry).start();
   return hold.promise;

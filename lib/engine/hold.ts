@@ -345,7 +345,8 @@ export class Hold
     const { outer, ticket, engine } = this;
     if (outer !== undefined) return outer.leaveInside(this);
     const now = engine.clock.monotonic();
-    if (this.lost === undefined && ticket.isGood(now)) return engine.tickets.release(ticket, this, now, mayLinger);
+    if (this.lost === undefined && ticket.isGood(now))
+      return engine.tickets.release(ticket, this, now, mayLinger);
     engine.tickets.releaseAbandoned(ticket, this);
     return 'expired';
   }

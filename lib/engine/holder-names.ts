@@ -61,7 +61,11 @@ export async function warnOfLongWait(
   log.warn(reporter.stillWaits(hold, holder));
 }
 
-async function lookUp(context: HolderContext, key: string, patience: number): Promise<KnownHolder | undefined> {
+async function lookUp(
+  context: HolderContext,
+  key: string,
+  patience: number,
+): Promise<KnownHolder | undefined> {
   const { holderLookups, timers } = context;
   let lookup = holderLookups.get(key);
   if (lookup === undefined) {

@@ -17,18 +17,9 @@ import { isCutOff } from '../stores/port/forwarding-session.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
 import type { Hold, HoldContext, WaitingPlace } from './hold.js';
 import { holderAmong, type HolderContext, warnOfLongWait, withHolder } from './holder-names.js';
-import type { KnownHolder, LeaseLeft } from './report/lock-reporter.js';
+import { isLeaseTooShort, type KnownHolder, lateAnswer, type LeaseLeft } from './report/lock-reporter.js';
 import { checkToken, Ticket, type TicketLine } from './ticket.js';
-import {
-  ANSWER_GRACE,
-  CLAIM_LEASE,
-  isLeaseTooShort,
-  lateAnswer,
-  LATEST_OUTCOME,
-  POLL,
-  POLL_JITTER,
-  SILENCE,
-} from './time-limits.js';
+import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER, SILENCE } from './time-limits.js';
 import { maxTokens, tokensFor, type Turn } from './turn.js';
 import type { EndOfWait } from './wait.js';
 
@@ -275,7 +266,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
         return;
       }
       // Repeating the request can't help.
-      for (const hold of this.waiting.leaveAll()) this.refuse(hold, this.engine.reporter.unavailable(hold, error));
+      for (const hold of this.waiting.leaveAll())
+        this.refuse(hold, this.engine.reporter.unavailable(hold, error));
       this.serve(now);
       // Later, so that a listener that calls again inherits the ticket, and with it the pause before the next request.
       this.afterEvent(() => {
@@ -367,9 +359,11 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   linger(ticket: Ticket, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
-    if (this.isInEvent || !ticket.isForReaders || !ticket.isTransferable || !this.held.includes(ticket)) return undefined;
+    if (this.isInEvent || !ticket.isForReaders || !ticket.isTransferable || !this.held.includes(ticket))
+      return undefined;
     const turn = this.turnOf(ticket);
-    if (this.waiting.size > 0 || this.engine.isClosing || turn === undefined || turn.othersWait) return undefined;
+    if (this.waiting.size > 0 || this.engine.isClosing || turn === undefined || turn.othersWait)
+      return undefined;
     if (!turn.mayPass(ANY_READER, now)) return undefined;
     ticket.isIdle = true;
     ticket.lingering = this.releaseSoon(ticket);
@@ -784,7 +778,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private closeIfUnused(): void {
-    if (this.waiting.size > 0 || this.trying.size > 0 || this.held.length > 0 || this.leaving.size > 0) return;
+    if (this.waiting.size > 0 || this.trying.size > 0 || this.held.length > 0 || this.leaving.size > 0)
+      return;
     if (this.wanted.length === 0 && this.unwanted.length === 0) this.onUnused(this);
   }
 
@@ -828,7 +823,12 @@ export class Line implements Timer, TicketLine, WaitingPlace {
    *
    * @param serving how many held tickets are expected to serve the next calls
    */
-  private providePermits(head: Hold, serving: number, contended: boolean, now: MonotonicMs): Ticket<Hold> | undefined {
+  private providePermits(
+    head: Hold,
+    serving: number,
+    contended: boolean,
+    now: MonotonicMs,
+  ): Ticket<Hold> | undefined {
     const { limit } = head;
     const isForReaders = limit === Infinity;
     const max = isForReaders ? MAX_WAITING_TICKETS : MAX_WAITING_TICKETS - serving;
@@ -941,7 +941,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     const { caller, wasBroken } = ticket;
     ticket.wasBroken = false;
     if (caller?.lease !== ticket.askedLease || wasBroken) this.withdraw(ticket, now);
-    else if (this.engine.tickets.mayBeOver(sentAt, caller.lease)) this.grantedLate(ticket, caller, now - sentAt, now);
+    else if (this.engine.tickets.mayBeOver(sentAt, caller.lease))
+      this.grantedLate(ticket, caller, now - sentAt, now);
     else {
       // Only now: a grant that nobody takes does not show that anyone holds the lock.
       this.heard(now);
@@ -961,7 +962,13 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   /** Counts a grant that came too late for the call's own `leaseTime`. The last of so many ends the call: then true. */
-  private refuseLate(ticket: Ticket<Hold>, hold: Hold, most: number, took: number, now: MonotonicMs): boolean {
+  private refuseLate(
+    ticket: Ticket<Hold>,
+    hold: Hold,
+    most: number,
+    took: number,
+    now: MonotonicMs,
+  ): boolean {
     hold.lateGrants += 1;
     if (hold.lateGrants < most) return false;
     this.waiting.leave(hold);
@@ -1020,7 +1027,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   private proceed(ticket: Ticket<Hold>, now: MonotonicMs): void {
     if (ticket.pushed !== undefined) {
       // They timed out while the event loop was blocked; the next call inherits the grant.
-      for (let late = ticket.caller; late?.isOverdue(now) === true; late = ticket.caller) this.onLeft(late, 'timeout', now);
+      for (let late = ticket.caller; late?.isOverdue(now) === true; late = ticket.caller)
+        this.onLeft(late, 'timeout', now);
     }
     const { caller } = ticket;
     if (caller === undefined) this.withdraw(ticket, now);
@@ -1074,7 +1082,12 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   /** Until the next request: the holder's lease ends or the heartbeat is due, or a pause that grows with the failures. */
-  private pause(ticket: Ticket<Hold>, state: 'queued' | 'pausing', now: MonotonicMs, holderLeaseLeft = Infinity): void {
+  private pause(
+    ticket: Ticket<Hold>,
+    state: 'queued' | 'pausing',
+    now: MonotonicMs,
+    holderLeaseLeft = Infinity,
+  ): void {
     if (ticket.isWoken) {
       this.proceed(ticket, now);
       return;
@@ -1100,7 +1113,12 @@ export class Line implements Timer, TicketLine, WaitingPlace {
    *
    * @param failure why, if the store caused it
    */
-  private withdraw(ticket: Ticket<Hold>, now: MonotonicMs, failure?: LockStoreError, isRepeated = false): void {
+  private withdraw(
+    ticket: Ticket<Hold>,
+    now: MonotonicMs,
+    failure?: LockStoreError,
+    isRepeated = false,
+  ): void {
     const { caller, key, owner } = ticket;
     const { tickets } = this.engine;
     const wasWanted = this.remove(ticket);

@@ -58,7 +58,8 @@ async function admitted(
   call.place = {
     leave: (_, why) => {
       reentry.remove(call, outer);
-      const error = why === 'aborted' ? call.abortReason : reporter.timedOut(caller, undefined, undefined, how);
+      const error =
+        why === 'aborted' ? call.abortReason : reporter.timedOut(caller, undefined, undefined, how);
       reporter.refuse(call, error);
     },
     onLongWait: () => {

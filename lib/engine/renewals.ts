@@ -1,4 +1,9 @@
-import { LockStoreError, type LockStoreSession, type RenewReply, type RenewRequest } from '../stores/port/lock-store.js';
+import {
+  LockStoreError,
+  type LockStoreSession,
+  type RenewReply,
+  type RenewRequest,
+} from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
 import type { Ticket } from './ticket.js';
 

@@ -1,7 +1,7 @@
 import { later } from '../common/clock.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
-import type { LockEngine } from './lock-engine.js';
+import type { AcquireContext } from './acquire.js';
 import type { Hold } from './hold.js';
 import type { TicketUser } from './ticket.js';
 import { CallsInFlight } from '../common/deferred.js';
@@ -14,6 +14,12 @@ const MOST_NAMED = 20;
 const LAST_REQUESTS = 1_000;
 /** How long it waits for the cancellation of unanswered requests, ms. */
 const LAST_WORDS = 50;
+
+/** The engine that is shut down. */
+interface EndingEngine extends AcquireContext {
+  isClosing: boolean;
+  isOverdue: boolean;
+}
 
 /**
  * The end of an engine. `announce` comes when the application begins to shut down and may still serve requests for a
@@ -43,7 +49,7 @@ export class Shutdown {
 
   /** @param timeout `shutdownTimeout`, ms */
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: EndingEngine,
     private readonly timeout: number,
   ) {
     this.timers = new TimerQueue(this.engine.clock, false);

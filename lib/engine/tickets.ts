@@ -160,8 +160,7 @@ export class Tickets {
 
   /** Renews tickets now, to find out whether the store still has them: it may have lost its data of these keys. */
   verify(concerns?: (key: string) => boolean): void {
-    for (const ticket of [...this.held])
-      if (concerns?.(ticket.key) ?? true) this.watchdog.verify(ticket);
+    for (const ticket of [...this.held]) if (concerns?.(ticket.key) ?? true) this.watchdog.verify(ticket);
   }
 
   /** The same for one ticket. Nothing is sent while such a request is pending, unless the store may have lost it since. */
@@ -302,14 +301,22 @@ export class Tickets {
    * @param wasInDoubt whether an earlier request to end it may have been carried out
    * @param wasSure whether the store surely had it when its hold ended
    */
-  onAlreadyGone(ticket: Ticket, hold: TicketUser | undefined, wasInDoubt: boolean, wasSure: boolean): ReleaseOutcome {
+  onAlreadyGone(
+    ticket: Ticket,
+    hold: TicketUser | undefined,
+    wasInDoubt: boolean,
+    wasSure: boolean,
+  ): ReleaseOutcome {
     if (wasInDoubt) return wasSure ? 'released' : 'expired';
     const now = this.engine.clock.monotonic();
     // After the deadline it may only have ended by itself, after the hold had ended.
     if (hold === undefined || now >= ticket.deadline) return 'expired';
     const { key } = hold;
     const story = 'the store no longer had it when it was released';
-    const error = new LockLostError(`The lock "${key}" was lost: ${story}.`, { keys: [key], reason: 'expired' });
+    const error = new LockLostError(`The lock "${key}" was lost: ${story}.`, {
+      keys: [key],
+      reason: 'expired',
+    });
     hold.wasLost(error);
     this.engine.reporter.lost(new Map([[hold, now - hold.heldFrom]]), error, now, true);
     return 'expired';

@@ -1,13 +1,18 @@
 import { Deferred } from '../common/deferred.js';
 import type { ResolvedRetry } from '../model/lock-retry.options.js';
-import { type AcquireReply, type Grant, LockStoreError, type MonotonicMs } from '../stores/port/lock-store.js';
+import {
+  type AcquireReply,
+  type Grant,
+  LockStoreError,
+  type MonotonicMs,
+} from '../stores/port/lock-store.js';
 import { storeFailure, unusableReply } from '../stores/port/store-failure.js';
 import type { Hold, WaitingPlace } from './hold.js';
 import { withHolder } from './holder-names.js';
 import type { Line, LineContext } from './line.js';
-import type { LeaseLeft } from './report/lock-reporter.js';
+import { isLeaseTooShort, type LeaseLeft } from './report/lock-reporter.js';
 import { checkToken, Ticket } from './ticket.js';
-import { ANSWER_GRACE, isLeaseTooShort, RECONNECT, SILENCE } from './time-limits.js';
+import { ANSWER_GRACE, RECONNECT, SILENCE } from './time-limits.js';
 import type { EndOfWait } from './wait.js';
 
 /** The parts of the engine that attempts use. */

@@ -152,7 +152,8 @@ export class Turn {
     const left = this.most - this.handOvers;
     const isLow = this.tokensLeft <= this.block / 4;
     // Other processes get their turn soon in any case: reserve only if the tokens would not last until then.
-    if (this.othersWait) return isLow && (left > this.tokensLeft || (next !== undefined && this.isFirst(next)));
+    if (this.othersWait)
+      return isLow && (left > this.tokensLeft || (next !== undefined && this.isFirst(next)));
     return isLow || left < MAX_HAND_OVERS / 4 || now > this.endsAt - TENURE / 2;
   }
 

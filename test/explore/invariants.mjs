@@ -26,7 +26,8 @@ function violationsOfWaiting(wanted, unwanted, callers) {
   const isWaiting = ({ state }) => state === 'asking' || state === 'queued' || state === 'pausing';
   return [
     wanted.length > MOST_TICKETS && 'too many tickets',
-    ![...wanted, ...unwanted].every(isWaiting) && 'a ticket that is gone or held is kept among those that wait',
+    ![...wanted, ...unwanted].every(isWaiting) &&
+      'a ticket that is gone or held is kept among those that wait',
     unwanted.some(({ caller }) => caller !== undefined) && 'a ticket without need has a caller',
     unwanted.some(({ state }) => state !== 'asking') && 'a ticket without a caller pauses',
     places.includes(-1) && 'a ticket has a caller that does not wait',

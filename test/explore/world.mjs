@@ -156,7 +156,18 @@ class Process {
     const answer = new this.modules.Deferred();
     const ticket = this.tickets.byOwner.get(owner);
     const { askedFor: caller, sentAt } = ticket;
-    this.requests.push({ kind: 'acquire', owner, limit, permits, lease, tokens, ticket, caller, sentAt, answer });
+    this.requests.push({
+      kind: 'acquire',
+      owner,
+      limit,
+      permits,
+      lease,
+      tokens,
+      ticket,
+      caller,
+      sentAt,
+      answer,
+    });
     return answer;
   }
   remove(request) {
@@ -475,8 +486,7 @@ export class World {
     } else if (request.kind === 'reserve') {
       const { ticket, tokens, sentAt, done } = request;
       this.answer(process, request, `${reply.outcome}${reply.othersWait}`, () => {
-        if (reply.outcome === 'reserved')
-          ticket.turn.reserved(reply.token, tokens, reply.othersWait, sentAt);
+        if (reply.outcome === 'reserved') ticket.turn.reserved(reply.token, tokens, reply.othersWait, sentAt);
         else ticket.turn.reservationFailed();
         if (reply.outcome === 'reserved' && !reply.othersWait) ticket.passed = 0;
         done();
@@ -557,9 +567,19 @@ export class World {
       parts.push(
         [...line.waiting].map(ofCaller).join(' '),
         line.held.map(ofHeld).join(' '),
-        [...tickets.byOwner.values()].filter(({ state }) => state !== 'held').map(ofWaiting).join(' '),
+        [...tickets.byOwner.values()]
+          .filter(({ state }) => state !== 'held')
+          .map(ofWaiting)
+          .join(' '),
         line.wanted.length,
-        [line.isTold, line.toldAt, line.failure !== undefined, line.leaving.size, line.enoughUntil, wakesAt].join(),
+        [
+          line.isTold,
+          line.toldAt,
+          line.failure !== undefined,
+          line.leaving.size,
+          line.enoughUntil,
+          wakesAt,
+        ].join(),
         requests
           .map(
             ({ kind, owner, tokens, caller, isRepeated }) =>
