@@ -76,7 +76,6 @@ const ROOMS = {
   'api/': ['api', 'engine', 'stores/port', 'model', 'common'],
   // The engine knows the port and no store.
   'engine/[^/]+$': ['engine', 'stores/port', 'model', 'common'],
-  'engine/observe/': ['engine/(?!lock-engine|shutdown)', 'stores/port', 'model', 'common'],
   'engine/report/': ['engine/report', 'stores/port', 'model', 'common'],
   'engine/turn\\.ts$': ['stores/port/lock-store', 'common'],
   // A store needs the port, errors and collections, and never asks who calls it.

@@ -1,9 +1,9 @@
-import { CURSOR_RULE, type LockBreakOutcome } from '../../model/inspect.options.js';
-import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../../model/lock-info.js';
-import { DEFAULT_OPERATION, sharingOf } from '../../model/lock-kind.js';
-import { LockError, LockUnsupportedError, LockUnavailableError } from '../../model/lock.errors.js';
-import { refuse } from '../../model/option-checks.js';
-import { isOfSemaphore, permitsOf } from '../../stores/port/limits.js';
+import { CURSOR_RULE, type LockBreakOutcome } from '../model/inspect.options.js';
+import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../model/lock-info.js';
+import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
+import { LockError, LockUnsupportedError, LockUnavailableError } from '../model/lock.errors.js';
+import { refuse } from '../model/option-checks.js';
+import { isOfSemaphore, permitsOf } from '../stores/port/limits.js';
 import {
   type BreakReply,
   InvalidCursorError,
@@ -13,13 +13,13 @@ import {
   type StoredHold,
   type StoredLock,
   type StoredWaiter,
-} from '../../stores/port/lock-store.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
-import { processOf } from '../report/client-id.js';
-import type { AcquireContext } from '../acquire.js';
-import type { Hold } from '../hold.js';
-import type { Ticket } from '../ticket.js';
-import { SILENCE } from '../time-limits.js';
+} from '../stores/port/lock-store.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import { processOf } from './report/client-id.js';
+import type { AcquireContext } from './acquire.js';
+import type { Hold } from './hold.js';
+import type { Ticket } from './ticket.js';
+import { SILENCE } from './time-limits.js';
 
 /** How many of the locks found by `list()` are inspected at a time. */
 const INSPECTED_AT_ONCE = 16;

@@ -1,11 +1,11 @@
-import { ELECTION_OPERATION, kindOf } from '../../model/lock-kind.js';
-import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../../model/lock-status.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
-import { isCutOff, PROBE_KEY, verified } from '../../stores/port/forwarding-session.js';
-import { callsOf } from '../report/call-site.js';
-import type { AcquireContext } from '../acquire.js';
-import type { Hold } from '../hold.js';
-import type { Ticket } from '../ticket.js';
+import { ELECTION_OPERATION, kindOf } from '../model/lock-kind.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import { isCutOff, PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
+import { callsOf } from './report/call-site.js';
+import type { AcquireContext } from './acquire.js';
+import type { Hold } from './hold.js';
+import type { Ticket } from './ticket.js';
 
 /** Lease of the trial lock, ms: short, in case its release fails. */
 const TRIAL_LEASE = 2_000;
