@@ -1,6 +1,6 @@
 import { pauseBefore } from '../common/background-retry.js';
 import { later } from '../common/clock.js';
-import { CallsInFlight, whenReplied } from '../common/deferred.js';
+import { CallsInFlight, type Pending, whenReplied } from '../common/deferred.js';
 import { LinkedQueue } from '../common/linked-queue.js';
 import type { Timer } from '../common/timer-queue.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
@@ -139,9 +139,17 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return;
     }
     hold.place = this;
-    this.handle((now) => {
-      this.onJoined(hold, now);
-    });
+    const now = this.beginEvent();
+    try {
+      // Most keys are free and used by one call at a time.
+      if (this.isUsed) this.onJoined(hold, now);
+      else {
+        this.waiting.join(hold);
+        this.request(this.add(hold, false), hold);
+      }
+    } finally {
+      this.endEvent();
+    }
     hold.begin();
   }
 
@@ -207,19 +215,26 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   // Events of tickets that wait
 
   private onReplied(ticket: Ticket<Hold>, reply: AcquireReply): void {
-    let failure: LockStoreError | undefined;
+    if (this.isInEvent) {
+      this.afterEvent(() => {
+        this.onReplied(ticket, reply);
+      });
+      return;
+    }
+    if (ticket.state !== 'asking') return;
     try {
       // A custom store may reply anything.
       if (reply.outcome === 'granted') checkToken(reply.token);
     } catch (error) {
-      failure = unusableReply(error);
+      this.onFailed(ticket, unusableReply(error));
+      return;
     }
-    if (failure !== undefined) this.onFailed(ticket, failure);
-    else {
-      if (ticket.state !== 'gone') this.engine.storeReporter.answered();
-      this.handle((now) => {
-        if (ticket.state === 'asking') this.onReply(ticket, reply, now);
-      });
+    const now = this.beginEvent();
+    try {
+      this.engine.storeReporter.answered();
+      this.onReply(ticket, reply, now);
+    } finally {
+      this.endEvent();
     }
   }
 
@@ -347,24 +362,25 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     });
   }
 
-  onHoldEnded(ticket: Ticket, now: MonotonicMs): boolean {
-    if (this.isInEvent) return false;
-    for (const each of this.held) this.engine.tickets.expire(each, now);
-    this.isInEvent = true;
+  onHoldEnded(ticket: Ticket, mayLinger: boolean): Pending<ReleaseOutcome> | ReleaseOutcome | undefined {
+    if (this.isInEvent) return undefined;
+    const now = this.beginEvent();
     try {
-      return this.passOn(ticket, now);
+      if (this.waiting.size > 0 && this.passOn(ticket, now)) return 'released';
+      if (this.waiting.size > 0) return undefined;
+      const outcome = mayLinger && ticket.isForReaders ? this.linger(ticket, now) : undefined;
+      if (outcome === undefined && this.drop(ticket, now)) this.closeIfUnused();
+      return outcome;
     } finally {
       this.endEvent();
     }
   }
 
-  linger(ticket: Ticket, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
-    if (this.isInEvent || !ticket.isForReaders || !ticket.isTransferable || !this.held.includes(ticket))
-      return undefined;
+  /** Keeps the ticket for readers that are about to come back, if possible; resolves with its outcome. */
+  private linger(ticket: Ticket, now: MonotonicMs): Promise<ReleaseOutcome> | undefined {
     const turn = this.turnOf(ticket);
-    if (this.waiting.size > 0 || this.engine.isClosing || turn === undefined || turn.othersWait)
-      return undefined;
-    if (!turn.mayPass(ANY_READER, now)) return undefined;
+    if (turn === undefined || turn.othersWait || !turn.mayPass(ANY_READER, now)) return undefined;
+    if (!ticket.isTransferable || !this.held.includes(ticket) || this.engine.isClosing) return undefined;
     ticket.isIdle = true;
     ticket.lingering = this.releaseSoon(ticket);
     return ticket.lingering.then(() => ticket.released ?? 'released');
@@ -386,6 +402,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   onTicketEnded(ticket: Ticket): void {
+    if (!this.held.includes(ticket)) return;
     this.handle((now) => {
       if (!this.drop(ticket, now)) return;
       if (this.waiting.size > 0 || this.wanted.length > 0 || this.held.length > 0) {
@@ -476,7 +493,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   /** Whether calls wait their turn, or the lock may be held here. */
   get isUsed(): boolean {
-    return this.waiting.size > 0 || this.held.length > 0 || this.waitingTickets.length > 0;
+    const isAnyHeld = this.waiting.size > 0 || this.held.length > 0;
+    return isAnyHeld || this.wanted.length > 0 || this.unwanted.length > 0;
   }
 
   /** How many calls of this process wait, in their turn or between two attempts. */
@@ -778,9 +796,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private closeIfUnused(): void {
-    if (this.waiting.size > 0 || this.trying.size > 0 || this.held.length > 0 || this.leaving.size > 0)
-      return;
-    if (this.wanted.length === 0 && this.unwanted.length === 0) this.onUnused(this);
+    if (!this.isUsed && this.trying.size === 0 && this.leaving.size === 0) this.onUnused(this);
   }
 
   // Tickets that wait
@@ -1230,15 +1246,20 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       });
       return;
     }
-    const now = this.engine.clock.monotonic();
-    // Each loss is an event of its own, before this one.
-    for (const ticket of this.held) this.engine.tickets.expire(ticket, now);
-    this.isInEvent = true;
+    const now = this.beginEvent();
     try {
       event(now);
     } finally {
       this.endEvent();
     }
+  }
+
+  private beginEvent(): MonotonicMs {
+    const now = this.engine.clock.monotonic();
+    // Each loss is an event of its own, before this one.
+    for (const ticket of this.held) this.engine.tickets.expire(ticket, now);
+    this.isInEvent = true;
+    return now;
   }
 
   private afterEvent(event: () => void): void {

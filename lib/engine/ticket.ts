@@ -28,10 +28,13 @@ export interface TicketLine {
   onBroken(ticket: Ticket): void;
   /** The time of the ticket's timer has come. */
   onDue(ticket: Ticket): void;
-  /** The last hold on the ticket has ended. Returns whether the ticket stays here. */
-  onHoldEnded(ticket: Ticket, now: MonotonicMs): boolean;
-  /** Keeps the ticket for readers that are about to come back, if possible; resolves with its outcome. */
-  linger(ticket: Ticket, now: MonotonicMs): Promise<ReleaseOutcome> | undefined;
+  /**
+   * The last hold on the ticket has ended. Returns the outcome of its release if the ticket stays here: for the next hold,
+   * or for a moment, for readers that are about to come back.
+   *
+   * @param mayLinger whether it may be released a moment later
+   */
+  onHoldEnded(ticket: Ticket, mayLinger: boolean): Pending<ReleaseOutcome> | ReleaseOutcome | undefined;
   /** The ticket was released or lost, or the lock stays held without a hold (`holdAtLeast`). */
   onTicketEnded(ticket: Ticket): void;
 }

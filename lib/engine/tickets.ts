@@ -245,11 +245,11 @@ export class Tickets {
     if (ticket.users > 0) return 'released';
     const { keptUntil, line } = ticket;
     if (keptUntil !== undefined && now < keptUntil) return this.keep(ticket, hold, keptUntil, now);
-    if (line.onHoldEnded(ticket, now)) return 'released';
-    // The line may have noticed that it has ended.
-    if (ticket.state !== 'held') return this.outcomeOf(ticket);
     ticket.releasedBy = hold;
-    return (mayLinger ? line.linger(ticket, now) : undefined) ?? this.giveUp(ticket);
+    const outcome = line.onHoldEnded(ticket, mayLinger);
+    if (outcome !== undefined) return outcome;
+    // The line may have noticed that it has ended.
+    return ticket.state === 'held' ? this.giveUp(ticket) : this.outcomeOf(ticket);
   }
 
   /** Returns a ticket without holds to the store. */

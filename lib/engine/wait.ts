@@ -51,7 +51,7 @@ export class Wait<T, O extends WaitOptions = WaitOptions> implements Timer {
     if (this.isSettled) return;
     const { waitTime } = this.options;
     if (waitTime !== Infinity) this.timers.set(this, later(this.startedAt, waitTime));
-    this.listen();
+    if (this.options.signal !== undefined) this.listen();
   }
 
   /** Listens to the signal only. */

@@ -232,7 +232,7 @@ class Process {
     const { ticket, caller } = hold;
     this.holds.splice(this.holds.indexOf(hold), 1);
     ticket.leave(caller);
-    if (ticket.users > 0 || this.line.onHoldEnded(ticket, this.world.now)) return;
+    if (ticket.users > 0 || this.line.onHoldEnded(ticket, false) !== undefined) return;
     if (ticket.state === 'held') this.release(ticket);
   }
 }
