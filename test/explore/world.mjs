@@ -178,7 +178,7 @@ class Process {
   }
   /** At another server, which may have lost them. */
   repeatReleases() {
-    for (const request of this.recent.all()) this.requests.push({ ...request, isRepeated: true });
+    for (const request of this.recent.take()) this.requests.push({ ...request, isRepeated: true });
   }
   knows(owner) {
     return this.tickets.byOwner.has(owner) || this.requests.some((each) => each.owner === owner);
@@ -601,9 +601,10 @@ export class World {
       [
         this.hasCrashed,
         this.replica && this.replica.lacks.kind + name(this.replica.lacks.owner),
-        ...(rules.crashes > 0 ? this.processes.flatMap(({ recent }) => recent.all()) : []).map(
-          ({ kind, owner }) => kind + name(owner),
-        ),
+        ...(rules.crashes > 0
+          ? this.processes.flatMap(({ recent: { earlier, latest } }) => [...earlier, ...latest])
+          : []
+        ).map(({ kind, owner }) => kind + name(owner)),
       ].join(),
       holders.map(({ owner, limit, permits }) => `${name(owner)}${limit}/${permits}`).join(' '),
       queue
