@@ -80,7 +80,7 @@ export default defineConfig(
   {
     // Each is one thing, and long: the table at its top says what it does.
     files: ['lib/engine/line.ts', 'lib/engine/tickets.ts'],
-    rules: { 'max-lines': ['error', { max: 980, skipBlankLines: true, skipComments: true }] },
+    rules: { 'max-lines': ['error', { max: 1_000, skipBlankLines: true, skipComments: true }] },
   },
   {
     files: ['test/**/*.ts'],

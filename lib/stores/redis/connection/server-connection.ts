@@ -15,7 +15,7 @@ import { isReplica, notConnected, redisFailure, redisRemedies } from './redis-fa
 /** How long releases are kept at least, ms: longer than a planned failover by Sentinel lets clients write to the former primary. */
 const KEPT = 5_000;
 /** The most that are kept are twice as many. */
-const MOST = 4_096;
+const MOST = 2_048;
 
 /** The connection for the requests to one server, and its events. */
 export class ServerConnection {
