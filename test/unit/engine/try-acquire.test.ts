@@ -57,7 +57,7 @@ describe('a call that its signal ends', () => {
 
 describe('a single attempt whose reply is unusable', () => {
   it.each([{ outcome: 'granted', token: NaN, since: 0 }, undefined])(
-    'F12: fails, and its owner is withdrawn: %j',
+    'B16: fails, and its owner is withdrawn: %j',
     async (reply) => {
       const released: string[] = [];
       const store = changedStore(({ release }) => ({

@@ -167,13 +167,19 @@ export class ServerConnection {
   }
 }
 
+/** A number, which takes no memory of its own, if the text is one. */
+function compact(text: string): string | number {
+  const number = Number(text);
+  return String(number) === text ? number : text;
+}
+
 /**
  * The last releases of a session that had a reply; the engine repeats the others. A failover loses those that the former
  * primary had not replicated: the new one would keep the lock for a hold that no process has. An owner is used once, so
  * repeating its release has no other effect.
  */
 export class RecentReleases {
-  /** For each release its key, its owner without the client id, and its flags: objects would take three times the memory. */
+  /** For each release its key, its owner without the client id, and its flags: objects would take four times the memory. */
   private latest: (string | number)[] = [];
   private earlier: (string | number)[] = [];
   private since = -Infinity;
@@ -187,11 +193,8 @@ export class RecentReleases {
       this.latest = [];
       this.since = now;
     }
-    this.latest.push(
-      key,
-      owner.slice(this.clientId.length),
-      (wasGranted ? GRANTED : 0) + (inDoubt ? DOUBTED : 0),
-    );
+    const flags = (wasGranted ? GRANTED : 0) + (inDoubt ? DOUBTED : 0);
+    this.latest.push(key, compact(owner.slice(this.clientId.length + 1)), flags);
   }
 
   /** Oldest first. They are no longer kept here. */
@@ -204,7 +207,7 @@ export class RecentReleases {
       const flags = Number(all[index + 2]);
       requests.push({
         key: String(all[index]),
-        owner: `${this.clientId}${String(all[index + 1])}` as OwnerId,
+        owner: `${this.clientId}:${String(all[index + 1])}` as OwnerId,
         wasGranted: (flags & GRANTED) > 0,
         inDoubt: (flags & DOUBTED) > 0,
       });

@@ -95,7 +95,7 @@ describe('releases that a failover may lose', () => {
     const session = new RedisSession(
       connector,
       new KeyNames('lock:', false),
-      idleClient,
+      { ...idleClient, id: 'me' },
       undefined,
       undefined,
     );
