@@ -5,7 +5,7 @@ import type { Linked } from '../common/linked-queue.js';
 import { promiseOf } from '../common/deferred.js';
 import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
 import { ELECTION_OPERATION } from '../model/lock-kind.js';
-import { type LockLostError, LockNotHeldError, originate } from '../model/lock.errors.js';
+import { type ErrorOrigin, type LockLostError, LockNotHeldError, originate } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { checkReceiver, checkTime } from '../model/option-checks.js';
 import type { LockStoreError, MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
@@ -20,7 +20,7 @@ import { LATEST_OUTCOME, LONG_WAIT } from './time-limits.js';
 import { type EndOfWait, Wait } from './wait.js';
 
 /** The parts of the engine that holds use. */
-export interface HoldContext extends ExtensionContext {
+export interface HoldContext extends ExtensionContext, ErrorOrigin {
   /** The name of the module instance. */
   readonly instance: string | undefined;
   readonly log: EngineLog;
