@@ -95,7 +95,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaults);
-      hold = await acquire(this.engine, checkKeys('withLock()', key), resolved);
+      hold = await acquireTraced(this.engine, checkKeys('withLock()', key), resolved);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }
@@ -140,7 +140,7 @@ export class LockService {
     const site = isDecorated ? undefined : this.engine.callSites.capture();
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaults);
-      const hold = await acquire(this.engine, checkKeys('acquire()', key), resolved);
+      const hold = await acquireTraced(this.engine, checkKeys('acquire()', key), resolved);
       return site === undefined ? hold : opened(hold, site);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
@@ -159,7 +159,7 @@ export class LockService {
     const site = this.engine.callSites.capture();
     try {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaults, true);
-      return opened(await acquire(this.engine, checkKeys('tryAcquire()', key), resolved), site);
+      return opened(await acquireTraced(this.engine, checkKeys('tryAcquire()', key), resolved), site);
     } catch (error) {
       if (error instanceof LockTimeoutError && !(resolved && isAbortReason(error, resolved))) return null;
       throw this.failed(error, key, resolved, calledAt);
@@ -255,7 +255,11 @@ function engineOf(service: LockService): LockEngine | undefined {
 }
 
 /** Acquires one or several locks, and traces the call if there are subscribers. */
-function acquire(engine: LockEngine, keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
+function acquireTraced(
+  engine: LockEngine,
+  keys: LockKey,
+  options: ResolvedLockOptions,
+): Promise<Hold | MultiHold> {
   if (!isTraced(acquireChannel)) return acquireUntraced(engine, keys, options);
   const { instance } = engine;
   return traceAcquire(instance, [keys].flat(), options, (traced) => acquireUntraced(engine, keys, traced));

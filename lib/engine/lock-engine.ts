@@ -73,7 +73,8 @@ export class LockEngine implements AcquireContext {
   answers: AnswerSettings | undefined;
   isStarted = false;
   isClosing = false;
-  isOverdue = false;
+  /** Whether `shutdownTimeout` has passed. */
+  isShutdownOverdue = false;
   private readonly isRequired: boolean;
   private owners = 0;
   private starting: Promise<void> | undefined;

@@ -86,8 +86,8 @@ export const PLANTS = {
     about: 'a caller whose ticket is granted stays in the line',
     scenario: 'one process',
     file: LINE,
-    from: 'this.waiting.leave(hold);\n        tickets.hold(',
-    to: 'tickets.hold(',
+    from: 'this.waiting.leave(hold);\n        tickets.granted(',
+    to: 'tickets.granted(',
   },
 };
 
