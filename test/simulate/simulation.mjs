@@ -452,18 +452,19 @@ export class Simulation {
       const at = round * 6_000;
       const controller = new AbortController();
       const lose = () => {
-        link.cutLate(random.between(20, 200));
+        link.cutLate();
         if (random.chance(0.6))
           world.after(random.between(0, 30), () => controller.abort(new Error('given up')), one);
         else later(random.between(1_000, 2_000), breakIt);
       };
       const breakIt = () => {
-        link.cutLate(random.between(100, 500));
+        link.cutLate();
         world.after(0, () => other.breakOne(QUIET_KEY), other);
       };
       later(at, () => ask(other, { waitTime: 500 }, 300));
       later(at + 100, () => ask(one, { waitTime: 2_000, signal: controller.signal }, 4_000));
-      later(at + 200, () => (link.onReaction = () => world.after(random.next(), lose, undefined)));
+      const react = { key: QUIET_KEY, act: () => world.after(random.next(), lose, undefined) };
+      later(at + 200, () => (link.reaction = react));
     }
   }
 
