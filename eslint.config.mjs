@@ -78,6 +78,11 @@ export default defineConfig(
     },
   },
   {
+    // Each is one thing, and long: the table at its top says what it does.
+    files: ['lib/engine/line.ts', 'lib/engine/tickets.ts'],
+    rules: { 'max-lines': ['error', { max: 1_000, skipBlankLines: true, skipComments: true }] },
+  },
+  {
     files: ['test/**/*.ts'],
     rules: {
       // Fakes and callbacks have to be async because of the type that they stand for, and empty for the same reason.

@@ -91,8 +91,9 @@ try {
 function modulesOf(directory = build) {
   const part = (name) => require(join(directory, name));
   return {
-    ...part('engine/machine/key-machine.js'),
-    ...part('engine/machine/hand-over-budget.js'),
+    ...part('engine/line.js'),
+    ...part('engine/turn.js'),
+    ...part('common/deferred.js'),
     ...part('stores/redis/connection/server-connection.js'),
     ...part('stores/quorum/quorum-lock-store.js'),
     ...part('stores/ordered/ordered-session.js'),

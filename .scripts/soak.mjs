@@ -7,8 +7,13 @@ import { ensurePostgres } from './setup-postgres.mjs';
 import { ensureRedisson, ensureZooKeeper } from './setup-java.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
+const redis = () => ensureRedisServer().path;
 const SET_UP = {
-  redis: () => ensureRedisServer().path,
+  redis,
+  'one-address': redis,
+  sentinel: redis,
+  cluster: redis,
+  quorum: redis,
   postgres: ensurePostgres,
   etcd: ensureEtcd,
   zookeeper: () => ensureZooKeeper({ required: true }),

@@ -1,4 +1,4 @@
-import { currentHold } from '../engine/holds/scope.js';
+import { currentHold } from '../engine/scope.js';
 import { LockNotHeldError } from '../model/lock.errors.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { checkKey } from '../model/lock-key.js';

@@ -1,11 +1,11 @@
-import { Hold } from '../engine/holds/hold.js';
-import { MultiHold } from '../engine/holds/multi-hold.js';
+import { Hold } from '../engine/hold.js';
+import { MultiHold } from '../engine/multi-hold.js';
 import { LockLostError, originate, originOf } from '../model/lock.errors.js';
 import type { LockHandle } from '../model/lock-handle.js';
 
 // The parts of the engine that request handling uses.
 export type { CallsInFlight } from '../common/deferred.js';
-export { HandlerScope } from '../engine/holds/scope.js';
+export { HandlerScope } from '../engine/scope.js';
 
 /** Releases a lock whose work has ended; resolves when the release has been sent. Never rejects. */
 export async function releaseAfterWork(handle: LockHandle): Promise<void> {
@@ -24,7 +24,7 @@ export async function releaseAfterWork(handle: LockHandle): Promise<void> {
 export async function lossOf(handle: LockHandle, result: unknown): Promise<LockLostError | undefined> {
   const releasing = handle.release();
   // Read before the reply, which may show that several keys were lost: the error below names all of them.
-  const known = isHold(handle) ? handle.lostError : undefined;
+  const known = isHold(handle) ? handle.expire() : undefined;
   const outcome = await releasing;
   if (known !== undefined) return lostWithResult(known, result, handle);
   if (outcome !== 'expired') return undefined;

@@ -1,12 +1,12 @@
 import type { Observable } from 'rxjs';
 import { type CallsInFlight, isPromiseLike } from '../common/deferred.js';
-import { checkSupported } from '../engine/acquire/acquire.js';
+import { checkSupported } from '../engine/acquire.js';
 import type { CallSite } from '../engine/report/call-site.js';
 import { isAbortReason, outcomeOf, traceAcquire, traceHold } from '../engine/report/traces.js';
-import type { Hold } from '../engine/holds/hold.js';
-import type { MultiHold } from '../engine/holds/multi-hold.js';
+import type { Hold } from '../engine/hold.js';
+import type { MultiHold } from '../engine/multi-hold.js';
 import type { LockEngine } from '../engine/lock-engine.js';
-import { openScope, workInScope } from '../engine/holds/scope.js';
+import { openScope, workInScope } from '../engine/scope.js';
 import { acquireChannel, holdChannel, isTraced } from '../model/lock-channels.js';
 import {
   LockError,

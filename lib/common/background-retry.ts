@@ -20,8 +20,10 @@ export interface RepeatedRequest<T> {
 
 /** A request whose caller waits only for the first attempts. */
 export interface RetriedRequest<T, R> extends RepeatedRequest<T> {
-  /** The caller's result: for a reply, or for none in time. A reply that comes later calls it again, and changes no result. */
-  resultOf(reply: T | undefined): R;
+  /** Called once, when the store has replied; returns the caller's result, which comes too late after `MAX_CALLER_WAIT`. */
+  replied(reply: T): R;
+  /** The caller's result if there is no reply in time. */
+  readonly withoutReply: R;
 }
 
 /** Exponential pause before attempt number `attempt` (from 0), with jitter so that many processes spread out. */
@@ -62,18 +64,17 @@ export class BackgroundRetry {
       request.attempt(false),
       (reply) => {
         this.firsts.end();
-        result.resolve(request.resultOf(reply));
+        result.resolve(request.replied(reply));
       },
       (error) => {
         // The attempts may continue after the caller's request has ended, so they must not run in its context.
         const repeated = detachedContext.run(() => this.track(this.repeat(request, this.isInDoubt(error))));
         this.firsts.end();
-        // Also called for a reply that comes too late for the caller, since that may show a loss.
         const late = repeated.then((reply) => {
-          result.resolve(request.resultOf(reply));
+          if (reply !== undefined) result.resolve(request.replied(reply));
         });
         void this.timers.within(MAX_CALLER_WAIT, late).then(() => {
-          result.resolve(request.resultOf(undefined));
+          result.resolve(request.withoutReply);
         });
       },
     );

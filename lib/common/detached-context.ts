@@ -1,6 +1,6 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 
-/** The scope of the running code, defined by `engine/holds/scope.ts`. Here it is only left. */
+/** The scope of the running code, defined by `engine/scope.ts`. Here it is only left. */
 export const scopeStorage = new AsyncLocalStorage<unknown>();
 
 /** Made when this module is loaded: outside of any request, of any span, and of the start of an application. */

@@ -11,28 +11,26 @@ import type {
   LockStore,
   LockStoreClient,
   LockStoreSession,
-  MonotonicMs,
   OwnerId,
 } from '../stores/port/lock-store.js';
 import { storeFailure } from '../stores/port/store-failure.js';
-import { acquire, type AcquireContext } from './acquire/acquire.js';
+import { acquire, type AcquireContext } from './acquire.js';
 import { CallSites } from './report/call-site.js';
 import { newClientId } from './report/client-id.js';
 import { type EngineLog, EventHub, harmless } from './report/event-hub.js';
-import type { Hold } from './holds/hold.js';
-import { KeyRunners } from './acquire/key-runner.js';
-import { Leases } from './leases/leases.js';
-import { LockInspector } from './observe/lock-inspector.js';
+import type { Hold } from './hold.js';
+import { Lines } from './line.js';
+import { LockInspector } from './lock-inspector.js';
 import { type KnownHolder, type LeaseLeft, LockReporter } from './report/lock-reporter.js';
-import { MultiAcquire } from './acquire/multi-acquire.js';
-import type { MultiHold } from './holds/multi-hold.js';
-import { Overview } from './observe/overview.js';
-import { ownHold } from './holds/reenter.js';
-import { currentHold } from './holds/scope.js';
+import type { MultiHold } from './multi-hold.js';
+import { Overview } from './overview.js';
+import { ownHold } from './reentry.js';
+import { currentHold } from './scope.js';
 import { openInContext } from './session-in-context.js';
+import { SeveralKeys } from './several.js';
 import { Shutdown } from './shutdown.js';
 import { StoreReporter } from './report/store-reporter.js';
-import type { UnqueuedAcquire } from './acquire/try-acquire.js';
+import { Tickets } from './tickets.js';
 
 export type { EngineLog } from './report/event-hub.js';
 
@@ -62,13 +60,9 @@ export class LockEngine implements AcquireContext {
   readonly timers: TimerQueue;
   readonly backgroundRetry: BackgroundRetry;
   readonly session: LockStoreSession;
-  readonly leases: Leases;
+  readonly tickets: Tickets;
+  readonly lines: Lines = new Lines(this);
   readonly callSites: CallSites;
-  readonly keys: KeyRunners = new KeyRunners(this);
-  readonly unqueued = new Set<UnqueuedAcquire>();
-  readonly retrying = new Set<UnqueuedAcquire>();
-  readonly leaving = new Map<string, Promise<unknown>>();
-  readonly unanswered = new Map<OwnerId, UnqueuedAcquire>();
   readonly holderLookups = new Map<string, Promise<KnownHolder | undefined>>();
   readonly inspector = new LockInspector(this);
   readonly overview = new Overview(this);
@@ -106,7 +100,7 @@ export class LockEngine implements AcquireContext {
     this.reporter = new LockReporter(this.hub, clock, this.log, this.storeReporter);
     this.backgroundRetry = new BackgroundRetry(clock, this.timers, (error) => storeFailure(error).inDoubt);
     this.session = openInContext(store, this.client(), instance);
-    this.leases = new Leases(this, warnHeldAfter);
+    this.tickets = new Tickets(this, warnHeldAfter);
     this.shutdown = new Shutdown(this, shutdownTimeout);
     const { board } = this.session;
     // Requests at the start of the application wait for the connection.
@@ -146,7 +140,7 @@ export class LockEngine implements AcquireContext {
 
   /** Acquires all of these locks, or throws. The keys are sorted, without duplicates. */
   acquireAll(keys: readonly string[], options: ResolvedLockOptions): Promise<MultiHold> {
-    return new MultiAcquire(this, keys, options).run();
+    return new SeveralKeys(this, keys, options).run();
   }
 
   /**
@@ -177,26 +171,6 @@ export class LockEngine implements AcquireContext {
     return ms === undefined ? undefined : { ms, isBound: this.session.remainingIsBound === true };
   }
 
-  /**
-   * Removes an owner from the store, whatever its state; resolves when that is done or continues in the background: a
-   * stopped server or a slow network may delay a request for any time. Returns whether it is done.
-   */
-  withdraw(key: string, owner: OwnerId, inDoubt: boolean): Promise<boolean> {
-    const attempt = async (failedInDoubt: boolean): Promise<true> => {
-      try {
-        const request = { key, owner, wasGranted: false, inDoubt: inDoubt || failedInDoubt };
-        await this.session.release(request);
-        return true;
-      } catch (error) {
-        // Only what may still succeed is repeated for ever.
-        if (storeFailure(error).retryable) throw error;
-        return true;
-      }
-    };
-    const until = (): MonotonicMs => Infinity as MonotonicMs;
-    return this.backgroundRetry.run({ attempt, until, resultOf: (done) => done === true }).promise;
-  }
-
   private async connect(): Promise<void> {
     const { session, store, instance, storeReporter } = this;
     const introduce = (): void => {
@@ -217,41 +191,31 @@ export class LockEngine implements AcquireContext {
 
   /** The callbacks of the store. */
   private client(): LockStoreClient {
-    const { keys, unanswered, storeReporter } = this;
+    const { lines, storeReporter } = this;
     const pollNow = (): void => {
-      keys.pollNow();
+      lines.pollNow();
       this.backgroundRetry.retryNow();
-      this.leases.watchdog.retryNow();
+      this.tickets.retryNow();
     };
     return {
       id: this.clientId,
       watchdogTimeout: this.watchdogTimeout,
       now: () => this.clock.monotonic(),
       granted: (owner, grant) => {
-        keys.handleFor(owner, (queue, entry, now) => {
-          queue.onPushed(entry, grant, now);
-        });
+        const ticket = this.tickets.byOwner.get(owner);
+        ticket?.line.onPushed(ticket, grant);
       },
       heldByOthers: (owner, holderLeaseLeft) => {
-        keys.handleFor(owner, (queue, entry, now) => {
-          queue.onHeldByOthers(entry, holderLeaseLeft, now);
-          storeReporter.answered();
-        });
-        const tried = unanswered.get(owner);
-        if (tried !== undefined) tried.othersAreFirst = true;
+        const ticket = this.tickets.byOwner.get(owner);
+        ticket?.line.onHeldByOthers(ticket, holderLeaseLeft);
       },
-      isWanted: (owner) => keys.isWanted(owner),
+      isWanted: (owner) => this.tickets.byOwner.get(owner)?.caller !== undefined,
       broken: (owner) => {
-        keys.handleFor(owner, (queue, entry, now) => {
-          queue.onBroken(entry, now);
-        });
-        const tried = unanswered.get(owner);
-        if (tried !== undefined) tried.wasBroken = true;
-        this.leases.onBroken(owner);
+        this.tickets.onBroken(owner);
       },
       pollNow,
       reconnected: (concerns) => {
-        this.leases.verify(concerns);
+        this.tickets.verify(concerns);
         pollNow();
       },
       locksLocally: (isLocal, cause) => {

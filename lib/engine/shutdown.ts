@@ -1,9 +1,9 @@
 import { later } from '../common/clock.js';
 import { CallbackTimer, TimerQueue } from '../common/timer-queue.js';
 import type { MonotonicMs } from '../stores/port/lock-store.js';
-import type { LockEngine } from './lock-engine.js';
-import type { LeaseHolder } from './leases/lease.js';
-import type { PendingAcquire } from './acquire/pending-acquire.js';
+import type { AcquireContext } from './acquire.js';
+import type { Hold } from './hold.js';
+import type { TicketUser } from './ticket.js';
 import { CallsInFlight } from '../common/deferred.js';
 
 /** After this, ms, shutdown logs what it waits for. */
@@ -14,6 +14,12 @@ const MOST_NAMED = 20;
 const LAST_REQUESTS = 1_000;
 /** How long it waits for the cancellation of unanswered requests, ms. */
 const LAST_WORDS = 50;
+
+/** The engine that is shut down. */
+interface EndingEngine extends AcquireContext {
+  isClosing: boolean;
+  isOverdue: boolean;
+}
 
 /**
  * The end of an engine. `announce` comes when the application begins to shut down and may still serve requests for a
@@ -38,12 +44,12 @@ export class Shutdown {
   });
   private readonly overdue = new CallbackTimer(() => {
     // Aborts the signals: work that observes them stops, and no longer keeps a server from stopping.
-    this.engine.leases.abandonAll();
+    this.engine.tickets.abandonAll();
   });
 
   /** @param timeout `shutdownTimeout`, ms */
   constructor(
-    private readonly engine: LockEngine,
+    private readonly engine: EndingEngine,
     private readonly timeout: number,
   ) {
     this.timers = new TimerQueue(this.engine.clock, false);
@@ -83,29 +89,29 @@ export class Shutdown {
 
   private async run(): Promise<void> {
     const { engine, timers } = this;
-    const { leases, backgroundRetry } = engine;
+    const { tickets, backgroundRetry, lines } = engine;
     this.begin();
     if (this.reminder.heapIndex === -1) timers.set(this.reminder, later(engine.clock.monotonic(), QUIET));
     if (this.calls.size > 0) await this.callsEnded();
     engine.isClosing = true;
-    const runners = engine.keys.all;
+    const used = lines.all;
     this.refuseWaits(() => true);
-    await engine.timers.within(this.timeLeft, leases.drained());
+    await engine.timers.within(this.timeLeft, tickets.drained());
     // Replies to releases, which callers have not waited for.
     await engine.timers.within(this.timeLeft, backgroundRetry.firstsDone());
     timers.clear(this.reminder);
     timers.clear(this.endless);
     timers.clear(this.overdue);
-    leases.abandonAll();
+    tickets.abandonAll();
     // Pending requests get the time of one request; locks that they acquire are released.
-    const settled = Promise.all(runners.map((runner) => runner.idle())).then(() => backgroundRetry.idle());
+    const settled = Promise.all(used.map((line) => line.idle())).then(() => backgroundRetry.idle());
     await engine.timers.within(Math.min(LAST_REQUESTS, engine.watchdogTimeout), settled);
     await this.takeBackUnanswered(backgroundRetry.stop());
-    leases.delayed.leave();
+    tickets.leaveKept();
     engine.hub.complete();
     await engine.session.close();
     // Native timers are not cleared when a wait ends: none may outlive the application.
-    leases.close();
+    tickets.close();
     timers.close();
     engine.timers.close();
   }
@@ -117,23 +123,17 @@ export class Shutdown {
    * @param hasRetries whether failed requests have just been repeated once more
    */
   private async takeBackUnanswered(hasRetries: boolean): Promise<void> {
-    const { session, timers, backgroundRetry, unanswered: tried, keys } = this.engine;
-    const tries = [...tried].map(([owner, { caller }]) => [owner, caller.key] as const);
-    const unanswered = [...tries, ...keys.unanswered];
+    const { session, timers, backgroundRetry, tickets } = this.engine;
+    const unanswered = [...tickets.byOwner.values()].filter(({ isAsking }) => isAsking);
     if (unanswered.length === 0 && !hasRetries) return;
-    const cancels = unanswered.map(async ([owner, key]) => {
+    const cancels = unanswered.map(async ({ owner, key }) => {
       await session.release({ key, owner, wasGranted: false, inDoubt: true });
     });
     await timers.within(LAST_WORDS, Promise.allSettled([...cancels, backgroundRetry.idle()]));
   }
 
-  private refuseWaits(which: (caller: PendingAcquire) => boolean): void {
-    for (const runner of this.engine.keys.all) {
-      runner.handle((machine, now) => {
-        machine.shutDown(which, now);
-      });
-    }
-    for (const unqueued of this.engine.unqueued) if (which(unqueued.caller)) unqueued.close();
+  private refuseWaits(which: (hold: Hold) => boolean): void {
+    for (const line of this.engine.lines.all) line.shutDown(which);
   }
 
   /** What is left of `shutdownTimeout`, ms. */
@@ -143,8 +143,8 @@ export class Shutdown {
   }
 
   private report(): void {
-    const held = [...this.engine.leases.all].flatMap(({ holders }) => [...holders]);
-    const waiting = this.engine.keys.all.map(({ machine }) => [...machine.waiting]);
+    const held = [...this.engine.tickets.held].flatMap(({ holders }) => [...holders]);
+    const waiting = this.engine.lines.all.map((line) => [...line.waiting]);
     const parts = [
       ...listed(
         'locks that are in use',
@@ -162,12 +162,12 @@ export class Shutdown {
     );
   }
 
-  private holdOf({ key, label, acquiredAt }: LeaseHolder): string {
+  private holdOf({ key, label, acquiredAt }: TicketUser): string {
     return inUse(key, label, `since ${new Date(acquiredAt).toISOString()}`);
   }
 
   /** The callers of one key. */
-  private waitOf(callers: readonly PendingAcquire[]): string[] {
+  private waitOf(callers: readonly Hold[]): string[] {
     const [first] = callers;
     if (first === undefined) return [];
     const { clock } = this.engine;

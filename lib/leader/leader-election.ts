@@ -3,7 +3,7 @@ import { Subject, type Observable } from 'rxjs';
 import { GuardedObservable, guardedController, harmless, textOf } from '../engine/report/event-hub.js';
 import { Deferred } from '../common/deferred.js';
 import { shownDuration } from '../common/durations.js';
-import { expectLongHold } from '../engine/leases/long-holds.js';
+import { expectLongHold } from '../engine/long-holds.js';
 import type { LockHandle } from '../model/lock-handle.js';
 import { ELECTION_OPERATION } from '../model/lock-kind.js';
 import {

@@ -1,6 +1,9 @@
 -- @include grant
 -- @include queue
 
+-- Longer than the time between two polls of a waiter, ms.
+local UNTIL_POLL = 2000
+
 -- Whether a grant that is pushed to the waiter's channel is received, as far as Redis knows; nil if the
 -- user may not ask. Asked before the grant: what is published also reaches replicas and their subscribers,
 -- so a grant is never revoked once it has been.
@@ -12,10 +15,22 @@ local function is_reachable(waiter)
   return count and count > 0
 end
 
+-- Whether the message was sent: nothing tells before whether the user may.
 local function push(waiter, owner, token, others, now)
   local command = waiter.mode == 's' and 'SPUBLISH' or 'PUBLISH'
   local fields = { 'granted', owner, token, digits(now.us), waiter.claim, waiter.tokens, others }
-  redis.pcall(command, waiter.channel, table.concat(fields, ' '))
+  local reply = redis.pcall(command, waiter.channel, table.concat(fields, ' '))
+  return type(reply) ~= 'table'
+end
+
+-- Gives a waiter that gets no message the time until its next poll to find its grant.
+local function wait_for_poll(lock, owner, now)
+  local hold = redis.call('HGET', lock, owner)
+  if hold == '1' then
+    redis.call('PEXPIRE', lock, UNTIL_POLL)
+  else
+    write_hold(lock, owner, decode_hold(hold), UNTIL_POLL, now)
+  end
 end
 
 -- Grants the lock, of which shared holders have `held` permits, to the first reachable waiter, and to the
@@ -43,10 +58,12 @@ local function hand_over(lock, queue, waiters, fence, now, asking, held)
     else
       local is_back, reachable = waiter.heard == HEARD_AGAIN, is_reachable(waiter)
       if is_back or reachable ~= false then
-        -- A waiter that gets no message finds its grant by its next poll, within two seconds.
-        local lease = reachable and not is_back and waiter.claim or math.max(waiter.claim, 2000)
+        -- A waiter that gets no message finds its grant by its next poll.
+        local lease = reachable and not is_back and waiter.claim or math.max(waiter.claim, UNTIL_POLL)
         local token = grant(lock, fence, owner, waiter.limit, lease, now, waiter.tokens, waiter.label, true)
-        push(waiter, owner, token, others_wait(queue, owner), now)
+        if not push(waiter, owner, token, others_wait(queue, owner), now) and lease < UNTIL_POLL then
+          wait_for_poll(lock, owner, now)
+        end
         leave_queue(queue, waiters, owner)
         if waiter.limit == 1 then
           return owner, 1, false

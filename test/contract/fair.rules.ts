@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAX_LOCAL_TENURE } from '../../lib/engine/machine/hand-over-budget.js';
+import { TENURE } from '../../lib/engine/turn.js';
 import { patient } from '../support/hand-over.js';
 import { queuedIn, type LockApp } from '../support/lock-app.js';
 import { elapse, until, within } from '../support/until.js';
@@ -103,7 +103,7 @@ export function fairRules(context: ContractContext): void {
       await until('the next one is queued', async () => (await app.admin.inspect(key))?.waiting === 1);
       const theirs = use(other, 'other');
       await queuedIn(other, key);
-      if (minimum === 0) await elapse(3 * MAX_LOCAL_TENURE);
+      if (minimum === 0) await elapse(3 * TENURE);
       await first.release();
       await within(10_000, 'both', Promise.all([one, theirs]));
       expect(order).toEqual(['one', 'other']);

@@ -1,34 +1,37 @@
-/** The most entries of a process in the queue of one key. */
-const MOST_ENTRIES = 64;
+/** The most tickets of a process that wait for one key. */
+const MOST_TICKETS = 64;
 
-/** What must be true of the machine of a key between two events; one sentence for each violation. */
-export function violationsOf(machine) {
-  const { waiting, leases, queue } = machine;
+/** What must be true of the line of a key between two events; one sentence for each violation. */
+export function violationsOf(line) {
+  const { waiting, held, wanted, unwanted } = line;
   const callers = [...waiting];
-  const [first] = leases;
+  const [first] = held;
   const [head] = callers;
   const mayServe = ({ limit, permits }) => limit !== head?.limit || permits === head.permits;
-  const isLeft = head !== undefined && queue.size === 0 && !leases.some(mayServe);
+  const isLeft = head !== undefined && wanted.length === 0 && !held.some(mayServe);
   return [
-    ...violationsOfQueue(queue, callers),
-    leases.some(({ limit }) => limit !== first.limit) && 'leases of two limits',
-    first?.limit === 1 && leases.length > 1 && 'two exclusive leases',
-    leases.some(({ isParked, users }) => isParked && users > 0) && 'a parked lease is in use',
+    ...violationsOfWaiting(wanted, unwanted, callers),
+    held.some(({ state }) => state !== 'held') && 'a ticket that has ended is kept',
+    held.some(({ limit }) => limit !== first.limit) && 'held tickets of two limits',
+    first?.limit === 1 && held.length > 1 && 'two exclusive tickets',
+    held.some(({ isIdle, users }) => isIdle && users > 0) && 'an idle ticket is in use',
     callers.some(({ isSettled }) => isSettled) && 'a settled caller still waits',
     isLeft && 'callers wait, and nothing will serve them',
   ].filter((text) => typeof text === 'string');
 }
 
-function violationsOfQueue({ entries, freed }, callers) {
-  const positions = entries.map(({ caller }) => (caller === undefined ? -1 : callers.indexOf(caller)));
-  const isDisordered = positions.some((each, index) => index > 0 && each <= positions[index - 1]);
+function violationsOfWaiting(wanted, unwanted, callers) {
+  const places = wanted.map(({ caller }) => (caller === undefined ? -1 : callers.indexOf(caller)));
+  const isDisordered = places.some((each, index) => index > 0 && each <= places[index - 1]);
+  const isWaiting = ({ state }) => state === 'asking' || state === 'queued' || state === 'pausing';
   return [
-    entries.length > MOST_ENTRIES && 'too many entries',
-    [...entries, ...freed].some(({ state }) => state === 'gone') && 'an entry that is gone is kept',
-    freed.some(({ caller }) => caller !== undefined) && 'an entry without need has a caller',
-    freed.some(({ state }) => state !== 'asking') && 'an entry without a caller pauses',
-    positions.includes(-1) && 'an entry has a caller that does not wait',
-    isDisordered && 'entries out of order',
-    entries.length > 0 && positions[0] !== 0 && entries[0].limit === 1 && 'the head has no entry',
+    wanted.length > MOST_TICKETS && 'too many tickets',
+    ![...wanted, ...unwanted].every(isWaiting) &&
+      'a ticket that is gone or held is kept among those that wait',
+    unwanted.some(({ caller }) => caller !== undefined) && 'a ticket without need has a caller',
+    unwanted.some(({ state }) => state !== 'asking') && 'a ticket without a caller pauses',
+    places.includes(-1) && 'a ticket has a caller that does not wait',
+    isDisordered && 'tickets out of order',
+    wanted.length > 0 && places[0] !== 0 && wanted[0].limit === 1 && 'the head has no ticket',
   ];
 }

@@ -1,80 +1,79 @@
 // Bugs that the explorer has to find: each breaks one invariant, or one rule of the scripts.
 
-const MACHINE = 'engine/machine/key-machine.js';
-const QUEUE = 'engine/machine/store-queue.js';
-const BUDGET = 'engine/machine/hand-over-budget.js';
+const LINE = 'engine/line.js';
+const TURN = 'engine/turn.js';
 
 /** @type {Record<string, { about: string, scenario: string, file: string, from: string | RegExp, to: string }>} */
 export const PLANTS = {
   'reader beside a writer': {
-    about: 'a lease of readers serves a writer: an exclusive hold begins beside others',
+    about: 'a ticket of readers serves a writer: an exclusive hold begins beside others',
     scenario: 'readers',
-    file: MACHINE,
-    from: 'if (limit !== lease.limit || permits !== lease.permits || leaseTime !== undefined)',
-    to: 'if (permits !== lease.permits || leaseTime !== undefined)',
+    file: LINE,
+    from: 'if (limit !== ticket.limit || permits !== ticket.permits || options.leaseTime !== undefined)',
+    to: 'if (permits !== ticket.permits || options.leaseTime !== undefined)',
   },
   'permits summed wrongly': {
-    about: 'a lease passes to a caller that needs more permits',
+    about: 'a ticket passes to a caller that needs more permits',
     scenario: 'several permits',
-    file: MACHINE,
-    from: 'permits !== lease.permits || ',
+    file: LINE,
+    from: 'permits !== ticket.permits || ',
     to: '',
   },
   'large request overtaken': {
-    about: 'a lease of one permit passes to a caller behind one that needs two',
+    about: 'a ticket of one permit passes to a caller behind one that needs two',
     scenario: 'several permits of one process',
-    file: MACHINE,
-    from: 'const head = this.waiting.first;\n        if (head === undefined || !this.canServe(lease, head))',
-    to: 'let head = this.waiting.first;\n        while (head !== undefined && !this.canServe(lease, head))\n            head = head.next;\n        if (head === undefined)',
+    file: LINE,
+    from: 'const head = this.waiting.first;\n        if (head === undefined || !this.canServe(ticket, head) ||',
+    to: 'let head = this.waiting.first;\n        while (head !== undefined && !this.canServe(ticket, head))\n            head = head.next;\n        if (head === undefined ||',
   },
   'endless turn': {
     about: 'hand-overs are not counted: a process keeps the lock from others',
     scenario: 'exclusive',
-    file: BUDGET,
+    file: TURN,
     from: 'this.handOvers += 1;',
     to: '',
   },
   'token used twice': {
     about: 'a hand-over passes the token on',
     scenario: 'exclusive',
-    file: BUDGET,
+    file: TURN,
     from: 'this.nextToken += 1;',
     to: '',
   },
   'out of order': {
     about: 'strict order: a caller is served that came after one of another process',
     scenario: 'strict order',
-    file: MACHINE,
-    from: 'return joinedAt <= budget.settledAt;',
+    file: TURN,
+    from: 'return joinedAt <= this.firstUntil;',
     to: 'return true;',
   },
   'lost wake-up': {
-    about: 'the next caller does not inherit the entry of one that leaves',
+    about: 'the next caller does not inherit the ticket of one that leaves',
     scenario: 'with timeouts',
-    file: MACHINE,
-    from: 'const freed = this.settle(now);',
+    file: LINE,
+    from: 'const freed = this.serve(now);',
     to: 'const freed = undefined;',
   },
   'left behind': {
-    about: 'an entry that no caller needs is not withdrawn from the store',
+    about: 'a ticket that no caller needs is not withdrawn from the store',
     scenario: 'with timeouts',
-    file: QUEUE,
-    from: 'this.effects.cancel(entry);',
+    file: LINE,
+    from: 'this.follow(tickets.withdraw(key, owner, ticket.inDoubt));',
     to: '',
   },
   'grant for nobody': {
     about: 'a grant whose caller has left starts it all the same',
     scenario: 'with timeouts',
-    file: QUEUE,
-    from: 'if (caller?.lease !== entry.askedLease || wasBroken)\n            this.withdraw(entry, now);\n        else if',
+    file: LINE,
+    from: 'if (caller?.lease !== ticket.askedLease || wasBroken)\n            this.withdraw(ticket, now);\n        else if',
     to: 'if',
   },
   'failure without a retry': {
     about: 'a request whose answer is lost is not repeated',
     scenario: 'lost messages',
-    file: QUEUE,
-    from: "this.pause(entry, 'retrying', now);",
-    to: "entry.state = 'retrying';",
+    file: LINE,
+    from: "this.pause(ticket, 'pausing', now);\n                return;",
+    to: "ticket.state = 'pausing';\n                return;",
   },
   'release lost at a failover': {
     about: 'a release that the new primary does not have is not repeated',
@@ -84,11 +83,11 @@ export const PLANTS = {
     to: '',
   },
   'started twice': {
-    about: 'a caller whose entry is granted stays in the line',
+    about: 'a caller whose ticket is granted stays in the line',
     scenario: 'one process',
-    file: MACHINE,
-    from: 'this.waiting.leave(caller);\n        const lease = effects.open',
-    to: 'const lease = effects.open',
+    file: LINE,
+    from: 'this.waiting.leave(hold);\n        tickets.hold(',
+    to: 'tickets.hold(',
   },
 };
 

@@ -1,4 +1,4 @@
-// Two or three processes with the real machine of one key each, and a model of a store: every message between them is
+// Two or three processes with the real line of one key each, and a model of a store: every message between them is
 // delivered when the explorer says so. Deterministic: the same events lead to the same state.
 
 import { violationsOf } from './invariants.mjs';
@@ -14,68 +14,72 @@ const LIMITS = { exclusive: 1, fair: 1, timed: 1, reader: Infinity, permit: 2, p
 /** Of kinds that take several permits. */
 const PERMITS = { pair: 2, most: 2 };
 
+/** A call: what its line reads and does. */
 class Caller {
   previous = undefined;
   next = undefined;
+  place = undefined;
   prolonged = false;
   lateAfter = undefined;
   lateGrants = 0;
   isSettled = false;
-  outcome = undefined;
   partOf = undefined;
-  holdAtLeast = 0;
+  waitTime = 1_000;
 
-  constructor(id, kind, now) {
+  constructor(process, id, kind) {
+    const { now } = process.world;
+    this.process = process;
     this.id = id;
     this.kind = kind;
     this.limit = LIMITS[kind];
     this.permits = PERMITS[kind] ?? 1;
     this.fair = kind === 'fair';
-    this.leaseTime = kind === 'timed' ? 1_000 : undefined;
-    this.lease = this.leaseTime ?? LEASE;
-    this.needsOwnLease = this.fair || this.leaseTime !== undefined;
+    const leaseTime = kind === 'timed' ? 1_000 : undefined;
+    this.options = { leaseTime, lastFailure: undefined };
+    this.lease = leaseTime ?? LEASE;
+    this.needsOwnTicket = this.fair || leaseTime !== undefined;
     this.startedAt = this.joinedAt = now;
-    this.isOverdueNow = false;
   }
 
+  begin() {}
   isOverdue() {
-    return this.isOverdueNow;
+    return false;
   }
   prolong() {
     this.prolonged = true;
   }
-}
-
-class Lease {
-  state = 'held';
-  users = 0;
-  isParked = false;
-  keptUntil = undefined;
-  /** Hand-overs since the store last said that nobody else waits. */
-  passed = 0;
-
-  constructor(owner, caller, grant, budget) {
-    this.owner = owner;
-    this.limit = caller.limit;
-    this.permits = caller.permits;
-    this.isForReaders = caller.limit === Infinity;
-    this.isTransferable = caller.leaseTime === undefined;
-    this.budget = budget;
-    this.token = grant.token;
+  start(ticket, token) {
+    this.#settle('started');
+    ticket.take(this);
+    this.process.started(this, ticket, token);
+  }
+  /** The line has refused it. */
+  stop() {
+    this.#settle('refused');
+  }
+  #settle(what) {
+    const { world } = this.process;
+    if (this.isSettled) world.violation(`caller ${this.id} was ${what} after its outcome was there`);
+    this.isSettled = true;
   }
 }
 
-/** One process: the effects of its machine. */
+/** A reply that a line follows. */
+class Reply {
+  then(done) {
+    this.done = done;
+  }
+  arrive() {
+    this.done?.();
+  }
+}
+
+/** One process: what its line has of the engine. */
 class Process {
-  leases = {
-    isGood: ({ state }) => state === 'held',
-    isSure: ({ state }) => state === 'held',
-    deadlineOf: (startedAt, lease) => startedAt + lease,
-    mayBeOver: () => false,
-  };
-  canReserve = true;
   isClosing = false;
-  isCutOff = false;
+  holderLookups = new Map();
+  hub = { observed: false };
+  storeReporter = { answered() {}, waitFailed() {} };
   owners = 0;
   /** Requests on their way to the store, in order. */
   requests = [];
@@ -83,136 +87,155 @@ class Process {
   answers = [];
   pushes = [];
   holds = [];
-  entries = new Map();
-  timers = new Map();
+  /** The pauses of tickets. */
+  pauses = new Map();
   wakesAt = undefined;
 
   constructor(world, id, modules) {
     this.world = world;
-    this.id = id;
+    this.id = this.clientId = id;
     this.modules = modules;
-    this.machine = new modules.KeyMachine(this);
+    this.clock = { monotonic: () => world.now };
+    const refusal = (why) => () => why;
+    this.reporter = {
+      refuse() {},
+      queued() {},
+      closed: refusal('closed'),
+      disagreement: refusal('limit'),
+      lateGrant: refusal('late'),
+      outOfTime: refusal('out of time'),
+      timedOut: refusal('held'),
+      unavailable: refusal('unavailable'),
+    };
+    this.session = {
+      isCutOff: false,
+      acquire: (request) => this.acquire(request),
+      reserve: true,
+    };
+    this.timers = {
+      set: (timer, time) => this.setTimer(timer, time),
+      clear: (timer) => this.clearTimer(timer),
+      within: () => new Promise(() => undefined),
+    };
+    this.tickets = {
+      byOwner: new Map(),
+      sendingAt: () => world.now,
+      mayBeOver: () => false,
+      isSure: ({ state }) => state === 'held',
+      remaining: () => LEASE,
+      expire: () => false,
+      hold: (...grant) => this.hold(...grant),
+      giveUp: (ticket) => this.release(ticket),
+      withdraw: (_, owner, inDoubt) => this.remove({ kind: 'cancel', owner, inDoubt }),
+      supersede: (ticket) => this.lose(ticket),
+      reserve: (ticket, tokens, done) => {
+        this.requests.push({
+          kind: 'reserve',
+          owner: ticket.owner,
+          tokens,
+          ticket,
+          sentAt: world.now,
+          done,
+        });
+      },
+    };
+    this.line = new modules.Line('key', this, () => undefined);
     this.recent = new modules.RecentReleases();
+    /** An in-doubt failure, as the engine sees it. */
+    const details = { inDoubt: true, retryable: true, unreachable: true };
+    this.failure = new modules.LockStoreError('no answer', details);
   }
 
   nextOwner() {
     return `${this.id}:${++this.owners}`;
   }
-  onOpened(entry) {
-    this.entries.set(entry.owner, entry);
+  leaseLeft() {
+    return undefined;
   }
-  onClosed(entry) {
-    this.entries.delete(entry.owner);
-  }
-  acquire(entry, caller) {
-    const { machine, world } = this;
-    const tokens = machine.tokensWith(caller, entry.isContended);
-    const { owner } = entry;
-    const { limit, permits, lease } = caller;
-    const request = { kind: 'acquire', owner, limit, permits, lease, tokens, entry, caller };
-    this.requests.push({ ...request, sentAt: world.now });
-    return world.now;
-  }
-  cancel({ owner, inDoubt, isAsking }) {
-    this.remove({ kind: 'cancel', owner, inDoubt: inDoubt || isAsking });
-  }
-  release(lease) {
-    lease.state = 'released';
-    this.remove({ kind: 'release', owner: lease.owner });
+  acquire({ owner, limit, permits, lease, tokens }) {
+    const answer = new this.modules.Deferred();
+    const ticket = this.tickets.byOwner.get(owner);
+    const { askedFor: caller, sentAt } = ticket;
+    this.requests.push({
+      kind: 'acquire',
+      owner,
+      limit,
+      permits,
+      lease,
+      tokens,
+      ticket,
+      caller,
+      sentAt,
+      answer,
+    });
+    return answer;
   }
   remove(request) {
-    this.requests.push(request);
+    const reply = new Reply();
+    this.requests.push({ ...request, reply });
     this.recent.add(request, this.world.now);
+    return reply;
   }
   /** At another server, which may have lost them. */
   repeatReleases() {
-    for (const request of this.recent.all()) this.requests.push({ ...request, isRepeated: true });
+    for (const request of this.recent.take()) this.requests.push({ ...request, isRepeated: true });
   }
   knows(owner) {
-    const isOf = (each) => each.owner === owner;
-    return this.entries.has(owner) || this.requests.some(isOf) || this.machine.leases.some(isOf);
+    return this.tickets.byOwner.has(owner) || this.requests.some((each) => each.owner === owner);
   }
-  reserve(lease, budget, tokens) {
-    this.requests.push({
-      kind: 'reserve',
-      owner: lease.owner,
-      tokens,
-      held: lease,
-      budget,
-      sentAt: this.world.now,
-    });
+  setTimer(timer, time) {
+    const isTicket = timer !== this.line;
+    if (isTicket) this.pauses.set(timer, timer.state);
+    else this.wakesAt = time;
+    timer.heapIndex = 0;
+    timer.dueAt = time;
   }
-  poll(entry) {
-    this.timers.set(entry, 'poll');
+  clearTimer(timer) {
+    if (timer === this.line) this.wakesAt = undefined;
+    else this.pauses.delete(timer);
+    timer.heapIndex = -1;
   }
-  retry(entry) {
-    this.timers.set(entry, 'retry');
+  hold(ticket, grant, startedAt, lease, leaseTime, unclaimed) {
+    const { Turn } = this.modules;
+    const { token, turnFrom = startedAt, tokens = 1, othersWait = false } = grant;
+    const handOvers = ticket.isForReaders ? Infinity : MAX_HAND_OVERS;
+    ticket.hold(grant, { startedAt, began: startedAt, deadline: startedAt + lease, unclaimed, leaseTime });
+    ticket.madeTurn = new Turn(token + 1, tokens - 1, othersWait, turnFrom, startedAt, { handOvers });
+    ticket.grantedToken = token;
+    /** Hand-overs since the store last said that nobody else waits. */
+    ticket.passed = 0;
   }
-  clearTimer(entry) {
-    this.timers.delete(entry);
+  started(caller, ticket, token) {
+    if (ticket.turn.othersWait && token !== ticket.grantedToken) ticket.passed += 1;
+    if (!ticket.turn.othersWait) ticket.passed = 0;
+    this.holds.push({ caller, ticket, token });
+    this.world.started(this, caller, ticket, token);
   }
-  wakeAt(time) {
-    if (this.wakesAt === undefined || this.wakesAt > time) this.wakesAt = time;
+  end(ticket, state) {
+    ticket.state = state;
+    this.tickets.byOwner.delete(ticket.owner);
   }
-  clearWake() {
-    this.wakesAt = undefined;
+  release(ticket) {
+    this.end(ticket, 'gone');
+    const reply = this.remove({ kind: 'release', owner: ticket.owner });
+    this.line.onTicketEnded(ticket);
+    return reply;
   }
-  open(entry, caller, grant) {
-    const { HandOverBudget } = this.modules;
-    const { token, startedAt, turnFrom = startedAt, tokens = 1, othersWait = false } = grant;
-    const max = caller.limit === Infinity ? Infinity : MAX_HAND_OVERS;
-    const budget = new HandOverBudget(token + 1, tokens - 1, othersWait, turnFrom, startedAt, max);
-    return new Lease(entry.owner, caller, grant, budget);
-  }
-  start(caller, lease, token, from, superseded) {
-    const { world } = this;
-    if (caller.isSettled) world.violation(`caller ${caller.id} started after its outcome was there`);
-    caller.isSettled = true;
-    caller.outcome = 'started';
-    lease.users += 1;
-    lease.isParked = false;
-    if (lease.budget.areOthersWaiting && token !== lease.token) lease.passed += 1;
-    if (!lease.budget.areOthersWaiting) lease.passed = 0;
-    for (const each of superseded) this.lose(each);
-    this.holds.push({ caller, lease, token });
-    world.started(this, caller, lease, token);
-  }
-  explain(_, why) {
-    return why.because;
-  }
-  refuse(caller, error) {
-    if (caller.isSettled) this.world.violation(`caller ${caller.id} refused after its outcome was there`);
-    caller.isSettled = true;
-    caller.outcome = error;
-  }
-  reportQueued() {}
-  reportFailure() {}
-  afterwards(event) {
-    event();
-  }
-  onUnused() {}
-
-  lose(lease) {
-    if (lease.state !== 'held') return;
-    lease.state = 'lost';
-    this.holds = this.holds.filter((hold) => hold.lease !== lease);
+  lose(ticket) {
+    if (ticket.state !== 'held') return;
+    this.end(ticket, 'lost');
+    this.holds = this.holds.filter((hold) => hold.ticket !== ticket);
+    this.line.onTicketEnded(ticket);
   }
 
   endHold(hold) {
-    const { lease } = hold;
-    const { now } = this.world;
+    const { ticket, caller } = hold;
     this.holds.splice(this.holds.indexOf(hold), 1);
-    lease.users -= 1;
-    if (lease.users > 0 || this.machine.onHoldEnded(lease, now)) return;
-    if (lease.state !== 'held') return;
-    this.release(lease);
-    this.machine.queue.leaving.begin();
-    this.machine.onLeaseEnded(lease, now);
+    ticket.leave(caller);
+    if (ticket.users > 0 || this.line.onHoldEnded(ticket, false) !== undefined) return;
+    if (ticket.state === 'held') this.release(ticket);
   }
 }
-
-/** An in-doubt failure, as the engine sees it. */
-const FAILURE = Object.assign(new Error('no answer'), { inDoubt: true, retryable: true, unreachable: true });
 
 /**
  * One run: the state after a sequence of events. `rules` limits what may happen, so that the number of states is finite.
@@ -230,7 +253,7 @@ export class World {
   replica = undefined;
 
   /**
-   * @param modules the built `KeyMachine` and `HandOverBudget`
+   * @param modules the built `Line`, `Turn` and what they need
    * @param rules `processes`, `kinds` of callers, and how many `callers`, `leaves`, `losses`, `polls`, `failovers`,
    *   `crashes` and `steps` of time
    * @param store empty: the model, or a `RedisStore`
@@ -250,35 +273,35 @@ export class World {
     this.violations.push(text);
   }
 
-  started(process, caller, lease, token) {
+  started(process, caller, ticket, token) {
     const running = this.processes.flatMap(({ holds }) => holds);
     const limits = new Set(running.map(({ caller: { limit } }) => limit));
     if (limits.size > 1) this.violation('an exclusive hold beside others');
     const permits = running.reduce((sum, { caller }) => sum + caller.permits, 0);
     if (permits > caller.limit)
       this.violation(`${permits} permits are held, and the limit is ${caller.limit}`);
-    this.checkPermits(process, caller, lease);
+    this.checkPermits(process, caller, ticket);
     if (this.usedTokens.has(token)) this.violation(`the token ${token} was used before`);
     this.usedTokens.add(token);
     if (caller.limit === 1 && token <= this.lastToken)
       this.violation(`the token ${token} after ${this.lastToken}`);
     this.lastToken = Math.max(this.lastToken, token);
-    if (lease.passed > MAX_HAND_OVERS && !caller.fair && caller.limit !== Infinity) {
-      this.violation(`${lease.passed} hand-overs while another process waits`);
+    if (ticket.passed > MAX_HAND_OVERS && !caller.fair && caller.limit !== Infinity) {
+      this.violation(`${ticket.passed} hand-overs while another process waits`);
     }
     if (caller.fair) this.checkOrder(process, caller);
   }
 
   /** B58: a lease has the permits of its caller, and one who needs more permits and came first is not overtaken. */
-  checkPermits(process, caller, lease) {
-    if (lease.permits !== caller.permits)
-      this.violation(`caller ${caller.id} of ${caller.permits} permits started with ${lease.permits}`);
+  checkPermits(process, caller, held) {
+    if (held.permits !== caller.permits)
+      this.violation(`caller ${caller.id} of ${caller.permits} permits started with ${held.permits}`);
     if (this.wasLossy) return;
-    for (const each of process.machine.waiting) {
+    for (const each of process.line.waiting) {
       if (each.id > caller.id || each.permits <= caller.permits) continue;
       // The message about its grant may still be on its way.
-      const entry = process.machine.queue.of(each);
-      if (!this.store.holders.some(({ owner }) => owner === entry?.owner))
+      const ticket = process.line.ticketOf(each);
+      if (!this.store.holders.some(({ owner }) => owner === ticket?.owner))
         this.violation(`caller ${each.id} was overtaken by caller ${caller.id}, which needs fewer permits`);
     }
   }
@@ -301,10 +324,10 @@ export class World {
   checkOrder(process, caller) {
     for (const other of this.processes) {
       if (other === process) continue;
-      for (const waiting of other.machine.waiting) {
-        const entry = other.machine.queue.of(waiting);
-        const isQueued = entry !== undefined && this.store.queue.some(({ owner }) => owner === entry.owner);
-        if (waiting.fair && isQueued && caller.id > entry.queuedAt) {
+      for (const waiting of other.line.waiting) {
+        const ticket = other.line.ticketOf(waiting);
+        const isQueued = ticket !== undefined && this.store.queue.some(({ owner }) => owner === ticket.owner);
+        if (waiting.fair && isQueued && caller.id > ticket.queuedAt) {
           this.violation(`caller ${caller.id} overtook caller ${waiting.id} in strict order`);
         }
       }
@@ -318,22 +341,22 @@ export class World {
     if (rules.crashes > 0 && this.replica !== undefined) events.push('the server crashes');
     if (this.ghost !== undefined) events.push('a claim lease ends');
     for (const process of this.processes) {
-      const { id, requests, answers, pushes, holds, timers, machine } = process;
+      const { id, requests, answers, pushes, holds, pauses, line } = process;
       if (requests.length > 0) events.push(`${id} reaches the store`);
       if (answers.length > 0) events.push(`${id} gets an answer`);
       if (pushes.length > 0) events.push(`${id} gets a push`);
       holds.forEach((_, index) => events.push(`${id} ends hold ${index}`));
       if (rules.callers > 0) for (const kind of rules.kinds) events.push(`${id} calls ${kind}`);
       if (rules.leaves > 0) {
-        [...machine.waiting].forEach((_, index) => events.push(`${id} leaves ${index}`));
+        [...line.waiting].forEach((_, index) => events.push(`${id} leaves ${index}`));
       }
       if (rules.losses > 0 && requests.some(({ kind }) => kind === 'acquire')) {
         events.push(`${id} loses a request`, `${id} loses an answer`);
       }
       if (rules.losses > 0 && pushes.length > 0) events.push(`${id} loses a push`);
-      if (rules.expiries > 0) machine.leases.forEach((_, index) => events.push(`${id} loses lease ${index}`));
+      if (rules.expiries > 0) line.held.forEach((_, index) => events.push(`${id} loses lease ${index}`));
       if (rules.polls > 0) {
-        [...timers.values()].forEach((_, index) => events.push(`${id} polls ${index}`));
+        [...pauses.values()].forEach((_, index) => events.push(`${id} polls ${index}`));
       }
       if (process.wakesAt !== undefined && rules.steps > 0) events.push(`${id} wakes`);
       if (this.store.relayed.has(id)) events.push(`${id} listens again`);
@@ -362,35 +385,32 @@ export class World {
       rules.callers -= 1;
       // Later calls come later.
       this.now += 0.01;
-      const caller = new Caller(++this.callers, rest[0], this.now);
-      process.machine.join(caller, this.now);
+      process.line.join(new Caller(process, ++this.callers, rest[0]));
     } else if (verb === 'leaves') {
       rules.leaves -= 1;
-      const caller = [...process.machine.waiting][index];
+      const caller = [...process.line.waiting][index];
       caller.prolonged = true;
-      process.machine.leave(caller, 'timeout', this.now);
+      process.line.leave(caller, 'timeout');
     } else if (event.endsWith('a push')) {
       rules.losses -= 1;
       process.pushes.shift();
-    } else if (verb === 'loses' && rest[0] === 'lease') this.expire(process, process.machine.leases[index]);
+    } else if (verb === 'loses' && rest[0] === 'lease') this.expire(process, process.line.held[index]);
     else if (verb === 'loses') {
       rules.losses -= 1;
       const place = process.requests.findIndex(({ kind }) => kind === 'acquire');
       const [request] = process.requests.splice(place, 1);
       if (rest.at(-1) === 'answer') this.pushAll(this.store.acquire(request).messages);
-      this.answer(process, request, 'failure', () => {
-        process.machine.queue.onFailed(request.entry, FAILURE, this.now);
-      });
+      this.answer(process, request, 'failure', () => request.answer.reject(process.failure));
     } else if (verb === 'polls') {
       rules.polls -= 1;
-      const entry = [...process.timers.keys()][index];
-      process.timers.delete(entry);
-      process.machine.queue.onDue(entry, this.now);
+      const ticket = [...process.pauses.keys()][index];
+      process.clearTimer(ticket);
+      ticket.fire();
     } else if (verb === 'wakes') {
       rules.steps -= 1;
       this.now = Math.max(this.now + STEP, process.wakesAt);
-      process.wakesAt = undefined;
-      process.machine.fire(this.now);
+      process.clearTimer(process.line);
+      process.line.fire();
     } else if (verb === 'listens') {
       this.store.relayed.delete(id);
       // The rest of what the replica had published.
@@ -429,17 +449,16 @@ export class World {
 
   check() {
     if (this.isReplay) return;
-    for (const { id, machine } of this.processes) {
-      for (const text of violationsOf(machine)) this.violation(`${id}: ${text}`);
+    for (const { id, line } of this.processes) {
+      for (const text of violationsOf(line)) this.violation(`${id}: ${text}`);
     }
   }
 
   /** The end of a lease comes. The process knows first, as its deadline is earlier; waiters find out when they ask again. */
-  expire(process, lease) {
+  expire(process, ticket) {
     this.rules.expiries -= 1;
-    process.lose(lease);
-    process.machine.onLeaseEnded(lease, this.now);
-    this.endLease(lease);
+    process.lose(ticket);
+    this.endLease(ticket);
   }
 
   endLease({ owner }) {
@@ -460,23 +479,19 @@ export class World {
     this.checkQueue(queue, holders, { reply, messages }, request);
     this.pushAll(messages);
     if (request.isRepeated) return;
-    const { machine } = process;
     if (request.kind === 'acquire') {
-      const { entry } = request;
-      if (reply.outcome === 'queued') entry.queuedAt ??= this.callers;
+      if (reply.outcome === 'queued') request.ticket.queuedAt ??= this.callers;
       const text = `${reply.outcome}${reply.tokens}${reply.othersWait}`;
-      this.answer(process, request, text, () => {
-        machine.queue.onReplied(entry, reply, this.now);
-      });
+      this.answer(process, request, text, () => request.answer.resolve(reply));
     } else if (request.kind === 'reserve') {
-      const { held: lease, budget, tokens, sentAt } = request;
+      const { ticket, tokens, sentAt, done } = request;
       this.answer(process, request, `${reply.outcome}${reply.othersWait}`, () => {
-        if (reply.outcome === 'reserved') budget.reserved(reply.token, tokens, reply.othersWait, sentAt);
-        else budget.reservationFailed();
-        if (reply.outcome === 'reserved' && !reply.othersWait) lease.passed = 0;
-        machine.onReserved(lease, this.now);
+        if (reply.outcome === 'reserved') ticket.turn.reserved(reply.token, tokens, reply.othersWait, sentAt);
+        else ticket.turn.reservationFailed();
+        if (reply.outcome === 'reserved' && !reply.othersWait) ticket.passed = 0;
+        done();
       });
-    } else this.answer(process, request, 'done', () => machine.queue.leaving.end());
+    } else this.answer(process, request, 'done', () => request.reply.arrive());
   }
 
   answer(process, { kind, owner, caller, sentAt }, text, run) {
@@ -491,8 +506,8 @@ export class World {
   }
 
   push(process, { owner, ...grant }) {
-    const entry = process.entries.get(owner);
-    if (entry !== undefined) process.machine.queue.onPushed(entry, grant, this.now);
+    const ticket = process.tickets.byOwner.get(owner);
+    if (ticket !== undefined) process.line.onPushed(ticket, grant);
   }
 
   /** Lets everything come to its end; nobody may be forgotten, and nothing be left behind. */
@@ -511,10 +526,10 @@ export class World {
       if (event === undefined || this.violations.length > 0) break;
       this.apply(event);
     }
-    for (const { id, machine, holds } of this.processes) {
-      if (machine.waiting.size > 0) this.violation(`${id} has forgotten ${machine.waiting.size} callers`);
+    for (const { id, line, tickets, holds } of this.processes) {
+      if (line.waiting.size > 0) this.violation(`${id} has forgotten ${line.waiting.size} callers`);
       if (holds.length > 0) this.violation(`${id} has holds that can't end`);
-      if (!machine.queue.isEmpty || machine.leases.length > 0)
+      if (line.isUsed || line.leaving.size > 0 || tickets.byOwner.size > 0)
         this.violation(`${id} is not empty at the end`);
     }
     if (this.store.holders.length + this.store.queue.length > 0)
@@ -530,38 +545,39 @@ export class World {
     };
     const ofCaller = (caller) =>
       caller === undefined ? '-' : `${caller.kind}${name(caller)}@${caller.joinedAt}`;
-    const ofBudget = ({ budget }) =>
-      budget === undefined
+    const ofTurn = ({ madeTurn: turn }) =>
+      turn === undefined
         ? ''
         : [
-            budget.handOvers,
-            budget.tokensLeft,
-            budget.areOthersWaiting,
-            budget.countedFrom,
-            budget.settledAt,
-            budget.isReserving,
-            budget.hasFailed,
-            budget.handOversWhenSent,
+            turn.handOvers,
+            turn.tokensLeft,
+            turn.othersWait,
+            turn.countedFrom,
+            turn.firstUntil,
+            turn.reservation,
+            turn.handOversWhenSent,
           ].join(',');
-    const ofLease = (lease) =>
-      `${name(lease.owner)}/${lease.users}${lease.isParked ? 'p' : ''}${lease.state}${lease.passed}[${ofBudget(lease)}]`;
-    const ofEntry = (entry) =>
-      `${name(entry.owner)}${entry.state}${ofCaller(entry.caller)}${entry.askedLease},${entry.isAnswered},${entry.isContended},${entry.inDoubt},${entry.isWoken},${entry.wasBroken},${entry.failures},${entry.shortestInDoubt}${entry.pushed === undefined ? '' : '!'}`;
+    const ofHeld = (ticket) =>
+      `${name(ticket.owner)}/${ticket.users}${ticket.isIdle ? 'i' : ''}${ticket.state}${ticket.passed}[${ofTurn(ticket)}]`;
+    const ofWaiting = (ticket) =>
+      `${name(ticket.owner)}${ticket.state}${ofCaller(ticket.caller)}${ticket.askedLease},${ticket.isAnswered},${ticket.isContended},${ticket.inDoubt},${ticket.isWoken},${ticket.wasBroken},${ticket.failures},${ticket.shortestInDoubt}${ticket.pushed === undefined ? '' : '!'}`;
     const parts = [this.now, JSON.stringify(this.rules, (_, value) => (value === Infinity ? 'x' : value))];
     for (const each of this.processes) {
-      const { machine, requests, answers, pushes, holds, timers, wakesAt } = each;
-      const { queue } = machine;
+      const { line, tickets, requests, answers, pushes, holds, pauses, wakesAt } = each;
       parts.push(
-        [...machine.waiting].map(ofCaller).join(' '),
-        machine.leases.map(ofLease).join(' '),
-        [...each.entries.values()].map(ofEntry).join(' '),
-        queue.size,
+        [...line.waiting].map(ofCaller).join(' '),
+        line.held.map(ofHeld).join(' '),
+        [...tickets.byOwner.values()]
+          .filter(({ state }) => state !== 'held')
+          .map(ofWaiting)
+          .join(' '),
+        line.wanted.length,
         [
-          queue.isTold,
-          queue.toldAt,
-          queue.failure !== undefined,
-          queue.leaving.size,
-          machine.enoughUntil,
+          line.isTold,
+          line.toldAt,
+          line.failure !== undefined,
+          line.leaving.size,
+          line.enoughUntil,
           wakesAt,
         ].join(),
         requests
@@ -574,8 +590,8 @@ export class World {
           .map(({ kind, owner, caller, text }) => `${kind}${name(owner)}${ofCaller(caller)}${text}`)
           .join(' '),
         pushes.map(({ owner, tokens, othersWait }) => `${name(owner)}${tokens}${othersWait}`).join(' '),
-        holds.map(({ caller, lease }) => `${ofCaller(caller)}on${name(lease.owner)}`).join(' '),
-        [...timers].map(([entry, kind]) => `${kind}${name(entry.owner)}`).join(' '),
+        holds.map(({ caller, ticket }) => `${ofCaller(caller)}on${name(ticket.owner)}`).join(' '),
+        [...pauses].map(([ticket, state]) => `${state}${name(ticket.owner)}`).join(' '),
       );
     }
     const { rules } = this;
@@ -585,9 +601,10 @@ export class World {
       [
         this.hasCrashed,
         this.replica && this.replica.lacks.kind + name(this.replica.lacks.owner),
-        ...(rules.crashes > 0 ? this.processes.flatMap(({ recent }) => recent.all()) : []).map(
-          ({ kind, owner }) => kind + name(owner),
-        ),
+        ...(rules.crashes > 0
+          ? this.processes.flatMap(({ recent: { earlier, latest } }) => [...earlier, ...latest])
+          : []
+        ).map(({ kind, owner }) => kind + name(owner)),
       ].join(),
       holders.map(({ owner, limit, permits }) => `${name(owner)}${limit}/${permits}`).join(' '),
       queue

@@ -115,7 +115,9 @@ whereThereIsPostgres('advice with postgres', () => {
       expect(await failureAs('shop', 'wrong')).toMatch(
         /accepts neither this user nor this password.*pg_hba\.conf\.$/,
       );
-      expect(await failureAs('poor')).toMatch(/42501.*Give the user the rights that it lacks.*lines\.$/);
+      expect(await failureAs('poor')).toMatch(
+        /42501.*Give the user the rights to the schema of locks: USAGE; .*EXECUTE on its functions\.$/,
+      );
       expect(await failureAs('one')).toMatch(/too many connections.*Raise `max_connections`.*connections\.$/);
     });
 

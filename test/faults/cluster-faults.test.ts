@@ -182,6 +182,31 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
+  it('F68, P33: releases that the death of a primary has lost are repeated at its successor', async () => {
+    const [one, two, three] = [await scene.app(), await scene.app(), await scene.app()];
+    const tag = scene.key();
+    const [free, contested] = [`{${tag}}free`, `{${tag}}contested`];
+    const held = await one.locks.acquire(free, patient);
+    const first = await one.locks.acquire(contested, patient);
+    const second = two.locks.acquire(contested, patient);
+    await queuedIn(two, contested);
+    await scene.servers.settled();
+    const replicas = await scene.servers.cutReplicationOf(slotOf(free));
+    expect(await held.release()).toBe('released');
+    expect(await first.release()).toBe('released');
+    expect(await (await second).release()).toBe('released');
+    const dead = await scene.servers.killPrimaryOf(slotOf(free));
+    for (const replica of replicas) replica.resume();
+    await scene.servers.promotedAfter(dead);
+    // The leases that the replica has end after 30 s.
+    for (const key of [free, contested]) {
+      await (await within(10_000, 'the lock', three.locks.acquire(key, patient))).release();
+    }
+    expect([...one.events('lost'), ...two.events('lost')]).toEqual([]);
+    await scene.servers.restart(dead);
+    await scene.nothingLeft();
+  });
+
   it('P41: grants are pushed by sharded pub/sub, one subscription for each client and server', async () => {
     const [holder, waiter] = [await scene.app(), await scene.app()];
     const [server] = await scene.servers.primaries();

@@ -177,6 +177,35 @@ describe('the check at start', () => {
     await scene.nothingLeft();
   });
 
+  it.each([{}, { limit: 2, permits: 2 }])(
+    'F68, P14: without PUBLISH waiters with short leases keep their order (%j); one warning names the right',
+    async (kind) => {
+      const rules = aclRules({ prefix: 'lock:' }, oneServer).filter((rule) => rule !== '+publish');
+      const redis = await scene.server.addUser('silent', 'secret', rules);
+      const [one, two, three] = [
+        await scene.app({ redis }),
+        await scene.app({ redis }),
+        await scene.app({ redis }),
+      ];
+      expect(warningsOf(one)).toEqual([expect.stringContaining('lacks rights that locks need: PUBLISH')]);
+      const key = scene.key();
+      const order: LockApp[] = [];
+      const held = await one.locks.acquire(key, kind);
+      const waiting: Promise<void>[] = [];
+      for (const app of [two, three]) {
+        // Shorter than the time until the next poll.
+        const call = { ...kind, leaseTime: 200, waitTime: 20_000 };
+        const work = (): void => void order.push(app);
+        waiting.push(app.locks.withLock(key, call, work));
+        await queuedIn(app, key);
+      }
+      await held.release();
+      await within(10_000, 'both', Promise.all(waiting));
+      expect(order.map((app) => (app === two ? 'two' : 'three'))).toEqual(['two', 'three']);
+      await scene.nothingLeft();
+    },
+  );
+
   it('F9: the rules of a prefix allow nothing else', async () => {
     const rules = aclRules({ prefix: 'my*app:' }, oneServer);
     const redis = await scene.server.addUser('starred', 'secret', rules);

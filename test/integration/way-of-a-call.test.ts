@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { RedisServer } from '../support/redis-server.js';
 
+/** The way must not grow. Lower these when it has become shorter; anonymous functions count. */
+const LIMITS = { files: 31, functions: 218 };
+
 const path = (relative: string): string => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
 
 describe('the path of one call', () => {
@@ -31,17 +34,25 @@ describe('the path of one call', () => {
       ([, file]) => file,
     );
     expect([...new Set(named)].sort()).toEqual(used.sort());
-    // The way must not grow. Lower these when it has become shorter.
-    expect(used.length).toBeLessThanOrEqual(34);
-    expect(functions).toBeLessThanOrEqual(245);
+    expect(used.length).toBeLessThanOrEqual(LIMITS.files);
+    expect(functions).toBeLessThanOrEqual(LIMITS.functions);
   });
 });
 
-describe('the machine of a key', () => {
-  it('has the table that docs/internals/architecture.md shows', async () => {
-    const source = await readFile(path('lib/engine/machine/key-machine.ts'), 'utf8');
-    const table = [...source.matchAll(/^ \* (\|.*)$/gm)].map(([, line]) => line);
-    expect(table.length).toBeGreaterThan(15);
-    expect(await readFile(path('docs/internals/architecture.md'), 'utf8')).toContain(table.join('\n'));
-  });
+describe('the states of the engine', () => {
+  /** Rows without their padding. */
+  const rowsOf = (text: string, rows: RegExp): readonly string[] =>
+    [...text.matchAll(rows)].map(([, row = '']) => row.replace(/ +/g, ' ').replace(/-+/g, '-'));
+
+  it.each(['hold', 'ticket', 'turn'])(
+    'of a %s are on docs/internals/architecture.md as in the code',
+    async (part) => {
+      const table = rowsOf(await readFile(path(`lib/engine/${part}.ts`), 'utf8'), /^ \* (\|.*)$/gm);
+      const page = rowsOf(await readFile(path('docs/internals/architecture.md'), 'utf8'), /^(.*)$/gm);
+      expect(table[0]).toMatch(new RegExp(`^\\| state of the ${part} \\|`));
+      expect(table.length).toBeGreaterThan(6);
+      // The empty line around it: no row is missing.
+      expect(`\n${page.join('\n')}`).toContain(`\n\n${table.join('\n')}\n\n`);
+    },
+  );
 });

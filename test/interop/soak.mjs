@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { startPrivateRedis } from '../../bench/harness/private-redis.mjs';
 import { UsageError } from '../soak/options.mjs';
@@ -22,6 +23,9 @@ export async function soakWithJava(args, { classPath, version, program }) {
   const hasFaults = values['no-faults'] !== true;
   console.log(`soak: redisson, ${minutes} min, 2 Java processes with Redisson ${version} and 2 of Node.js`);
   const { url, stop } = await startPrivateRedis(program);
+  // Waits and wake-ups are times of processes that compete for the cores.
+  const load = () => loadavg()[0].toFixed(1);
+  const loadBefore = load();
   try {
     const findings = await alternation(url, classPath);
     const outcome = await contest({ url, classPath, seconds: minutes * 60, hasFaults });
@@ -33,6 +37,9 @@ export async function soakWithJava(args, { classPath, version, program }) {
     console.log(`faults            ${kinds.join(', ')}`);
     console.log(
       `increments        ${written} reported, ${value} in the store; ${refused} refused by the fence`,
+    );
+    console.log(
+      `load              ${loadBefore} before, ${load()} after, on ${availableParallelism()} cores`,
     );
     console.log(findings.length === 0 ? 'good' : `NOT GOOD: ${findings.join('; ')}`);
     return findings.length === 0 ? 0 : 1;
@@ -73,8 +80,10 @@ async function alternation(url, classPath) {
     );
     if (Math.min(share, 1 - share) < LEAST_SHARE)
       findings.push('one side had less than a quarter of the holds');
-    if (Math.max(javaWaits, nodeWaits) > LONGEST_WAIT_MS)
-      findings.push('a caller waited longer than a second');
+    for (const [side, longest] of Object.entries({ Java: javaWaits, 'Node.js': nodeWaits })) {
+      if (longest > LONGEST_WAIT_MS)
+        findings.push(`a caller of ${side} waited for ${longest} ms, at most ${LONGEST_WAIT_MS}`);
+    }
   } finally {
     await Promise.all([java.close(), node.close()]);
   }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { plantNames, plantOf } from '../soak/plants.mjs';
+import { storeNames } from '../soak/servers/servers.mjs';
 
 const build = join(import.meta.dirname, '../../build/cjs');
 
@@ -16,7 +17,7 @@ const unchanged = {
   write: (): void => {},
 };
 
-const sets = ['redis', 'postgres', 'etcd', 'zookeeper', 'leader'];
+const sets = [...storeNames(), 'leader'];
 const plants = sets.flatMap((of) => plantNames(of).map((name) => [of, name] as const));
 
 describe('the planted bugs of the soak', () => {

@@ -88,7 +88,7 @@ export class Operators {
       return;
     }
     if (this.hasBroken(hold, key)) return;
-    const { owner } = hold.handle.holdOf(key).lease;
+    const { owner } = hold.handle.holdOf(key).ticket;
     if (this.#votesFor(owner, key) >= this.#neededFor(hold))
       simulation.fail(`${process.name} lost ${key}, which the server still keeps for it`);
   }
@@ -96,7 +96,7 @@ export class Operators {
   /** Whether an operator may have ended this hold. */
   hasBroken(hold, key) {
     const { handle, process } = hold;
-    if (!handle.local) return this.#broken.has(handle.holdOf(key)?.lease.owner);
+    if (!handle.local) return this.#broken.has(handle.holdOf(key)?.ticket.owner);
     return [...this.#requests].some((request) => request.process === process && request.key === key);
   }
 
@@ -116,7 +116,7 @@ export class Operators {
   checkFacts(key, holds) {
     const { now } = this.world;
     for (const hold of holds) {
-      const { owner } = hold.handle.holdOf(key).lease;
+      const { owner } = hold.handle.holdOf(key).ticket;
       if (this.#votesFor(owner, key) >= this.#neededFor(hold)) {
         this.#unfounded.delete(hold);
         continue;

@@ -1,7 +1,7 @@
 // Bugs that the simulation has to find. The first ones were in the library before the simulation existed.
 
-const MACHINE = 'engine/machine/key-machine.js';
-const QUEUE = 'engine/machine/store-queue.js';
+const LINE = 'engine/line.js';
+const TICKETS = 'engine/tickets.js';
 const QUORUM = 'stores/quorum/quorum-acquire.js';
 const LEADER = 'leader/leader-election.js';
 const FALLBACK = 'stores/fallback/fallback-lock-store.js';
@@ -31,79 +31,79 @@ export const PLANTS = {
   'short claim inherited': {
     about: 'a caller without leaseTime begins on a grant that was pushed for a shorter leaseTime',
     kind: 'memory',
-    file: QUEUE,
-    from: 'if (pushed.lease < Math.min(caller.lease, engine_machine_timeLimits.CLAIM_LEASE))',
+    file: LINE,
+    from: 'if (pushed.lease < Math.min(hold.lease, engine_timeLimits.CLAIM_LEASE))',
     to: 'if (false)',
   },
   'held, reported as unavailable': {
     about: 'what a hold of the process itself shows is not used',
     kind: 'memory',
-    file: MACHINE,
-    from: 'this.queue.noteHeld(now);\n        this.leases',
-    to: 'this.leases',
+    file: LINE,
+    from: 'this.noteHeld(now);\n        this.held =',
+    to: 'this.held =',
   },
   'unavailable, reported as held': {
     about: 'an old report counts, though all connections are closed or the first entry has no reply',
     kind: 'memory',
-    file: MACHINE,
-    from: 'const isSilent = this.effects.isCutOff || queue.isUnreliable(entry, now);',
-    to: 'const isSilent = entry !== undefined && queue.isUnreliable(entry, now);',
+    file: LINE,
+    from: 'const isSilentNow = (0, stores_port_forwardingSession.isCutOff)(this.engine.session) || this.isOutdated(ticket, now);',
+    to: 'const isSilentNow = ticket !== undefined && this.isOutdated(ticket, now);',
   },
   'busy with itself': {
-    about: 'an attempt fails because of an unused queue entry of its own process',
+    about: 'an attempt fails because of an unused ticket of its own process',
     kind: 'memory',
-    file: 'engine/acquire/try-acquire.js',
-    from: "reply.outcome !== 'cancelled' && whenLeft !== undefined && tries === 1",
+    file: 'engine/tries.js',
+    from: 'isHeld && isLeaving && tries === 1',
     to: 'false',
   },
   'good work reported as lost': {
-    about: 'a listener that ends another hold of a shared lease makes release() say "expired"',
+    about: 'a listener that ends another hold of a shared ticket makes release() say "expired"',
     kind: 'memory',
-    file: 'engine/leases/leases.js',
-    from: "return lease.state === 'lost' ? engine_leases_lease.EXPIRED : (lease.returned ?? engine_leases_lease.RELEASED);",
-    to: 'return engine_leases_lease.EXPIRED;',
+    file: TICKETS,
+    from: "return ticket.state === 'lost' ? 'expired' : (ticket.released ?? 'released');",
+    to: "return 'expired';",
   },
   'late clean-up': {
     about: 'an extended wait does not shorten its clean-up',
     kind: 'memory',
-    file: 'engine/acquire/key-runner.js',
+    file: LINE,
     from: 'timers.within(patience, this.idle())',
     to: 'timers.within(30, this.idle())',
   },
   'reader beside a writer': {
-    about: 'a lease of readers serves a writer',
+    about: 'a ticket of readers serves a writer',
     kind: 'memory',
-    file: MACHINE,
-    from: 'if (limit !== lease.limit || permits !== lease.permits || leaseTime !== undefined)',
-    to: 'if (permits !== lease.permits || leaseTime !== undefined)',
+    file: LINE,
+    from: 'if (limit !== ticket.limit || permits !== ticket.permits || options.leaseTime !== undefined)',
+    to: 'if (permits !== ticket.permits || options.leaseTime !== undefined)',
   },
   'token used twice': {
     about: 'a hand-over passes the token on',
     kind: 'memory',
-    file: 'engine/machine/hand-over-budget.js',
+    file: 'engine/turn.js',
     from: 'this.nextToken += 1;',
     to: '',
   },
   'left behind': {
-    about: 'an unused queue entry is not withdrawn',
+    about: 'an unused ticket is not withdrawn',
     kind: 'memory',
-    file: QUEUE,
-    from: 'this.leaving.begin();\n            this.effects.cancel(entry);',
+    file: LINE,
+    from: 'this.follow(tickets.withdraw(key, owner, ticket.inDoubt));',
     to: '',
   },
   'late lease': {
     about: 'a lease counts from its reply, not from its request',
     kind: 'memory',
-    file: QUEUE,
-    from: 'const { sentAt } = entry;',
+    file: LINE,
+    from: 'const { sentAt } = ticket;',
     to: 'const sentAt = now;',
   },
   'deaf waiter': {
     about: 'a waiter does not poll',
     kind: 'memory',
-    file: 'engine/acquire/key-runner.js',
-    from: 'this.wakeEntry(entry, Math.min(expiry, engine_machine_timeLimits.POLL));',
-    to: 'this.wakeEntry(entry, 60_000);',
+    file: LINE,
+    from: 'Math.min(expiry, engine_timeLimits.POLL)',
+    to: '60_000',
   },
   'minority rules': {
     about: 'a hold needs one vote too few',
@@ -143,7 +143,7 @@ export const PLANTS = {
   'not renewed': {
     about: 'the watchdog believes that it has renewed',
     kind: 'memory',
-    file: 'engine/leases/watchdog.js',
+    file: 'engine/renewals.js',
     from: 'const replies = await session.renew(requests);',
     to: "const replies = requests.map(() => 'renewed');",
   },

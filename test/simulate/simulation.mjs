@@ -158,12 +158,7 @@ class Process {
 
   /** Whether anything in the process still concerns this owner. */
   knows(owner) {
-    const { leases, keys, unanswered } = this.engine;
-    return (
-      unanswered.has(owner) ||
-      keys.owners.has(owner) ||
-      [...leases.all].some((lease) => lease.owner === owner)
-    );
+    return this.engine.tickets.byOwner.has(owner);
   }
 
   stall(ms) {

@@ -165,6 +165,6 @@ export class Faults {
       // No reply: it may still be carried out, but not by a server that has replied to a later request since.
       await elapse(2_500);
     }
-    record({ e: 'doomed', since, k: key, fence: await server.fence() });
+    record({ e: 'doomed', since, k: key, fence: await server.fence(key) });
   }
 }

@@ -38,7 +38,7 @@ export class Fleet {
   #next = 0;
 
   /**
-   * @param {{ settings: object, server: { url: string, port: number, urlAt(port: number): string }, directory: string,
+   * @param {{ settings: object, server: { url: string, targets: (() => number)[], urlAt(...ports: number[]): string }, directory: string,
    *   resource?: import('./fenced-resource.mjs').FencedResource, record: (event: object) => void,
    *   worker?: string }} scene   `worker`: the script of the processes
    */
@@ -70,14 +70,14 @@ export class Fleet {
     let proxy;
     if (settings.faults) {
       // The port changes when the primary does.
-      proxy = new LateProxy(() => server.port);
+      proxy = new LateProxy(...server.targets);
       await proxy.open();
     }
     const plan = {
       ...settings,
       id,
       seed: settings.seed * 1_000 + this.#next,
-      url: proxy ? server.urlAt(proxy.port) : server.url,
+      url: proxy ? server.urlAt(...proxy.ports) : server.url,
       log: this.#logOf(id),
     };
     record({ e: 'start', p: id });

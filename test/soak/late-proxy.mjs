@@ -8,26 +8,33 @@ import { monotonic } from './monotonic.mjs';
  */
 export class LateProxy {
   #pairs = new Set();
-  #server;
-  #target;
+  #listeners = [];
+  #targets;
   #repliesHeldUntil = 0;
   #requestsHeldUntil = 0;
   #timer;
 
-  /** @param {() => number} target the port to which new connections lead */
-  constructor(target) {
-    this.#target = target;
+  /** @param {readonly (() => number)[]} targets the ports to which new connections lead, each with a port of the proxy */
+  constructor(...targets) {
+    this.#targets = targets;
   }
 
   async open() {
-    this.#server = createServer((client) => this.#join(client));
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
+    for (const target of this.#targets) {
+      const listener = createServer((client) => this.#join(client, target()));
+      this.#listeners.push(listener);
+      listener.listen(0, '127.0.0.1');
+      await once(listener, 'listening');
+    }
     this.#timer = setInterval(() => this.#pump(), 5);
   }
 
+  get ports() {
+    return this.#listeners.map((listener) => listener.address().port);
+  }
+
   get port() {
-    return this.#server.address().port;
+    return this.ports[0];
   }
 
   holdReplies(ms) {
@@ -45,15 +52,15 @@ export class LateProxy {
 
   close() {
     clearInterval(this.#timer);
-    this.#server.close();
+    for (const listener of this.#listeners) listener.close();
     for (const { client, server } of this.#pairs) {
       client.destroy();
       server.destroy();
     }
   }
 
-  #join(client) {
-    const server = connect(this.#target(), '127.0.0.1');
+  #join(client, port) {
+    const server = connect(port, '127.0.0.1');
     client.setNoDelay(true);
     server.setNoDelay(true);
     const pair = { client, server, requests: [], replies: [], clientGone: false };

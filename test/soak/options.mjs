@@ -21,7 +21,7 @@ export const USAGE = `npm run soak -- [options]
   --keep           keeps the logs of a good run, too
   --plant <bug>    breaks a copy of the build first; the run succeeds when the checker finds it. All, or one of
 ${[...storeNames(), 'leader']
-  .map((of) => `                   ${`${of}:`.padEnd(10)} ${plantNames(of).join(', ')}`)
+  .map((of) => `                   ${`${of}:`.padEnd(12)} ${plantNames(of).join(', ')}`)
   .join('\n')}
   --leader         another test: processes elect a leader; is there never more than one, and soon the next one?
   --steady         another test: load without faults, then two leases of rest; does anything slow down or grow?

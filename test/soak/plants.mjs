@@ -11,6 +11,10 @@ import { redisPlants } from './plants/redis.mjs';
  */
 const PLANTS = {
   redis: { ...redisPlants, ...enginePlants },
+  'one-address': enginePlants,
+  sentinel: enginePlants,
+  cluster: enginePlants,
+  quorum: enginePlants,
   postgres: { ...postgresPlants, ...enginePlants },
   etcd: { ...etcdPlants, ...enginePlants },
   zookeeper: { ...zookeeperPlants, ...enginePlants },

@@ -2,10 +2,21 @@ import { monotonic } from './monotonic.mjs';
 
 const each = () => true;
 
+const GRANTS = {
+  file: 'stores/port/pushed-grants.js',
+  type: 'PushedGrants',
+  method: 'receive',
+  isPushed: each,
+};
+
 /** Where a session receives pushed messages, by store, and which of its messages are pushed. */
 const RECEIVERS = {
-  redis: { file: 'stores/port/pushed-grants.js', type: 'PushedGrants', method: 'receive', isPushed: each },
-  postgres: { file: 'stores/port/pushed-grants.js', type: 'PushedGrants', method: 'receive', isPushed: each },
+  redis: GRANTS,
+  'one-address': GRANTS,
+  sentinel: GRANTS,
+  cluster: GRANTS,
+  quorum: GRANTS,
+  postgres: GRANTS,
   etcd: {
     file: 'stores/etcd/lock-watches.js',
     type: 'Watches',

@@ -49,9 +49,9 @@ export class Scene {
   async operator() {
     const { DistributedLockModule, LockAdmin } = await import(pathToFileURL(this.build.entry).href);
     // As for the processes: the port changes when the primary does.
-    this.#operatorProxy = new LateProxy(() => this.server.port);
+    this.#operatorProxy = new LateProxy(...this.server.targets);
     await this.#operatorProxy.open();
-    const url = this.server.urlAt(this.#operatorProxy.port);
+    const url = this.server.urlAt(...this.#operatorProxy.ports);
     this.#operator = await NestFactory.createApplicationContext(
       DistributedLockModule.forRoot(await moduleOptions(this.store, url, this.build.entry)),
       { logger: false },

@@ -1,4 +1,4 @@
-import type { Clock } from '../../common/clock.js';
+import { type Clock, deadlineOf } from '../../common/clock.js';
 import { inMs, shownDuration } from '../../common/durations.js';
 import { DEFAULT_OPERATION, type EventSubject, factsOf } from '../../model/lock-kind.js';
 import type { LostLock } from '../../model/lock-status.js';
@@ -15,7 +15,6 @@ import { LockStoreError, type MonotonicMs, type WallClockMs } from '../../stores
 import { type CallSite, callsOf } from './call-site.js';
 import { type EngineLog, type EventHub, guardedController, textOf } from './event-hub.js';
 import { isSilence, type StoreReporter } from './store-reporter.js';
-import { isLeaseTooShort, lateAnswer } from '../machine/time-limits.js';
 
 /** A caller that has not acquired its lock. */
 interface UnservedCaller extends EventSubject {
@@ -379,13 +378,10 @@ export class LockReporter {
   }
 
   /** For a handle's `signal`. */
-  signalController(hold: { readonly isOver: boolean }): AbortController {
-    return guardedController(
-      (error) => {
-        this.log.warn(`A listener of a lock's signal threw: ${textOf(error)}`);
-      },
-      () => void hold.isOver,
-    );
+  signalController(expire: () => void): AbortController {
+    return guardedController((error) => {
+      this.log.warn(`A listener of a lock's signal threw: ${textOf(error)}`);
+    }, expire);
   }
 
   private emitEventOf(error: Error): void {
@@ -401,6 +397,22 @@ export class LockReporter {
       { keys: [key] },
     );
   }
+}
+
+/** Whether a reply that takes this many ms outlasts the caller's own `leaseTime`. */
+export function isLeaseTooShort(
+  { leaseTime }: { readonly leaseTime: number | undefined },
+  took: number,
+): boolean {
+  return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
+}
+
+/** The failure of a grant whose lease had ended when it arrived, this many ms after the request. */
+export function lateAnswer(took: number): LockStoreError {
+  return new LockStoreError(`its reply came too late, after ${inMs(took)}`, {
+    inDoubt: false,
+    retryable: true,
+  });
 }
 
 /** The same caller with another of its keys. */

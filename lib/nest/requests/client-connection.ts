@@ -5,10 +5,12 @@
 export class ClientConnection {
   constructor(private readonly response: ServerResponse) {}
 
-  /** Whether the client closed the connection before the response was complete; false without a connection. */
+  /** Whether the connection was closed before the response was complete; false without a connection. */
   get isGone(): boolean {
-    // A pipelined response may have no socket yet, but its request has one; over HTTP/2 that stands for the stream.
-    return !this.isComplete && this.response.req?.socket?.destroyed === true;
+    const { destroyed, req } = this.response;
+    // A pipelined response may have no socket yet, but its request has one; over HTTP/2 that stands for the stream. With
+    // Fastify's inject() only the response shows it.
+    return !this.isComplete && (destroyed === true || req?.socket?.destroyed === true);
   }
 
   /** Calls `gone` if the connection closes before the response is complete. Returns a function that stops watching. */
@@ -25,17 +27,24 @@ export class ClientConnection {
     };
   }
 
-  /** Calls `over`, maybe twice, when the response has been sent or its client has gone. */
+  /** Calls `over`, once, when the response has been sent or its client has gone. */
   whenOver(over: () => void): void {
     const { response } = this;
     if (response.once === undefined || this.isComplete || this.isGone) {
       over();
       return;
     }
+    let isOver = false;
+    const end = (): void => {
+      // The connection may carry many more requests.
+      ignoreSocket?.();
+      if (!isOver) over();
+      isOver = true;
+    };
+    const ignoreSocket = this.whenUnsent(end);
     // Fastify's inject() emits no `close`.
-    response.once('finish', over);
-    response.once('close', over);
-    this.whenUnsent(over);
+    response.once('finish', end);
+    response.once('close', end);
   }
 
   /**
@@ -57,6 +66,7 @@ export class ClientConnection {
 interface ServerResponse {
   readonly req?: { readonly socket?: Socket | null };
   readonly socket?: object | null;
+  readonly destroyed?: boolean;
   readonly writableFinished?: boolean;
   readonly writableEnded?: boolean;
   once?(event: 'close' | 'finish', listener: () => void): unknown;

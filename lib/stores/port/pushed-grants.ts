@@ -91,9 +91,10 @@ export class PushedGrants {
     return this.waiting.has(owner) || this.delivered.has(owner);
   }
 
-  forget(owner: OwnerId): void {
-    this.waiting.delete(owner);
-    this.delivered.delete(owner);
+  /** Returns whether it knew the owner. */
+  forget(owner: OwnerId): boolean {
+    const wasWaiting = this.waiting.delete(owner);
+    return this.delivered.delete(owner) || wasWaiting;
   }
 
   /** Forgets the waiters of all keys but these; returns whether there were any. */

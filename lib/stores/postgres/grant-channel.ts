@@ -59,7 +59,7 @@ export class GrantChannel {
       if (channel === name) this.onMessage(payload);
     });
     await opened.query(`LISTEN ${quoted(name)}`);
-    const { rows } = await opened.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const { rows } = await opened.query<{ pid: number }>('SELECT to_jsonb(pg_backend_pid()) AS pid');
     const isDirect = rows[0]?.pid === opened.processID;
     if (isDirect || this.warned) return isDirect;
     this.warned = true;

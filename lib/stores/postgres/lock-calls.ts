@@ -118,11 +118,11 @@ export class LockCalls {
   }
 
   raiseTokens(floor: number): Statement {
-    return { text: `SELECT ${this.schema}.reserve_tokens(1, $1::bigint)`, values: [String(floor)] };
+    return { text: `SELECT to_jsonb(${this.schema}.reserve_tokens(1, $1::bigint))`, values: [String(floor)] };
   }
 
   sweep(): Statement {
-    return { text: `SELECT ${this.schema}.sweep() AS replies`, values: [] };
+    return { text: `SELECT to_jsonb(${this.schema}.sweep())`, values: [] };
   }
 
   private callOf(name: string, key: string, fields: object = {}): { key: string; request: object } {

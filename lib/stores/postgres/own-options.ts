@@ -1,24 +1,18 @@
 import type { PgClientOptions } from './postgres-connection.js';
 
-/** The object identifiers of the types in replies that are not texts. */
+/**
+ * The object identifiers of the types in replies that are not texts. None is a number: with `defaults.binary`, pg decodes
+ * replies as UTF-8, which damages the bytes of numbers. They are written as JSON.
+ */
 const BOOL = 16;
-const INT8 = 20;
-const INT4 = 23;
 const JSON_TEXT = 114;
 const JSONB = 3802;
 
 /** pg passes a string for the format `text`, and bytes for `binary`. */
 type Written = string | Buffer;
 
-function readNumber(value: Written): number {
-  if (typeof value === 'string') return Number(value);
-  return value.length === 4 ? value.readInt32BE() : Number(value.readBigInt64BE());
-}
-
 const PARSERS: Readonly<Record<number, (value: Written) => unknown>> = {
   [BOOL]: (value) => (typeof value === 'string' ? value === 't' : value[0] === 1),
-  [INT8]: readNumber,
-  [INT4]: readNumber,
   [JSON_TEXT]: (value) => JSON.parse(String(value)) as unknown,
   // The first byte is the version of the format.
   [JSONB]: (value) => JSON.parse(typeof value === 'string' ? value : value.toString('utf8', 1)) as unknown,

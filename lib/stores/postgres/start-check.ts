@@ -116,18 +116,18 @@ export async function verifyDatabase(
 }
 
 async function factsOf(query: Query, schema: string): Promise<Facts> {
-  const [facts] = (await query(
-    `SELECT pg_backend_pid() AS pid, current_setting('server_version') AS version,
+  const [row] = (await query(
+    `SELECT to_jsonb(f) AS facts FROM (SELECT pg_backend_pid() AS pid, current_setting('server_version') AS version,
       current_setting('server_version_num')::integer AS number, current_user AS role, current_database() AS database,
       current_setting('server_encoding') AS encoding, current_setting('default_transaction_isolation') AS isolation,
       current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS synchronous,
       (SELECT count(*)::integer FROM pg_stat_replication) AS standbys, pg_is_in_recovery() AS standby,
       current_setting('transaction_read_only') = 'on' AS readonly,
-      coalesce(has_schema_privilege(to_regnamespace($1)::oid, 'USAGE'), false) AS usage`,
+      coalesce(has_schema_privilege(to_regnamespace($1)::oid, 'USAGE'), false) AS usage) AS f`,
     [quoted(schema)],
-  )) as readonly (Row & Facts)[];
-  if (facts === undefined) throw new Error('PostgreSQL sent no reply');
-  return facts;
+  )) as readonly { readonly facts: Facts }[];
+  if (row === undefined) throw new Error('PostgreSQL sent no reply');
+  return row.facts;
 }
 
 /** Settings of this session only. Those of the application, such as statement timeouts, are not meant for locks. */
@@ -207,7 +207,7 @@ async function ageWarning(query: Query, schema: string): Promise<string | undefi
 }
 
 async function versionOf(query: Query, schema: string): Promise<number> {
-  const [row] = await query(`SELECT ${quoted(schema)}.version() AS version`);
+  const [row] = await query(`SELECT to_jsonb(${quoted(schema)}.version()) AS version`);
   return Number(row?.['version']);
 }
 

@@ -22,6 +22,8 @@ const REPLY_TIME = 250;
 const EXTRA_TIME = 10;
 /** How often to inspect again, `EXTRA_TIME` apart, while the token of a hold is being announced to the members. */
 const MAX_SECOND_LOOKS = 3;
+/** How often the holds that were seen may be gone when they are to be broken. */
+const MAX_BREAK_ROUNDS = 10;
 
 /** A member's view of a lock. */
 interface MemberView {
@@ -41,13 +43,14 @@ export class QuorumInspection {
   /** A later hold is never broken: each hold has its own name at every member. */
   async breakHold(key: string, hold: NamedHold | undefined): Promise<BreakReply> {
     if (hold === undefined) return (await this.breakAll(key)) ? 'broken' : 'free';
-    for (;;) {
+    for (let round = 0; round < MAX_BREAK_ROUNDS; round++) {
       const { lock, views } = await this.look(key);
       if (lock === null) return 'free';
       const named = lock.holders.find((holder) => isNamed(holder, hold));
       if (named === undefined) return 'held-by-others';
       if (await this.breakAt(views, key, named.owner, lock.limit)) return 'broken';
     }
+    throw changedTooOften();
   }
 
   /**
@@ -56,7 +59,7 @@ export class QuorumInspection {
    */
   private async breakAll(key: string): Promise<boolean> {
     const { length } = this.context.sessions;
-    for (;;) {
+    for (let round = 0; round < MAX_BREAK_ROUNDS; round++) {
       const views = await this.viewsOf(key);
       const parts = partsOf(views, length);
       if (parts.length === 0) return false;
@@ -70,6 +73,7 @@ export class QuorumInspection {
           ({ holds, needed }, index) => broken[index] === true && holds.length + missing >= needed,
         );
     }
+    throw changedTooOften();
   }
 
   private async look(
@@ -146,6 +150,14 @@ export class QuorumInspection {
     if (replies.length < majority) throw undecided(sessions.length, failures, true);
     return [...replies];
   }
+}
+
+function changedTooOften(): LockStoreError {
+  const rounds = String(MAX_BREAK_ROUNDS);
+  return new LockStoreError(`the holders had changed at each of ${rounds} attempts to break their holds`, {
+    inDoubt: false,
+    retryable: true,
+  });
 }
 
 /** The members' views of one holder. */

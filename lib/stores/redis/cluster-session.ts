@@ -207,7 +207,7 @@ export class ClusterSession extends ForwardingSession {
     for (const [address, session] of this.servers) {
       if (addresses.has(address)) continue;
       this.servers.delete(address);
-      void this.repeatReleases(session.recentReleases, starts);
+      void this.repeatReleases(session.takeReleases(), starts);
       haveMoved = true;
       void session.close();
     }

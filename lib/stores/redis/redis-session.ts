@@ -45,7 +45,7 @@ export class RedisSession extends ServerSession implements WholeServerSession {
   private readonly releases = new ScriptBatch(
     this.pipeline,
     (requests: readonly OwnerRequest[]) => this.calls.release(requests),
-    released,
+    (request, reply) => this.released(request, reply),
     true,
   );
   private readonly pushed = new PushedGrants({
@@ -65,16 +65,12 @@ export class RedisSession extends ServerSession implements WholeServerSession {
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    const { link, pushed, client } = this;
-    // An owner that waited may be in the queue that a failover leaves. A release that can't be sent is repeated by the engine.
-    if (link.isReady)
-      link.releases.add(
-        pushed.knows(request.owner) ? { ...request, wasGranted: false } : request,
-        client.now(),
-      );
-    if (!request.wasGranted || request.inDoubt) return this.cancel(request);
-    pushed.forget(request.owner);
-    return this.releases.add(request);
+    if (!request.wasGranted || request.inDoubt) {
+      return this.cancel(request).then((reply) => this.answered(request, reply));
+    }
+    // An owner that waited may be in the queue that a failover leaves: its release is repeated as that of a waiter.
+    const waited = this.pushed.forget(request.owner);
+    return this.releases.add(waited ? { ...request, wasGranted: false } : request);
   }
 
   whenSent(): Promise<void> | undefined {
@@ -139,6 +135,12 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     this.client.broken(owner);
   }
 
+  /** A release that failed for one lock does not affect the others. */
+  private released(request: OwnerRequest, reply: ReleaseReply | LockStoreError): ReleaseReply {
+    if (reply instanceof LockStoreError) throw reply;
+    return this.answered(request, reply);
+  }
+
   private taken(request: AcquireRequest, reply: TakeReply): AcquireReply | Promise<AcquireReply> {
     const { owner, wait, tokens } = request;
     if (reply.token !== undefined) {
@@ -187,10 +189,4 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     const { mode, name } = this.channel;
     return this.pipeline.send(this.calls.acquire(request, mode, name));
   }
-}
-
-/** A release that failed for one lock does not affect the others. */
-function released(_: OwnerRequest, reply: ReleaseReply | LockStoreError): ReleaseReply {
-  if (reply instanceof LockStoreError) throw reply;
-  return reply;
 }

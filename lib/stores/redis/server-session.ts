@@ -69,6 +69,8 @@ export abstract class ServerSession {
   private checked: ExaminedServer | undefined;
   /** The `run_id` of the server, if it is known. */
   private server: string | undefined;
+  /** Releases that this server may not have, until they have a reply here. */
+  private readonly unrepeated: OwnerRequest[] = [];
   /** The `WAIT` that is sent at the end of this turn of the event loop. */
   private nextWait: Promise<number> | undefined;
 
@@ -143,30 +145,15 @@ export abstract class ServerSession {
     if (this.confirmedBy !== undefined) await this.link.do(() => checkReplicas(server));
   }
 
-  get recentReleases(): readonly OwnerRequest[] {
-    return this.link.releases.all();
+  /** The releases that the successors of this server may have lost; for {@link inherit}. */
+  takeReleases(): readonly OwnerRequest[] {
+    return [...this.unrepeated.splice(0), ...this.link.releases.take()];
   }
 
   /** Takes over the releases of a server that may have lost them: repeats them now, or when this one can be reached. */
   inherit(requests: readonly OwnerRequest[]): void {
-    for (const request of requests) this.link.releases.add(request, this.client.now());
-    this.server = undefined;
-    if (this.link.isReady) void this.repeatReleasesElsewhere();
-  }
-
-  /** Returns whether all of them had a reply. */
-  private async repeat(requests: readonly OwnerRequest[]): Promise<boolean> {
-    const replies: PromiseLike<boolean>[] = [];
-    for (const [index, request] of requests.entries()) {
-      const reply = this.release(request).then(
-        () => true,
-        () => false,
-      );
-      replies.push(reply);
-      // Requests of the application come in between.
-      if (index % RELEASES_AT_ONCE === RELEASES_AT_ONCE - 1) await new Promise((done) => setImmediate(done));
-    }
-    return (await Promise.all(replies)).every(Boolean);
+    this.unrepeated.push(...requests);
+    if (this.link.isReady) void this.repeatReleases();
   }
 
   connections(): readonly StoreConnection[] {
@@ -195,7 +182,14 @@ export abstract class ServerSession {
     // A store without pushed grants has nothing to forget.
   }
 
+  /** Has a release that was carried out recorded by {@link answered}. */
   abstract release(request: OwnerRequest): PromiseLike<ReleaseReply>;
+
+  /** A failover may lose the release. */
+  protected answered(request: OwnerRequest, reply: ReleaseReply): ReleaseReply {
+    this.link.releases.add(request, this.client.now());
+    return reply;
+  }
 
   /** Forgets the waiters of keys that other servers have; returns whether there were any. */
   protected abstract forgetMoved(concerns: (key: string) => boolean): boolean;
@@ -272,9 +266,21 @@ export abstract class ServerSession {
 
   private async repeatReleasesElsewhere(): Promise<void> {
     const server = await this.link.watch.server;
-    if (server !== undefined && server === this.server) return;
-    // If this connection is lost before the replies, the next one repeats them again.
-    if (await this.repeat(this.recentReleases)) this.server = server;
+    if (server === undefined || server !== this.server) this.unrepeated.push(...this.link.releases.take());
+    this.server = server;
+    await this.repeatReleases();
+  }
+
+  /** Those without a reply are repeated again over the next connection. */
+  private async repeatReleases(): Promise<void> {
+    const requests = this.unrepeated.splice(0);
+    for (const [index, request] of requests.entries()) {
+      this.release(request).then(undefined, (error: unknown) => {
+        if (storeFailure(error).retryable) this.unrepeated.push(request);
+      });
+      // Requests of the application come in between.
+      if (index % RELEASES_AT_ONCE === RELEASES_AT_ONCE - 1) await new Promise((done) => setImmediate(done));
+    }
   }
 
   /** Warns the operator of foreseeable problems, once, as soon as the server is reached. */

@@ -51,6 +51,8 @@ export class RedissonSession extends ServerSession implements WholeServerSession
   private readonly takes: ScriptBatch<AcquireRequest, TakeReply, TakeReply>;
   private readonly reserves: ScriptBatch<ReserveRequest, ReserveReply, ReserveReply>;
   private readonly releases: ScriptBatch<OwnerRequest, ReleaseReply, ReleaseReply>;
+  /** Of grants that too few replicas have: their owners may go on. */
+  private readonly cancels: RedissonSession['releases'];
   private readonly waiters = new Map<string, Waiters>();
   /** The key that waits for the messages of each channel. */
   private readonly channels = new Map<string, string>();
@@ -96,7 +98,15 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     };
     this.takes = new ScriptBatch(pipeline, (some) => calls.take(some), taken);
     this.reserves = new ScriptBatch(pipeline, (some) => calls.reserve(some), reserved);
-    this.releases = new ScriptBatch(pipeline, (some) => calls.release(some), released, true);
+    const releases = (some: readonly OwnerRequest[]): ReturnType<RedissonCalls['release']> =>
+      calls.release(some);
+    this.cancels = new ScriptBatch(pipeline, releases, released, true);
+    this.releases = new ScriptBatch(
+      pipeline,
+      releases,
+      (request, reply) => this.answered(request, released(request, reply)),
+      true,
+    );
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireReply> {
@@ -120,18 +130,18 @@ export class RedissonSession extends ServerSession implements WholeServerSession
   }
 
   release(request: OwnerRequest): PromiseLike<ReleaseReply> {
-    if (this.link.isReady) this.link.releases.add(request, this.client.now());
-    return this.cancel(request);
+    return this.end(request, this.releases);
   }
 
-  private cancel(request: OwnerRequest): PromiseLike<ReleaseReply> {
+  /** @param batch that sends the release */
+  private end(request: OwnerRequest, batch: RedissonSession['releases']): PromiseLike<ReleaseReply> {
     const { key, owner } = request;
     this.forget(key, owner);
     this.endTurn(request);
     this.usedUp.delete(owner);
     // A release may overtake a request of the same owner in their batch, and may fail before it is sent.
     if (this.asking.isBusy(owner)) this.doubt(owner);
-    return this.releases.add(this.inDoubt.has(owner) ? { ...request, inDoubt: true } : request);
+    return batch.add(this.inDoubt.has(owner) ? { ...request, inDoubt: true } : request);
   }
 
   whenSent(): Promise<void> | undefined {
@@ -281,7 +291,7 @@ export class RedissonSession extends ServerSession implements WholeServerSession
     if (reply.outcome === 'other') throw otherValue(key, reply);
     if (reply.outcome !== 'granted') return reply;
     await this.confirmOrCancel(connection, owner, () =>
-      this.cancel({ key, owner, wasGranted: false, inDoubt: false }),
+      this.end({ key, owner, wasGranted: false, inDoubt: false }, this.cancels),
     );
     return reply;
   }

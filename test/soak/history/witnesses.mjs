@@ -44,7 +44,8 @@ export class Witnesses {
 
   /** Only the token counter may stay, and for a while the tombstones of requests that may arrive late. */
   #left(t, name, ttl) {
-    if (name === 'lock:@:fence') return;
+    // A Cluster has one for each slot.
+    if (/^lock:@:fence(:\{\d+\})?$/.test(name)) return;
     if (name.startsWith('lock:@:gone:') && ttl > 0) return;
     this.findings.add('left-behind', t, `${name} (${ttl < 0 ? 'without expiry' : `expires in ${ttl} ms`})`);
   }

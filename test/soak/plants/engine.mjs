@@ -1,7 +1,7 @@
 import { RULES_WITH_FAULTS, STRICT_RULES } from '../history-checker.mjs';
 
 /** Waiters do not poll. */
-export const WITHOUT_POLLS = ['engine/acquire/key-runner.js', /Math\.min\(expiry, [\w.]*POLL\)/, '1e9'];
+export const WITHOUT_POLLS = ['engine/line.js', /Math\.min\(expiry, [\w.]*POLL\)/, '1e9'];
 
 /** With these settings a lock that stays free is found soon. */
 export const MANY_KEYS = {
@@ -19,7 +19,7 @@ export const noPoll = (pushes) => ({
   run: { only: [`${pushes} dropped`], ...MANY_KEYS },
 });
 
-const BUDGET = 'engine/machine/hand-over-budget.js';
+const TURN = 'engine/turn.js';
 
 /** Bugs that are independent of the store. */
 export const enginePlants = {
@@ -35,8 +35,8 @@ export const enginePlants = {
     about: 'callers of one process hand the lock over without a bound',
     finds: ['overtaken'],
     changes: [
-      [BUDGET, 'this.handOvers += 1', ''],
-      [BUDGET, 'MAX_LOCAL_TENURE = 50', 'MAX_LOCAL_TENURE = 1e9'],
+      [TURN, 'this.handOvers += 1', ''],
+      [TURN, 'TENURE = 50', 'TENURE = 1e9'],
     ],
     run: {
       options: { faults: false, callers: 60, processes: 2, plain: true },
@@ -47,7 +47,7 @@ export const enginePlants = {
   'token-handed-on': {
     about: 'a hand-over inside the process passes the token on, too',
     finds: ['token-repeated'],
-    changes: [[BUDGET, 'this.nextToken += 1', '']],
+    changes: [[TURN, 'this.nextToken += 1', '']],
     run: { options: { faults: false } },
   },
 };

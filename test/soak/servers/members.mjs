@@ -39,6 +39,10 @@ export class Members {
     return this.members[0].port;
   }
 
+  get targets() {
+    return [() => this.port];
+  }
+
   get url() {
     return this.urlAt(this.port);
   }

@@ -2,6 +2,10 @@ import { pathToFileURL } from 'node:url';
 
 const OPTIONS = {
   redis: (redis) => ({ redis }),
+  'one-address': (redis) => ({ redis }),
+  sentinel: (options) => ({ redis: JSON.parse(options) }),
+  cluster: (options) => ({ redis: JSON.parse(options) }),
+  quorum: (urls) => ({ quorum: urls.split(',') }),
   postgres: async (connection, build) => {
     const { postgresStore } = await load(build, 'stores/postgres/index.js');
     return { store: postgresStore({ connection }) };

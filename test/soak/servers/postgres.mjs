@@ -58,6 +58,10 @@ export class PostgresUnderTest {
     return this.#primary.port;
   }
 
+  get targets() {
+    return [() => this.port];
+  }
+
   get url() {
     return this.urlAt(this.port);
   }

@@ -1,5 +1,11 @@
 import { EtcdUnderTest } from './etcd.mjs';
 import { PostgresUnderTest } from './postgres.mjs';
+import {
+  RedisAtOneAddress,
+  RedisClusterUnderTest,
+  RedisQuorumUnderTest,
+  RedisWithSentinel,
+} from './redis-topologies.mjs';
 import { RedisUnderTest } from './redis.mjs';
 import { ZooKeeperUnderTest } from './zookeeper.mjs';
 
@@ -7,8 +13,8 @@ import { ZooKeeperUnderTest } from './zookeeper.mjs';
  * The servers that can keep the locks of a run, by the name for `--store`. Each has:
  *
  * - `start({ faults })`: `faults` says whether the run has faults; `close()`;
- * - `port`: the target of proxies, which may change; `urlAt(port)` for clients behind a proxy, `url`;
- * - `fence()`: the largest token issued so far, 0 before the first;
+ * - `targets`: the ports behind the proxies, which may change; `urlAt(...ports)` for clients behind proxies, `url`;
+ * - `fence(key)`: the largest token issued so far for this key, 0 before the first;
  * - `isWritable()`: resolves when no fault blocks writes;
  * - `pushes`: its term for pushed messages, which a fault drops;
  * - `faults({ random, note, record })`: its faults as `[weight, name, act]`. `act(name)` calls `note(name, more)` when it
@@ -18,6 +24,10 @@ import { ZooKeeperUnderTest } from './zookeeper.mjs';
  */
 const SERVERS = {
   redis: RedisUnderTest,
+  'one-address': RedisAtOneAddress,
+  sentinel: RedisWithSentinel,
+  cluster: RedisClusterUnderTest,
+  quorum: RedisQuorumUnderTest,
   postgres: PostgresUnderTest,
   etcd: EtcdUnderTest,
   zookeeper: ZooKeeperUnderTest,

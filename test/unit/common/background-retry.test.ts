@@ -24,7 +24,8 @@ it('P33: a reconnect starts the next attempt early, and its caller still waits f
       });
     },
     until: () => later(systemClock.monotonic(), 5_000),
-    resultOf: (reply) => reply ?? 'unknown',
+    replied: (reply) => reply,
+    withoutReply: 'unknown',
   });
   await new Promise((resolve) => setImmediate(resolve));
   backgroundRetry.retryNow();

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Clock } from '../../../lib/common/clock.js';
-import type { Hold } from '../../../lib/engine/holds/hold.js';
+import type { Hold } from '../../../lib/engine/hold.js';
 import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
-import { runInScope } from '../../../lib/engine/holds/scope.js';
+import { runInScope } from '../../../lib/engine/scope.js';
 import {
   LockNotHeldError,
   LockUnavailableError,
@@ -235,7 +235,7 @@ describe('a jump of the wall clock', () => {
   it('F30, P33: a release in doubt that finds nothing does not report that the hold existed', async () => {
     for (const jump of [0, HOUR]) {
       const hold = await engine.acquire('key', options);
-      await store.session.release({ key: 'key', owner: hold.lease.owner, wasGranted: true, inDoubt: false });
+      await store.session.release({ key: 'key', owner: hold.ticket.owner, wasGranted: true, inDoubt: false });
       ahead += jump;
       store.lostReplies = 1;
       const outcome = hold.release();

@@ -261,6 +261,7 @@ describe('history checker: witnesses and processes', () => {
       ['two-inside'],
     ],
     ['the counter of tokens in the store', left('lock:@:fence', -1), []],
+    ['the counter of a slot in a Cluster', left('lock:@:fence:{69381}', -1), []],
     ['a tombstone in the store', left('lock:@:gone:{lock:k}:a:1', 50_000), []],
     ['a tombstone without an end', left('lock:@:gone:{lock:k}:a:1', -1), ['left-behind']],
     ['a lock that is left in the store', left('lock:k', 900), ['left-behind']],

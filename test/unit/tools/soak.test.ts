@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { PushedEvents } from '../../soak/pushed-events.mjs';
+import { storeNames } from '../../soak/servers/servers.mjs';
 
 describe('the soak: pushed events', () => {
-  it.each(['redis', 'postgres', 'etcd', 'zookeeper'])('have a known receiver in %s', async (store) => {
+  it.each(storeNames())('have a known receiver in %s', async (store) => {
     const events = PushedEvents.of(store, (file) => import(`../../../lib/${file}`));
     await expect(events).resolves.toBeInstanceOf(PushedEvents);
   });

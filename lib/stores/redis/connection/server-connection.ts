@@ -15,7 +15,7 @@ import { isReplica, notConnected, redisFailure, redisRemedies } from './redis-fa
 /** How long releases are kept at least, ms: longer than a planned failover by Sentinel lets clients write to the former primary. */
 const KEPT = 5_000;
 /** The most that are kept are twice as many. */
-const MOST = 4_096;
+const MOST = 2_048;
 
 /** The connection for the requests to one server, and its events. */
 export class ServerConnection {
@@ -163,8 +163,9 @@ export class ServerConnection {
 }
 
 /**
- * The last releases of a session. A failover loses those that the former primary had not replicated: the new one would keep
- * the lock for a hold that no process has. An owner is used once, so repeating its release has no other effect.
+ * The last releases of a session that had a reply; the engine repeats the others. A failover loses those that the former
+ * primary had not replicated: the new one would keep the lock for a hold that no process has. An owner is used once, so
+ * repeating its release has no other effect.
  */
 export class RecentReleases {
   private latest: OwnerRequest[] = [];
@@ -180,9 +181,12 @@ export class RecentReleases {
     this.latest.push(request);
   }
 
-  /** Oldest first. */
-  all(): readonly OwnerRequest[] {
-    return [...this.earlier, ...this.latest];
+  /** Oldest first. They are no longer kept here. */
+  take(): readonly OwnerRequest[] {
+    const all = [...this.earlier, ...this.latest];
+    this.earlier = [];
+    this.latest = [];
+    return all;
   }
 }
 

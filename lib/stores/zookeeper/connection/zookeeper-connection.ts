@@ -91,6 +91,7 @@ export class ZooKeeperConnection {
   private readonly kept: KeptConnection<ZooKeeperHost, ZooKeeperSocket>;
   /** The connection by which `tickTime` is found out. */
   private probe: { cut(why: Error): void } | undefined;
+  private isClosed = false;
   shownTick: ShownTick | undefined;
   private session: SessionIdentity | undefined;
   private tick = 0;
@@ -149,6 +150,7 @@ export class ZooKeeperConnection {
   async close(endsSession: boolean): Promise<void> {
     const why = new Error('closed');
     const { isReady } = this;
+    this.isClosed = true;
     const socket = this.kept.close();
     this.probe?.cut(why);
     if (endsSession && isReady) await socket?.request(endSession).catch(() => undefined);
@@ -204,6 +206,8 @@ export class ZooKeeperConnection {
 
   /** What the servers make of this session timeout, ms. That takes a separate session, as it can't be changed. */
   private async timeoutOf(host: ZooKeeperHost, wanted: number): Promise<number> {
+    // A reply to `conf` that was cut off looks like a server that does not allow it.
+    if (this.isClosed) throw new Error('closed');
     const nothing = (): void => undefined;
     const listener = { event: nothing, replied: nothing, closed: nothing };
     const probe = new ZooKeeperSocket(host, this.settings, listener);

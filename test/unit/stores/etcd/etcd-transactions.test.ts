@@ -103,6 +103,16 @@ describe('transactions of one tick in etcd', () => {
     await Promise.all(asked);
     expect(sent.flat().filter((name) => name !== 'renewal')).toEqual(asked.map((_, index) => `${index}`));
   });
+
+  it('F69: renewals are sent before the other transactions of their tick', async () => {
+    const { transactions, sent } = scene();
+    await Promise.all([
+      transactions.run(['one'], named('one')),
+      transactions.run(['hold'], named('renewal'), { isRenewal: true }),
+      transactions.run(['two'], named('two')),
+    ]);
+    expect(sent).toEqual([['renewal'], ['one', 'two']]);
+  });
 });
 
 describe('reads of one tick in etcd', () => {

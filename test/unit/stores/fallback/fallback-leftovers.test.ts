@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Hold } from '../../../../lib/engine/holds/hold.js';
+import type { Hold } from '../../../../lib/engine/hold.js';
 import { LockService } from '../../../../lib/index.js';
 import { LockStoreError, type LockStore, type LockStoreSession } from '../../../../lib/stores/port/index.js';
 import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
@@ -146,7 +146,7 @@ describe('a local hold that the process outlived', () => {
       const handle = await locks.acquire('key');
       expect(handle.local).toBe(true);
       // What the queue of the key does when the lock is granted again before the timer fires.
-      engine.leases.onSuperseded((handle as Hold).lease);
+      engine.tickets.supersede((handle as Hold).ticket);
       expect(handle.isHeld).toBe(false);
       expect(store.kept).toEqual(nothing);
     } finally {

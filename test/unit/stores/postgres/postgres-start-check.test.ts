@@ -33,7 +33,8 @@ async function check(facts: Partial<typeof GOOD>, allowed = true) {
     processID: GOOD.pid,
     query: (text: string) => {
       sent.push(text);
-      if (text.includes('pg_backend_pid')) return Promise.resolve({ rows: [{ ...GOOD, ...facts }] });
+      if (text.includes('pg_backend_pid'))
+        return Promise.resolve({ rows: [{ facts: { ...GOOD, ...facts } }] });
       if (text.includes('pg_proc')) return Promise.resolve({ rows: partsOf(allowed) });
       return Promise.resolve({ rows: text.startsWith('SET') ? [] : [{ version: 1 }] });
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AcquireReply, LockStore } from '../../../../lib/stores/port/index.js';
+import type { AcquireReply, LockStore, OwnerId } from '../../../../lib/stores/port/index.js';
 import { QuorumLockStore } from '../../../../lib/stores/quorum/quorum-lock-store.js';
 import { PortClient } from '../../../contract/port-client.js';
 import { Endings } from '../../../support/endings.js';
@@ -79,6 +79,30 @@ describe('the quorum', () => {
     await elapse(10);
     expect(await isNext()).toBe(true);
     expect(b.broken).toEqual([]);
+  });
+
+  it('F70: to break a hold ends when the holders change faster than they can be broken', async () => {
+    const { members } = scene([0, 0, 0]);
+    let looks = 0;
+    const passing = (member: MemberUnderControl): LockStore => ({
+      name: member.name,
+      open: (client) => ({
+        ...member.open(client),
+        inspect: () => {
+          looks += 1;
+          // All members see the same holder, which is gone when it is to be broken.
+          const owner = `other:${Math.ceil(looks / members.length)}` as OwnerId;
+          const hold = { owner, token: 1, since: undefined, leaseLeft: 1_000, permits: 1, label: undefined };
+          return Promise.resolve({ limit: 1, holders: [hold], waiters: [] });
+        },
+        breakHold: () => Promise.resolve('held-by-others' as const),
+      }),
+    });
+    const operator = endings.app(await PortClient.open(new QuorumLockStore(members.map(passing))));
+    const failure = await within(10_000, 'the end', rejectionOf(operator.forceRelease(KEY)));
+    expect(failure).toMatchObject({ inDoubt: false, retryable: true });
+    expect((failure as Error).message).toContain('the holders had changed');
+    expect(looks).toBe(10 * members.length);
   });
 
   it('B11: a lock held by others is busy, also with two members missing and some grants, which are released', async () => {

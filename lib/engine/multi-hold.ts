@@ -1,13 +1,13 @@
 import { inspect } from 'node:util';
-import type { LockHandle, ReleaseOutcome } from '../../model/lock-handle.js';
-import type { LockLostError } from '../../model/lock.errors.js';
-import { checkReceiver, checkTime } from '../../model/option-checks.js';
-import { allSent } from '../../stores/port/forwarding-session.js';
-import type { CallSite } from '../report/call-site.js';
+import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
+import type { LockLostError } from '../model/lock.errors.js';
+import { checkReceiver, checkTime } from '../model/option-checks.js';
+import { allSent } from '../stores/port/forwarding-session.js';
+import type { CallSite } from './report/call-site.js';
 import type { Hold, HoldContext } from './hold.js';
 import { extendOrThrow } from './extend.js';
 import { runInScope, type ScopeOwner } from './scope.js';
-import { traceHold } from '../report/traces.js';
+import { traceHold } from './report/traces.js';
 
 /** From the best outcome to the worst. */
 const OUTCOMES: readonly ReleaseOutcome[] = ['released', 'kept', 'unknown', 'expired'];
@@ -76,10 +76,9 @@ export class MultiHold implements ScopeOwner {
     return Math.min(...this.holds.map(({ remaining }) => remaining));
   }
 
-  /** The loss, if one of the keys was lost before it was released. */
-  get lostError(): LockLostError | undefined {
-    for (const { lostError } of this.holds) if (lostError !== undefined) return lostError;
-    return undefined;
+  /** Ends the holds whose leases have run out; returns the loss, if one of the keys was lost before it was released. */
+  expire(): LockLostError | undefined {
+    return this.holds.map((hold) => hold.expire()).find((lost) => lost !== undefined);
   }
 
   assertHeld(): void {
@@ -140,7 +139,7 @@ export class MultiHold implements ScopeOwner {
 
   /** Aborts with the first loss of a key. */
   private firstLoss(): AbortController {
-    const controller = this.engine.reporter.signalController(this);
+    const controller = this.engine.reporter.signalController(() => void this.expire());
     for (const { signal } of this.holds) {
       const lost = (): void => {
         controller.abort(signal.reason);

@@ -1,11 +1,10 @@
-import { later } from '../../common/clock.js';
-import type { Timer } from '../../common/timer-queue.js';
-import type { MonotonicMs } from '../../stores/port/lock-store.js';
-import { ANSWER_GRACE } from '../machine/time-limits.js';
-import type { HoldContext } from './hold.js';
+import { later } from '../common/clock.js';
+import type { Timer, TimerQueue } from '../common/timer-queue.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
+import { ANSWER_GRACE } from './time-limits.js';
 
 /** Why a wait ended without its result. */
-export type EndOfWait = 'timeout' | 'aborted';
+export type EndOfWait = 'timeout' | 'aborted' | 'closed';
 
 /** How long a call waits, and the signal that may end the wait sooner. */
 export interface WaitOptions {
@@ -14,11 +13,7 @@ export interface WaitOptions {
 }
 
 /** A promise that `waitTime` or the caller's signal may also settle. The first outcome counts. */
-export class Deadline<
-  T,
-  O extends WaitOptions = WaitOptions,
-  E extends Pick<HoldContext, 'timers'> = HoldContext,
-> implements Timer {
+export class Wait<T, O extends WaitOptions = WaitOptions> implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
   readonly promise: Promise<T>;
@@ -32,10 +27,10 @@ export class Deadline<
 
   /** @param onEnd called when time or signal end the wait; it then has to call `fail` */
   constructor(
-    protected readonly engine: E,
+    protected readonly timers: TimerQueue,
     readonly startedAt: MonotonicMs,
-    protected readonly options: O,
-    public onEnd: ((why: EndOfWait) => void) | undefined,
+    readonly options: O,
+    private readonly onEnd?: (why: EndOfWait) => void,
   ) {
     this.promise = new Promise<T>((resolve, reject) => {
       this.resolve = resolve;
@@ -55,8 +50,8 @@ export class Deadline<
   begin(): void {
     if (this.isSettled) return;
     const { waitTime } = this.options;
-    if (waitTime !== Infinity) this.engine.timers.set(this, later(this.startedAt, waitTime));
-    this.listen();
+    if (waitTime !== Infinity) this.timers.set(this, later(this.startedAt, waitTime));
+    if (this.options.signal !== undefined) this.listen();
   }
 
   /** Listens to the signal only. */
@@ -71,12 +66,12 @@ export class Deadline<
   /** Its time has ended: waits a little longer, for a reply in flight. */
   prolong(now: MonotonicMs): void {
     this.prolonged = true;
-    this.engine.timers.set(this, later(now, ANSWER_GRACE));
+    this.timers.set(this, later(now, ANSWER_GRACE));
   }
 
   /** Stops timer and signal; the outcome follows. */
   stop(): void {
-    if (this.heapIndex !== -1) this.engine.timers.clear(this);
+    if (this.heapIndex !== -1) this.timers.clear(this);
     const { signal } = this.options;
     if (signal !== undefined) offAbort(signal, this);
   }
@@ -121,7 +116,7 @@ interface SignalListeners {
 const listenersOf = new WeakMap<AbortSignal, SignalListeners>();
 
 /** One listener per signal, however many waits use it: Node warns of a leak when there are more than ten. */
-function onAbort(signal: AbortSignal, deadline: AbortListener): void {
+function onAbort(signal: AbortSignal, wait: AbortListener): void {
   let listeners = listenersOf.get(signal);
   if (listeners === undefined) {
     const all = new Set<AbortListener>();
@@ -133,12 +128,12 @@ function onAbort(signal: AbortSignal, deadline: AbortListener): void {
     listenersOf.set(signal, listeners);
     signal.addEventListener('abort', dispatch, { once: true });
   }
-  listeners.all.add(deadline);
+  listeners.all.add(wait);
 }
 
-function offAbort(signal: AbortSignal, deadline: AbortListener): void {
+function offAbort(signal: AbortSignal, wait: AbortListener): void {
   const listeners = listenersOf.get(signal);
-  if (listeners?.all.delete(deadline) !== true || listeners.all.size > 0) return;
+  if (listeners?.all.delete(wait) !== true || listeners.all.size > 0) return;
   listenersOf.delete(signal);
   signal.removeEventListener('abort', listeners.dispatch);
 }

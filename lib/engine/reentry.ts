@@ -1,11 +1,9 @@
-import { LockUpgradeError } from '../../model/lock.errors.js';
-import type { ResolvedLockOptions } from '../../model/lock.options.js';
-import type { MonotonicMs } from '../../stores/port/lock-store.js';
-import { Deadline } from './deadline.js';
+import { LockUpgradeError } from '../model/lock.errors.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { extendInTime } from './extend.js';
 import { Hold, type HoldContext } from './hold.js';
 import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
-import { LONG_WAIT } from '../machine/time-limits.js';
 
 /** Too short to extend a lease, ms: only checks whether the store still has it. */
 const PROBE_LEASE = 1;
@@ -24,15 +22,15 @@ export async function reenter(
   startedAt: MonotonicMs,
 ): Promise<Hold | undefined> {
   checkSharing(engine, outer, options);
-  const inner = outer.reentry.enter(options.limit) ?? (await waitForTurn(engine, outer, options, startedAt));
-  if (inner === undefined) return inner;
+  const inner = await admitted(engine, outer, options, startedAt);
+  if (!outer.reentry.has(inner)) return undefined;
   // B50: no request while the lease is known to be good.
-  if (options.leaseTime === undefined && engine.leases.isSure(inner.lease)) return inner;
+  if (options.leaseTime === undefined && engine.tickets.isSure(inner.ticket)) return inner;
   try {
     // B54: an inner lease extends the outer one if it is longer than the time left, and never shortens it.
     const holding = heldKeys(engine, scopeOfCaller());
     const late = (key: string): Error => engine.reporter.outOfTime({ ...options, key, startedAt, holding });
-    await extendInTime(engine, [inner.lease], options.leaseTime ?? PROBE_LEASE, options, startedAt, late);
+    await extendInTime(engine, [inner.ticket], options.leaseTime ?? PROBE_LEASE, options, startedAt, late);
   } catch (error) {
     await inner.release();
     throw error;
@@ -43,34 +41,34 @@ export async function reenter(
   return undefined;
 }
 
-/** B52: another branch of the scope is inside. */
-async function waitForTurn(
+/** B52: resolves when no other branch of the scope is inside, or when the outer hold has ended: then it is not inside. */
+async function admitted(
   engine: HoldContext,
   outer: Hold,
   options: ResolvedLockOptions,
   startedAt: MonotonicMs,
-): Promise<Hold | undefined> {
-  const { limit } = options;
+): Promise<Hold> {
+  const { key, operation, label, permits, reentry } = outer;
+  const { reporter, log } = engine;
+  // It is the same acquisition as that of the outer hold.
+  const terms = { ...options, operation, label, permits };
+  const call = new Hold(engine, key, terms, startedAt, scopeOfCaller(), startedAt, outer);
   const how = 're-entered by another branch of the same scope';
-  const caller = { ...options, key: outer.key, startedAt, holding: heldKeys(engine, scopeOfCaller()) };
-  const wait = new Deadline<Hold | undefined>(engine, startedAt, options, (why) => {
-    outer.reentry.remove(wait);
-    engine.reporter.refuse(
-      wait,
-      why === 'aborted' ? wait.abortReason : engine.reporter.timedOut(caller, undefined, undefined, how),
-    );
-  });
-  outer.reentry.queue(wait, limit);
-  options.onWaiting?.();
-  if (options.waitTime !== Infinity) return await wait.promise;
-  const warning = engine.timers.after(LONG_WAIT, () => {
-    engine.log.warn(engine.reporter.stillWaits(caller, undefined, how));
-  });
-  try {
-    return await wait.promise;
-  } finally {
-    engine.timers.clear(warning);
-  }
+  const caller = { ...options, key, startedAt, holding: call.holding };
+  call.place = {
+    leave: (_, why) => {
+      reentry.remove(call, outer);
+      const error =
+        why === 'aborted' ? call.abortReason : reporter.timedOut(caller, undefined, undefined, how);
+      reporter.refuse(call, error);
+    },
+    onLongWait: () => {
+      log.warn(reporter.stillWaits(caller, undefined, how));
+    },
+  };
+  reentry.enter(call, outer);
+  if (!call.isSettled) options.onWaiting?.();
+  return await call.promise;
 }
 
 /**

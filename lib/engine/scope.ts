@@ -1,17 +1,17 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
-import { isPromiseLike } from '../../common/deferred.js';
-import { scopeStorage } from '../../common/detached-context.js';
-import { refusalOf } from '../../model/late-work.js';
-import { type LockLostError, originate } from '../../model/lock.errors.js';
-import type { LockHandle } from '../../model/lock-handle.js';
+import { isPromiseLike } from '../common/deferred.js';
+import { scopeStorage } from '../common/detached-context.js';
+import { refusalOf } from '../model/late-work.js';
+import { type LockLostError, originate } from '../model/lock.errors.js';
+import type { LockHandle } from '../model/lock-handle.js';
 
 /** What a scope owns: one hold, or several that were acquired together. */
 export interface ScopeOwner extends LockHandle {
   /** The engine that granted the hold. */
   readonly engine: object;
   readonly isOver: boolean;
-  /** The loss, if it was lost before it was released. */
-  readonly lostError: LockLostError | undefined;
+  /** Ends it if its lease has run out; returns the loss, if it was lost before it was released. */
+  expire(): LockLostError | undefined;
   /** The hold of one of its keys. */
   holdOf(key: string): ScopeOwner | undefined;
 }
@@ -114,7 +114,8 @@ export function currentHold(engine: object | undefined, key: string | undefined)
     const hold = key === undefined ? owner : owner.holdOf(key);
     if (hold === undefined) continue;
     if (!hold.isOver) return hold;
-    if (hold.lostError !== undefined) throw originate(hold.lostError, owner.engine);
+    const lost = hold.expire();
+    if (lost !== undefined) throw originate(lost, owner.engine);
   }
   return undefined;
 }

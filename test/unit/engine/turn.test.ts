@@ -1,10 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import {
-  HandOverBudget,
-  READER_BLOCK,
-  TOKEN_BLOCK,
-  tokensFor,
-} from '../../../lib/engine/machine/hand-over-budget.js';
+import { maxTokens, tokensFor, Turn } from '../../../lib/engine/turn.js';
 import type { LockEngine } from '../../../lib/engine/lock-engine.js';
 import { resolveLockOptions } from '../../../lib/model/lock.options.js';
 import {
@@ -19,65 +14,68 @@ import { SpiedStore } from '../../support/spied-store.js';
 
 const ms = (time: number): MonotonicMs => time as MonotonicMs;
 
-describe('the hand-over budget', () => {
+/** A caller without a special wish. */
+const anyone = { fair: false, limit: 1, joinedAt: ms(0) };
+
+describe('a turn', () => {
   it('P24: requests tokens by the number of waiters, twice as many per permit since waiters may spread unevenly', () => {
-    expect([0, 9, 99].map((callers) => tokensFor(callers, 1))).toEqual([8, 44, TOKEN_BLOCK]);
-    expect([0, 1, 9].map((callers) => tokensFor(callers, 10))).toEqual([8, 16, TOKEN_BLOCK]);
-    expect([0, 9, 99].map((callers) => tokensFor(callers, Infinity))).toEqual([8, 80, READER_BLOCK]);
+    expect([0, 9, 99].map((callers) => tokensFor(callers, 1))).toEqual([8, 44, maxTokens(1)]);
+    expect([0, 1, 9].map((callers) => tokensFor(callers, 10))).toEqual([8, 16, maxTokens(1)]);
+    expect([0, 9, 99].map((callers) => tokensFor(callers, Infinity))).toEqual([8, 80, maxTokens(Infinity)]);
   });
 
   it('P20: ends sooner where a store bounds the turn', () => {
-    const turns = new HandOverBudget(1, 7, true, ms(0), ms(0), 7, 10);
+    const turns = new Turn(1, 7, true, ms(0), ms(0), { handOvers: 7, tenure: 10 });
     expect(turns.endsAt).toBe(10);
-    expect(turns.mayPass(ms(9.9))).toBe(true);
-    expect(turns.mayPass(ms(10))).toBe(false);
+    expect(turns.mayPass(anyone, ms(9.9))).toBe(true);
+    expect(turns.mayPass(anyone, ms(10))).toBe(false);
     let count = 0;
-    for (; turns.mayPass(ms(1)); count++) turns.pass();
+    for (; turns.mayPass(anyone, ms(1)); count++) turns.pass();
     expect(count).toBe(7);
     // No further tokens for this turn.
-    expect(turns.isOutOfTokens(false)).toBe(false);
+    expect(turns.mustReserve(anyone, true, ms(1))).toBe(false);
   });
 
   it('P20: counts hand-overs during the request too', () => {
-    const turns = new HandOverBudget(1, 64, false, ms(0));
+    const turns = new Turn(1, 64, false, ms(0));
     for (let count = 0; count < 33; count++) turns.pass();
     turns.reserving(ms(0));
     for (let count = 0; count < 31; count++) turns.pass();
     turns.reserved(5_000, 65, false, ms(1));
     let more = 0;
-    for (; turns.mayPass(ms(2)); more++) turns.pass();
+    for (; turns.mayPass(anyone, ms(2)); more++) turns.pass();
     expect(more).toBe(64 - 31);
   });
 
   it('P20: is reserved early enough, and once', () => {
-    const turns = new HandOverBudget(1, 64, false, ms(0));
-    expect(turns.shouldReserve(ms(0))).toBe(false);
+    const turns = new Turn(1, 64, false, ms(0));
+    expect(turns.shouldReserve(anyone, ms(0))).toBe(false);
     // After half of the time.
-    expect(turns.shouldReserve(ms(26))).toBe(true);
+    expect(turns.shouldReserve(anyone, ms(26))).toBe(true);
     let passed = 0;
-    for (; !turns.shouldReserve(ms(0)); passed++) turns.pass();
+    for (; !turns.shouldReserve(anyone, ms(0)); passed++) turns.pass();
     // After many hand-overs, while tokens are left.
     expect(passed).toBeGreaterThan(16);
-    expect(turns.mayPass(ms(0))).toBe(true);
+    expect(turns.mayPass(anyone, ms(0))).toBe(true);
     turns.reserving(ms(0));
-    expect(turns.shouldReserve(ms(49))).toBe(false);
-    expect(turns.isOutOfTokens(false)).toBe(false);
+    expect(turns.shouldReserve(anyone, ms(49))).toBe(false);
+    expect(turns.mustReserve(anyone, true, ms(1))).toBe(false);
     turns.reservationFailed();
-    expect(turns.shouldReserve(ms(0))).toBe(true);
+    expect(turns.shouldReserve(anyone, ms(0))).toBe(true);
   });
 
   it('P20: is not reserved while other processes wait, unless tokens run out', () => {
-    const turns = new HandOverBudget(1, 64, true, ms(0));
+    const turns = new Turn(1, 64, true, ms(0));
     for (let count = 0; count < 63; count++) turns.pass();
-    expect(turns.shouldReserve(ms(49))).toBe(false);
+    expect(turns.shouldReserve(anyone, ms(49))).toBe(false);
     turns.pass();
-    expect(turns.shouldReserve(ms(49))).toBe(false);
-    const few = new HandOverBudget(1, 1, true, ms(0));
+    expect(turns.shouldReserve(anyone, ms(49))).toBe(false);
+    const few = new Turn(1, 1, true, ms(0));
     few.pass();
-    expect(few.shouldReserve(ms(1))).toBe(true);
-    expect(few.isOutOfTokens(false)).toBe(true);
+    expect(few.shouldReserve(anyone, ms(1))).toBe(true);
+    expect(few.mustReserve(anyone, true, ms(1))).toBe(true);
     few.reserving(ms(0));
-    expect(few.isOutOfTokens(false)).toBe(false);
+    expect(few.mustReserve(anyone, true, ms(1))).toBe(false);
   });
 });
 

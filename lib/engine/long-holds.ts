@@ -1,9 +1,10 @@
-import { later } from '../../common/clock.js';
-import type { Timer, TimerQueue } from '../../common/timer-queue.js';
-import type { LockHandle } from '../../model/lock-handle.js';
-import type { MonotonicMs } from '../../stores/port/lock-store.js';
-import type { LeaseContext } from './leases.js';
-import type { Lease, LeaseHolder } from './lease.js';
+import { type Clock, later } from '../common/clock.js';
+import type { LinkedQueue } from '../common/linked-queue.js';
+import type { Timer, TimerQueue } from '../common/timer-queue.js';
+import type { LockHandle } from '../model/lock-handle.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
+import type { LockReporter } from './report/lock-reporter.js';
+import type { Ticket, TicketUser } from './ticket.js';
 
 /** Handles that are held for long on purpose, such as those of leaders. */
 const expected = new WeakSet();
@@ -20,33 +21,35 @@ const LOOKS = 20;
 export class LongHolds implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
-  private readonly reported = new WeakSet<LeaseHolder>();
+  private readonly reported = new WeakSet<TicketUser>();
 
   /** @param limit ms; `Infinity` for never */
   constructor(
-    private readonly engine: LeaseContext,
+    private readonly held: LinkedQueue<Ticket>,
+    private readonly clock: Clock,
+    private readonly reporter: LockReporter,
     private readonly timers: TimerQueue,
     private readonly limit: number,
   ) {}
 
-  watch(lease: Lease): void {
+  watch(ticket: Ticket): void {
     if (this.heapIndex === -1 && this.limit !== Infinity) {
-      this.timers.set(this, later(lease.startedAt, this.limit));
+      this.timers.set(this, later(ticket.startedAt, this.limit));
     }
   }
 
-  /** There are no leases left. */
+  /** No tickets are held. */
   rest(): void {
     if (this.heapIndex !== -1) this.timers.clear(this);
   }
 
   /** Holds older than the limit, oldest first. */
-  get all(): readonly LeaseHolder[] {
+  get all(): readonly TicketUser[] {
     if (this.limit === Infinity) return [];
-    const now = this.engine.clock.monotonic();
-    const long: LeaseHolder[] = [];
-    for (const lease of this.engine.leases.all) {
-      for (const hold of lease.holders) {
+    const now = this.clock.monotonic();
+    const long: TicketUser[] = [];
+    for (const ticket of this.held) {
+      for (const hold of ticket.holders) {
         if (now - hold.heldFrom >= this.limit && !expected.has(hold)) long.push(hold);
       }
     }
@@ -57,9 +60,9 @@ export class LongHolds implements Timer {
     for (const hold of this.all) {
       if (this.reported.has(hold)) continue;
       this.reported.add(hold);
-      this.engine.reporter.heldForLong(hold, now - hold.heldFrom);
+      this.reporter.heldForLong(hold, now - hold.heldFrom);
     }
-    // Later holds may use the same lease.
-    if (this.engine.leases.all.size > 0) this.timers.set(this, later(now, this.limit / LOOKS));
+    // Later holds may use the same ticket.
+    if (this.held.size > 0) this.timers.set(this, later(now, this.limit / LOOKS));
   }
 }

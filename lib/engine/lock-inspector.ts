@@ -1,26 +1,25 @@
-import { CURSOR_RULE, type LockBreakOutcome } from '../../model/inspect.options.js';
-import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../../model/lock-info.js';
-import { DEFAULT_OPERATION, sharingOf } from '../../model/lock-kind.js';
-import { LockError, LockUnsupportedError, LockUnavailableError } from '../../model/lock.errors.js';
-import { refuse } from '../../model/option-checks.js';
-import { isOfSemaphore, permitsOf } from '../../stores/port/limits.js';
+import { CURSOR_RULE, type LockBreakOutcome } from '../model/inspect.options.js';
+import type { LockHolder, LockInfo, LockList, LockPermits, LockWaiter } from '../model/lock-info.js';
+import { DEFAULT_OPERATION, sharingOf } from '../model/lock-kind.js';
+import { LockError, LockUnsupportedError, LockUnavailableError } from '../model/lock.errors.js';
+import { refuse } from '../model/option-checks.js';
+import { isOfSemaphore, permitsOf } from '../stores/port/limits.js';
 import {
   type BreakReply,
   InvalidCursorError,
   type ListKeysRequest,
   type LockStoreError,
   type NamedHold,
-  type OwnerId,
   type StoredHold,
   type StoredLock,
   type StoredWaiter,
-} from '../../stores/port/lock-store.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
-import { processOf } from '../report/client-id.js';
-import type { AcquireContext } from '../acquire/acquire.js';
-import type { Lease } from '../leases/lease.js';
-import type { PendingAcquire } from '../acquire/pending-acquire.js';
-import { leavingOwn } from '../acquire/try-acquire.js';
+} from '../stores/port/lock-store.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import { processOf } from './report/client-id.js';
+import type { AcquireContext } from './acquire.js';
+import type { Hold } from './hold.js';
+import type { Ticket } from './ticket.js';
+import { SILENCE } from './time-limits.js';
 
 /** How many of the locks found by `list()` are inspected at a time. */
 const INSPECTED_AT_ONCE = 16;
@@ -41,12 +40,15 @@ export class LockInspector {
     return { key, ...oldest, ...sharingOf(stored.limit), permits, holders, waiting, waiters };
   }
 
-  /** Whether the lock is held, other than by an entry of this process that no caller needs any longer. */
+  /** Whether the lock is held, other than by a ticket of this process that no call needs any longer. */
   async isLocked(key: string): Promise<boolean> {
-    const whenLeft = leavingOwn(this.engine, key);
+    const { lines, timers } = this.engine;
+    const line = lines.get(key);
+    const isLeaving = line !== undefined && line.leaving.size > 0;
     const isHeld = (await this.inspect(key)) !== null;
-    if (!isHeld || whenLeft === undefined) return isHeld;
-    await whenLeft();
+    if (!isHeld || !isLeaving) return isHeld;
+    // Or the store has not replied for too long.
+    await timers.within(SILENCE, line.idle());
     return (await this.inspect(key)) !== null;
   }
 
@@ -81,11 +83,12 @@ export class LockInspector {
     const { engine } = this;
     const { owner } = stored;
     // The store knows the grant, this process the hold that uses it; of several readers, the oldest.
-    const own = engine.keys.of(key)?.leaseOf(owner);
+    const ticket = engine.tickets.byOwner.get(owner);
+    const own = ticket?.state === 'held' && !ticket.isIdle && ticket.key === key ? ticket : undefined;
     const { token, acquiredAt, label } = own?.holders[0] ?? { ...stored, acquiredAt: stored.since };
     const isBound = engine.session.remainingIsBound === true;
     const remaining =
-      isBound && own !== undefined ? engine.leases.remaining(own) : (stored.leaseLeft ?? Infinity);
+      isBound && own !== undefined ? engine.tickets.remaining(own) : (stored.leaseLeft ?? Infinity);
     return {
       owner,
       token,
@@ -101,22 +104,23 @@ export class LockInspector {
 
   /** Every caller of this process, for which the store has one entry. */
   private waitersOf(key: string, stored: readonly StoredWaiter[]): readonly LockWaiter[] {
-    const { clientId, keys } = this.engine;
-    const machine = keys.of(key)?.machine;
+    const { clientId, lines } = this.engine;
+    const line = lines.get(key);
     const own = `${clientId}:`;
-    const placed = new Set<PendingAcquire>();
-    const waiterOf = ({ limit, permits, label }: PendingAcquire): LockWaiter => {
+    const placed = new Set<Hold>();
+    const waiterOf = ({ limit, permits, label }: Hold): LockWaiter => {
       return { callers: 1, ...sharingOf(limit), permits, label, process: processOf(own + '0') };
     };
     const waiters = stored.flatMap((waiter): LockWaiter[] => {
       const { owner, callers, limit, permits, label } = waiter;
       if (!owner.startsWith(own))
         return [{ callers, ...sharingOf(limit), permits, label, process: processOf(owner) }];
-      const here = machine?.callersAt(machine.queue.entryOf(owner as OwnerId)) ?? [];
+      const ticket = line?.waitingTickets.find((each) => each.owner === owner);
+      const here = ticket === undefined ? [] : (line?.callersAt(ticket) ?? []);
       for (const caller of here) placed.add(caller);
       return here.map(waiterOf);
     });
-    const others = [...(machine?.waiting ?? [])].filter((caller) => !placed.has(caller));
+    const others = [...(line?.waiting ?? [])].filter((caller) => !placed.has(caller));
     return [...waiters, ...others.map(waiterOf)];
   }
 
@@ -134,52 +138,52 @@ export class LockInspector {
 
   /**
    * Breaks one hold. The store knows only the first hold on a lease, so this process checks whether its own hold
-   * still exists, and lets no other begin on its lease meanwhile.
+   * still exists, and lets no other begin on its ticket meanwhile.
    */
   private async breakNamed(key: string, hold: NamedHold): Promise<BreakReply> {
-    const { session, leases } = this.engine;
-    const lease = [...leases.all].find((each) => each.key === key && isOfLease(hold, each));
-    if (lease === undefined) return await session.breakHold(key, hold);
-    if (!isThere(hold, lease)) return (await session.inspect(key)) === null ? 'free' : 'held-by-others';
-    const { owner } = lease;
-    return await this.breakOwn([lease], () => session.breakHold(key, { owner }));
+    const { session, tickets } = this.engine;
+    const ticket = [...tickets.held].find((each) => each.key === key && isOf(hold, each));
+    if (ticket === undefined) return await session.breakHold(key, hold);
+    if (!isThere(hold, ticket)) return (await session.inspect(key)) === null ? 'free' : 'held-by-others';
+    const { owner } = ticket;
+    return await this.breakOwn([ticket], () => session.breakHold(key, { owner }));
   }
 
   /** Breaks a lock with all of its holds; true if it was held. */
   private async breakAll(key: string): Promise<boolean> {
-    const { session, leases } = this.engine;
-    const own = [...leases.all].filter((lease) => lease.key === key);
+    const { session, tickets } = this.engine;
+    const own = [...tickets.held].filter((ticket) => ticket.key === key);
     const wasHeld = (await this.breakOwn(own, () => session.breakHold(key))) === 'broken';
     // A lock that was granted meanwhile may be broken too.
-    if (wasHeld) leases.verify((each) => each === key);
+    if (wasHeld) tickets.verify((each) => each === key);
     return wasHeld;
   }
 
   /**
-   * No hold begins on leases that are being broken, nor later if the request may still be carried out. Broken ones end
+   * No hold begins on tickets that are being broken, nor later if the request may still be carried out. Broken ones end
    * here at once: the store's message may be late, or lost.
    */
-  private async breakOwn(own: readonly Lease[], send: () => Promise<BreakReply>): Promise<BreakReply> {
-    const { leases } = this.engine;
-    for (const lease of own) lease.breaks += 1;
+  private async breakOwn(own: readonly Ticket[], send: () => Promise<BreakReply>): Promise<BreakReply> {
+    const { tickets } = this.engine;
+    for (const ticket of own) ticket.breaks += 1;
     const verify = (): void => {
-      for (const lease of own) if (lease.state === 'held') leases.watchdog.verify(lease);
+      for (const ticket of own) tickets.verifyOne(ticket, true);
     };
     try {
       const reply = await send();
-      if (reply === 'broken') for (const lease of own) leases.onBroken(lease.owner);
+      if (reply === 'broken') for (const { owner } of own) tickets.onBroken(owner);
       else verify();
       return reply;
     } catch (error) {
       if (storeFailure(error).inDoubt) verify();
-      else for (const lease of own) lease.breaks -= 1;
+      else for (const ticket of own) ticket.breaks -= 1;
       throw error;
     }
   }
 
   private async request<T>(key: string, send: () => Promise<T>): Promise<T> {
     const { engine } = this;
-    if (engine.isClosing && engine.leases.all.size === 0) throw engine.reporter.closed(key);
+    if (engine.isClosing && engine.tickets.held.size === 0) throw engine.reporter.closed(key);
     if (!engine.isClosing) await engine.start();
     try {
       return await send();
@@ -208,14 +212,13 @@ function refusedToList(failure: LockStoreError, cursor: string | undefined): nev
   });
 }
 
-/** Whether the hold uses the lease, or did. */
-function isOfLease({ owner, token }: NamedHold, lease: Lease): boolean {
-  if (lease.state !== 'held') return false;
-  if (owner !== undefined) return owner === lease.owner;
-  return token === lease.firstToken || isThere({ token }, lease);
+/** Whether the hold uses the ticket, or did. */
+function isOf({ owner, token }: NamedHold, ticket: Ticket): boolean {
+  if (owner !== undefined) return owner === ticket.owner;
+  return token === ticket.firstToken || isThere({ token }, ticket);
 }
 
 /** Not between two holds: the next one may begin before the store has replied. */
-function isThere({ token }: NamedHold, lease: Lease): boolean {
-  return token === undefined || lease.holders.some((user) => user.token === token);
+function isThere({ token }: NamedHold, ticket: Ticket): boolean {
+  return token === undefined || ticket.holders.some((user) => user.token === token);
 }

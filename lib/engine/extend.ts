@@ -1,35 +1,41 @@
-import { pauseBefore } from '../../common/background-retry.js';
-import type { EventSubject } from '../../model/lock-kind.js';
-import type { MonotonicMs } from '../../stores/port/lock-store.js';
-import type { Lease } from '../leases/lease.js';
-import type { FailedExtension } from '../leases/leases.js';
-import type { HoldContext } from './hold.js';
-import { SILENCE } from '../machine/time-limits.js';
-import { Deadline, type WaitOptions } from './deadline.js';
+import { pauseBefore } from '../common/background-retry.js';
+import type { EventSubject } from '../model/lock-kind.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
+import type { TimerQueue } from '../common/timer-queue.js';
+import type { Ticket } from './ticket.js';
+import type { FailedExtension, TicketContext, Tickets } from './tickets.js';
+import { SILENCE } from './time-limits.js';
+import { Wait, type WaitOptions } from './wait.js';
 
-/** Extends the leases of holds once; rejects if the store did not reply. */
+/** The parts of the engine that extensions use. */
+export interface ExtensionContext extends TicketContext {
+  readonly timers: TimerQueue;
+  readonly tickets: Tickets;
+}
+
+/** Extends the tickets of holds once; rejects if the store did not reply. */
 export async function extendOrThrow(
-  { leases, reporter }: HoldContext,
-  holds: readonly (EventSubject & { readonly lease: Lease })[],
+  { tickets, reporter }: ExtensionContext,
+  holds: readonly (EventSubject & { readonly ticket: Ticket })[],
   ms: number,
 ): Promise<void> {
-  const failed = await leases.extend(
-    holds.map(({ lease }) => lease),
+  const failed = await tickets.extend(
+    holds.map(({ ticket }) => ticket),
     ms,
   );
-  const hold = holds.find(({ lease }) => lease === failed?.lease);
+  const hold = holds.find(({ ticket }) => ticket === failed?.ticket);
   if (hold !== undefined) throw reporter.reported(reporter.unavailable(hold, failed?.failure));
 }
 
 /**
- * Extends leases for a waiting caller, and retries until `waitTime` ends. Also resolves if one of them turned out
+ * Extends tickets for a waiting caller, and retries until `waitTime` ends. Also resolves if one of them turned out
  * to be lost; rejects with the signal's reason, or if the store did not reply.
  *
  * @param late the error for a request that is still pending at the end, though its reply is not overdue yet
  */
 export function extendInTime(
-  engine: HoldContext,
-  leases: readonly Lease[],
+  engine: ExtensionContext,
+  tickets: readonly Ticket[],
   ms: number,
   terms: WaitOptions & Omit<EventSubject, 'key'>,
   startedAt: MonotonicMs,
@@ -42,7 +48,7 @@ export function extendInTime(
 
   const fail = (): void => {
     if (wait.isSettled) return;
-    const key = (failed?.lease ?? leases[0])?.key;
+    const key = (failed?.ticket ?? tickets[0])?.key;
     if (key === undefined) return;
     const now = engine.clock.monotonic();
     const isLate = failed === undefined && askedAt !== undefined && now - askedAt < SILENCE;
@@ -52,7 +58,7 @@ export function extendInTime(
       isLate ? late(key) : engine.reporter.unavailable({ ...terms, key }, failed?.failure, waitedFor),
     );
   };
-  const wait: Deadline<void> = new Deadline<void>(engine, startedAt, terms, (why) => {
+  const wait: Wait<void> = new Wait<void>(engine.timers, startedAt, terms, (why) => {
     if (why === 'aborted') wait.fail(wait.abortReason);
     else if (isLast || askedAt === undefined) fail();
     else {
@@ -67,9 +73,10 @@ export function extendInTime(
     else wait.begin();
     for (let failures = 0; !wait.isSettled; failures += 1) {
       askedAt = engine.clock.monotonic();
-      failed = await engine.leases.extend(leases, ms);
+      failed = await engine.tickets.extend(tickets, ms);
       askedAt = undefined;
-      if (failed === undefined || !leases.every((lease) => engine.leases.isGood(lease))) {
+      const now = engine.clock.monotonic();
+      if (failed === undefined || !tickets.every((ticket) => ticket.isGood(now))) {
         wait.succeed();
         return;
       }

@@ -1,7 +1,3 @@
-import { deadlineOf, type MonotonicMs } from '../../common/clock.js';
-import { inMs } from '../../common/durations.js';
-import { LockStoreError } from '../../stores/port/lock-store.js';
-
 /** How long a caller that has timed out waits for a reply in flight, ms. */
 export const ANSWER_GRACE = 30;
 
@@ -25,19 +21,3 @@ export const POLL_JITTER = 30;
 
 /** Lease of a pushed grant until it is claimed, ms. */
 export const CLAIM_LEASE = 2_000;
-
-/** Whether a reply that takes this many ms outlasts the caller's own `leaseTime`. */
-export function isLeaseTooShort(
-  { leaseTime }: { readonly leaseTime: number | undefined },
-  took: number,
-): boolean {
-  return leaseTime !== undefined && deadlineOf(0 as MonotonicMs, leaseTime) <= took;
-}
-
-/** The failure of a grant whose lease had ended when it arrived, this many ms after the request. */
-export function lateAnswer(took: number): LockStoreError {
-  return new LockStoreError(`its reply came too late, after ${inMs(took)}`, {
-    inDoubt: false,
-    retryable: true,
-  });
-}

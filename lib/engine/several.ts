@@ -1,21 +1,20 @@
-import { later } from '../../common/clock.js';
-import type { Timer } from '../../common/timer-queue.js';
-import type { ResolvedLockOptions } from '../../model/lock.options.js';
-import type { MonotonicMs } from '../../stores/port/lock-store.js';
+import { later } from '../common/clock.js';
+import type { Timer } from '../common/timer-queue.js';
+import type { ResolvedLockOptions } from '../model/lock.options.js';
+import type { MonotonicMs } from '../stores/port/lock-store.js';
 import { acquire, type AcquireContext, checkSupported, whenStarted } from './acquire.js';
-import { extendInTime } from '../holds/extend.js';
-import type { Hold } from '../holds/hold.js';
-import { MultiHold } from '../holds/multi-hold.js';
-import { type PartOptions, PendingAcquire } from './pending-acquire.js';
-import { heldKeys, innermostHold, scopeOfCaller } from '../holds/scope.js';
-import { ANSWER_GRACE, LATEST_OUTCOME } from '../machine/time-limits.js';
-import { Missed, UnqueuedAcquire } from './try-acquire.js';
+import { extendInTime } from './extend.js';
+import { Hold, type PartOptions } from './hold.js';
+import { MultiHold } from './multi-hold.js';
+import { heldKeys, innermostHold, scopeOfCaller } from './scope.js';
+import { ANSWER_GRACE, LATEST_OUTCOME } from './time-limits.js';
+import { Missed, Tries } from './tries.js';
 
 /**
  * Acquires several keys for one caller, or none. It requests all of them at once, keeps those before the first one that is
  * not free, waits for that one, and continues after it. Callers wait for keys in the same order, so no two deadlock.
  */
-export class MultiAcquire implements Timer {
+export class SeveralKeys implements Timer {
   heapIndex = -1;
   dueAt = Infinity as MonotonicMs;
 
@@ -111,9 +110,9 @@ export class MultiAcquire implements Timer {
   private firstUsed(from: number, to: number): number {
     const { engine, keys, each } = this;
     for (let index = from; index < to; index += 1) {
-      const runner = engine.keys.of(keys[index] ?? '');
-      if (runner === undefined) continue;
-      this.noteBusy(index, runner.keepsOut(each.limit));
+      const line = engine.lines.get(keys[index] ?? '');
+      if (line?.isUsed !== true) continue;
+      this.noteBusy(index, line.keepsOut(each.limit));
       return index;
     }
     return to;
@@ -132,9 +131,9 @@ export class MultiAcquire implements Timer {
     const { engine, keys, startedAt } = this;
     const scope = scopeOfCaller();
     const attempts = keys.slice(from, to).map((key) => {
-      const caller = new PendingAcquire(engine, key, options, startedAt, scope, startedAt);
-      new UnqueuedAcquire(engine, caller, undefined, true).start();
-      return caller.promise;
+      const hold = new Hold(engine, key, options, startedAt, scope, startedAt);
+      new Tries(engine, engine.lines.open(key), hold, undefined, true).start();
+      return hold.promise;
     });
     const outcomes = await Promise.allSettled(attempts);
     const first = outcomes.findIndex(({ status }) => status === 'rejected');
@@ -164,7 +163,7 @@ export class MultiAcquire implements Timer {
   private add(some: readonly Hold[]): void {
     this.earlier = this.holds.length;
     this.holds.push(...some);
-    this.isAnswered ||= some.some(({ lease }) => lease.startedAt >= this.startedAt);
+    this.isAnswered ||= some.some(({ ticket }) => ticket.startedAt >= this.startedAt);
     this.keepAlive.track(this.holds);
     // Granted at the moment when the time ended.
     if (this.isOver) this.startRelease(this.holds.splice(0));
@@ -199,10 +198,10 @@ export class MultiAcquire implements Timer {
     this.keepAlive.end();
     if (leaseTime !== undefined && this.earlier > 0) {
       // The last key is acquired: the leases of the others begin now as well.
-      const leases = holds.slice(0, this.earlier).map(({ lease }) => lease);
+      const tickets = holds.slice(0, this.earlier).map(({ ticket }) => ticket);
       const late = (key: string): Error =>
         engine.reporter.outOfTime({ ...this.next, key, startedAt, holding: this.holding });
-      await extendInTime(engine, leases, leaseTime, options, startedAt, late);
+      await extendInTime(engine, tickets, leaseTime, options, startedAt, late);
     }
     const [first] = holds;
     const lost = holds.find(({ isOver }) => isOver);
@@ -265,9 +264,9 @@ class KeepAlive implements Timer {
   }
 
   fire(): void {
-    const leases = this.holds.filter(({ isOver }) => !isOver).map(({ lease }) => lease);
+    const tickets = this.holds.filter(({ isOver }) => !isOver).map(({ ticket }) => ticket);
     // A failure is retried, or noticed when all keys are acquired.
-    void this.engine.leases.extend(leases, this.leaseTime ?? 0);
+    void this.engine.tickets.extend(tickets, this.leaseTime ?? 0);
     this.wait();
   }
 

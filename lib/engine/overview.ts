@@ -1,11 +1,11 @@
-import { ELECTION_OPERATION, kindOf } from '../../model/lock-kind.js';
-import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../../model/lock-status.js';
-import { storeFailure } from '../../stores/port/store-failure.js';
-import { isCutOff, PROBE_KEY, verified } from '../../stores/port/forwarding-session.js';
-import { callsOf } from '../report/call-site.js';
-import type { AcquireContext } from '../acquire/acquire.js';
-import type { Lease } from '../leases/lease.js';
-import type { PendingAcquire } from '../acquire/pending-acquire.js';
+import { ELECTION_OPERATION, kindOf } from '../model/lock-kind.js';
+import type { HeldLock, LockStatus, LostLock, WaitingCall } from '../model/lock-status.js';
+import { storeFailure } from '../stores/port/store-failure.js';
+import { isCutOff, PROBE_KEY, verified } from '../stores/port/forwarding-session.js';
+import { callsOf } from './report/call-site.js';
+import type { AcquireContext } from './acquire.js';
+import type { Hold } from './hold.js';
+import type { Ticket } from './ticket.js';
 
 /** Lease of the trial lock, ms: short, in case its release fails. */
 const TRIAL_LEASE = 2_000;
@@ -18,11 +18,11 @@ export class Overview {
 
   /** Oldest first. */
   held(): readonly HeldLock[] {
-    const { clock, leases } = this.engine;
+    const { clock, tickets } = this.engine;
     const now = clock.monotonic();
-    const long = new Set(leases.long.all);
-    const holds = this.leasesInUse.flatMap((lease) =>
-      lease.holders.map((user): HeldLock => {
+    const long = new Set(tickets.long.all);
+    const holds = this.ticketsInUse.flatMap((ticket) =>
+      ticket.holders.map((user): HeldLock => {
         const { key, token, heldFrom, opened } = user;
         const heldFor = now - heldFrom;
         return {
@@ -31,10 +31,10 @@ export class Overview {
           token,
           since: Math.round(clock.wall() - heldFor),
           heldFor: Math.round(heldFor),
-          remaining: leases.remaining(lease),
-          leaseTime: lease.fixedLease,
-          renewalError: lease.renewalFailure,
-          local: lease.local,
+          remaining: tickets.remaining(ticket),
+          leaseTime: ticket.leaseTime,
+          renewalError: ticket.renewalFailure,
+          local: ticket.local,
           callSite: opened === undefined ? undefined : callsOf(opened)[0],
           isLong: long.has(user),
         };
@@ -68,12 +68,12 @@ export class Overview {
   }
 
   status(): LockStatus {
-    const { engine, leasesInUse, waiters } = this;
-    const { clock, leases, session, storeReporter, isClosing, clientId } = engine;
+    const { engine, ticketsInUse, waiters } = this;
+    const { clock, tickets, session, storeReporter, isClosing, clientId } = engine;
     const now = clock.monotonic();
     const connections = session.connections?.();
-    const renewed = leasesInUse.filter(({ fixedLease }) => fixedLease === undefined);
-    const heldFrom = leasesInUse.flatMap((lease) => lease.holders.map(({ heldFrom }) => heldFrom));
+    const renewed = ticketsInUse.filter(({ leaseTime }) => leaseTime === undefined);
+    const heldFrom = ticketsInUse.flatMap((ticket) => ticket.holders.map(({ heldFrom }) => heldFrom));
     return {
       instance: engine.instance,
       clientId,
@@ -86,15 +86,15 @@ export class Overview {
       closing: isClosing,
       holds: heldFrom.length,
       longestHold: longest(heldFrom, now),
-      longHolds: leases.long.all.length,
+      longHolds: tickets.long.all.length,
       waiters: waiters.length,
       longestWait: longest(
         waiters.filter(({ operation }) => operation !== ELECTION_OPERATION).map(({ startedAt }) => startedAt),
         now,
       ),
-      renewalsFailing: leasesInUse.filter(({ renewalFailure }) => renewalFailure !== undefined).length,
+      renewalsFailing: ticketsInUse.filter(({ renewalFailure }) => renewalFailure !== undefined).length,
       watchdogTimeout: engine.watchdogTimeout,
-      leastRemaining: least(renewed.map((lease) => leases.remaining(lease))),
+      leastRemaining: least(renewed.map((ticket) => tickets.remaining(ticket))),
       recentLosses: engine.reporter.losses.count(now),
     };
   }
@@ -140,24 +140,25 @@ export class Overview {
         permits: 1,
         label: undefined,
       });
-      if (outcome === 'granted') void engine.withdraw(PROBE_KEY, owner, false);
+      if (outcome === 'granted') void engine.tickets.withdraw(PROBE_KEY, owner, false);
       // If it is busy, the store has just granted it to another process.
       if (outcome !== 'cancelled') engine.storeReporter.granted();
     } catch (error) {
       const failure = storeFailure(error);
-      if (failure.inDoubt) void engine.withdraw(PROBE_KEY, owner, true);
+      if (failure.inDoubt) void engine.tickets.withdraw(PROBE_KEY, owner, true);
       throw failure;
     }
   }
 
-  private get leasesInUse(): readonly Lease[] {
-    return [...this.engine.leases.all].filter(({ users }) => users > 0);
+  private get ticketsInUse(): readonly Ticket[] {
+    return [...this.engine.tickets.held].filter(({ users }) => users > 0);
   }
 
-  private get waiters(): readonly PendingAcquire[] {
-    const { keys, retrying } = this.engine;
-    const queued = keys.all.flatMap(({ machine }) => [...machine.waiting]);
-    return [...queued, ...[...retrying].map(({ caller }) => caller)];
+  private get waiters(): readonly Hold[] {
+    return this.engine.lines.all.flatMap(({ waiting, trying }) => [
+      ...waiting,
+      ...[...trying].filter(({ isRetrying }) => isRetrying),
+    ]);
   }
 }
 

@@ -1,0 +1,2 @@
+/** The names for `--store`. */
+export function storeNames(): string[];
