@@ -61,6 +61,8 @@ class Process {
   calls = 0;
   /** Owners whose release, or withdrawal, the store has confirmed. */
   releasedOwners = new Set();
+  /** Owners whose hold is gone, as the store has replied. */
+  goneOwners = new Set();
 
   constructor(simulation, name) {
     const { world, library, kind } = simulation;
@@ -108,7 +110,13 @@ class Process {
   watched(store) {
     const open = (client) => {
       const session = (this.session = store.open(client));
-      const { release } = session;
+      const { release, renew } = session;
+      session.renew = async (requests) => {
+        const replies = await renew.call(session, requests);
+        const isGone = (_, index) => replies[index] === 'gone' || replies[index] === 'taken';
+        for (const { owner } of requests.filter(isGone)) this.goneOwners.add(owner);
+        return replies;
+      };
       session.release = (request) => {
         const reply = Promise.resolve(release.call(session, request));
         const released = () => {
@@ -536,6 +544,9 @@ export class Simulation {
     this.world.note(hold.process.name, 'call', hold.call.number, 'granted', hold.handle.token);
     const { handle, keys, process } = hold;
     for (const key of keys) {
+      // It may be released in the same event.
+      process.openAt.set(key, this.world.now);
+      this.#busyAt.set(`${key} ${process.name}`, this.world.now);
       const token = handle.tokens.get(key);
       const last = this.#tokens.get(key) ?? 0;
       const isShared = this.keys[key] !== 'exclusive';
@@ -861,7 +872,7 @@ export class Simulation {
 
   /**
    * At rest, a session remembers hardly any owner that its engine has forgotten, or its memory grows without bound: a
-   * doubtful one may be kept for a minute, and until there is another.
+   * doubtful one may be kept for a minute, and until there is another. It remembers none whose hold is gone, and no turn.
    */
   checkMemory(process) {
     const { engine } = process;
@@ -871,7 +882,9 @@ export class Simulation {
         if (!(value instanceof Map || value instanceof Set)) continue;
         const owners = [...value.keys(), ...[...value.values()].flatMap(ownersIn)];
         const left = owners.filter(isLeft);
-        if (left.length > (name === 'turns' ? 0 : MOST_LEFT))
+        // The server that had the slot is not told.
+        const isEnded = (owner) => name === 'turns' || (!this.isCluster && process.goneOwners.has(owner));
+        if (left.length > MOST_LEFT || left.some(isEnded))
           this.fail(`at rest the session of ${process.name} remembers ${left.length} owners (${name})`);
       }
     }
