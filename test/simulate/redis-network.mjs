@@ -63,6 +63,8 @@ class Connection extends EventEmitter {
 
   write(chunk) {
     const commands = decodeCommands(chunk.toString('latin1'));
+    // Its reply is missed before the process learns anything.
+    if (this.isHalfOpen) this.link.disturb(LONGEST_UNNOTICED + 1_500);
     this.link.reactTo(commands);
     if (commands.some(([name]) => /^s?subscribe$/i.test(name))) this.connector.isForRequests = false;
     const arrive = () => {

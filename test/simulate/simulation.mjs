@@ -883,7 +883,8 @@ export class Simulation {
         const owners = [...value.keys(), ...[...value.values()].flatMap(ownersIn)];
         const left = owners.filter(isLeft);
         // The server that had the slot is not told.
-        const isEnded = (owner) => name === 'turns' || (!this.isCluster && process.goneOwners.has(owner));
+        const isDoubt = name === 'inDoubt' && !this.isCluster;
+        const isEnded = (owner) => name === 'turns' || (isDoubt && process.goneOwners.has(owner));
         if (left.length > MOST_LEFT || left.some(isEnded))
           this.fail(`at rest the session of ${process.name} remembers ${left.length} owners (${name})`);
       }
