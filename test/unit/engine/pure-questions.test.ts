@@ -71,7 +71,8 @@ describe('questions of the engine', () => {
       askAll(engine.tickets, hold.ticket, now);
       if (line !== undefined) askAll(line, hold.limit, now);
     }
-    expect(stateOf(hold)).toBe(before);
+    // Jest takes minutes to print the difference.
+    expect(stateOf(hold) === before).toBe(true);
   };
 
   it.each([
