@@ -290,6 +290,7 @@ class Process {
     const wasHeld = hold.handle.isHeld;
     const { world, simulation } = this;
     const at = world.now;
+    simulation.noteOpen(hold);
     void hold.handle.release().then((outcome) => simulation.released(hold, outcome, wasHeld, at));
   }
 
@@ -446,26 +447,27 @@ export class Simulation {
   doubt() {
     const { world, processes } = this;
     const { random } = world;
-    const [one, other] = random.chance(0.5) ? processes : [...processes].reverse();
+    const [one, other, third] = random.chance(0.5) ? processes : [...processes].reverse();
     const [link] = one.links;
     const later = (ms, act) => world.after(ms, () => this.isEnding || one.isClosed || act(), undefined);
     const ask = (process, options, holdTime) =>
       world.after(0, () => void process.acquire(QUIET_KEY, options, holdTime), process);
+    const breakIt = () => {
+      link.cutLate();
+      world.after(0, () => other.breakOne(QUIET_KEY), other);
+    };
     for (let round = 0; round < 3; round += 1) {
       const at = round * 6_000;
+      const givesUp = random.chance(0.5);
       const controller = new AbortController();
       const lose = () => {
-        link.cutLate();
-        if (random.chance(0.6))
-          world.after(random.between(0, 30), () => controller.abort(new Error('given up')), one);
+        if (givesUp || random.chance(0.5)) link.cutLate();
+        if (givesUp) world.after(random.between(0, 30), () => controller.abort(new Error('given up')), one);
         else later(random.between(1_000, 2_000), breakIt);
-      };
-      const breakIt = () => {
-        link.cutLate();
-        world.after(0, () => other.breakOne(QUIET_KEY), other);
       };
       later(at, () => ask(other, { waitTime: 500 }, 300));
       later(at + 100, () => ask(one, { waitTime: 2_000, signal: controller.signal }, 4_000));
+      if (!givesUp) later(at + 150, () => ask(third, { waitTime: 4_000 }, 20));
       const react = { key: QUIET_KEY, act: () => world.after(random.next(), lose, undefined) };
       later(at + 200, () => (link.reaction = react));
     }
@@ -543,10 +545,8 @@ export class Simulation {
     this.count('granted');
     this.world.note(hold.process.name, 'call', hold.call.number, 'granted', hold.handle.token);
     const { handle, keys, process } = hold;
+    this.noteOpen(hold);
     for (const key of keys) {
-      // It may be released in the same event.
-      process.openAt.set(key, this.world.now);
-      this.#busyAt.set(`${key} ${process.name}`, this.world.now);
       const token = handle.tokens.get(key);
       const last = this.#tokens.get(key) ?? 0;
       const isShared = this.keys[key] !== 'exclusive';
@@ -801,6 +801,14 @@ export class Simulation {
         if (now - since > LONGEST_DEAF)
           this.fail(`${process.name} waits for ${key}, but has not listened since ${since.toFixed(1)}`);
       }
+    }
+  }
+
+  /** A hold begins or ends: others may begin and end in the same event. */
+  noteOpen({ process, keys }) {
+    for (const key of keys) {
+      process.openAt.set(key, this.world.now);
+      this.#busyAt.set(`${key} ${process.name}`, this.world.now);
     }
   }
 
