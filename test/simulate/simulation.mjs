@@ -592,9 +592,12 @@ export class Simulation {
 
   /** Whether an operator may have ended this hold. */
   wasBroken(hold, key) {
-    return (
-      this.operators?.hasBroken(hold, key) ?? this.world.now - (this.brokenAt.get(key) ?? -Infinity) < 8_000
-    );
+    if (this.operators !== undefined) return this.operators.hasBroken(hold, key);
+    const { now } = this.world;
+    const { stalledUntil } = hold.process;
+    const brokenAt = this.brokenAt.get(key) ?? -Infinity;
+    // A process that stands still learns of it afterwards.
+    return now - brokenAt < 8_000 || (stalledUntil > brokenAt && now - stalledUntil < 1_000);
   }
 
   /** The call failed. Judged when the event has ended, so that everything that it brought about is known. */
