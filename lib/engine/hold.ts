@@ -86,10 +86,10 @@ export class Hold
 
   // Once it is held
 
-  declare readonly ticket: Ticket;
-  declare readonly token: number;
-  declare readonly heldFrom: MonotonicMs;
-  declare readonly acquiredAt: WallClockMs;
+  declare ticket: Ticket;
+  declare token: number;
+  declare heldFrom: MonotonicMs;
+  declare acquiredAt: WallClockMs;
   private isReleased = false;
   private lost: LockLostError | undefined;
   private outcome: Released | undefined;
@@ -186,11 +186,10 @@ export class Hold
   /** The hold begins. */
   start(ticket: Ticket, token: number, from: MonotonicMs): void {
     if (this.isSettled) return;
-    const made = this as { ticket: Ticket; token: number; heldFrom: MonotonicMs; acquiredAt: WallClockMs };
-    made.ticket = ticket;
-    made.token = token;
-    made.heldFrom = from;
-    made.acquiredAt = ticket.wallClockAt(from);
+    this.ticket = ticket;
+    this.token = token;
+    this.heldFrom = from;
+    this.acquiredAt = ticket.wallClockAt(from);
     if (this.outer === undefined) {
       ticket.take(this);
       this.keepFor(this.options.holdAtLeast);

@@ -10,7 +10,7 @@ import type { TicketUser } from './ticket.js';
 import type { Tickets } from './tickets.js';
 import { ANSWER_GRACE, LATEST_OUTCOME, POLL } from './time-limits.js';
 
-/** The parts of the engine that find out who holds a lock. */
+/** The parts of the engine that look up the holder of a lock. */
 export interface HolderContext {
   readonly clientId: string;
   readonly clock: Clock;

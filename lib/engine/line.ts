@@ -105,7 +105,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   readonly leaving = new CallsInFlight();
   /** Why the last request failed, if it did. */
   private failure: LockStoreError | undefined;
-  /** Whether the store has reported who comes first, and when it last did. */
+  /** Whether the store has reported the order of holders and waiters, and when it last did. */
   private isTold = false;
   private toldAt = -Infinity;
   /** When the holder's lease ends, if the store has reported it. */
@@ -960,7 +960,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     else if (this.engine.tickets.mayBeOver(sentAt, caller.lease))
       this.grantedLate(ticket, caller, now - sentAt, now);
     else {
-      // Only now: a grant that nobody takes does not show that anyone holds the lock.
+      // Only now: an unused grant does not show that anyone holds the lock.
       this.heard(now);
       this.deliver(ticket, caller, grant, sentAt, caller.lease, false, now);
     }

@@ -58,21 +58,22 @@ interface GrantTimes {
  * a call: while it waits, another call may inherit it; once it is held, one hold after the other may use it. Only its
  * line and {@link Tickets} change it.
  *
- * | state of the ticket | event                           | what follows                                                        |
- * | ------------------- | ------------------------------- | ------------------------------------------------------------------- |
- * | asking              | granted                         | held by its caller; gone and released if no call needs it           |
- * |                     | queued                          | queued: it polls (P14)                                              |
- * |                     | failed, may be retried          | pausing, in doubt if the request may have been carried out          |
- * |                     | failed, conflict                | gone and withdrawn; its callers are refused                         |
- * |                     | its caller is gone              | inherited by the next caller; with none, withdrawn at the reply     |
- * | queued              | pushed grant                    | held by its caller, which claims it (P12)                           |
- * |                     | poll, reconnected               | asking                                                              |
- * |                     | its caller is gone              | inherited, or gone and withdrawn                                    |
- * | pausing             | time is up, reconnected         | asking                                                              |
- * | held                | its last hold ends              | held by the next caller, idle, or gone and released                 |
- * |                     | deadline, broken, not there     | lost, and its holds with it                                         |
- * | held, idle          | reserved, readers come back     | held by the next caller, or gone and released                       |
- * |                     | the turn ends, no callers       | gone and released                                                   |
+ * | state of the ticket | event                                   | what follows                                                    |
+ * | ------------------- | --------------------------------------- | --------------------------------------------------------------- |
+ * | asking              | granted                                 | held by its caller; gone and withdrawn if no call needs it      |
+ * |                     | queued                                  | queued: it polls (P14)                                          |
+ * |                     | failed, may be retried                  | pausing, in doubt if the request may have been carried out      |
+ * |                     | rejected, or another limit              | gone and withdrawn; its callers are refused                     |
+ * |                     | its caller is gone                      | inherited by the next caller; with none, withdrawn at the reply |
+ * | queued, pausing     | pushed grant                            | held by its caller, which claims it (P12)                       |
+ * |                     | time is up, reconnected                 | asking                                                          |
+ * |                     | its caller is gone                      | inherited, or gone and withdrawn                                |
+ * | held                | its last hold ends                      | held by the next caller, idle, or gone and released             |
+ * |                     | its last hold ends before `holdAtLeast` | gone; released at that time                                     |
+ * |                     | deadline, broken, not at the store      | lost, and its holds with it                                     |
+ * |                     | the store grants the whole lock again   | lost, and released                                              |
+ * | held, idle          | reserved, readers come back             | held by the next caller, or gone and released                   |
+ * |                     | the turn ends, no callers               | gone and released                                               |
  */
 export type TicketState = 'asking' | 'queued' | 'pausing' | 'held' | 'lost' | 'gone';
 

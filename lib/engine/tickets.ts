@@ -387,6 +387,8 @@ export class Tickets {
   }
 
   private lose(ticket: Ticket, reason: LockLostReason, story: string): void {
+    // A listener may have ended it meanwhile.
+    if (ticket.state !== 'held') return;
     this.end(ticket, 'lost');
     if (ticket.users > 0) {
       const error = new LockLostError(`The lock "${ticket.key}" was lost: ${story}.`, {

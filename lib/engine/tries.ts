@@ -127,12 +127,13 @@ export class Tries implements WaitingPlace {
   private async attempt(): Promise<Refusal | undefined> {
     const { engine, hold, line } = this;
     const { key, limit } = hold;
+    let ticket: Ticket | undefined;
     try {
       for (let tries = 1; ; tries += 1) {
         // This process holds the lock, or the store has its callers wait.
         if (line.keepsOut(limit)) return { because: 'held', holderLeaseLeft: line.holderLeaseLeft };
         const isLeaving = line.leaving.size > 0;
-        const ticket = new Ticket(key, engine.nextOwner(), line, limit, hold.permits, undefined, false, true);
+        ticket = new Ticket(key, engine.nextOwner(), line, limit, hold.permits, undefined, false, true);
         const reply = await this.send(ticket);
         this.ticket = undefined;
         ticket.askedAt = undefined;
@@ -163,6 +164,8 @@ export class Tries implements WaitingPlace {
         }
       }
     } catch (error) {
+      // A custom store may reply anything.
+      if (ticket?.state === 'asking') void this.withdraw(ticket, true, true);
       return { because: 'unavailable', failure: unusableReply(error) };
     }
   }

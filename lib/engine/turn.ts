@@ -43,17 +43,17 @@ export interface TurnBounds {
  * Every grant and every reservation reports whether other processes wait. If none did, the count restarts at the moment
  * when that request was sent; otherwise it continues.
  *
- * | state of the turn | event                         | what follows                                                 |
- * | ----------------- | ----------------------------- | ------------------------------------------------------------ |
- * | own               | the ticket passes on          | own, with one token and one hand-over fewer                  |
- * |                   | a reservation is sent         | reserving                                                    |
- * | reserving         | the ticket passes on          | reserving, as long as there are tokens                       |
- * |                   | reserved, nobody else waits   | own: new tokens, and the count since that request was sent   |
- * |                   | reserved, others wait         | own: new tokens, and the count continues                     |
- * |                   | the reservation fails         | failed, or spent if there are no tokens left                 |
- * | failed            | the ticket passes on          | failed, or spent after the last token                        |
- * |                   | a reservation is sent         | reserving                                                    |
- * | spent             | –                             | the ticket goes back to the store                            |
+ * | state of the turn | event                    | what follows                                                     |
+ * | ----------------- | ------------------------ | ---------------------------------------------------------------- |
+ * | own               | the ticket passes on     | own, with one token and one hand-over fewer                      |
+ * |                   | a reservation is sent    | reserving                                                        |
+ * | reserving         | the ticket passes on     | reserving, as long as there are tokens                           |
+ * |                   | reserved, no others wait | own: new tokens; hand-overs count from when the request was sent |
+ * |                   | reserved, others wait    | own: new tokens; the count continues                             |
+ * |                   | the reservation fails    | failed, or spent if there are no tokens left                     |
+ * | failed            | the ticket passes on     | failed, or spent after the last token                            |
+ * | failed, spent     | a reservation is sent    | reserving                                                        |
+ * | spent             | the hold ends            | the ticket goes back to the store                                |
  */
 export class Turn {
   /** Callers that joined up to this time come before those of all other processes. */

@@ -79,8 +79,8 @@ export const PLANTS = {
     about: 'a release that the new primary does not have is not repeated',
     scenario: 'a lost release',
     file: 'stores/redis/connection/server-connection.js',
-    from: 'this.latest.push(request);',
-    to: '',
+    from: 'this.latest.push(',
+    to: 'void (',
   },
   'started twice': {
     about: 'a caller whose ticket is granted stays in the line',

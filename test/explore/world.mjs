@@ -6,6 +6,7 @@ import { processOf, StoreModel } from './store-model.mjs';
 
 /** Hand-overs in a row while others may wait: few, so that short runs reach the bound. */
 export const MAX_HAND_OVERS = 2;
+const KEY = 'key';
 const LEASE = 30_000;
 /** By how much time moves when it does: longer than a turn of a process (50 ms). */
 const STEP = 60;
@@ -139,8 +140,8 @@ class Process {
         });
       },
     };
-    this.line = new modules.Line('key', this, () => undefined);
-    this.recent = new modules.RecentReleases();
+    this.line = new modules.Line(KEY, this, () => undefined);
+    this.recent = new modules.RecentReleases(id);
     /** An in-doubt failure, as the engine sees it. */
     const details = { inDoubt: true, retryable: true, unreachable: true };
     this.failure = new modules.LockStoreError('no answer', details);
@@ -173,12 +174,17 @@ class Process {
   remove(request) {
     const reply = new Reply();
     this.requests.push({ ...request, reply });
-    this.recent.add(request, this.world.now);
+    this.recent.add(
+      { inDoubt: false, key: KEY, wasGranted: request.kind === 'release', ...request },
+      this.world.now,
+    );
     return reply;
   }
   /** At another server, which may have lost them. */
   repeatReleases() {
-    for (const request of this.recent.take()) this.requests.push({ ...request, isRepeated: true });
+    for (const { owner, wasGranted, inDoubt } of this.recent.take()) {
+      this.requests.push({ kind: wasGranted ? 'release' : 'cancel', owner, inDoubt, isRepeated: true });
+    }
   }
   knows(owner) {
     return this.tickets.byOwner.has(owner) || this.requests.some((each) => each.owner === owner);

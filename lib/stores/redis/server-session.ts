@@ -16,7 +16,7 @@ import { storeFailure } from '../port/store-failure.js';
 import { requestTimeoutFor } from '../port/times.js';
 import { plainCommand } from './connection/ioredis.js';
 import type { ServerConnector } from './connection/redis-connection.js';
-import { ServerConnection } from './connection/server-connection.js';
+import { RecentReleases, ServerConnection } from './connection/server-connection.js';
 import type { Rights } from './doctor/acl-rules.js';
 import {
   checkedServer,
@@ -69,6 +69,7 @@ export abstract class ServerSession {
   private checked: ExaminedServer | undefined;
   /** The `run_id` of the server, if it is known. */
   private server: string | undefined;
+  private readonly recentReleases: RecentReleases;
   /** Releases that this server may not have, until they have a reply here. */
   private readonly unrepeated: OwnerRequest[] = [];
   /** The `WAIT` that is sent at the end of this turn of the event loop. */
@@ -103,6 +104,7 @@ export abstract class ServerSession {
       },
     });
     this.link = link;
+    this.recentReleases = new RecentReleases(client.id);
     this.board = redisBoard(link, names.board);
     this.pipeline = new Pipeline(link, cluster?.slotOf);
     this.channel = new GrantChannel(
@@ -147,7 +149,7 @@ export abstract class ServerSession {
 
   /** The releases that the successors of this server may have lost; for {@link inherit}. */
   takeReleases(): readonly OwnerRequest[] {
-    return [...this.unrepeated.splice(0), ...this.link.releases.take()];
+    return [...this.unrepeated.splice(0), ...this.recentReleases.take()];
   }
 
   /** Takes over the releases of a server that may have lost them: repeats them now, or when this one can be reached. */
@@ -187,7 +189,7 @@ export abstract class ServerSession {
 
   /** A failover may lose the release. */
   protected answered(request: OwnerRequest, reply: ReleaseReply): ReleaseReply {
-    this.link.releases.add(request, this.client.now());
+    this.recentReleases.add(request, this.client.now());
     return reply;
   }
 
@@ -266,7 +268,7 @@ export abstract class ServerSession {
 
   private async repeatReleasesElsewhere(): Promise<void> {
     const server = await this.link.watch.server;
-    if (server === undefined || server !== this.server) this.unrepeated.push(...this.link.releases.take());
+    if (server === undefined || server !== this.server) this.unrepeated.push(...this.recentReleases.take());
     this.server = server;
     await this.repeatReleases();
   }

@@ -18,6 +18,9 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS orders_by_sku ON orders (sku);
 `;
 
+/** How long an instance waits for another one that uses the file, ms. */
+const BUSY_TIMEOUT = 10_000;
+
 /** One SQLite file, opened by every instance of the app. */
 @Injectable()
 export class ShopDatabase implements OnApplicationShutdown {
@@ -26,9 +29,9 @@ export class ShopDatabase implements OnApplicationShutdown {
   constructor(settings: Settings) {
     this.connection = new Database(settings.databaseFile);
     // Before anything else: instances that start together then wait for each other instead of failing with SQLITE_BUSY.
-    this.connection.pragma('busy_timeout = 10000');
+    this.connection.pragma(`busy_timeout = ${String(BUSY_TIMEOUT)}`);
     // Readers do not block the one writer, nor the writer the readers.
-    this.connection.pragma('journal_mode = WAL');
+    useWriteAheadLog(this.connection);
     this.connection.pragma('synchronous = NORMAL');
     this.connection.exec(SCHEMA);
   }
@@ -36,5 +39,20 @@ export class ShopDatabase implements OnApplicationShutdown {
   // The last of Nest's shutdown hooks: by then all orders have ended.
   onApplicationShutdown(): void {
     this.connection.close();
+  }
+}
+
+/** Instances that start together change the mode at once. SQLite does not wait for another one then, whatever its timeout is. */
+function useWriteAheadLog(connection: Database.Database): void {
+  const giveUpAt = performance.now() + BUSY_TIMEOUT;
+  for (;;) {
+    try {
+      connection.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      const isBusy = error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY';
+      if (!isBusy || performance.now() > giveUpAt) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
   }
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError } from '../../../lib/index.js';
 import type { AcquireReply, LockStore } from '../../../lib/stores/port/index.js';
+import { resolveLockOptions } from '../../../lib/model/lock.options.js';
 import { changedStore } from '../../support/changed-store.js';
+import { engineOn } from '../../support/engines.js';
 import { LockApp, lockApps } from '../../support/lock-app.js';
 import { rejectionOf } from '../../support/until.js';
 
@@ -49,6 +51,29 @@ describe('a call that its signal ends', () => {
       expect(app.events('timeout')).toHaveLength(1);
       await held.release();
       await app.close();
+    },
+  );
+});
+
+describe('a single attempt whose reply is unusable', () => {
+  it.each([{ outcome: 'granted', token: NaN, since: 0 }, undefined])(
+    'B16: fails, and its owner is withdrawn: %j',
+    async (reply) => {
+      const released: string[] = [];
+      const store = changedStore(({ release }) => ({
+        acquire: () => Promise.resolve(reply as unknown as AcquireReply),
+        release: (request) => {
+          released.push(request.owner);
+          return release(request);
+        },
+      }));
+      const engine = engineOn(store);
+      await engine.start();
+      const call = engine.acquire('k', resolveLockOptions('a test', {}, 0));
+      expect(await rejectionOf(call)).toBeInstanceOf(LockUnavailableError);
+      expect(released).toHaveLength(1);
+      expect(engine.tickets.byOwner.size).toBe(0);
+      await engine.close();
     },
   );
 });

@@ -4,6 +4,7 @@ import { inMs } from '../../../common/durations.js';
 import {
   LockStoreError,
   type MonotonicMs,
+  type OwnerId,
   type OwnerRequest,
   type StoreConnection,
 } from '../../port/lock-store.js';
@@ -15,7 +16,13 @@ import { isReplica, notConnected, redisFailure, redisRemedies } from './redis-fa
 /** How long releases are kept at least, ms: longer than a planned failover by Sentinel lets clients write to the former primary. */
 const KEPT = 5_000;
 /** The most that are kept are twice as many. */
-const MOST = 2_048;
+const MOST = 4_096;
+
+/** How many items of a list one of them takes. */
+const FIELDS = 3;
+/** Its flags. */
+const GRANTED = 1;
+const DOUBTED = 2;
 
 /** The connection for the requests to one server, and its events. */
 export class ServerConnection {
@@ -24,8 +31,6 @@ export class ServerConnection {
   readonly watch: ReplyWatch;
   /** The number of the current connection; writes of earlier ones are not covered by it. */
   count = 0;
-  /** Releases that a failover may lose. */
-  readonly releases = new RecentReleases();
   /** Why nothing may be sent, although the server is reachable. */
   refusal: LockStoreError | undefined;
 
@@ -162,23 +167,34 @@ export class ServerConnection {
   }
 }
 
+/** A number, which takes no memory of its own, if the text is one. */
+function compact(text: string): string | number {
+  const number = Number(text);
+  return String(number) === text ? number : text;
+}
+
 /**
  * The last releases of a session that had a reply; the engine repeats the others. A failover loses those that the former
  * primary had not replicated: the new one would keep the lock for a hold that no process has. An owner is used once, so
  * repeating its release has no other effect.
  */
 export class RecentReleases {
-  private latest: OwnerRequest[] = [];
-  private earlier: OwnerRequest[] = [];
+  /** For each release its key, its owner without the client id, and its flags: objects would take four times the memory. */
+  private latest: (string | number)[] = [];
+  private earlier: (string | number)[] = [];
   private since = -Infinity;
 
-  add(request: OwnerRequest, now: MonotonicMs): void {
-    if (now - this.since > KEPT || this.latest.length === MOST) {
+  /** @param clientId with which every owner begins */
+  constructor(private readonly clientId: string) {}
+
+  add({ key, owner, wasGranted, inDoubt }: OwnerRequest, now: MonotonicMs): void {
+    if (now - this.since > KEPT || this.latest.length === FIELDS * MOST) {
       this.earlier = this.latest;
       this.latest = [];
       this.since = now;
     }
-    this.latest.push(request);
+    const flags = (wasGranted ? GRANTED : 0) + (inDoubt ? DOUBTED : 0);
+    this.latest.push(key, compact(owner.slice(this.clientId.length + 1)), flags);
   }
 
   /** Oldest first. They are no longer kept here. */
@@ -186,7 +202,17 @@ export class RecentReleases {
     const all = [...this.earlier, ...this.latest];
     this.earlier = [];
     this.latest = [];
-    return all;
+    const requests: OwnerRequest[] = [];
+    for (let index = 0; index < all.length; index += FIELDS) {
+      const flags = Number(all[index + 2]);
+      requests.push({
+        key: String(all[index]),
+        owner: `${this.clientId}:${String(all[index + 1])}` as OwnerId,
+        wasGranted: (flags & GRANTED) > 0,
+        inDoubt: (flags & DOUBTED) > 0,
+      });
+    }
+    return requests;
   }
 }
 

@@ -60,7 +60,7 @@ export const zooKeeperRemedies: readonly Remedy[] = [
   {
     says: /before it opened a session/,
     advice:
-      'It may have too many connections from this machine: raise `maxClientCnxns` (for each address, 60 unless set), or close some. The log of the server shows why.',
+      'It may have too many connections from this machine: raise `maxClientCnxns` (for each address, 60 unless set), or close some. Or only one side uses TLS. The log of the server shows why.',
   },
   { says: /quota exceeded \(-125\)/, advice: 'The path of locks has a quota: raise it.' },
 ];

@@ -283,7 +283,11 @@ export class ZooKeeperSocket {
   }
 
   private get endedBy(): Error {
-    const when = this.isOpen ? '' : ' before it opened a session';
-    return this.failure ?? new Error(`the server closed the connection${when}`);
+    if (this.isOpen) return this.failure ?? new Error('the server closed the connection');
+    const code = this.failure !== undefined && 'code' in this.failure ? this.failure.code : undefined;
+    // A server that has not read the client's request yet closes the connection by a reset.
+    if (this.failure !== undefined && code !== 'ECONNRESET' && code !== 'EPIPE') return this.failure;
+    const text = 'the server closed the connection before it opened a session';
+    return new Error(text, this.failure && { cause: this.failure });
   }
 }

@@ -95,7 +95,7 @@ describe('releases that a failover may lose', () => {
     const session = new RedisSession(
       connector,
       new KeyNames('lock:', false),
-      idleClient,
+      { ...idleClient, id: 'me' },
       undefined,
       undefined,
     );
@@ -147,11 +147,11 @@ describe('releases that a failover may lose', () => {
 
   it('F68: all of them are repeated until they have a reply, however many, and over however many connections', async () => {
     const { redis, release, failover } = await scene();
-    const all = Array.from({ length: 4_000 }, (_, count) => count);
+    const all = Array.from({ length: 8_000 }, (_, count) => count);
     expect(new Set(await Promise.all(all.map(release)))).toEqual(new Set(['released']));
-    await failover('next', 2_500);
+    await failover('next', 5_000);
     await until('the connection is lost', () => redis.status === 'close');
-    const replied = new Set(redis.released.slice(0, 2_500));
+    const replied = new Set(redis.released.slice(0, 5_000));
     await failover('next');
     const missing = all.map((count) => `me:${count}`).filter((owner) => !replied.has(owner));
     await until('the others are repeated', () => {

@@ -56,6 +56,20 @@ describe('a connection to a server with protocol errors', () => {
     return { socket, ended: end };
   }
 
+  it.each(['end', 'resetAndDestroy'] as const)(
+    'says that the server closed the connection before it opened a session: by %s()',
+    async (how) => {
+      server = await TestServer.start((socket) => socket.once('data', () => socket[how]()));
+      client = new ZooKeeperSocket(
+        { host: '127.0.0.1', port: server.port },
+        { tls: undefined, auth: undefined, requestTimeout: 20_000 },
+        { event: () => undefined, replied: () => undefined, closed: () => undefined },
+      );
+      const error = await rejectionOf(client.open(undefined, 60_000, 0));
+      expect(String(error)).toContain('closed the connection before it opened a session');
+    },
+  );
+
   it('reads the replies to its requests in order', async () => {
     const children = answer(2).int(2).text('a').text('b').raw(STAT);
     const { socket } = await connected(answer(1).raw(STAT).frame(), children.frame());
