@@ -47,7 +47,7 @@ export const PLANTS = {
     about: 'an old report counts, though all connections are closed or the first entry has no reply',
     kind: 'memory',
     file: LINE,
-    from: 'const isSilentNow = (0, stores_port_forwardingSession.isCutOff)(this.engine.session) || this.isOutdated(ticket, now);',
+    from: 'const isSilentNow = stores_port_forwardingSession.isCutOff(this.engine.session) || this.isOutdated(ticket, now);',
     to: 'const isSilentNow = ticket !== undefined && this.isOutdated(ticket, now);',
   },
   'busy with itself': {
@@ -188,14 +188,14 @@ export const PLANTS = {
     about: 'a release that a failover has lost is not repeated at the new primary',
     kind: 'redis',
     file: SERVER,
-    from: 'this.link.releases.add(request, this.client.now());\n',
+    from: 'this.recentReleases.add(request, this.client.now());\n',
     to: '\n',
   },
   'lost release of Redisson': {
     about: 'the same on the store for Redisson',
     kind: 'redisson',
     file: SERVER,
-    from: 'this.link.releases.add(request, this.client.now());\n',
+    from: 'this.recentReleases.add(request, this.client.now());\n',
     to: '\n',
   },
   'ghost of Redisson': {
