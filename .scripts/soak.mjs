@@ -5,6 +5,7 @@
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensurePostgres } from './setup-postgres.mjs';
 import { ensureRedisson, ensureZooKeeper } from './setup-java.mjs';
+import { buildPorcupine } from './setup-porcupine.mjs';
 import { SetupError, ensureBuild, ensureDependencies, ensureRedisServer } from './setup.mjs';
 
 const redis = () => ensureRedisServer().path;
@@ -30,7 +31,7 @@ try {
     process.exitCode = await soakWithJava(args, { classPath, version, program: ensureRedisServer().path });
   } else {
     const { main } = await import('../test/soak/main.mjs');
-    process.exitCode = await main(args, (store) => SET_UP[store]());
+    process.exitCode = await main(args, (store) => SET_UP[store](), buildPorcupine);
   }
 } catch (error) {
   if (!(error instanceof SetupError) && error.name !== 'UsageError') throw error;

@@ -13,6 +13,7 @@ import { generatePage } from './generate-page.mjs';
 import { ensureChromium } from './setup-chromium.mjs';
 import { ensureEtcd } from './setup-etcd.mjs';
 import { ensureRedissonClients, ensureZooKeeper } from './setup-java.mjs';
+import { buildPorcupine } from './setup-porcupine.mjs';
 import { ensurePostgres, findOrFetchPooler } from './setup-postgres.mjs';
 import {
   SetupError,
@@ -60,8 +61,11 @@ function prepareStores() {
     folders: [join(CACHE, 'prometheus/usr/bin')],
     install: () => unpackInto(join(CACHE, 'prometheus'), ['prometheus'], toStderr),
   });
+  // Without Go, the tests of the soak's second judge are skipped.
+  const porcupine = buildPorcupine();
   return {
     ...env,
+    ...(porcupine && { PORCUPINE: porcupine }),
     ...(promtool && { PROMTOOL: promtool }),
     ...postgres,
     ...(pooler && { PGBOUNCER: pooler.program }),

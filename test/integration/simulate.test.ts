@@ -13,7 +13,7 @@ async function simulate(kind: string): Promise<string> {
 }
 
 describe('the simulation', () => {
-  it.each(['memory', 'quorum', 'fallback', 'redis', 'redisson'])(
+  it.each(['memory', 'quorum', 'fallback', 'redis', 'redisson', 'redisson cluster'])(
     'keeps every promise on %s, and repeats a run of one seed exactly',
     async (kind) => {
       const digests = (await Promise.all([simulate(kind), simulate(kind)])).map(

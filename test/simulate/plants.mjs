@@ -7,6 +7,7 @@ const LEADER = 'leader/leader-election.js';
 const FALLBACK = 'stores/fallback/fallback-lock-store.js';
 const LUA = 'stores/redis/scripts/lua-source.generated.js';
 const REDISSON = 'stores/redisson/redisson-session.js';
+const SERVER = 'stores/redis/server-session.js';
 const CHANNEL = 'stores/redis/grant-channel.js';
 
 /**
@@ -46,7 +47,7 @@ export const PLANTS = {
     about: 'an old report counts, though all connections are closed or the first entry has no reply',
     kind: 'memory',
     file: LINE,
-    from: 'const isSilentNow = (0, stores_port_forwardingSession.isCutOff)(this.engine.session) || this.isOutdated(ticket, now);',
+    from: 'const isSilentNow = stores_port_forwardingSession.isCutOff(this.engine.session) || this.isOutdated(ticket, now);',
     to: 'const isSilentNow = ticket !== undefined && this.isOutdated(ticket, now);',
   },
   'busy with itself': {
@@ -123,7 +124,7 @@ export const PLANTS = {
     about: 'the tokens of a store that counts slowly are not raised above those of local holds',
     kind: 'fallback',
     file: FALLBACK,
-    from: 'await this.store.raiseTokens?.(floor, [stores_port_forwardingSession.PROBE_KEY, ...keys]);',
+    from: 'await this.store.raiseTokens?.(floor, [stores_port_forwardingSession.PROBE_KEY, ...raised]);',
     to: '',
   },
   'broken by nobody': {
@@ -186,16 +187,16 @@ export const PLANTS = {
   'lost release': {
     about: 'a release that a failover has lost is not repeated at the new primary',
     kind: 'redis',
-    file: 'stores/redis/redis-session.js',
-    from: 'if (link.isReady)',
-    to: 'if (false)',
+    file: SERVER,
+    from: 'this.recentReleases.add(request, this.client.now());\n',
+    to: '\n',
   },
   'lost release of Redisson': {
     about: 'the same on the store for Redisson',
     kind: 'redisson',
-    file: REDISSON,
-    from: 'if (this.link.isReady)',
-    to: 'if (false)',
+    file: SERVER,
+    from: 'this.recentReleases.add(request, this.client.now());\n',
+    to: '\n',
   },
   'ghost of Redisson': {
     about: 'a withdrawal that overtakes a request of its owner leaves no tombstone',
@@ -238,8 +239,8 @@ export const PLANTS = {
       'a withdrawal that could not be sent takes the doubt about its owner with it, so that the next one leaves no tombstone',
     kind: 'redisson',
     file: REDISSON,
-    from: 'this.releases.add(this.inDoubt.has(owner) ? { ...request, inDoubt: true } : request)',
-    to: 'this.releases.add(this.inDoubt.delete(owner) || request.inDoubt ? { ...request, inDoubt: true } : request)',
+    from: 'batch.add(this.inDoubt.has(owner) ? { ...request, inDoubt: true } : request)',
+    to: 'batch.add(this.inDoubt.delete(owner) || request.inDoubt ? { ...request, inDoubt: true } : request)',
   },
   'turns for ever': {
     about: 'the turn of an owner whose hold is gone is kept',

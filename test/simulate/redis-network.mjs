@@ -63,7 +63,9 @@ class Connection extends EventEmitter {
 
   write(chunk) {
     const commands = decodeCommands(chunk.toString('latin1'));
-    if (this.link.isReacting && this.isForRequests) this.link.react();
+    // Its reply is missed before the process learns anything.
+    if (this.isHalfOpen) this.link.disturb(LONGEST_UNNOTICED + 1_500);
+    this.link.reactTo(commands);
     if (commands.some(([name]) => /^s?subscribe$/i.test(name))) this.connector.isForRequests = false;
     const arrive = () => {
       if (this.#isOpenAtServer && !this.isHalfOpen) this.server.receive(this, commands);
@@ -89,7 +91,8 @@ class Connection extends EventEmitter {
   push(text) {
     const { random } = this.world;
     if (this.isHalfOpen) this.link.disturb(3_500);
-    this.link.isReacting = this.link.onReaction !== undefined;
+    const { reaction } = this.link;
+    if (reaction !== undefined && text.includes(reaction.key)) reaction.isDue = true;
     // What it brings about is then in doubt.
     if (random.chance(0.02)) {
       const outage = random.between(5, 100);
@@ -191,9 +194,8 @@ export class RedisLink {
   outOfReachUntil = -Infinity;
   /** Until when new connections lead to the former primary, though there is another. */
   outdatedUntil = -Infinity;
-  /** Called once, when the process sends something after it was sent a message. */
-  onReaction;
-  isReacting = false;
+  /** `{ key, act }`: called once, when the process requests a lock after a message about it was sent. */
+  reaction;
 
   constructor(world, process, site) {
     Object.assign(this, { world, process, server: site, site });
@@ -271,11 +273,11 @@ export class RedisLink {
     this.isCut = true;
   }
 
-  react() {
-    const { onReaction } = this;
-    this.isReacting = false;
-    this.onReaction = undefined;
-    onReaction?.();
+  reactTo(commands) {
+    const { reaction } = this;
+    if (reaction?.isDue !== true || !commands.some((args) => args.includes(reaction.key))) return;
+    this.reaction = undefined;
+    reaction.act();
   }
 
   disturb(ms) {
@@ -298,14 +300,13 @@ export class RedisLink {
     this.disturb(outage + AFTERMATH);
   }
 
-  /** All connections are cut, and requests under way arrive late. */
-  cutLate(outage) {
+  /** All connections are cut, and requests under way arrive late, after the process is connected again. */
+  cutLate() {
     const { world } = this;
-    world.note(this.process.name, 'was cut, and its requests are late', outage);
-    this.outOfReachUntil = Math.max(this.outOfReachUntil, world.now + outage);
+    world.note(this.process.name, 'was cut, and its requests are late');
     for (const connection of [...this.connections]) connection.cut(world.random.pick([500, 3_000]));
-    this.troubledUntil = Math.max(this.troubledUntil, world.now + outage + LONGEST_UNNOTICED);
-    this.disturb(outage + AFTERMATH);
+    this.troubledUntil = Math.max(this.troubledUntil, world.now + LONGEST_UNNOTICED);
+    this.disturb(AFTERMATH);
   }
 
   /** Sentinel has named another primary. */

@@ -61,6 +61,8 @@ class Process {
   calls = 0;
   /** Owners whose release, or withdrawal, the store has confirmed. */
   releasedOwners = new Set();
+  /** Owners whose hold is gone, as the store has replied. */
+  goneOwners = new Set();
 
   constructor(simulation, name) {
     const { world, library, kind } = simulation;
@@ -108,7 +110,13 @@ class Process {
   watched(store) {
     const open = (client) => {
       const session = (this.session = store.open(client));
-      const { release } = session;
+      const { release, renew } = session;
+      session.renew = async (requests) => {
+        const replies = await renew.call(session, requests);
+        const isGone = (_, index) => replies[index] === 'gone' || replies[index] === 'taken';
+        for (const { owner } of requests.filter(isGone)) this.goneOwners.add(owner);
+        return replies;
+      };
       session.release = (request) => {
         const reply = Promise.resolve(release.call(session, request));
         const released = () => {
@@ -282,6 +290,7 @@ class Process {
     const wasHeld = hold.handle.isHeld;
     const { world, simulation } = this;
     const at = world.now;
+    simulation.noteOpen(hold);
     void hold.handle.release().then((outcome) => simulation.released(hold, outcome, wasHeld, at));
   }
 
@@ -438,27 +447,29 @@ export class Simulation {
   doubt() {
     const { world, processes } = this;
     const { random } = world;
-    const [one, other] = random.chance(0.5) ? processes : [...processes].reverse();
+    const [one, other, third] = random.chance(0.5) ? processes : [...processes].reverse();
     const [link] = one.links;
     const later = (ms, act) => world.after(ms, () => this.isEnding || one.isClosed || act(), undefined);
     const ask = (process, options, holdTime) =>
       world.after(0, () => void process.acquire(QUIET_KEY, options, holdTime), process);
+    const breakIt = () => {
+      link.cutLate();
+      world.after(0, () => other.breakOne(QUIET_KEY), other);
+    };
     for (let round = 0; round < 3; round += 1) {
       const at = round * 6_000;
+      const givesUp = random.chance(0.5);
       const controller = new AbortController();
       const lose = () => {
-        link.cutLate(random.between(20, 200));
-        if (random.chance(0.6))
-          world.after(random.between(0, 30), () => controller.abort(new Error('given up')), one);
+        if (givesUp || random.chance(0.5)) link.cutLate();
+        if (givesUp) world.after(random.between(0, 30), () => controller.abort(new Error('given up')), one);
         else later(random.between(1_000, 2_000), breakIt);
-      };
-      const breakIt = () => {
-        link.cutLate(random.between(100, 500));
-        world.after(0, () => other.breakOne(QUIET_KEY), other);
       };
       later(at, () => ask(other, { waitTime: 500 }, 300));
       later(at + 100, () => ask(one, { waitTime: 2_000, signal: controller.signal }, 4_000));
-      later(at + 200, () => (link.onReaction = () => world.after(random.next(), lose, undefined)));
+      if (!givesUp) later(at + 150, () => ask(third, { waitTime: 4_000 }, 20));
+      const react = { key: QUIET_KEY, act: () => world.after(random.next(), lose, undefined) };
+      later(at + 200, () => (link.reaction = react));
     }
   }
 
@@ -534,6 +545,7 @@ export class Simulation {
     this.count('granted');
     this.world.note(hold.process.name, 'call', hold.call.number, 'granted', hold.handle.token);
     const { handle, keys, process } = hold;
+    this.noteOpen(hold);
     for (const key of keys) {
       const token = handle.tokens.get(key);
       const last = this.#tokens.get(key) ?? 0;
@@ -580,9 +592,12 @@ export class Simulation {
 
   /** Whether an operator may have ended this hold. */
   wasBroken(hold, key) {
-    return (
-      this.operators?.hasBroken(hold, key) ?? this.world.now - (this.brokenAt.get(key) ?? -Infinity) < 8_000
-    );
+    if (this.operators !== undefined) return this.operators.hasBroken(hold, key);
+    const { now } = this.world;
+    const { stalledUntil } = hold.process;
+    const brokenAt = this.brokenAt.get(key) ?? -Infinity;
+    // A process that stands still learns of it afterwards.
+    return now - brokenAt < 8_000 || (stalledUntil > brokenAt && now - stalledUntil < 1_000);
   }
 
   /** The call failed. Judged when the event has ended, so that everything that it brought about is known. */
@@ -792,6 +807,14 @@ export class Simulation {
     }
   }
 
+  /** A hold begins or ends: others may begin and end in the same event. */
+  noteOpen({ process, keys }) {
+    for (const key of keys) {
+      process.openAt.set(key, this.world.now);
+      this.#busyAt.set(`${key} ${process.name}`, this.world.now);
+    }
+  }
+
   /** Whether a caller of each process finds the lock taken: by a hold, or by another process at a server. */
   noteBusy(key, holds) {
     const { now } = this.world;
@@ -860,7 +883,7 @@ export class Simulation {
 
   /**
    * At rest, a session remembers hardly any owner that its engine has forgotten, or its memory grows without bound: a
-   * doubtful one may be kept for a minute, and until there is another.
+   * doubtful one may be kept for a minute, and until there is another. It remembers none whose hold is gone, and no turn.
    */
   checkMemory(process) {
     const { engine } = process;
@@ -870,7 +893,10 @@ export class Simulation {
         if (!(value instanceof Map || value instanceof Set)) continue;
         const owners = [...value.keys(), ...[...value.values()].flatMap(ownersIn)];
         const left = owners.filter(isLeft);
-        if (left.length > (name === 'turns' ? 0 : MOST_LEFT))
+        // The server that had the slot is not told.
+        const isDoubt = name === 'inDoubt' && !this.isCluster;
+        const isEnded = (owner) => name === 'turns' || (isDoubt && process.goneOwners.has(owner));
+        if (left.length > MOST_LEFT || left.some(isEnded))
           this.fail(`at rest the session of ${process.name} remembers ${left.length} owners (${name})`);
       }
     }

@@ -8,6 +8,12 @@ export const LONGEST_LEASE = 4_000;
 const SECTIONS = [-1, -1, -1, 0, 0, 1, 1, 3, 3, 10, 10, 30, 80];
 /** For the last of several keys, where the lock passes from caller to caller without a pause. */
 const QUICK_SECTIONS = [-1, -1, -1, 0, 0, 1];
+/** Permits of the semaphore, and the kinds of the calls of locks that several may hold. */
+const LIMIT = 3;
+const SHARED = [
+  (random) => ({ kind: 'permits', permits: random.pick([1, 1, 1, 2, LIMIT]), limit: LIMIT }),
+  (random) => ({ kind: random.pick(['reader', 'reader', 'reader', 'writer']) }),
+];
 /** How often a section outlasts its lease; rarely where that blocks all callers for long. */
 const OVERTIME = { 40: 0.2, 200: 0.05, 1_000: 0.005 };
 /** How often a lock is not released. */
@@ -32,9 +38,10 @@ export class CallPlanner {
     return this.#random.pick(this.#isQuick(number) ? [-1, -1, 0, 0, 1] : [-1, -1, 0, 1, 5, 30]);
   }
 
-  /** @param {number} number of the key */
+  /** @param {number} number of the key; those after the last key are a semaphore and a read-write lock */
   next(number) {
     const random = this.#random;
+    const shared = SHARED[number - this.#settings.keys]?.(random);
     const quick = this.#isQuick(number) && !random.chance(0.01);
     const waitTime = random.pick(WAIT_TIMES);
     const leaseTime = this.#leaseAt(number);
@@ -44,11 +51,14 @@ export class CallPlanner {
     const call = {
       i,
       key: `k${number}`,
+      ...(shared && { shared }),
       options: {
         waitTime,
         signal: controller.signal,
         ...(leaseTime !== undefined && { leaseTime }),
         ...(this.#isFairAt(number) && { fair: true }),
+        ...(shared?.kind === 'permits' && { limit: shared.limit, permits: shared.permits }),
+        ...(shared?.kind === 'reader' && { mode: 'shared' }),
       },
       flavour: random.pick(['acquire', 'acquire', 'tryAcquire', 'withLock']),
       length: quick ? random.pick(QUICK_SECTIONS) : this.#lengthUnder(leaseTime),

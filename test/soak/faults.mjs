@@ -17,7 +17,7 @@ export class Faults {
   /**
    * @param {{ fleet: import('./fleet.mjs').Fleet, server: object,
    *   operator: { forceRelease(key: string): Promise<boolean> }, random: import('./random.mjs').Random,
-   *   keys: number, record: (event: object) => void, only?: readonly string[], pause?: () => number,
+   *   keys: number, shared?: boolean, record: (event: object) => void, only?: readonly string[], pause?: () => number,
    *   weights?: Readonly<Record<string, number>>, more?: (note: (name: string, more?: object) => void) => unknown[] }} scene
    *   `only`: the names of the faults to inject; `pause`: ms before the next fault; `weights`: of faults that are more or less
    *   frequent than usual; `more`: further faults as `[weight, name, act]`
@@ -154,9 +154,9 @@ export class Faults {
    * that. Earlier grants are recognised by their tokens.
    */
   async #forceRelease() {
-    const { server, operator, keys, record } = this.#scene;
+    const { server, operator, keys, shared, record } = this.#scene;
     await server.isWritable();
-    const key = `k${this.#random.between(0, keys - 1)}`;
+    const key = `k${this.#random.between(0, keys - (shared ? -1 : 1))}`;
     this.#note('released by force', { k: key });
     const since = monotonic();
     try {

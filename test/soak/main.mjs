@@ -6,6 +6,7 @@ import { endAll } from './lifeline.mjs';
 import { readOptions, USAGE } from './options.mjs';
 import { reportOf } from './report.mjs';
 import { Scene } from './scene.mjs';
+import { askPorcupine, isVisible } from './second-judge.mjs';
 import { soak } from './soak.mjs';
 import { steady } from './steady.mjs';
 
@@ -27,14 +28,17 @@ function endWithTheUser() {
 }
 
 /** @returns {Promise<boolean>} whether nothing was found */
-async function oneRun(options, program) {
+async function oneRun(options, program, judge) {
   print(
     `soak: ${options.leader ? 'leader election, ' : ''}${options.store}, ${options.minutes} min, seed ${options.seed}, ${options.processes} processes`,
   );
-  const outcome = await soak(options, {
-    ...{ program, only: options.only, log: print },
-    keepLogs: options.keep ? 'always' : 'if bad',
-  });
+  const outcome = await soak(
+    { ...options, shared: true },
+    {
+      ...{ program, judge, only: options.only, log: print },
+      keepLogs: options.keep ? 'always' : 'if bad',
+    },
+  );
   print(reportOf(outcome));
   const bad = outcome.findings.list.length > 0;
   if (bad || options.keep) print(`The logs are in ${outcome.directory}`);
@@ -46,21 +50,28 @@ async function oneRun(options, program) {
 const PLANT_MINUTES = 1;
 
 /** @returns {Promise<boolean>} whether the checker found it */
-async function caught(name, given, program) {
+async function caught(name, given, program, judge) {
   const { about, finds, run, into } = plantOf(given.leader ? 'leader' : given.store, name);
   const minutes = given.minutesGiven ? given.minutes : PLANT_MINUTES;
   const options = { ...given, minutes, ...run.options };
   print(`planted ${name} (${options.store}): ${about} (${minutes} min, seed ${options.seed})`);
   const { only, rules } = run;
   const { findings, figures } = await soak(options, {
-    ...{ program, only, rules, plant: into },
+    ...{ program, judge, only, rules, plant: into },
     log: () => undefined,
     keepLogs: 'never',
   });
   const found = findings.list.find(({ kind }) => finds.includes(kind));
   if (found === undefined) print(`  NOT CAUGHT\n${reportOf({ findings, figures })}`);
   else print(`  caught: ${JSON.stringify(findings.counts)}, first: ${found.kind}, ${found.story}`);
-  return found !== undefined;
+  return (judge === undefined || isSeen(figures.second, finds)) && found !== undefined;
+}
+
+/** Whether the second judge, by itself, has found the bug, or can't. */
+function isSeen({ isLinearizable, stories }, finds) {
+  if (!isVisible(finds)) print('  not a matter of linearizability');
+  else print(isLinearizable ? '  NOT CAUGHT by Porcupine' : `  caught by Porcupine: ${stories[0]}`);
+  return !isLinearizable || !isVisible(finds);
 }
 
 /** F50, with enough cycles to detect a growth of a few bytes a cycle. */
@@ -112,14 +123,21 @@ async function steadyRun(options, program) {
   return problems.length === 0;
 }
 
-async function plants(options, program) {
+async function plants(options, program, judge) {
   const missed = [];
   const all = plantNames(options.leader ? 'leader' : options.store);
   for (const name of options.plant === 'all' ? all : [options.plant]) {
-    if (!(await caught(name, options, program))) missed.push(name);
+    if (!(await caught(name, options, program, judge))) missed.push(name);
   }
   print(missed.length === 0 ? 'caught' : `NOT CAUGHT: ${missed.join(', ')}`);
   return missed.length === 0;
+}
+
+/** @param {string | undefined} program */
+function judgeWith(program) {
+  if (program !== undefined) return (history) => askPorcupine(program, history);
+  print('Porcupine does not judge this run, since Go is not installed (https://go.dev/dl).');
+  return undefined;
 }
 
 const runOf = ({ cycles, plant, steady: isSteady }) => {
@@ -131,9 +149,10 @@ const runOf = ({ cycles, plant, steady: isSteady }) => {
 /**
  * @param {readonly string[]} args the command line
  * @param {(store: string) => unknown} setUp finds or fetches the server's programs
+ * @param {() => string | undefined} buildPorcupine builds the judge, if Go is installed
  * @returns {Promise<number>} exit code
  */
-export async function main(args, setUp) {
+export async function main(args, setUp, buildPorcupine) {
   const options = readOptions(args);
   if (options.help) {
     print(USAGE);
@@ -141,7 +160,8 @@ export async function main(args, setUp) {
   }
   endWithTheUser();
   try {
-    return (await runOf(options)(options, setUp(options.store))) ? 0 : 1;
+    const judge = options.judge === undefined ? undefined : judgeWith(buildPorcupine());
+    return (await runOf(options)(options, setUp(options.store), judge)) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof PlantError)) throw error;
     console.error(error.message);

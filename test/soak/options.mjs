@@ -18,6 +18,7 @@ export const USAGE = `npm run soak -- [options]
   --callers <n>    callers in each process (default 24)
   --only <fault>   injects only this fault, and those of further --only; an unknown name prints all names
   --no-faults      load only: nothing is killed, stopped, cut or delayed, and the bounds are strict
+  --judge porcupine  has Porcupine decide, too, whether the history is linearizable; needs Go
   --keep           keeps the logs of a good run, too
   --plant <bug>    breaks a copy of the build first; the run succeeds when the checker finds it. All, or one of
 ${[...storeNames(), 'leader']
@@ -53,6 +54,7 @@ function parse(args) {
         only: { type: 'string', multiple: true },
         'no-faults': { type: 'boolean' },
         keep: { type: 'boolean' },
+        judge: { type: 'string' },
         plant: { type: 'string' },
         cycles: { type: 'boolean' },
         leader: { type: 'boolean' },
@@ -71,11 +73,11 @@ const EXCLUSIVE = {
   only: { why: 'says which faults a run has', without: ['no-faults', 'plant', 'cycles'] },
   steady: {
     why: 'has no faults and no seed',
-    without: ['only', 'no-faults', 'plant', 'cycles', 'seed'],
+    without: ['only', 'no-faults', 'plant', 'cycles', 'seed', 'judge'],
   },
   leader: {
     why: 'has faults and one lock',
-    without: ['steady', 'cycles', 'no-faults', 'keys', 'callers'],
+    without: ['steady', 'cycles', 'no-faults', 'keys', 'callers', 'judge'],
   },
 };
 
@@ -104,6 +106,9 @@ export function readOptions(args) {
   }
   if (values.write && !values.steady)
     throw new UsageError('--write records a run with --steady: add --steady.');
+  if (values.judge !== undefined && values.judge !== 'porcupine') {
+    throw new UsageError(`--judge must be porcupine; got "${values.judge}".`);
+  }
   const plants = plantNames(values.leader ? 'leader' : store);
   if (values.plant !== undefined && values.plant !== 'all' && !plants.includes(values.plant)) {
     throw new UsageError(
@@ -126,6 +131,7 @@ export function readOptions(args) {
     faults: values['no-faults'] !== true,
     only: values.only,
     keep: values.keep === true,
+    judge: values.judge,
     plant: values.plant,
     leader: values.leader === true,
     steady: values.steady === true,

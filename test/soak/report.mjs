@@ -28,7 +28,7 @@ function linesOfElection({ processes, terms, takeovers, faults, dropped }) {
 
 function linesOfLocks(figures) {
   const { granted, certainHolds, failed, outcomes, processes, lost, doomedHolds, writes } = figures;
-  const { latest, overtaken, handOver, faults, dropped, calls } = figures;
+  const { latest, overtaken, handOver, faults, dropped, calls, second } = figures;
   return [
     `processes   ${processes}`,
     `calls       ${calls}: ${granted} granted; not granted: ${count(failed)}`,
@@ -40,5 +40,6 @@ function linesOfLocks(figures) {
     `late        at most ${Math.max(0, latest).toFixed(0)} ms after waitTime or abort`,
     `faults      ${count(faults)}`,
     `dropped     ${dropped} pushed events`,
+    ...(second ? [`porcupine   ${second.isLinearizable ? '' : 'NOT '}linearizable: ${second.summary}`] : []),
   ];
 }

@@ -48,7 +48,8 @@ export class Workload {
     const { keys } = this.#settings;
     while (!this.#isEnding) {
       // Most callers stay with one key: otherwise all would soon wait for the slowest.
-      const number = this.#random.chance(0.9) ? index % keys : this.#random.between(0, keys - 1);
+      let number = this.#random.chance(0.9) ? index % keys : this.#random.between(0, keys - 1);
+      if (this.#settings.shared && this.#random.chance(0.25)) number = keys + (index % 2);
       await this.#call(number);
       const pause = this.#planner.pauseAt(number);
       if (pause >= 0) await elapse(pause);
@@ -71,7 +72,7 @@ export class Workload {
 
   async #call(number) {
     const call = this.#planner.next(number);
-    const { i, key, options, flavour } = call;
+    const { i, key, options, flavour, shared } = call;
     this.#record({
       e: 'invoke',
       i,
@@ -79,6 +80,7 @@ export class Workload {
       w: options.waitTime === Infinity ? -1 : options.waitTime,
       l: options.leaseTime ?? 0,
       ...(options.fair && { f: 1 }),
+      ...shared,
     });
     this.#waiting.set(i, call);
     const got = () => {
@@ -142,13 +144,13 @@ export class Workload {
     try {
       const began = monotonic();
       if (random.chance(0.02)) await this.#extend(call, lock);
-      if (random.chance(0.1)) await this.#writeGuarded(call, lock);
+      if (!call.shared && random.chance(0.1)) await this.#writeGuarded(call, lock);
       if (length === 0) await new Promise((resolve) => setImmediate(resolve));
       while (monotonic() - began < length) {
         await elapse(Math.min(20, length));
         if (!this.#observe('chk', call, lock)) break;
       }
-      if (random.chance(0.05)) await this.#reenter(call, lock, inScope);
+      if (!call.shared && random.chance(0.05)) await this.#reenter(call, lock, inScope);
     } finally {
       this.#leave(witness);
     }
@@ -205,7 +207,8 @@ export class Workload {
 
   /** A file that only one holder may have at a time; of use only while no process is stopped inside a section. */
   #enter(call, lock) {
-    if (this.#settings.witnesses === undefined || call.options.leaseTime !== undefined) return undefined;
+    const isExclusive = call.shared === undefined && call.options.leaseTime === undefined;
+    if (this.#settings.witnesses === undefined || !isExclusive) return undefined;
     const path = join(this.#settings.witnesses, call.key);
     try {
       return { path, file: openSync(path, 'wx') };

@@ -24,12 +24,13 @@ export class HoldRecord {
   /** When its process joined the queue, if that is known. */
   queuedSince = undefined;
 
-  constructor(id, process, key, token, invokedAt) {
+  constructor(id, process, key, token, { t, kind = 'exclusive', permits = 1, limit = 1 } = {}) {
     this.id = id;
     this.process = process;
     this.key = key;
     this.token = token;
-    this.invokedAt = invokedAt;
+    this.invokedAt = t;
+    Object.assign(this, { kind, permits, limit });
   }
 
   get end() {
@@ -65,7 +66,7 @@ export class HoldBook {
     const id = `${event.p}/${event.i}`;
     switch (event.e) {
       case 'invoke':
-        this.#invokes.set(id, event.t);
+        this.#invokes.set(id, event);
         break;
       case 'fail':
         this.#invokes.delete(id);

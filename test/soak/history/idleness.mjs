@@ -14,9 +14,10 @@ export class Idleness {
   }
 
   /** Keeps waiters that gave up after they had waited for longer than a lock may stay free. */
-  see({ e, p, i, k, w, c, t }) {
+  see({ e, p, i, k, w, c, t, kind }) {
     const id = `${p}/${i}`;
-    if (e === 'invoke' && w !== 0) this.#open.set(id, t);
+    // While permits are free, a call that needs more of them may wait, and those behind it.
+    if (e === 'invoke' && w !== 0 && kind === undefined) this.#open.set(id, t);
     else if (e === 'ok') this.#open.delete(id);
     else if (e === 'fail') {
       const since = this.#open.get(id);

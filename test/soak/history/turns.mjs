@@ -13,6 +13,8 @@ export class Turns {
   #judged = [];
   #faults = [];
   #everyoneFair = new Map();
+  /** Keys that several may hold: a grant of theirs is no turn. */
+  #shared = new Set();
 
   constructor(findings, rules) {
     this.findings = findings;
@@ -22,7 +24,8 @@ export class Turns {
   see(event) {
     const { e, p, t } = event;
     if (e === 'fault') this.#faults.push(t);
-    if (event.k === undefined && e !== 'fail' && e !== 'ok') return;
+    if (e === 'invoke' && event.kind !== undefined) this.#shared.add(event.k);
+    if (this.#shared.has(event.k) || (event.k === undefined && e !== 'fail' && e !== 'ok')) return;
     const key = this.#key(event.k);
     if (e === 'invoke') {
       this.#everyoneFair.set(event.k, (this.#everyoneFair.get(event.k) ?? true) && event.f === 1);

@@ -121,6 +121,34 @@ describe('history checker: holds', () => {
   );
 });
 
+describe('history checker: locks that several may hold', () => {
+  const permits = (count: number): Fields => ({ kind: 'permits', permits: count, limit: 3 });
+  const [reader, writer] = [{ kind: 'reader' }, { kind: 'writer' }];
+  const reading = (): History =>
+    history().hold('a', 1, 10, 100, 150, reader).hold('b', 1, 9, 110, 160, reader);
+  const two = (): History =>
+    history().hold('a', 1, 11, 100, 150, permits(1)).hold('b', 1, 10, 110, 140, permits(1));
+  finds(
+    ['as many permits as there are', two().hold('c', 1, 12, 120, 130, permits(1)), []],
+    ['a permit too many', two().hold('c', 1, 12, 120, 130, permits(2)), ['overlap']],
+    ['a permit that was returned', two().hold('c', 1, 12, 141, 160, permits(2)), []],
+    ['readers at once', reading(), []],
+    ['a reader beside a writer', reading().hold('c', 1, 12, 155, 170, writer), ['overlap']],
+    ['a writer after readers', reading().hold('c', 1, 12, 161, 170, writer), []],
+    [
+      'a writer with a smaller token than a reader',
+      reading().hold('c', 1, 8, 161, 170, writer),
+      ['token-order'],
+    ],
+    ['a writer with the token of a reader', reading().hold('c', 1, 9, 161, 170, writer), ['token-repeated']],
+    [
+      'a reader with a smaller token than a writer',
+      history().hold('a', 1, 10, 100, 110, writer).hold('b', 1, 9, 120, 130, reader),
+      ['token-order'],
+    ],
+  );
+});
+
 describe('history checker: forced releases and restarts', () => {
   const broken = (doomed: Fields): History =>
     oneHold(200)
