@@ -1,3 +1,4 @@
+import { runInThisContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockUnavailableError } from '../../lib/index.js';
@@ -6,6 +7,9 @@ import { stopwatch } from '../support/stopwatch.js';
 import { elapse, next, rejectionOf, until, within } from '../support/until.js';
 import { redisMajor } from '../support/redis-process.js';
 import { RedisScene } from './redis-scene.js';
+
+// Jest gives its tests a copy of `process` that real warnings never reach.
+const realProcess = runInThisContext('process') as NodeJS.Process;
 
 describe('faults of the server', () => {
   const scene = new RedisScene({
@@ -131,6 +135,29 @@ describe('faults of the server', () => {
     } finally {
       await scene.client.replicaof('NO', 'ONE');
     }
+    await scene.nothingLeft();
+  });
+
+  it('F8: any number of READONLY replies at once makes ioredis reconnect once, without a warning about listeners', async () => {
+    const app = await scene.app();
+    const warnings: string[] = [];
+    const warned = ({ name, message }: Error): void => {
+      if (name === 'MaxListenersExceededWarning') warnings.push(message);
+    };
+    realProcess.on('warning', warned);
+    await scene.client.replicaof('127.0.0.1', '1');
+    try {
+      // Requests with a label do not travel together.
+      const tries = Array.from({ length: 30 }, () =>
+        rejectionOf(app.locks.acquire(scene.key(), { label: 'one of many', waitTime: 300 })),
+      );
+      for (const error of await Promise.all(tries)) expect(error).toBeInstanceOf(LockUnavailableError);
+    } finally {
+      await scene.client.replicaof('NO', 'ONE');
+      realProcess.removeListener('warning', warned);
+    }
+    expect(warnings).toEqual([]);
+    await app.locks.withLock(scene.key(), () => undefined);
     await scene.nothingLeft();
   });
 

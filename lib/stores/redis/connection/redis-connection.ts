@@ -122,7 +122,12 @@ export function serverConnector(
         );
         return settings.retryStrategy?.(times);
       };
-      const client = withGuardedSockets(open({ ...settings, retryStrategy }));
+      let isReconnecting = false;
+      // With each `true`, ioredis would add a listener to the socket that it closes.
+      const reconnectOnError: RedisOptions['reconnectOnError'] = (error) =>
+        !isReconnecting && (isReconnecting = settings.reconnectOnError?.(error) === true);
+      const client = withGuardedSockets(open({ ...settings, retryStrategy, reconnectOnError }));
+      client.on('connect', () => (isReconnecting = false));
       client.on('error', ({ message }: Error) => {
         // Without it, the first requests show whether the server is ready.
         if (/unknown command.*\binfo\b/i.test(message)) client.options.enableReadyCheck = false;
