@@ -118,6 +118,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   warnedOf: number | undefined;
   private readonly canReserve: boolean;
   private isInEvent = false;
+  /** Whether a call is about to join, so that the end of the last ticket does not close the line. */
+  private isJoining = false;
   /** Events that came during another one, and notifications of users about that one. */
   private next: (() => void)[] | undefined;
 
@@ -132,6 +134,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   // Events of calls
 
   join(hold: Hold): void {
+    this.isJoining = true;
     if (this.isInEvent) {
       this.afterEvent(() => {
         this.join(hold);
@@ -140,6 +143,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     }
     hold.place = this;
     const now = this.beginEvent();
+    this.isJoining = false;
     try {
       // Most keys are free and used by one call at a time.
       if (this.isUsed) this.onJoined(hold, now);
@@ -366,6 +370,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     if (this.isInEvent) return undefined;
     const now = this.beginEvent();
     try {
+      // A listener of a loss noticed just now has let a reader begin on it.
+      if (ticket.users > 0) return 'released';
       if (this.waiting.size > 0 && this.passOn(ticket, now)) return 'released';
       if (this.waiting.size > 0) return undefined;
       const outcome = mayLinger && ticket.isForReaders ? this.linger(ticket, now) : undefined;
@@ -796,7 +802,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private closeIfUnused(): void {
-    if (!this.isUsed && this.trying.size === 0 && this.leaving.size === 0) this.onUnused(this);
+    if (this.isUsed || this.isJoining || this.trying.size > 0 || this.leaving.size > 0) return;
+    this.onUnused(this);
   }
 
   // Tickets that wait
