@@ -105,6 +105,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   readonly leaving = new CallsInFlight();
   /** Why the last request failed, if it did. */
   private failure: LockStoreError | undefined;
+  /** Whether the last reply cancelled the request. */
+  private wasCancelled = false;
   /** Whether the store has reported the order of holders and waiters, and when it last did. */
   private isTold = false;
   private toldAt = -Infinity;
@@ -243,7 +245,9 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private onReply(ticket: Ticket<Hold>, reply: AcquireReply, now: MonotonicMs): void {
+    const { wasCancelled } = this;
     const { askedFor, isAnswered: wasQueued } = ticket;
+    this.wasCancelled = false;
     ticket.askedAt = undefined;
     ticket.isAnswered = true;
     ticket.failures = 0;
@@ -267,8 +271,12 @@ export class Line implements Timer, TicketLine, WaitingPlace {
         this.waiting.leave(askedFor);
         this.refuse(askedFor, this.engine.reporter.disagreement(askedFor, reply.limit));
       }
+      this.withdraw(ticket, now);
+      return;
     }
-    this.withdraw(ticket, now);
+    // A custom store that cancels every request is not asked again at once.
+    this.wasCancelled = true;
+    this.withdraw(ticket, now, undefined, wasCancelled);
   }
 
   private onFailed(ticket: Ticket<Hold>, error: LockStoreError): void {
@@ -802,8 +810,11 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private closeIfUnused(): void {
-    if (this.isUsed || this.isJoining || this.trying.size > 0 || this.leaving.size > 0) return;
-    this.onUnused(this);
+    if (this.isUsed || this.isJoining) return;
+    // What was known kept those calls waiting that have ended.
+    this.isTold = false;
+    this.failure = this.freeAt = undefined;
+    if (this.trying.size === 0 && this.leaving.size === 0) this.onUnused(this);
   }
 
   // Tickets that wait
