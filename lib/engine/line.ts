@@ -105,6 +105,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   readonly leaving = new CallsInFlight();
   /** Why the last request failed, if it did. */
   private failure: LockStoreError | undefined;
+  /** Whether the last reply cancelled the request. */
+  private wasCancelled = false;
   /** Whether the store has reported the order of holders and waiters, and when it last did. */
   private isTold = false;
   private toldAt = -Infinity;
@@ -118,6 +120,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   warnedOf: number | undefined;
   private readonly canReserve: boolean;
   private isInEvent = false;
+  /** Whether a call is about to join, so that the end of the last ticket does not close the line. */
+  private isJoining = false;
   /** Events that came during another one, and notifications of users about that one. */
   private next: (() => void)[] | undefined;
 
@@ -132,6 +136,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   // Events of calls
 
   join(hold: Hold): void {
+    this.isJoining = true;
     if (this.isInEvent) {
       this.afterEvent(() => {
         this.join(hold);
@@ -140,6 +145,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     }
     hold.place = this;
     const now = this.beginEvent();
+    this.isJoining = false;
     try {
       // Most keys are free and used by one call at a time.
       if (this.isUsed) this.onJoined(hold, now);
@@ -243,7 +249,9 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private onReply(ticket: Ticket<Hold>, reply: AcquireReply, now: MonotonicMs): void {
+    const { wasCancelled } = this;
     const { askedFor, isAnswered: wasAnswered } = ticket;
+    this.wasCancelled = false;
     ticket.askedAt = undefined;
     ticket.isAnswered = true;
     ticket.failures = 0;
@@ -267,8 +275,12 @@ export class Line implements Timer, TicketLine, WaitingPlace {
         this.waiting.leave(askedFor);
         this.refuse(askedFor, this.engine.reporter.disagreement(askedFor, reply.limit));
       }
+      this.withdraw(ticket, now);
+      return;
     }
-    this.withdraw(ticket, now);
+    // A custom store that cancels every request is not asked again at once.
+    this.wasCancelled = true;
+    this.withdraw(ticket, now, undefined, wasCancelled);
   }
 
   private onFailed(ticket: Ticket<Hold>, error: LockStoreError): void {
@@ -371,6 +383,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     if (this.isInEvent) return undefined;
     const now = this.beginEvent();
     try {
+      // A listener of a loss noticed just now has let a reader begin on it.
+      if (ticket.users > 0) return 'released';
       if (this.waiting.size > 0 && this.passOn(ticket, now)) return 'released';
       if (this.waiting.size > 0) return undefined;
       const outcome = mayLinger && ticket.isForReaders ? this.linger(ticket, now) : undefined;
@@ -805,7 +819,11 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private closeIfUnused(): void {
-    if (!this.isUsed && this.trying.size === 0 && this.leaving.size === 0) this.onUnused(this);
+    if (this.isUsed || this.isJoining) return;
+    // What was known kept those calls waiting that have ended.
+    this.isTold = false;
+    this.failure = this.freeAt = undefined;
+    if (this.trying.size === 0 && this.leaving.size === 0) this.onUnused(this);
   }
 
   // Tickets that wait

@@ -247,7 +247,8 @@ export class Tickets {
     if (keptUntil !== undefined && now < keptUntil) return this.releaseLater(ticket, hold, keptUntil, now);
     ticket.releasedBy = hold;
     const outcome = line.onHoldEnded(ticket, mayLinger);
-    if (outcome !== undefined) return outcome;
+    // Listeners of timeouts noticed just now may have let a reader begin on it.
+    if (outcome !== undefined || ticket.users > 0) return outcome ?? 'released';
     // The line may have noticed that it has ended.
     return ticket.state === 'held' ? this.releaseUnused(ticket) : this.outcomeOf(ticket);
   }

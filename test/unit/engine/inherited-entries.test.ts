@@ -101,6 +101,21 @@ describe('a ticket that passes to another caller, or is left without one', () =>
     expect(await waiting).toBeInstanceOf(LockTimeoutError);
   });
 
+  it('B11: what was known of a former holder does not outlive the calls that it kept waiting', async () => {
+    const { store, app } = await start();
+    store.cancelling = () => new Promise(() => undefined);
+    // Its withdrawal is never confirmed.
+    const failing = rejectionOf(app.locks.acquire('key', { waitTime: 50 }));
+    (await store.request(0)).answer(queued);
+    expect(await failing).toBeInstanceOf(LockTimeoutError);
+    const acquiring = app.locks.acquire('key');
+    (await store.request(1)).answer(granted(1));
+    await (await acquiring).release();
+    const unanswered = rejectionOf(app.locks.acquire('key', { waitTime: 50 }));
+    await store.request(2);
+    expect(await unanswered).toBeInstanceOf(LockUnavailableError);
+  });
+
   it('B10: a wait beside a hold of its own process is extended for the first reply, too', async () => {
     const { store, app } = await start();
     const holding = app.locks.acquire('key', { limit: 3 });
