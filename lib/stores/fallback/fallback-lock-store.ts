@@ -87,9 +87,7 @@ class FallbackSession implements LockStoreSession {
     });
     const opened = store.open({
       ...client,
-      granted: (owner, grant) => {
-        this.onStoreGrant(owner, grant);
-      },
+      granted: (owner, grant) => this.onStoreGrant(owner, grant),
       // Only messages are back: the connection for requests may be failing at this moment.
       pollNow: () => {
         if (!this.breaker.isOpen) client.pollNow();
@@ -108,9 +106,7 @@ class FallbackSession implements LockStoreSession {
         client.locksLocally(true, cause);
         this.pollSoon();
       },
-      () => {
-        this.onRecovery();
-      },
+      () => this.onRecovery(),
       () => this.raiseStoreTokens(),
     );
     hideMissing(this, [opened], ['reserve', 'listKeys', 'verify', 'connections']);
@@ -358,9 +354,7 @@ class FallbackSession implements LockStoreSession {
   }
 
   private pollSoon(): void {
-    callAfterwards(() => {
-      this.client.pollNow();
-    });
+    callAfterwards(() => this.client.pollNow());
   }
 
   /** Cancels the owner in the store until the store confirms it; now, or when the store is back. */

@@ -41,16 +41,14 @@ export class PostgresConnection {
     requestTimeout: number,
     private readonly listener: ConnectionListener,
   ) {
-    this.timeout = new ReplyTimeout(requestTimeout, () => {
-      this.kept.reconnect(`no answer within ${inMs(requestTimeout)}`);
-    });
+    this.timeout = new ReplyTimeout(requestTimeout, () =>
+      this.kept.reconnect(`no answer within ${inMs(requestTimeout)}`),
+    );
     this.kept = new KeptConnection([connector], {
       connect: ({ open }, onEnd) => open(onEnd),
       prepare: ({ client }) => this.prepare(client),
       lost: () => undefined,
-      back: () => {
-        listener.back();
-      },
+      back: () => listener.back(),
     });
   }
 
@@ -79,9 +77,7 @@ export class PostgresConnection {
       const isMended = lacksSchema(error) && this.listener.mendsSchema?.() === true;
       if (isMended) this.kept.reconnect('something is missing in the schema');
       // After an error, PostgreSQL is ready for the next statement a moment later.
-      setImmediate(() => {
-        reply.reject(postgresFailure(error, isMended));
-      });
+      setImmediate(() => reply.reject(postgresFailure(error, isMended)));
     };
     const isPrepared = this.preparesStatements;
     const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };
@@ -221,9 +217,7 @@ function openClient(
     });
     let cause = new Error('the connection was closed');
     client.on('error', (error: Error) => (cause = error));
-    client.on('end', () => {
-      onEnd(cause);
-    });
+    client.on('end', () => onEnd(cause));
     return {
       client,
       cut: (why) => socket.destroy(why),
