@@ -37,10 +37,11 @@ export class OrderedProcess extends Process {
         else if (this.state === 'holds') this.renew();
       },
     });
-    this.session = new modules.OrderedSession(this.client, (events) => {
+    this.opened = modules.openOrdered(this.client, (events) => {
       this.events = events;
       return this.driver();
     });
+    this.session = this.opened.session;
   }
 
   driver() {
@@ -163,7 +164,7 @@ export class OrderedProcess extends Process {
 
   /** What is left when everybody has come to the end. */
   get leftovers() {
-    const { own } = this.session;
+    const { own } = this.opened;
     return [
       own.all.length > 0 && 'an entry',
       own.watchers.size > 0 && 'a watch',
@@ -174,7 +175,7 @@ export class OrderedProcess extends Process {
 
   fingerprint(ago) {
     const mine = (time) => ago(time === undefined ? undefined : time / this.rate);
-    const { own, leases, cancelled } = this.session;
+    const { own, leases, cancelled } = this.opened;
     const entries = own.all.map(
       ({ path, request, claimLease, isMarkedWaiting, hold, waitedAt, seen, writing, watched, expiry }) => [
         [
