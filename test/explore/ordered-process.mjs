@@ -37,11 +37,10 @@ export class OrderedProcess extends Process {
         else if (this.state === 'holds') this.renew();
       },
     });
-    this.opened = modules.openOrdered(this.client, (events) => {
+    this.session = modules.openOrdered(this.client, (events) => {
       this.events = events;
       return this.driver();
     });
-    this.session = this.opened.session;
   }
 
   driver() {
@@ -164,7 +163,7 @@ export class OrderedProcess extends Process {
 
   /** What is left when everybody has come to the end. */
   get leftovers() {
-    const { own } = this.opened;
+    const { own } = this.session;
     return [
       own.all.length > 0 && 'an entry',
       own.watchers.size > 0 && 'a watch',
@@ -175,7 +174,7 @@ export class OrderedProcess extends Process {
 
   fingerprint(ago) {
     const mine = (time) => ago(time === undefined ? undefined : time / this.rate);
-    const { own, leases, cancelled } = this.opened;
+    const { own, leases, cancelled } = this.session;
     const entries = own.all.map(
       ({ path, request, claimLease, isMarkedWaiting, hold, waitedAt, seen, writing, watched, expiry }) => [
         [

@@ -41,7 +41,7 @@ export class OrderedMemory implements LockStore {
   loses: () => boolean = () => false;
 
   open(client: LockStoreClient): LockStoreSession {
-    return openOrdered(client, (events) => new MemoryDriver(this, events)).session;
+    return openOrdered(client, (events) => new MemoryDriver(this, events));
   }
 
   /** Reports a change to the clients that watch the entry or its queue. */

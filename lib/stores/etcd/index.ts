@@ -19,6 +19,6 @@ export function etcdStore(options: EtcdStoreOptions): LockStore {
   return {
     name: `etcd at ${resolved.connection.addresses.join(', ')}`,
     place: `prefix ${JSON.stringify(resolved.keyPrefix)}`,
-    open: (client) => openOrdered(client, (events) => new EtcdDriver(resolved, events)).session,
+    open: (client) => openOrdered(client, (events) => new EtcdDriver(resolved, events)),
   };
 }

@@ -34,13 +34,12 @@ export class FallbackLockStore implements LockStore {
   }
 
   open(client: LockStoreClient): LockStoreSession {
-    return openFallback(this.store, client).session;
+    return openFallback(this.store, client);
   }
 }
 
-/** A session, and what it keeps of owners, which a test inspects. */
-interface OpenedSession {
-  readonly session: LockStoreSession;
+/** What it keeps of owners is for a test. */
+interface FallbackSession extends LockStoreSession {
   readonly local: LocalLocks;
   readonly asking: ReadonlyMap<OwnerId, AcquireRequest>;
 }
@@ -49,7 +48,7 @@ interface OpenedSession {
  * One client of a store that may become unreachable. Each owner is served either by the store or by this process: a
  * lock granted by the store ends in the store, and one granted locally ends locally.
  */
-export function openFallback(inner: LockStore, client: LockStoreClient): OpenedSession {
+function openFallback(inner: LockStore, client: LockStoreClient): FallbackSession {
   const ofSession = new SessionTimers(client);
   const { retry } = ofSession;
   /** The last requests of owners that may be in the store's queue, or have a grant that has not arrived. */
@@ -218,7 +217,8 @@ export function openFallback(inner: LockStore, client: LockStoreClient): OpenedS
     void retry.complete({ attempt, until: FOR_EVER, pause: RETRY_PAUSE });
   }
 
-  const session: LockStoreSession = {
+  return {
+    ...{ local, asking },
     get description() {
       return store.description;
     },
@@ -318,5 +318,4 @@ export function openFallback(inner: LockStore, client: LockStoreClient): OpenedS
       await store.close();
     },
   };
-  return { session, local, asking };
 }

@@ -22,9 +22,9 @@ import { OwnEntries, type OwnEntry } from './own-entries.js';
 const TOKEN_PATIENCE = 100;
 const TOKEN_PAUSE = 5;
 
-/** What a session consists of, by which the explorer tells states apart. */
-interface OpenedSession {
-  readonly session: LockStoreSession;
+/** Its parts are for the explorer, which tells states apart by them, and for tests. */
+interface OrderedSession extends LockStoreSession {
+  readonly driver: OrderedDriver;
   readonly own: OwnEntries;
   readonly leases: HolderLeases;
   /** Owners whose late requests are rejected. */
@@ -35,7 +35,7 @@ interface OpenedSession {
 export function openOrdered(
   client: LockStoreClient,
   driverFor: (events: DriverEvents) => OrderedDriver,
-): OpenedSession {
+): OrderedSession {
   const timers = new TimerQueue({ monotonic: () => client.now() }, false, true);
   const driver = driverFor({
     client,
@@ -124,7 +124,8 @@ export function openOrdered(
     return true;
   }
 
-  const session: LockStoreSession = {
+  return {
+    ...{ driver, own, leases, cancelled },
     remainingIsBound: true,
     board: driver.board,
     get description() {
@@ -213,5 +214,4 @@ export function openOrdered(
       await driver.close(endsSession);
     },
   };
-  return { session, own, leases, cancelled };
 }

@@ -19,6 +19,6 @@ export function zookeeperStore(options: ZooKeeperStoreOptions): LockStore {
   return {
     name: `ZooKeeper at ${resolved.hosts.map(addressOf).join(',')}`,
     place: `path ${JSON.stringify(resolved.paths.root)}`,
-    open: (client) => openOrdered(client, (events) => new ZooKeeperDriver(resolved, events)).session,
+    open: (client) => openOrdered(client, (events) => new ZooKeeperDriver(resolved, events)),
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Hold } from '../../../../lib/engine/hold.js';
 import { LockService } from '../../../../lib/index.js';
 import { LockStoreError, type LockStore, type LockStoreSession } from '../../../../lib/stores/port/index.js';
-import { openFallback } from '../../../../lib/stores/fallback/fallback-lock-store.js';
+import { FallbackLockStore } from '../../../../lib/stores/fallback/fallback-lock-store.js';
 import { CircuitBreaker } from '../../../../lib/stores/fallback/circuit-breaker.js';
 import { SessionTimers } from '../../../../lib/stores/port/times.js';
 import { PortClient } from '../../../contract/port-client.js';
@@ -35,9 +35,9 @@ class OpenedStore implements LockStore {
   constructor(private readonly store: LockStore) {}
 
   open(client: Parameters<LockStore['open']>[0]): LockStoreSession {
-    const opened = openFallback(this.store, client);
-    this.sessions.push(opened as unknown as Kept);
-    return opened.session;
+    const session = new FallbackLockStore(this.store).open(client);
+    this.sessions.push(session as unknown as Kept);
+    return session;
   }
 
   /** How many owners each part of the first session keeps. */

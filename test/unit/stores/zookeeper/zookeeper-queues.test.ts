@@ -6,12 +6,11 @@ import type {
   OwnerId,
 } from '../../../../lib/stores/port/lock-store.js';
 import type { JoinReply } from '../../../../lib/stores/ordered/ordered-driver.js';
-import { openOrdered } from '../../../../lib/stores/ordered/ordered-session.js';
 import { JuteWriter, type Operation } from '../../../../lib/stores/zookeeper/connection/protocol.js';
 import { CODE, ZooKeeperError } from '../../../../lib/stores/zookeeper/connection/zookeeper-failure.js';
 import type { Request } from '../../../../lib/stores/zookeeper/connection/zookeeper-connection.js';
-import { resolveZooKeeperOptions } from '../../../../lib/stores/zookeeper/zookeeper-options.js';
-import { ZooKeeperDriver } from '../../../../lib/stores/zookeeper/zookeeper-driver.js';
+import { zookeeperStore } from '../../../../lib/stores/zookeeper/index.js';
+import type { ZooKeeperDriver } from '../../../../lib/stores/zookeeper/zookeeper-driver.js';
 import { requestsOf } from '../../../support/zookeeper-requests.js';
 
 const TYPE = { delete: 2, getChildren: 12, multi: 14, createContainer: 19 };
@@ -76,15 +75,11 @@ describe('the queue of a lock in ZooKeeper', () => {
 describe('a session of ZooKeeper', () => {
   it('P22: lets callers wait for releases of their own key only', async () => {
     const client = { id: 'mine', now: () => 0 as MonotonicMs, watchdogTimeout: 30_000 };
-    const options = resolveZooKeeperOptions({ hosts: '127.0.0.1:1' });
-    const { session, own } = openOrdered(client as LockStoreClient, (events) => {
-      const driver = new ZooKeeperDriver(options, events);
-      const { connection } = driver as unknown as { connection: object };
-      // Another request is under way, so the release may not have been received.
-      Object.defineProperty(connection, 'underWay', { value: 2 });
-      return driver;
-    });
+    const session = zookeeperStore({ hosts: '127.0.0.1:1' }).open(client as LockStoreClient);
+    const { driver, own } = session as unknown as { driver: { connection: object }; own: object };
     Object.assign(own, { release: () => new Promise(() => undefined) });
+    // Another request is under way, so the release may not have been received.
+    Object.defineProperty(driver.connection, 'underWay', { value: 2 });
     void session.release({ key: 'stuck', owner: 'mine:1' as OwnerId, wasGranted: true, inDoubt: false });
     expect(session.whenSent?.('stuck')).toBeDefined();
     expect(session.whenSent?.('free')).toBeUndefined();
