@@ -63,9 +63,7 @@ function underLock(call: HandlerCall, next: CallHandler): Observable<unknown> {
     const ignoreClient = connection?.onGone(() => {
       if (!call.clientGone()) return;
       subscription.unsubscribe();
-      void call.end().then(() => {
-        endWithoutAnswer(subscriber);
-      });
+      void call.end().then(() => endWithoutAnswer(subscriber));
     });
     return () => {
       ignoreClient?.();
