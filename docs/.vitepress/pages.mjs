@@ -19,7 +19,7 @@ const ELSEWHERE = [
   [/^CHANGELOG\.md$/, 'changelog.md'],
 ];
 /** Pages for maintainers, which stay in the repository. */
-const OFF_THE_SITE = /^docs\/internals\/(?!(README|how-it-works|life-of-a-lock|proof)\.md$)/;
+const OFF_THE_SITE = /^docs\/internals\/(?!(README|how-it-works|proof)\.md$)/;
 /** Where pages may be, besides the folders in `docs` and in `examples`. */
 const FOLDERS = ['docs', 'examples', 'sample-app', 'bench', '.'];
 

@@ -113,7 +113,7 @@ const SECTIONS = [
   {
     text: { en: 'Internals', zh: '内部实现' },
     folder: 'internals',
-    order: ['how-it-works', 'life-of-a-lock', 'proof', 'bench', 'contributing'],
+    order: ['how-it-works', 'proof', 'bench', 'contributing'],
   },
 ];
 

@@ -8,7 +8,7 @@ import { BuiltSite } from './built-site.js';
 const KINDS = {
   home: '/',
   guide: '/guides/exclusive',
-  diagrams: '/internals/life-of-a-lock',
+  diagrams: '/internals/how-it-works',
   tables: '/introduction/choosing-a-store',
   reference: '/reference/',
   API: '/reference/api/nestjs-distributed-lock/classes/LockService',
