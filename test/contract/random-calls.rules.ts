@@ -68,7 +68,7 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
         // An ordered store may serve a waiter only when it polls.
         const longestGap = store.boundsLeasesOfOthers === true ? LONGEST_GAP + POLL : LONGEST_GAP;
         const isCalm = mix.isBroken !== true && mix.isClosed !== true;
-        // Queue entries of callers that may hold together are served side by side, each by its own request.
+        // Tickets of callers that may hold together are served side by side, each by its own request.
         const isOrdered = isTimed && isCalm && !isLate && mix.limits.every((limit) => limit === 1);
         const found = {
           exclusion: history.exclusion(),

@@ -91,7 +91,7 @@ export const PLANTS = {
   },
 };
 
-/** In the scripts, on which the machines run. */
+/** In the scripts, on which the lines run. */
 export const REDIS_PLANTS = {
   'grant taken back': {
     about: 'a grant that nobody at the server received is taken back, but a replica has relayed it',

@@ -6,7 +6,7 @@ import { RedisScene } from './redis-scene.js';
 describe.each([0, 10, 40])('pushed grants that arrive late, %d ms away', (delay) => {
   const scene = new RedisScene({ delay, inVirtualTime: true });
 
-  it('P13: two late grants of one queue entry are both rejected, even one that arrives while the entry polls', async () => {
+  it('P13: two late grants of one ticket are both rejected, even one that arrives while the ticket polls', async () => {
     const proxy = await scene.proxy();
     const [holder, waiter] = [await scene.app(), await scene.app({ redis: proxy.url })];
     const key = scene.key();
@@ -22,7 +22,7 @@ describe.each([0, 10, 40])('pushed grants that arrive late, %d ms away', (delay)
     const deliver = proxy.hold('replies', (connection) => connection.subscribes);
     const [queue] = await scene.client.keys('lock:@:queue:*');
     for (let round = 0; round < 2; round++) {
-      // The entry is granted, the message is held back, and the claim lease expires.
+      // The ticket is granted, the message is held back, and the claim lease expires.
       await held.release();
       held = await holder.locks.acquire(key);
       // Its next poll queues it again.

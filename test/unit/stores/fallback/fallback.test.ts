@@ -117,7 +117,7 @@ describe('local locks while the store is unreachable', () => {
     const local = await app.locks.acquire('key', patient);
     const waiting = app.locks.acquire('key', patient);
     await comeBack(app, store);
-    // At once: within the time budget of local hand-overs.
+    // At once: within the turn of local hand-overs.
     await local.release();
     expect((await waiting).local).toBe(false);
   });
