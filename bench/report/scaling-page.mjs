@@ -12,13 +12,46 @@ const [KB, MB] = [1_000, 1_000_000];
  * The parts of `docs/operations/scaling.md`.
  *
  * @param {Record<string, MeasuredFleets>} fleets by store
- * @returns {Record<'machine' | 'growth' | 'keys' | 'held', string>}
+ * @returns {Record<'machine' | 'growth' | 'held', string>}
  */
 export function scalingParts(fleets) {
   const stores = Object.entries(fleets).map(([store, row]) => ({ ...row, store, name: NAMES[store] }));
-  const tables = fleetTables(stores).map(({ head, lines }) => markdownTable(head, lines));
-  const [keys, held] = tables.splice(-2);
-  return { machine: machineOf(stores), growth: tables.join('\n\n'), keys, held };
+  return {
+    machine: machineOf(stores),
+    growth: growthOfAll(stores),
+    held: columnsOf(heldOf(stores), [
+      '',
+      'locks held',
+      'KB each in the process',
+      'KB each in the store',
+      'requests per 10 s',
+      '% of a core, processes and store',
+    ]),
+  };
+}
+
+/** The sizes of fleets, and the loads, that the page shows. */
+const SHOWN = [1, 16, 64];
+const SHOWN_LOADS = ['own keys', 'one key', 'one key, 2 ms'];
+
+function growthOfAll(stores) {
+  const lines = stores.flatMap(({ name, fleets: { growth } }) =>
+    growth
+      .filter(({ processes }) => SHOWN.includes(processes))
+      .map(({ processes, callersEach, loads }) => [
+        `${name}, ${processes} × ${callersEach}`,
+        ...SHOWN_LOADS.map((load) => `${short(loads[load].perSecond)}, ${short(loads[load].requests)}`),
+      ]),
+  );
+  return markdownTable(['', ...SHOWN_LOADS.map((load) => load.replace('2 ms', '2 ms of work'))], lines);
+}
+
+function columnsOf({ head, lines }, names) {
+  const picked = names.map((name) => head.indexOf(name));
+  return markdownTable(
+    names,
+    lines.map((line) => picked.map((index) => line[index])),
+  );
 }
 
 /**

@@ -197,7 +197,7 @@ whereThereIs(
       const page = await browser.open(site.url('/guides/exclusive'));
       for (const [path, file] of [
         ['/guides/exclusive', 'docs/guides/exclusive.md'],
-        ['/operations/', 'docs/operations/README.md'],
+        ['/safety/', 'docs/safety/README.md'],
         ['/internals/contributing', 'CONTRIBUTING.md'],
       ] as const) {
         await page.goto(String(site.url(path)));
