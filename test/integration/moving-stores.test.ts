@@ -10,7 +10,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { whereThereIsPostgres } from '../support/where-there-is.js';
 
 const textOf = (name: string): string => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
-const page = textOf('stores/moving-to-another-store.md');
+const page = textOf('upgrading.md');
 
 /** The command of the page for a store, split into words as a shell does. */
 function commandFor(program: string): readonly string[] {
