@@ -12,13 +12,12 @@ const [KB, MB] = [1_000, 1_000_000];
  * The parts of `docs/operations/scaling.md`.
  *
  * @param {Record<string, MeasuredFleets>} fleets by store
- * @returns {Record<'machine' | 'growth' | 'held', string>}
+ * @returns {Record<'machine' | 'held', string>}
  */
 export function scalingParts(fleets) {
   const stores = Object.entries(fleets).map(([store, row]) => ({ ...row, store, name: NAMES[store] }));
   return {
     machine: machineOf(stores),
-    growth: growthOfAll(stores),
     held: columnsOf(heldOf(stores), [
       '',
       'locks held',
@@ -28,22 +27,6 @@ export function scalingParts(fleets) {
       '% of a core, processes and store',
     ]),
   };
-}
-
-/** The sizes of fleets, and the loads, that the page shows. */
-const SHOWN = [1, 16, 64];
-const SHOWN_LOADS = ['own keys', 'one key', 'one key, 2 ms'];
-
-function growthOfAll(stores) {
-  const lines = stores.flatMap(({ name, fleets: { growth } }) =>
-    growth
-      .filter(({ processes }) => SHOWN.includes(processes))
-      .map(({ processes, callersEach, loads }) => [
-        `${name}, ${processes} × ${callersEach}`,
-        ...SHOWN_LOADS.map((load) => `${short(loads[load].perSecond)}, ${short(loads[load].requests)}`),
-      ]),
-  );
-  return markdownTable(['', ...SHOWN_LOADS.map((load) => load.replace('2 ms', '2 ms of work'))], lines);
 }
 
 function columnsOf({ head, lines }, names) {
