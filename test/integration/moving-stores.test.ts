@@ -87,7 +87,7 @@ describe('the page about moving to another store', () => {
   it.each(['etcdctl put distributed-lock/base', 'zkCli.sh set /distributed-locks/base'])(
     'has the command of the page about restoring: %s',
     (command) => {
-      expect(textOf('operations/restore.md')).toContain(command);
+      expect(textOf('operations/runbook.md')).toContain(command);
       expect(page).toContain(`\`${command} 3000000000000000\``);
     },
   );
