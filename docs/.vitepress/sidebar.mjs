@@ -77,7 +77,7 @@ const SECTIONS = [
   {
     text: { en: 'Operations', zh: '运维' },
     folder: 'operations',
-    order: ['page', 'health', 'monitoring', 'kubernetes', 'scaling', 'runbook', 'restore'],
+    order: ['kubernetes', 'monitoring', 'page', 'scaling', 'runbook', 'troubleshooting'],
   },
   {
     text: { en: 'Safety', zh: '安全性' },
@@ -89,13 +89,11 @@ const SECTIONS = [
     folder: 'stores',
     order: [
       'redis',
-      'redis-topologies',
       'managed-services',
       'postgres',
       'etcd',
       'zookeeper',
       'redisson',
-      'moving-to-another-store',
       'custom-store',
     ],
   },
@@ -107,7 +105,7 @@ const SECTIONS = [
   {
     text: { en: 'Reference', zh: '参考' },
     folder: 'reference',
-    order: ['options', 'behaviour', 'errors', 'events', 'metrics', 'command-line', 'compatibility'],
+    order: ['behaviour', 'command-line'],
     also: ['reference/api/index.md'],
   },
   {

@@ -10,7 +10,6 @@ const TRANSLATED = ['introduction', 'guides', 'safety'];
 /** Translated pages of other folders. */
 const ALSO_TRANSLATED = [
   'coming-from/redisson.md',
-  'operations/README.md',
   'operations/kubernetes.md',
   'operations/monitoring.md',
   'operations/runbook.md',

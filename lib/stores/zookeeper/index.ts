@@ -8,7 +8,7 @@ export type { LockStore } from '../port/lock-store.js';
 export type { ZooKeeperStoreOptions } from './zookeeper-options.js';
 
 /**
- * A store that keeps locks in ZooKeeper (3.5.3 or newer), for
+ * A store that keeps locks in ZooKeeper (3.8 or newer), for
  * `DistributedLockModule.forRoot({ store: zookeeperStore({ … }) })`. It needs no other package, and connects when the
  * module starts.
  *
