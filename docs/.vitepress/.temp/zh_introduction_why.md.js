@@ -1,0 +1,19 @@
+import { ssrRenderAttrs } from "vue/server-renderer";
+import { useSSRContext } from "vue";
+import { _ as _export_sfc } from "./plugin-vue_export-helper.1tPrXgE0.js";
+const __pageData = JSON.parse('{"title":"为什么需要分布式锁","description":"","frontmatter":{},"headers":[],"relativePath":"zh/introduction/why.md","filePath":"docs/zh/introduction/why.md"}');
+const _sfc_main = { name: "zh/introduction/why.md" };
+function _sfc_ssrRender(_ctx, _push, _parent, _attrs, $props, $setup, $data, $options) {
+  _push(`<div${ssrRenderAttrs(_attrs)}><h1 id="为什么需要分布式锁" tabindex="-1">为什么需要分布式锁 <a class="header-anchor" href="#为什么需要分布式锁" aria-label="Permalink to &quot;为什么需要分布式锁&quot;">​</a></h1><h2 id="问题" tabindex="-1">问题 <a class="header-anchor" href="#问题" aria-label="Permalink to &quot;问题&quot;">​</a></h2><p>每来一个订单，商店就读取库存，判断够不够，再写回新的库存。两个进程同时读到 1，都认为 1 件够卖，于是都卖出并写入 0。一件商品卖了两次，这就是超卖。座位、余额、优惠券和定时任务都有同样的问题。</p><p>进程内存里的互斥量（mutex）帮不上忙，因为每个副本各有一个。<strong>分布式锁</strong>是所有进程都能看到的一条记录，保存在 Redis 或其他存储中。进程 A 创建记录 <code>stock:42</code>；进程 B 发现它已经存在，就等待；A 写完之后删除记录，B 读到的就是 0。</p><h2 id="锁不能带来什么" tabindex="-1">锁不能带来什么 <a class="header-anchor" href="#锁不能带来什么" aria-label="Permalink to &quot;锁不能带来什么&quot;">​</a></h2><p>锁必须有过期时间（<strong>租约</strong>），否则进程崩溃之后它就永远释放不了。于是锁可能在持有者还在工作时就过期，例如进程被挂起，或者存储丢失了记录。这时两个进程同时在工作，而且都不会马上发现。</p><p>任何库都消除不了这个限制。如果同时有两个持有者就会出问题，数据自己就要有一道检查：<code>UPDATE</code> 里的条件、唯一索引，或者<a href="/nestjs-distributed-lock/zh/guides/fencing">栅栏令牌（fencing token）</a>。锁也不能保证业务恰好执行一次，因为进程可能执行到一半就崩溃。详见<a href="/nestjs-distributed-lock/zh/safety/">锁能保证什么，不能保证什么</a>。</p><h2 id="什么时候不用锁" tabindex="-1">什么时候不用锁 <a class="header-anchor" href="#什么时候不用锁" aria-label="Permalink to &quot;什么时候不用锁&quot;">​</a></h2><p>有更简单的办法，就用更简单的：</p><ul><li>不出现两行相同的值：唯一约束</li><li>库存不会变成负数：带条件的 <code>UPDATE … SET stock = stock - 1 WHERE id = $1 AND stock &gt; 0</code></li><li>只读写同一个数据库里的行：事务中的 <code>SELECT … FOR UPDATE</code></li><li>同一个请求重发两次，只算一次：<a href="/nestjs-distributed-lock/zh/guides/transactions#幂等支付">幂等键</a></li><li>稍后执行，崩溃后重试的任务：队列，例如 BullMQ</li></ul><p>如果业务不止于此，就适合用锁：调用支付渠道、两个系统要保持一致，或者只允许一个副本执行的任务。</p><h2 id="本库做了什么" tabindex="-1">本库做了什么 <a class="header-anchor" href="#本库做了什么" aria-label="Permalink to &quot;本库做了什么&quot;">​</a></h2><p>Redis 锁十行代码就能写出来：<code>SET key value NX PX 30000</code>，执行业务，<code>DEL key</code>。这种锁有下面这些坑，本库是这样处理的：</p><ul><li><strong>自己的租约过期之后，误删别人的锁。</strong> 在本库中，每次加锁都有自己的 id，删除之前由脚本比较。<a href="/nestjs-distributed-lock/zh/safety/#保证的内容">释放是安全的</a>。</li><li><strong>业务还没执行完，锁就过期了</strong>，需要续期。在本库中，业务执行期间由看门狗<a href="/nestjs-distributed-lock/reference/behaviour#lease-and-watchdog">自动续期</a>。如果锁还是丢了，<code>lock.signal</code> 会触发 abort。</li><li><strong>主从切换丢锁。</strong> 在本库中，加锁时可以等待从节点确认（<a href="/nestjs-distributed-lock/stores/redis-topologies#confirmed-grants-replicas"><code>replicas</code></a>），或者使用<a href="/nestjs-distributed-lock/zh/introduction/choosing-a-store">其他存储</a>。</li><li><strong>先开事务后加锁，提交之前锁就释放了</strong>，下一个持有者读到旧数据。本库的<a href="/nestjs-distributed-lock/zh/guides/transactions">事务指南</a>给出了各种客户端的正确顺序。</li><li><strong>进程崩溃，锁一直不释放（死锁）。</strong> 在本库中，锁<a href="/nestjs-distributed-lock/zh/safety/#进程崩溃时">大约一个租约之后</a>自动释放。</li><li><strong>持有锁的方法调用另一个也要这把锁的方法</strong>，自己等自己。在本库中，锁是<a href="/nestjs-distributed-lock/zh/guides/re-entrant">可重入</a>的。</li><li><strong>等待者轮询</strong>，有的一直轮不到。在本库中，等待者<a href="/nestjs-distributed-lock/reference/behaviour#waiting">按顺序排队</a>，由消息唤醒下一个。</li></ul></div>`);
+}
+const _sfc_setup = _sfc_main.setup;
+_sfc_main.setup = (props, ctx) => {
+  const ssrContext = useSSRContext();
+  (ssrContext.modules || (ssrContext.modules = /* @__PURE__ */ new Set())).add("docs/zh/introduction/why.md");
+  return _sfc_setup ? _sfc_setup(props, ctx) : void 0;
+};
+const why = /* @__PURE__ */ _export_sfc(_sfc_main, [["ssrRender", _sfc_ssrRender]]);
+export {
+  __pageData,
+  why as default
+};
