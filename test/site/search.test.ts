@@ -89,7 +89,7 @@ describe('the search', () => {
     ['MySQL', '/introduction/choosing-a-store'],
     ['MongoDB', '/introduction/choosing-a-store'],
     ['event loop blocked signal', '/guides/exclusive'],
-    ['what is a grant', '/guides/'],
+    ['glossary hold grant lease', '/guides/'],
     ['double click charges twice', '/guides/transactions'],
     ['limit concurrency across processes', '/guides/kinds-of-lock'],
     ['nested locks deadlock', '/guides/kinds-of-lock'],

@@ -42,14 +42,14 @@ class BusyFilter implements ExceptionFilter<LockTimeoutError> {
 class Stock {
   @GrpcMethod('Stock', 'Deduct')
   @Locked({ key: ({ sku }: { sku: string }) => `stock:${sku}`, waitTime: 0 })
-  async deduct(): Promise<{ left: number }> {
+  async deduct(_order: { sku: string }): Promise<{ left: number }> {
     return Promise.resolve({ left: 9 });
   }
 
   @GrpcMethod('Stock', 'DeductOrTell')
   @UseFilters(BusyFilter)
   @Locked({ key: ({ sku }: { sku: string }) => `stock:${sku}`, waitTime: 0 })
-  async deductOrTell(): Promise<{ left: number }> {
+  async deductOrTell(_order: { sku: string }): Promise<{ left: number }> {
     return Promise.resolve({ left: 9 });
   }
 }
