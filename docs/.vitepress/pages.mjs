@@ -37,7 +37,7 @@ export function placeOf(file) {
   return pattern && file.replace(pattern, place);
 }
 
-/** The address of a page below the site's base: `guides/index.md` is shown at `/guides/`, `guides/fair.md` at `/guides/fair`. */
+/** The address of a page below the site's base: `guides/index.md` is shown at `/guides/`, `guides/testing.md` at `/guides/testing`. */
 export function addressOf(place) {
   return `/${place.replace(/(^|\/)index\.md$/, '$1').replace(/\.md$/, '')}`;
 }

@@ -35,37 +35,16 @@ const SECTIONS = [
     order: [],
     groups: [
       {
-        text: { en: 'Kinds of lock', zh: '锁的种类' },
-        order: ['exclusive', 're-entrant', 'fair', 'read-write', 'semaphore', 'several-keys'],
+        text: { en: 'Locks', zh: '锁' },
+        order: ['exclusive', 'kinds-of-lock', 're-entrant', 'fencing'],
       },
       {
-        text: { en: 'Patterns', zh: '常见问题' },
-        order: [
-          'payments',
-          'transactions',
-          'scheduled-jobs',
-          'leader-election',
-          'fencing',
-          'store-unavailable',
-          'inspecting',
-        ],
+        text: { en: 'Where to lock', zh: '在哪里加锁' },
+        order: ['handlers-and-streams', 'transports', 'scheduled-jobs', 'leader-election', 'transactions'],
       },
       {
-        text: { en: 'Features', zh: '功能' },
-        order: [
-          'lock-service',
-          'handlers-and-streams',
-          'transports',
-          'bullmq',
-          'decorators',
-          'configuration',
-          'one-lock-with-java',
-          'events',
-        ],
-      },
-      {
-        text: { en: 'Tests', zh: '测试' },
-        order: ['testing', 'testing-failures'],
+        text: { en: 'Set up and test', zh: '配置和测试' },
+        order: ['configuration', 'inspecting', 'testing'],
       },
     ],
   },
@@ -100,7 +79,7 @@ const SECTIONS = [
   {
     text: { en: 'Coming from …', zh: '从其他库迁移' },
     folder: 'coming-from',
-    order: ['redisson', 'java', 'node-libraries'],
+    order: ['redisson', 'node-libraries'],
   },
   {
     text: { en: 'Reference', zh: '参考' },

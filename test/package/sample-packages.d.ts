@@ -10,6 +10,10 @@ declare module 'pg' {
   }
   export class Pool {
     connect(): Promise<PoolClient>;
+    query<Row>(
+      text: string,
+      values: readonly unknown[],
+    ): Promise<{ readonly rows: readonly Row[]; readonly rowCount: number | null }>;
   }
 }
 
