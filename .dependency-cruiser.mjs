@@ -90,9 +90,9 @@ const ROOMS = {
   'stores/quorum/': ['stores/(quorum|port)', 'model', 'common'],
   // It stands between the engine and any store, and knows none of them but the one in memory.
   'stores/fallback/': ['stores/(fallback|memory|port)', 'model', 'common'],
-  'model/': ['model', 'stores/port', 'common'],
   // The port speaks of owners, leases and grants; no store and no engine shows in it.
-  'stores/port/': ['stores/port', 'common'],
+  'stores/port/': ['stores/port', 'model', 'common'],
+  'model/': ['model', 'common'],
   'common/': ['common'],
 };
 

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../common/grouped-by.js';
 import type {
   AcquireReply,
   AcquireRequest,
@@ -103,16 +104,9 @@ export async function renewInParts<Part>(
   partOf: (request: RenewRequest) => Part,
   renew: (part: Part, requests: readonly RenewRequest[]) => Promise<RenewReplies>,
 ): Promise<RenewReplies> {
-  const parts = new Map<Part, RenewRequest[]>();
-  for (const request of requests) {
-    const part = partOf(request);
-    const others = parts.get(part);
-    if (others === undefined) parts.set(part, [request]);
-    else others.push(request);
-  }
   const replies = new Map<RenewRequest, RenewReply | LockStoreError | undefined>();
   await Promise.all(
-    [...parts].map(async ([part, some]) => {
+    [...groupedBy(requests, partOf)].map(async ([part, some]) => {
       try {
         const received = await renew(part, some);
         some.forEach((request, index) => replies.set(request, received[index]));
