@@ -113,7 +113,7 @@ const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|dashboard/|health/|(leader|prometheus|opentelemetry)/(index|[a-z-]+\\.(module|decorators))\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|redisson|zookeeper)/|redis/doctor/examine-redis|port/(at-exit|index|kept-connection))';
+  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|redisson|zookeeper)/|redis/doctor/examine-redis|port/(at-exit|index|kept-connection|outbox))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

@@ -73,21 +73,6 @@ export function isCutOff(session: LockStoreSession): boolean {
   return session.isCutOff ?? (connections.length > 0 && connections.every(({ isOpen }) => !isOpen));
 }
 
-/** Optional methods, which the engine does not need. */
-type Ability = 'reserve' | 'raise' | 'raiseTokens' | 'listKeys' | 'verify' | 'connections';
-
-/** Hides the abilities that one of the sessions behind this one lacks; called in its constructor. */
-export function hideMissing(
-  session: LockStoreSession,
-  behind: readonly LockStoreSession[],
-  abilities: readonly Ability[],
-): void {
-  for (const ability of abilities) {
-    if (behind.every((each) => each[ability] !== undefined)) continue;
-    Object.defineProperty(session, ability, { value: undefined });
-  }
-}
-
 /** A board that forwards each request to the board that `at` chooses. */
 export function forwardedBoard(at: <T>(request: (board: LockBoard) => Promise<T>) => Promise<T>): LockBoard {
   return {
