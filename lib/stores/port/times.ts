@@ -1,5 +1,6 @@
 import { setTimeout as nativeSetTimeout } from 'node:timers';
 import { BackgroundRetry } from '../../common/background-retry.js';
+import { inMs } from '../../common/durations.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient } from './lock-store.js';
 import { storeFailure } from './store-failure.js';
@@ -106,6 +107,19 @@ export class ReplyTimeout {
         this.onTimeout();
       }
     });
+  }
+}
+
+/** Limits the time of a function of the user: a call that never returns must not block a connection for ever. */
+export async function inTime<T>(ms: number, call: () => T | Promise<T>, message: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${message} within ${inMs(ms)}`)), ms).unref();
+  });
+  try {
+    return await Promise.race([call(), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
