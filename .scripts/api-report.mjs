@@ -1,6 +1,7 @@
 /**
  * `npm run api`: writes the public declarations of every entry to `docs/internals/api/`, without comments. With `--check`, compares
- * them, for CI. Builds the package first if that is older than its sources.
+ * them, for CI. Builds the package first if that is older than its sources. `@microsoft/api-extractor` leaves out types that are not
+ * exported by name, or includes the whole engine through constructors.
  */
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';

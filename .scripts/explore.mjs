@@ -1,9 +1,9 @@
 /**
  * `npm run explore`: every order of events, see docs/internals/proof.md. Five parts, all of them if none is named:
  *
- * - `--machine`: the state machine of one key, as two or three processes have it, against a model of a store;
+ * - `--machine`: the line of one key, as two or three processes have it, against a model of a store;
  * - `--scripts`: that model beside the real scripts in a real Redis whose clock is moved;
- * - `--redis`: the machines on that Redis;
+ * - `--redis`: the lines on that Redis;
  * - `--quorum`: two or three processes on three members;
  * - `--ordered`: two or three processes on a model of a store with an ordered queue, such as etcd.
  *

@@ -1,4 +1,4 @@
-/** The tables of tested platforms in README.md and docs/reference/compatibility.md, generated from the results of `npm run matrix`. */
+/** The tables of tested platforms in README.md and docs/upgrading.md, generated from the results of `npm run matrix`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
@@ -10,7 +10,7 @@ const RESULTS = path('test/matrix/results.json');
 
 /** The technologies by the first part of the names of their cells, in the order of the tables, with the supported versions. */
 const TECHNOLOGIES = {
-  node: ['Node', '20 or newer; 24 is recommended', '20 及以上，推荐 24'],
+  node: ['Node', '22 or newer; 24 is recommended', '22 及以上，推荐 24'],
   nest: ['NestJS', '11, 12', '11、12'],
   typescript: [
     'TypeScript',
@@ -19,17 +19,17 @@ const TECHNOLOGIES = {
   ],
   ioredis: ['ioredis', '5.4.1 or newer, 6', '5.4.1 及以上、6'],
   redis: ['Redis', '6.2 or newer', '6.2 及以上'],
-  valkey: ['Valkey', '7.2 or newer', '7.2 及以上'],
-  postgres: ['PostgreSQL', '12 or newer, with `pg` 8.11 or newer', '12 及以上，配合 `pg` 8.11 及以上'],
+  valkey: ['Valkey', '8.1 or newer', '8.1 及以上'],
+  postgres: ['PostgreSQL', '13 or newer, with `pg` 8.11 or newer', '13 及以上，配合 `pg` 8.11 及以上'],
   etcd: ['etcd', '3.4 or newer; 3.5.18 or newer is recommended', '3.4 及以上，推荐 3.5.18 及以上'],
-  zookeeper: ['ZooKeeper', '3.5.3 or newer', '3.5.3 及以上'],
+  zookeeper: ['ZooKeeper', '3.8 or newer', '3.8 及以上'],
 };
 
 /** The pages with a table, and the columns of that table. */
 const PAGES = {
   'README.md': ['', 'supported', 'tested'],
   'README.zh-CN.md': ['', '支持的版本', '测试过的版本'],
-  'docs/reference/compatibility.md': ['', 'supported', 'tested', 'tests of each', 'last run'],
+  'docs/upgrading.md': ['', 'supported', 'tested', 'tests of each', 'last run'],
 };
 
 /**

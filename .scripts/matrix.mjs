@@ -1,6 +1,6 @@
 /**
  * `npm run matrix`: runs a suite on every supported platform, each version of a runtime, library or server in turn, and writes
- * the results to test/matrix/results.json and to the tables of README.md and docs/reference/compatibility.md.
+ * the results to test/matrix/results.json and to the tables of README.md and docs/upgrading.md.
  *
  *   npm run matrix                             everything, about 50 minutes on two idle cores
  *   npm run matrix -- node redis/7.4           all versions of Node, and Redis 7.4
@@ -213,7 +213,7 @@ function runZooKeeper(wanted) {
 
 /** Runs each version by its name. */
 const CELLS = new Map([
-  ...['20', '22', '24', '26'].map((major) => [`node/${major}`, () => runNode(major)]),
+  ...['22', '24', '26'].map((major) => [`node/${major}`, () => runNode(major)]),
   ...['11', '12'].map((major) => [`nest/${major}`, () => runNest(major)]),
   ...['5.2', '5.3', '5.4', '5.5', '5.6', '5.7', '5.8', '5.9', '6.0', '7.0'].map((wanted) => [
     `typescript/${wanted}`,
@@ -224,7 +224,7 @@ const CELLS = new Map([
     name,
     () => runRedis(name),
   ]),
-  ...['12', '13', '14', '15', '16', '17', '18'].map((major) => [
+  ...['13', '14', '15', '16', '17', '18'].map((major) => [
     `postgres/${major}`,
     () => runPostgres(major),
   ]),

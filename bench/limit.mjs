@@ -1,14 +1,20 @@
 /**
  * `node bench/limit.mjs`: how fast a free lock can be on this machine, with the bare client. The floor of M1 is one SET and one
  * script, both awaited. A lock with a fencing token and a queue needs two scripts: here with the commands that they can't do
- * without. `withLock` awaits the first one, `release()` both. Writes nothing.
+ * without. `withLock` awaits the first one, `release()` both; below them this library in the same rounds. Writes nothing.
  */
 import { ensureRedisServer } from '../.scripts/setup.mjs';
 import { connectIoredis } from './candidates/ioredis-client.mjs';
+import { openApplication } from './candidates/ours.mjs';
 import { holdCosts } from './harness/hold-costs.mjs';
 import { startPrivateRedis } from './harness/private-redis.mjs';
 
 const KEYS = 1_000;
+
+const FIRST_AWAITED = 'two scripts, the first awaited';
+const BOTH_AWAITED = 'two scripts, both awaited';
+const WITH_LOCK = 'this library, withLock';
+const AWAITED = 'this library, release() awaited';
 
 const COMPARE_AND_DELETE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`;
 const ACQUIRE = `
@@ -30,6 +36,7 @@ const load = (script) => client.script('LOAD', script);
 const [compareAndDelete, acquire, release] = await Promise.all(
   [COMPARE_AND_DELETE, ACQUIRE, RELEASE].map(load),
 );
+const { app, locks } = await openApplication({ redis: redis.url });
 let holds = 0;
 const key = () => `key:${holds++ % KEYS}`;
 const acquireBy = (name) => client.evalsha(acquire, 3, name, `${name}:queue`, 'fence', 'owner:1', 30_000);
@@ -41,15 +48,20 @@ const ways = {
     await client.set(name, 'owner', 'PX', 30_000, 'NX');
     await client.evalsha(compareAndDelete, 1, name, 'owner');
   },
-  'two scripts, the first awaited': async () => {
+  [FIRST_AWAITED]: async () => {
     const name = key();
     await acquireBy(name);
     void releaseBy(name);
   },
-  'two scripts, both awaited': async () => {
+  [BOTH_AWAITED]: async () => {
     const name = key();
     await acquireBy(name);
     await releaseBy(name);
+  },
+  [WITH_LOCK]: () => locks.withLock(key(), () => undefined),
+  [AWAITED]: async () => {
+    const handle = await locks.acquire(key());
+    await handle.release();
   },
 };
 
@@ -61,5 +73,10 @@ for (const [name, { took, cpu }] of Object.entries(costs)) {
       `${cpu.toFixed(1)} µs of processor time, ${(cpu / floor.cpu).toFixed(2)} ×`,
   );
 }
+const share = (one, of) => (costs[of].took / costs[one].took).toFixed(2);
+console.log(
+  `${WITH_LOCK}: ${share(WITH_LOCK, FIRST_AWAITED)} of its limit; awaited: ${share(AWAITED, BOTH_AWAITED)}`,
+);
+await app.close();
 client.disconnect();
 redis.stop();

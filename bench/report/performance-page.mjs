@@ -2,10 +2,15 @@ import { short, times } from './numbers.mjs';
 import { markdownTable } from './page.mjs';
 import { ENGLISH } from './performance-words.mjs';
 
-/** The loads that the page compares. `what` is their name in `performance-words.mjs`. */
+/**
+ * The loads that the page compares. `what` is their name in `performance-words.mjs`. `withLock` does not await its release,
+ * as all other libraries do: where that decides, the same load follows with a release that is awaited.
+ */
 const SITUATIONS = [
   { what: 'free', row: 'M1', load: '' },
+  { what: 'freeAwaited', row: 'M1', load: '', isAwaited: true },
   { what: 'far', row: 'M1', load: '1 ms each way' },
+  { what: 'farAwaited', row: 'M1', load: '1 ms each way', isAwaited: true },
   { what: 'callers', row: 'M2', load: '' },
   { what: 'key', row: 'M3', load: '' },
   { what: 'processes', row: 'M4', load: 'empty' },
@@ -47,7 +52,10 @@ function best(candidates) {
   return candidates.reduce((one, other) => (perSecond(other) > perSecond(one) ? other : one));
 }
 
-export const oursIn = (candidates) => candidates.find(({ kind }) => kind === 'ours');
+const isAwaitedIn = ({ label }) => label.endsWith('release() awaited');
+
+export const oursIn = (candidates, isAwaited = false) =>
+  candidates.find((candidate) => candidate.kind === 'ours' && isAwaitedIn(candidate) === isAwaited);
 
 export const nameOf = ({ label }) => label.replace(/ \(tuned\)$/, '');
 
@@ -78,11 +86,11 @@ function ratiosOf(rows, words) {
     return { ...situation, candidates, peers: peersIn(candidates) };
   });
   const names = [...new Set(measured.flatMap(({ peers }) => [...peers.keys()]))];
-  const lines = measured.map(({ what, candidates, peers }) => [
+  const lines = measured.map(({ what, isAwaited, candidates, peers }) => [
     words.loads[what],
     ...names.map((name) => {
       const peer = peers.get(name);
-      return peer === undefined ? '' : times(perSecond(oursIn(candidates)) / perSecond(peer));
+      return peer === undefined ? '' : times(perSecond(oursIn(candidates, isAwaited)) / perSecond(peer));
     }),
   ]);
   return markdownTable(['', ...names.map((name) => `\`${name}\``)], lines);
@@ -126,8 +134,16 @@ function aheadIn(id, { name, plan, candidates }, words) {
       // Without contention, turns say nothing about fairness.
       const turns = plan.keysPerCaller === null ? [turnsOf(first), turnsOf(mine)] : undefined;
       const by = times(perSecond(first) / perSecond(mine));
-      return [words.ahead({ id, name, ours: mine.label, other: first.label, by, more: more.length, turns })];
+      const load = loadOf(id, name, mine, words) ?? [id, name, mine.label].filter(Boolean).join(', ');
+      return [words.ahead({ load, other: first.label, by, more: more.length, turns })];
     });
+}
+
+function loadOf(id, name, mine, words) {
+  const situation = SITUATIONS.find(
+    ({ row, load, isAwaited = false }) => row === id && load === name && isAwaited === isAwaitedIn(mine),
+  );
+  return situation && words.loads[situation.what];
 }
 
 function turnsOf({ turns: { least, most } }) {

@@ -12,13 +12,29 @@ const [KB, MB] = [1_000, 1_000_000];
  * The parts of `docs/operations/scaling.md`.
  *
  * @param {Record<string, MeasuredFleets>} fleets by store
- * @returns {Record<'machine' | 'growth' | 'keys' | 'held', string>}
+ * @returns {Record<'machine' | 'held', string>}
  */
 export function scalingParts(fleets) {
   const stores = Object.entries(fleets).map(([store, row]) => ({ ...row, store, name: NAMES[store] }));
-  const tables = fleetTables(stores).map(({ head, lines }) => markdownTable(head, lines));
-  const [keys, held] = tables.splice(-2);
-  return { machine: machineOf(stores), growth: tables.join('\n\n'), keys, held };
+  return {
+    machine: machineOf(stores),
+    held: columnsOf(heldOf(stores), [
+      '',
+      'locks held',
+      'KB each in the process',
+      'KB each in the store',
+      'requests per 10 s',
+      '% of a core, processes and store',
+    ]),
+  };
+}
+
+function columnsOf({ head, lines }, names) {
+  const picked = names.map((name) => head.indexOf(name));
+  return markdownTable(
+    names,
+    lines.map((line) => picked.map((index) => line[index])),
+  );
 }
 
 /**

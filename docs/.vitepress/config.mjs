@@ -29,7 +29,7 @@ function menuOf(locale) {
   const entries = [
     [{ en: 'Quick start', zh: '快速开始' }, 'introduction/quick-start.md'],
     [{ en: 'Guides', zh: '指南' }, 'guides/index.md', 'guides'],
-    [{ en: 'Operations', zh: '运维' }, 'operations/index.md', 'operations'],
+    [{ en: 'Operations', zh: '运维' }, 'operations/kubernetes.md', 'operations'],
     [{ en: 'Safety', zh: '安全性' }, 'safety/index.md', 'safety'],
     [{ en: 'Reference', zh: '参考（英文）' }, 'reference/index.md', 'reference'],
   ];

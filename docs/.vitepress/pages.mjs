@@ -19,7 +19,7 @@ const ELSEWHERE = [
   [/^CHANGELOG\.md$/, 'changelog.md'],
 ];
 /** Pages for maintainers, which stay in the repository. */
-const OFF_THE_SITE = /^docs\/internals\/(?!(README|how-it-works|life-of-a-lock|proof)\.md$)/;
+const OFF_THE_SITE = /^docs\/internals\/(?!(README|how-it-works|proof)\.md$)/;
 /** Where pages may be, besides the folders in `docs` and in `examples`. */
 const FOLDERS = ['docs', 'examples', 'sample-app', 'bench', '.'];
 
@@ -37,7 +37,7 @@ export function placeOf(file) {
   return pattern && file.replace(pattern, place);
 }
 
-/** The address of a page below the site's base: `guides/index.md` is shown at `/guides/`, `guides/fair.md` at `/guides/fair`. */
+/** The address of a page below the site's base: `guides/index.md` is shown at `/guides/`, `guides/testing.md` at `/guides/testing`. */
 export function addressOf(place) {
   return `/${place.replace(/(^|\/)index\.md$/, '$1').replace(/\.md$/, '')}`;
 }

@@ -35,37 +35,16 @@ const SECTIONS = [
     order: [],
     groups: [
       {
-        text: { en: 'Kinds of lock', zh: '锁的种类' },
-        order: ['exclusive', 're-entrant', 'fair', 'read-write', 'semaphore', 'several-keys'],
+        text: { en: 'Locks', zh: '锁' },
+        order: ['exclusive', 'kinds-of-lock', 're-entrant', 'fencing'],
       },
       {
-        text: { en: 'Patterns', zh: '常见问题' },
-        order: [
-          'payments',
-          'transactions',
-          'scheduled-jobs',
-          'leader-election',
-          'fencing',
-          'store-unavailable',
-          'inspecting',
-        ],
+        text: { en: 'Where to lock', zh: '在哪里加锁' },
+        order: ['handlers-and-streams', 'transports', 'scheduled-jobs', 'leader-election', 'transactions'],
       },
       {
-        text: { en: 'Features', zh: '功能' },
-        order: [
-          'lock-service',
-          'handlers-and-streams',
-          'transports',
-          'bullmq',
-          'decorators',
-          'configuration',
-          'one-lock-with-java',
-          'events',
-        ],
-      },
-      {
-        text: { en: 'Tests', zh: '测试' },
-        order: ['testing', 'testing-failures'],
+        text: { en: 'Set up and test', zh: '配置和测试' },
+        order: ['configuration', 'inspecting', 'testing'],
       },
     ],
   },
@@ -77,7 +56,7 @@ const SECTIONS = [
   {
     text: { en: 'Operations', zh: '运维' },
     folder: 'operations',
-    order: ['page', 'health', 'monitoring', 'kubernetes', 'scaling', 'runbook', 'restore'],
+    order: ['kubernetes', 'monitoring', 'page', 'scaling', 'runbook', 'troubleshooting'],
   },
   {
     text: { en: 'Safety', zh: '安全性' },
@@ -89,31 +68,29 @@ const SECTIONS = [
     folder: 'stores',
     order: [
       'redis',
-      'redis-topologies',
       'managed-services',
       'postgres',
       'etcd',
       'zookeeper',
       'redisson',
-      'moving-to-another-store',
       'custom-store',
     ],
   },
   {
     text: { en: 'Coming from …', zh: '从其他库迁移' },
     folder: 'coming-from',
-    order: ['redisson', 'java', 'node-libraries'],
+    order: ['redisson', 'node-libraries'],
   },
   {
     text: { en: 'Reference', zh: '参考' },
     folder: 'reference',
-    order: ['options', 'behaviour', 'errors', 'events', 'metrics', 'command-line', 'compatibility'],
+    order: ['behaviour', 'command-line'],
     also: ['reference/api/index.md'],
   },
   {
     text: { en: 'Internals', zh: '内部实现' },
     folder: 'internals',
-    order: ['how-it-works', 'life-of-a-lock', 'proof', 'bench', 'contributing'],
+    order: ['how-it-works', 'proof', 'bench', 'contributing'],
   },
 ];
 

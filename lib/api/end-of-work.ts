@@ -46,7 +46,7 @@ export function lostWithResult(lost: LockLostError, result: unknown, handle: Loc
     cause: lost,
     result,
   });
-  return originate(error, originOf(lost) ?? (isHold(handle) ? handle.engine : handle));
+  return originate(error, originOf(lost) ?? (isHold(handle) ? handle.engine : undefined));
 }
 
 async function expiredKeys(handle: LockHandle): Promise<readonly string[]> {

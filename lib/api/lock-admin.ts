@@ -30,7 +30,7 @@ export class LockAdmin {
   /** The holders and waiters of the lock; null if it is free. */
   async inspect(key: string): Promise<LockInfo | null> {
     checkReceiver(this, 'inspect', 'LockAdmin', 'admin');
-    return await requestFrom(this, () => this.engine.inspector.inspect(checkKey('inspect()', key)));
+    return await requestFrom(this.engine, () => this.engine.inspector.inspect(checkKey('inspect()', key)));
   }
 
   /**
@@ -43,7 +43,7 @@ export class LockAdmin {
   async list(options: LockListOptions = {}): Promise<LockList> {
     checkReceiver(this, 'list', 'LockAdmin', 'admin');
     const resolved = resolveListOptions(options);
-    return await requestFrom(this, () => this.engine.inspector.list(resolved));
+    return await requestFrom(this.engine, () => this.engine.inspector.list(resolved));
   }
 
   /** The locks that this process holds through this module instance, oldest hold first. Sends no request. */
@@ -92,7 +92,7 @@ export class LockAdmin {
   async forceRelease(key: string, options: LockBreakOptions = {}): Promise<boolean> {
     checkReceiver(this, 'forceRelease', 'LockAdmin', 'admin');
     const by = checkBreakOptions('forceRelease()', options);
-    return await requestFrom(this, () =>
+    return await requestFrom(this.engine, () =>
       this.engine.inspector.forceRelease(checkKey('forceRelease()', key), by),
     );
   }
@@ -110,7 +110,7 @@ export class LockAdmin {
     checkReceiver(this, 'breakHold', 'LockAdmin', 'admin');
     const named = checkNamedHold('breakHold()', hold);
     const by = checkBreakOptions('breakHold()', options);
-    return await requestFrom(this, () =>
+    return await requestFrom(this.engine, () =>
       this.engine.inspector.breakHold(checkKey('breakHold()', key), named, by),
     );
   }

@@ -9,6 +9,7 @@ import type { LockEngine } from '../engine/lock-engine.js';
 import { openScope, workInScope } from '../engine/scope.js';
 import { acquireChannel, holdChannel, isTraced } from '../model/lock-channels.js';
 import {
+  type ErrorOrigin,
   LockError,
   LockNotHeldError,
   LockOptionsError,
@@ -94,7 +95,7 @@ export class LockService {
     const calledAt = this.timeIfObserved;
     try {
       resolved = resolveLockOptions('withLock()', options, this.defaultWaitTime, this.defaults);
-      hold = await acquire(this.engine, checkKeys('withLock()', key), resolved);
+      hold = await acquireTraced(this.engine, checkKeys('withLock()', key), resolved);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
     }
@@ -107,7 +108,7 @@ export class LockService {
       // Synchronous work costs no promise and no microtask.
       result = isPromiseLike(outcome) ? await outcome : outcome;
       const refused = typeof result === 'object' ? refusalOf('withLock(): the function', result) : undefined;
-      if (refused !== undefined) throw originate(refused, this);
+      if (refused !== undefined) throw originate(refused, this.engine);
     } finally {
       scope.open = false;
       try {
@@ -120,7 +121,7 @@ export class LockService {
     if (resolved.onLost === 'report') return result;
     const lost = await lossOf(hold, result);
     if (lost === undefined) return result;
-    throw originate(lost, this);
+    throw originate(lost, this.engine);
   }
 
   /**
@@ -139,7 +140,7 @@ export class LockService {
     const site = isDecorated ? undefined : this.engine.callSites.capture();
     try {
       resolved = resolveLockOptions('acquire()', options, this.defaultWaitTime, this.defaults);
-      const hold = await acquire(this.engine, checkKeys('acquire()', key), resolved);
+      const hold = await acquireTraced(this.engine, checkKeys('acquire()', key), resolved);
       return site === undefined ? hold : opened(hold, site);
     } catch (error) {
       throw this.failed(error, key, resolved, calledAt);
@@ -158,7 +159,7 @@ export class LockService {
     const site = this.engine.callSites.capture();
     try {
       resolved = resolveLockOptions('tryAcquire()', options, 0, this.defaults, true);
-      return opened(await acquire(this.engine, checkKeys('tryAcquire()', key), resolved), site);
+      return opened(await acquireTraced(this.engine, checkKeys('tryAcquire()', key), resolved), site);
     } catch (error) {
       if (error instanceof LockTimeoutError && !(resolved && isAbortReason(error, resolved))) return null;
       throw this.failed(error, key, resolved, calledAt);
@@ -168,7 +169,7 @@ export class LockService {
   /** Whether the lock is held by any process. */
   async isLocked(key: string): Promise<boolean> {
     checkReceiver(this, 'isLocked', 'LockService', 'locks');
-    return await requestFrom(this, () => this.engine.inspector.isLocked(checkKey('isLocked()', key)));
+    return await requestFrom(this.engine, () => this.engine.inspector.isLocked(checkKey('isLocked()', key)));
   }
 
   /**
@@ -196,7 +197,7 @@ export class LockService {
         `The lock "${key}" is not held here. Call assertHeld() inside withLock(), a @Locked method or handle.run().`,
         { keys: [key] },
       );
-      throw originate(error, this);
+      throw originate(error, this.engine);
     }
     hold.assertHeld();
   }
@@ -226,13 +227,18 @@ export class LockService {
     if (options !== undefined && isAbortReason(error, options)) return error;
     // Most errors are created in a timer; a stack trace from here leads to the caller.
     if (error instanceof LockError) Error.captureStackTrace(error);
-    return originate(error, this);
+    return originate(error, this.engine);
   }
 }
 
 /** The calls that shutdown waits for; undefined if a test provides another object as the service. */
 export function callsOf(service: LockService): CallsInFlight | undefined {
   return engineOf(service)?.shutdown.calls;
+}
+
+/** The module instance of a service, for its errors; undefined if a test provides another object as the service. */
+export function errorOriginOf(service: LockService): ErrorOrigin | undefined {
+  return engineOf(service);
 }
 
 /**
@@ -249,7 +255,11 @@ function engineOf(service: LockService): LockEngine | undefined {
 }
 
 /** Acquires one or several locks, and traces the call if there are subscribers. */
-function acquire(engine: LockEngine, keys: LockKey, options: ResolvedLockOptions): Promise<Hold | MultiHold> {
+function acquireTraced(
+  engine: LockEngine,
+  keys: LockKey,
+  options: ResolvedLockOptions,
+): Promise<Hold | MultiHold> {
   if (!isTraced(acquireChannel)) return acquireUntraced(engine, keys, options);
   const { instance } = engine;
   return traceAcquire(instance, [keys].flat(), options, (traced) => acquireUntraced(engine, keys, traced));

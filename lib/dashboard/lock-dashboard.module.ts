@@ -83,7 +83,7 @@ export class LockDashboardModule implements OnApplicationBootstrap, OnModuleDest
     const admins = (): readonly LockAdmin[] => lockAdminsOf(this.modules);
     if (admins().length === 0) {
       throw new LockOptionsError(
-        'LockDashboardModule: there are no locks to show. Import DistributedLockModule.forRoot(…) into the root module, too.',
+        'LockDashboardModule: there are no locks to show. Also import DistributedLockModule.forRoot(…) into the root module.',
       );
     }
     this.dashboard.start(admins);

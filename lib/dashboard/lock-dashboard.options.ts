@@ -41,7 +41,7 @@ export interface LockDashboardOptions {
    */
   readonly hosts?: readonly string[] | undefined;
   /**
-   * Whether everyone who may see the page may also break locks. With `access: 'open'`, `hosts` is required, too.
+   * Whether everyone who may see the page may also break locks. With `access: 'open'`, `hosts` is also required.
    *
    * @default false
    */

@@ -22,6 +22,7 @@ export interface AcquireContext extends TryContext {
  * Acquires one lock, or throws: a hold of the calling code is re-entered; otherwise the call joins the line of the key.
  *
  * @param startedAt when the call began
+ * @param now when it requests this lock, if it requests several one after the other
  */
 export function acquire(
   engine: AcquireContext,
@@ -38,6 +39,7 @@ export function acquire(
   return acquireAnew(engine, new Hold(engine, key, options, startedAt, scope, now));
 }
 
+/** The same for code that may own a hold of the key, or before the store has been started. */
 async function acquireInScope(
   engine: AcquireContext,
   key: string,
@@ -52,6 +54,7 @@ async function acquireInScope(
     const inner = await reenter(engine, outer, options, startedAt);
     inner?.keepFor(options.holdAtLeast);
     if (inner !== undefined) return inner;
+    // The hold has ended meanwhile: perhaps there is another one around it.
   }
   // Aborted at the moment when the re-entry it waited for became a fresh acquisition.
   options.signal?.throwIfAborted();
@@ -63,10 +66,10 @@ function acquireAnew(engine: AcquireContext, hold: Hold): Promise<Hold> {
   if (engine.isClosing) throw engine.reporter.closed(hold.key);
   const line = engine.lines.open(hold.key);
   const { waitTime, maxWaiting, options } = hold;
-  const isOverdue = engine.isOverdue && waitTime === Infinity;
-  const mayNotWait =
+  const isOverdue = engine.isShutdownOverdue && waitTime === Infinity;
+  const mustNotWait =
     isOverdue || waitTime === 0 || (maxWaiting !== Infinity && line.countWaiting >= maxWaiting);
-  if (options.retry === undefined && !mayNotWait) line.join(hold);
+  if (options.retry === undefined && !mustNotWait) line.join(hold);
   else new Tries(engine, line, hold, isOverdue ? undefined : options.retry).start();
   return hold.promise;
 }

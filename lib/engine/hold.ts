@@ -5,7 +5,7 @@ import type { Linked } from '../common/linked-queue.js';
 import { promiseOf } from '../common/deferred.js';
 import type { LockHandle, ReleaseOutcome } from '../model/lock-handle.js';
 import { ELECTION_OPERATION } from '../model/lock-kind.js';
-import { type LockLostError, LockNotHeldError, originate } from '../model/lock.errors.js';
+import { type ErrorOrigin, type LockLostError, LockNotHeldError, originate } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { checkReceiver, checkTime } from '../model/option-checks.js';
 import type { LockStoreError, MonotonicMs, WallClockMs } from '../stores/port/lock-store.js';
@@ -20,7 +20,7 @@ import { LATEST_OUTCOME, LONG_WAIT } from './time-limits.js';
 import { type EndOfWait, Wait } from './wait.js';
 
 /** The parts of the engine that holds use. */
-export interface HoldContext extends ExtensionContext {
+export interface HoldContext extends ExtensionContext, ErrorOrigin {
   /** The name of the module instance. */
   readonly instance: string | undefined;
   readonly log: EngineLog;
@@ -55,6 +55,8 @@ export interface WaitingPlace {
  * | held              | `release()`, its scope ends             | released; the ticket is left when no inner hold uses it      |
  * |                   | its ticket is lost                      | lost: `signal` aborts, `assertHeld()` throws                 |
  * | released          | its reply shows that it was lost before | lost, for `onLost`                                           |
+ *
+ * `isSettled` tells the end of the wait, `isReleased` and `lost` the end of the hold.
  */
 export class Hold
   extends Wait<Hold, ResolvedLockOptions & Partial<PartOptions>>
@@ -69,7 +71,7 @@ export class Hold
   readonly label: string | undefined;
   /** The lease to request, ms. */
   readonly lease: number;
-  /** Whether it can't use a ticket that this process already holds: `fair`, or a `leaseTime`. */
+  /** Whether it shares no ticket with the calls before it: `fair`, or a `leaseTime`. */
   readonly needsOwnTicket: boolean;
 
   // While it waits
@@ -191,7 +193,7 @@ export class Hold
     this.heldFrom = from;
     this.acquiredAt = ticket.wallClockAt(from);
     if (this.outer === undefined) {
-      ticket.take(this);
+      ticket.addHolder(this);
       this.keepFor(this.options.holdAtLeast);
     }
     // Before listeners are notified: one that aborts the wait then comes too late.

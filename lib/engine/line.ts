@@ -105,6 +105,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   readonly leaving = new CallsInFlight();
   /** Why the last request failed, if it did. */
   private failure: LockStoreError | undefined;
+  /** Whether the last reply cancelled the request. */
+  private wasCancelled = false;
   /** Whether the store has reported the order of holders and waiters, and when it last did. */
   private isTold = false;
   private toldAt = -Infinity;
@@ -118,6 +120,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   warnedOf: number | undefined;
   private readonly canReserve: boolean;
   private isInEvent = false;
+  /** Whether a call is about to join, so that the end of the last ticket does not close the line. */
+  private isJoining = false;
   /** Events that came during another one, and notifications of users about that one. */
   private next: (() => void)[] | undefined;
 
@@ -132,6 +136,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   // Events of calls
 
   join(hold: Hold): void {
+    this.isJoining = true;
     if (this.isInEvent) {
       this.afterEvent(() => {
         this.join(hold);
@@ -140,6 +145,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     }
     hold.place = this;
     const now = this.beginEvent();
+    this.isJoining = false;
     try {
       // Most keys are free and used by one call at a time.
       if (this.isUsed) this.onJoined(hold, now);
@@ -160,7 +166,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return;
     }
     this.waiting.join(hold);
-    if (hold.needsOwnTicket || !this.isHeadServed(now)) this.serve(now);
+    if (hold.needsOwnTicket || !this.serveLikeBefore(now)) this.serve(now);
     if (this.engine.hub.observed && this.surelyWaits(hold, now)) {
       this.engine.reporter.queued(hold, this.leaseLeftAt(now));
     }
@@ -173,6 +179,10 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     });
   }
 
+  /**
+   * A call that times out before the store has told anything about the lock waits `ANSWER_GRACE` for a pending reply. One
+   * that was told gets its outcome once its ticket has left the store, within limits.
+   */
   private onLeft(hold: Hold, end: EndOfWait, now: MonotonicMs): void {
     const isPart = hold.partOf !== undefined;
     const isTimeout = end === 'timeout';
@@ -239,7 +249,9 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private onReply(ticket: Ticket<Hold>, reply: AcquireReply, now: MonotonicMs): void {
-    const { askedFor, isAnswered: wasQueued } = ticket;
+    const { wasCancelled } = this;
+    const { askedFor, isAnswered: wasAnswered } = ticket;
+    this.wasCancelled = false;
     ticket.askedAt = undefined;
     ticket.isAnswered = true;
     ticket.failures = 0;
@@ -250,7 +262,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     if (reply.outcome === 'granted') {
       this.failure = undefined;
       // Others came first until then, even if no call can use the grant.
-      if (wasQueued) this.noteHeld(ticket.sentAt);
+      if (wasAnswered) this.noteHeld(ticket.sentAt);
       this.onGranted(ticket, reply, now);
       return;
     }
@@ -263,8 +275,12 @@ export class Line implements Timer, TicketLine, WaitingPlace {
         this.waiting.leave(askedFor);
         this.refuse(askedFor, this.engine.reporter.disagreement(askedFor, reply.limit));
       }
+      this.withdraw(ticket, now);
+      return;
     }
-    this.withdraw(ticket, now);
+    // A custom store that cancels every request is not asked again at once.
+    this.wasCancelled = true;
+    this.withdraw(ticket, now, undefined, wasCancelled);
   }
 
   private onFailed(ticket: Ticket<Hold>, error: LockStoreError): void {
@@ -357,15 +373,18 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   adopt(ticket: Ticket): void {
     this.handle((now) => {
       if (ticket.state !== 'held') return;
-      for (const each of this.keep(ticket)) this.engine.tickets.supersede(each);
+      for (const each of this.addHeld(ticket)) this.engine.tickets.supersede(each);
       this.serve(now);
     });
   }
 
+  /** Undefined: the ticket no longer belongs to the line, and is released by the caller. */
   onHoldEnded(ticket: Ticket, mayLinger: boolean): Pending<ReleaseOutcome> | ReleaseOutcome | undefined {
     if (this.isInEvent) return undefined;
     const now = this.beginEvent();
     try {
+      // A listener of a loss noticed just now has let a reader begin on it.
+      if (ticket.users > 0) return 'released';
       if (this.waiting.size > 0 && this.passOn(ticket, now)) return 'released';
       if (this.waiting.size > 0) return undefined;
       const outcome = mayLinger && ticket.isForReaders ? this.linger(ticket, now) : undefined;
@@ -396,12 +415,13 @@ export class Line implements Timer, TicketLine, WaitingPlace {
         this.wakeAt(this.turnOf(ticket)?.endsAt ?? now);
         return;
       }
-      this.release(ticket, now);
+      this.releaseUnused(ticket, now);
       this.closeIfUnused();
     });
   }
 
   onTicketEnded(ticket: Ticket): void {
+    // Most tickets have left with their last hold.
     if (!this.held.includes(ticket)) return;
     this.handle((now) => {
       if (!this.drop(ticket, now)) return;
@@ -420,7 +440,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       if (ticket.isIdle) {
         // Timeouts noticed now may have ended the ticket.
         if (this.passOn(ticket, now) || !this.held.includes(ticket)) return;
-        this.release(ticket, now);
+        this.releaseUnused(ticket, now);
         this.serve(now, othersWait);
       } else if (ticket.limit !== 1 || this.waiting.first?.fair === true) this.serve(now);
     });
@@ -585,9 +605,9 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   /**
    * Serves calls from the held tickets, returns idle ones that can serve no call, and lets as many tickets wait in the
-   * store as the remaining calls need.
+   * store as the remaining calls need. Each of these steps may serve again, with a call or a ticket fewer.
    *
-   * @param contended whether the lock is expected to be held
+   * @param contended whether new tickets have to expect a holder, and queue at once
    * @returns the last ticket that was left without a call
    */
   private serve(
@@ -608,7 +628,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       this.closeIfUnused();
       return freed;
     }
-    const serving = this.held.length === 0 ? 0 : this.countServing(head, now);
+    const serving = this.held.length === 0 ? 0 : this.planServing(head, now);
     if (head.limit === 1) {
       const most = serving > 0 ? 0 : 1;
       return this.wanted.length + most > 0 ? this.provide([head], most, isContended, now) : undefined;
@@ -638,7 +658,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return true;
     }
     this.startOn(head, ticket, turn, now);
-    if (!this.isHeadServed(now)) this.serve(now);
+    if (!this.serveLikeBefore(now)) this.serve(now);
     return true;
   }
 
@@ -658,8 +678,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     return this.canReserve ? ticket.turn : undefined;
   }
 
-  /** Whether the head is served like the call before it, so that there is nothing to do. */
-  private isHeadServed(now: MonotonicMs): boolean {
+  /** Serves the head like the call before it, without another look at the tickets; false if {@link serve} has to look. */
+  private serveLikeBefore(now: MonotonicMs): boolean {
     const { first } = this.waiting;
     if (first === undefined || this.wanted.length > 0 || !this.isEnough(first, now)) return false;
     if (first.limit !== Infinity) return true;
@@ -675,8 +695,11 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     return ticket !== undefined && this.canServeNext(ticket, hold, now);
   }
 
-  /** How many held tickets are expected to serve the next calls in time, so that none has to wait in the store. */
-  private countServing(head: Hold, now: MonotonicMs): number {
+  /**
+   * Returns how many held tickets are expected to serve the next calls in time, so that none has to wait in the store.
+   * Reserves tokens where the head depends on them, and sets the timer for the end of the first turn.
+   */
+  private planServing(head: Hold, now: MonotonicMs): number {
     let count = 0;
     let next = Infinity;
     for (const ticket of this.held) {
@@ -755,20 +778,20 @@ export class Line implements Timer, TicketLine, WaitingPlace {
         continue;
       }
       othersWait = othersWait === true || turn?.othersWait === true;
-      this.release(ticket, now);
+      this.releaseUnused(ticket, now);
       this.closeIfUnused();
     }
     return othersWait;
   }
 
   /** Returns an idle ticket to the store. */
-  private release(ticket: Ticket, now: MonotonicMs): void {
+  private releaseUnused(ticket: Ticket, now: MonotonicMs): void {
     this.drop(ticket, now);
-    this.follow(this.engine.tickets.giveUp(ticket));
+    this.follow(this.engine.tickets.releaseUnused(ticket));
   }
 
-  /** Returns the tickets that the store can no longer have, now that it has granted this one. */
-  private keep(ticket: Ticket): readonly Ticket[] {
+  /** Returns the held tickets that the store can no longer have, now that it has granted this one. */
+  private addHeld(ticket: Ticket): readonly Ticket[] {
     const { held } = this;
     this.enoughUntil = -Infinity;
     // The whole lock, or another limit: the store grants that only if this process holds nothing.
@@ -796,7 +819,11 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private closeIfUnused(): void {
-    if (!this.isUsed && this.trying.size === 0 && this.leaving.size === 0) this.onUnused(this);
+    if (this.isUsed || this.isJoining) return;
+    // What was known kept those calls waiting that have ended.
+    this.isTold = false;
+    this.failure = this.freeAt = undefined;
+    if (this.trying.size === 0 && this.leaving.size === 0) this.onUnused(this);
   }
 
   // Tickets that wait
@@ -835,7 +862,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   /**
    * The same for permits: one ticket for each of the first calls, as many as could hold the lock together, plus the
-   * next one; but a single ticket for all readers that can share it.
+   * next one; but a single ticket for all readers that can share it. With a limit of 3 and calls for 1, 2, 1 and 1 permits,
+   * the first three have tickets: two may hold the lock together, and the third is the next one.
    *
    * @param serving how many held tickets are expected to serve the next calls
    */
@@ -1028,8 +1056,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     const { tickets } = this.engine;
     this.remove(ticket);
     this.waiting.leave(hold);
-    tickets.hold(ticket, grant, startedAt, lease, hold.options.leaseTime, unclaimed);
-    const superseded = this.keep(ticket);
+    tickets.granted(ticket, grant, startedAt, lease, hold.options.leaseTime, unclaimed);
+    const superseded = this.addHeld(ticket);
     this.start(hold, ticket, grant.token, startedAt);
     for (const each of superseded) tickets.supersede(each);
     // One ticket stands for all waiting readers.
@@ -1158,7 +1186,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     else if (!isReopened) this.serve(now);
   }
 
-  /** Takes the ticket out of those that wait. Returns whether a call needed it. */
+  /** Takes the ticket out of those that wait. Returns false for one that no call needed. */
   private remove(ticket: Ticket<Hold>): boolean {
     if (ticket.state === 'queued' || ticket.state === 'pausing') this.engine.timers.clear(ticket);
     if (this.unwanted.includes(ticket)) {
@@ -1238,7 +1266,10 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     void done.then(end, end);
   }
 
-  /** Handles an event now, or after the one that is being handled. */
+  /**
+   * Handles an event now, or after the one that is being handled. The three events on the way of a free lock do the same
+   * without a closure.
+   */
   private handle(event: (now: MonotonicMs) => void): void {
     if (this.isInEvent) {
       this.afterEvent(() => {

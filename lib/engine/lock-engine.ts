@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../common/clock.js';
 import { TimerQueue } from '../common/timer-queue.js';
 import { detachedContext } from '../common/detached-context.js';
 import type { LockHandle } from '../model/lock-handle.js';
-import { LockUnavailableError } from '../model/lock.errors.js';
+import { type AnswerSettings, LockUnavailableError } from '../model/lock.errors.js';
 import type { ResolvedLockOptions } from '../model/lock.options.js';
 import { forwardedBoard, verified } from '../stores/port/forwarding-session.js';
 import type {
@@ -69,9 +69,12 @@ export class LockEngine implements AcquireContext {
   readonly shutdown: Shutdown;
   /** Where processes publish their state; undefined if the store has no board. */
   readonly board: LockBoard | undefined;
+  /** How errors of this module instance are reported. */
+  answers: AnswerSettings | undefined;
   isStarted = false;
   isClosing = false;
-  isOverdue = false;
+  /** Whether `shutdownTimeout` has passed. */
+  isShutdownOverdue = false;
   private readonly isRequired: boolean;
   private owners = 0;
   private starting: Promise<void> | undefined;

@@ -18,7 +18,7 @@ const LAST_WORDS = 50;
 /** The engine that is shut down. */
 interface EndingEngine extends AcquireContext {
   isClosing: boolean;
-  isOverdue: boolean;
+  isShutdownOverdue: boolean;
 }
 
 /**
@@ -39,7 +39,7 @@ export class Shutdown {
   });
   /** A hook that waits for a call without a time limit would never end. */
   private readonly endless = new CallbackTimer(() => {
-    this.engine.isOverdue = true;
+    this.engine.isShutdownOverdue = true;
     this.refuseWaits(({ waitTime }) => waitTime === Infinity);
   });
   private readonly overdue = new CallbackTimer(() => {

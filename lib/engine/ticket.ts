@@ -190,7 +190,7 @@ export class Ticket<C = unknown> implements Timer, Linked<Ticket> {
   }
 
   /** The store has granted the lock. */
-  hold(grant: Grant & Pick<PushedGrant, 'turnFrom'>, times: GrantTimes): void {
+  granted(grant: Grant & Pick<PushedGrant, 'turnFrom'>, times: GrantTimes): void {
     const { startedAt, began, deadline, leaseTime } = times;
     this.state = 'held';
     this.caller = this.askedFor = this.pushed = undefined;
@@ -300,7 +300,7 @@ export class Ticket<C = unknown> implements Timer, Linked<Ticket> {
   }
 
   /** A hold on it begins. */
-  take(holder: TicketUser): void {
+  addHolder(holder: TicketUser): void {
     this.isIdle = false;
     this.releasedBy = undefined;
     if (this.isForReaders) (this.readers ??= new Set<TicketUser>()).add(holder);
@@ -308,7 +308,7 @@ export class Ticket<C = unknown> implements Timer, Linked<Ticket> {
   }
 
   /** A hold on it has ended. */
-  leave(holder: TicketUser): void {
+  removeHolder(holder: TicketUser): void {
     this.readers?.delete(holder);
     this.holder = undefined;
   }
@@ -322,6 +322,7 @@ export class Ticket<C = unknown> implements Timer, Linked<Ticket> {
     if (this.keptUntil === undefined || time > this.keptUntil) this.keptUntil = time;
   }
 
+  /** While it waits, of its next request; once it is held, of its deadline, by a timer that keeps no process alive. */
   fire(): void {
     this.line.onDue(this);
   }

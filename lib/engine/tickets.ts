@@ -101,7 +101,7 @@ export class Tickets {
    * @param lease how long it lasts, ms
    * @param leaseTime the caller's own lease; undefined if the watchdog renews it
    */
-  hold(
+  granted(
     ticket: Ticket,
     grant: Grant & Pick<PushedGrant, 'turnFrom'>,
     startedAt: MonotonicMs,
@@ -112,7 +112,7 @@ export class Tickets {
     const deadline = deadlineOf(startedAt, this.unrenewed(lease));
     const began = this.cautious.at(startedAt);
     checkToken(grant.token);
-    ticket.hold(grant, { startedAt, began, deadline, unclaimed, leaseTime });
+    ticket.granted(grant, { startedAt, began, deadline, unclaimed, leaseTime });
     this.held.join(ticket);
     this.watchSoon();
     this.engine.storeReporter.granted();
@@ -186,7 +186,7 @@ export class Tickets {
       const story = reply === 'taken' ? 'another caller holds it' : 'the store no longer has it';
       this.lose(ticket, reply === 'taken' ? 'taken' : 'expired', story);
       // A late copy of the request that acquired it must not bring it back.
-      if (ticket.inDoubt) void this.sendRelease(ticket);
+      if (ticket.inDoubt) void this.requestRelease(ticket);
       return;
     }
     if (this.expire(ticket, this.engine.clock.monotonic())) return;
@@ -233,7 +233,7 @@ export class Tickets {
    */
   release(ticket: Ticket, hold: TicketUser, endedAt: MonotonicMs, mayLinger: boolean): Released {
     let now = endedAt;
-    ticket.leave(hold);
+    ticket.removeHolder(hold);
     if (this.engine.hub.observed) {
       this.engine.reporter.released(hold, now - hold.heldFrom);
       // Listeners may take longer than the lease lasts, or release the last other hold on it.
@@ -244,17 +244,18 @@ export class Tickets {
     // Other readers of this process use it.
     if (ticket.users > 0) return 'released';
     const { keptUntil, line } = ticket;
-    if (keptUntil !== undefined && now < keptUntil) return this.keep(ticket, hold, keptUntil, now);
+    if (keptUntil !== undefined && now < keptUntil) return this.releaseLater(ticket, hold, keptUntil, now);
     ticket.releasedBy = hold;
     const outcome = line.onHoldEnded(ticket, mayLinger);
-    if (outcome !== undefined) return outcome;
+    // Listeners of timeouts noticed just now may have let a reader begin on it.
+    if (outcome !== undefined || ticket.users > 0) return outcome ?? 'released';
     // The line may have noticed that it has ended.
-    return ticket.state === 'held' ? this.giveUp(ticket) : this.outcomeOf(ticket);
+    return ticket.state === 'held' ? this.releaseUnused(ticket) : this.outcomeOf(ticket);
   }
 
   /** Returns a ticket without holds to the store. */
-  giveUp(ticket: Ticket): Pending<ReleaseOutcome> {
-    const outcome = this.sendRelease(ticket, ticket.releasedBy);
+  releaseUnused(ticket: Ticket): Pending<ReleaseOutcome> {
+    const outcome = this.requestRelease(ticket, ticket.releasedBy);
     ticket.released = outcome;
     this.end(ticket, 'gone');
     ticket.line.onTicketEnded(ticket);
@@ -262,13 +263,13 @@ export class Tickets {
   }
 
   /** Keeps the lock held until this time although its hold has ended (`holdAtLeast`), even if this process dies. */
-  private keep(ticket: Ticket, hold: TicketUser, end: MonotonicMs, now: MonotonicMs): Released {
+  private releaseLater(ticket: Ticket, hold: TicketUser, end: MonotonicMs, now: MonotonicMs): Released {
     const wasSure = this.isSure(ticket, now);
     const kept = new KeptTicket(ticket, hold, wasSure, this, this.engine, end, (isThere) => {
       // Broken, or left to the store.
       if (!this.kept.has(ticket.owner)) return;
       this.forgetKept(ticket.owner);
-      if (isThere) void this.sendRelease(ticket);
+      if (isThere) void this.requestRelease(ticket);
     });
     this.kept.set(ticket.owner, kept);
     this.timers.set(kept, end);
@@ -290,7 +291,7 @@ export class Tickets {
    *
    * @param hold the hold whose release this is; it was lost if the store no longer has the ticket
    */
-  private sendRelease(ticket: Ticket, hold?: TicketUser): Pending<ReleaseOutcome> {
+  private requestRelease(ticket: Ticket, hold?: TicketUser): Pending<ReleaseOutcome> {
     const request = new TicketRelease(ticket, hold, this.isSure(ticket), this, this.engine);
     return this.engine.backgroundRetry.run(request);
   }
@@ -360,7 +361,7 @@ export class Tickets {
       );
     }
     // The store may keep it a little longer than we relied on it.
-    void this.sendRelease(ticket);
+    void this.requestRelease(ticket);
     return true;
   }
 
@@ -369,7 +370,7 @@ export class Tickets {
     if (ticket.state !== 'held') return;
     this.lose(ticket, 'expired', 'the store no longer has it');
     // A fallback store keeps the owner until it is released, and so do members of a quorum that have not lost it.
-    void this.sendRelease(ticket);
+    void this.requestRelease(ticket);
   }
 
   /** The store reports that the hold of this owner was broken by force. */
@@ -383,7 +384,7 @@ export class Tickets {
     }
     this.lose(ticket, 'taken', 'it was released by force');
     // The message may be about an earlier grant of this owner, which holds the lock again.
-    void this.sendRelease(ticket);
+    void this.requestRelease(ticket);
   }
 
   private lose(ticket: Ticket, reason: LockLostReason, story: string): void {
@@ -424,7 +425,7 @@ export class Tickets {
     if (holders?.delete(hold) !== true || holders.size > 0) return;
     this.abandoned.delete(ticket);
     const isKept = ticket.keptUntil !== undefined && this.engine.clock.monotonic() < ticket.keptUntil;
-    if (!isKept) void this.sendRelease(ticket);
+    if (!isKept) void this.requestRelease(ticket);
   }
 
   /** Leaves locks that stay held for `holdAtLeast` to the store. */
@@ -454,7 +455,10 @@ export class Tickets {
     return Math.min(lease, this.engine.session.longestUnrenewed ?? Infinity);
   }
 
-  /** At the end of the tick: a hold that ends before needs neither timers nor a claim. */
+  /**
+   * At the end of the tick: a hold that ends before needs neither timers nor a claim. After the microtasks, whether or not
+   * the grant came in one of them.
+   */
   private watchSoon(): void {
     if (this.isWatchingSoon) return;
     this.isWatchingSoon = true;

@@ -18,7 +18,7 @@ import type { EndOfWait } from './wait.js';
 /** The parts of the engine that attempts use. */
 export interface TryContext extends LineContext {
   /** Whether `shutdownTimeout` has passed, so that no call may wait without limit. */
-  readonly isOverdue: boolean;
+  readonly isShutdownOverdue: boolean;
 }
 
 /** Why an attempt failed. */
@@ -216,7 +216,7 @@ export class Tries implements WaitingPlace {
     const token = checkToken(reply.token);
     if (!tickets.mayBeOver(sentAt, hold.lease) && !engine.isClosing && !hold.isSettled) {
       const { since, local = false } = reply;
-      tickets.hold(ticket, { token, since, local }, sentAt, hold.lease, hold.options.leaseTime, false);
+      tickets.granted(ticket, { token, since, local }, sentAt, hold.lease, hold.options.leaseTime, false);
       hold.start(ticket, token, sentAt);
       if (engine.hub.observed) reporter.granted(hold, token);
       if (hold.limit === 1) line.adopt(ticket);
@@ -241,17 +241,17 @@ export class Tries implements WaitingPlace {
       this.onlyAttemptRefused(refusal);
       return;
     }
-    const mayNotWait = !hold.isRetrying && line.countWaiting >= hold.maxWaiting;
-    if (mayNotWait && refusal.because === 'held') {
+    const mustNotWait = !hold.isRetrying && line.countWaiting >= hold.maxWaiting;
+    if (mustNotWait && refusal.because === 'held') {
       this.end(engine.reporter.queueFull(hold, line.countWaiting));
       return;
     }
-    if (!mayNotWait) hold.isRetrying = true;
+    if (!mustNotWait) hold.isRetrying = true;
     // Every further grant would also be too late for its own `leaseTime`.
     const isLateAgain =
       refusal.because === 'late' && before?.because === 'late' && isLeaseTooShort(hold, refusal.took);
     const isLast = this.tries >= retry.maxAttempts || hold.prolonged;
-    if (mayNotWait || isLateAgain || isRejected(refusal) || isLast) {
+    if (mustNotWait || isLateAgain || isRejected(refusal) || isLast) {
       this.fail();
       return;
     }
@@ -327,7 +327,7 @@ export class Tries implements WaitingPlace {
     const holder = line.ownHolder;
     if (retry !== undefined) return reporter.triesTimedOut(hold, holderLeaseLeft, tries, holder);
     if (waitTime === 0) return reporter.timedOut(hold, holderLeaseLeft, holder);
-    return engine.isOverdue && waitTime === Infinity
+    return engine.isShutdownOverdue && waitTime === Infinity
       ? reporter.closed(key)
       : reporter.queueFull(hold, line.countWaiting);
   }

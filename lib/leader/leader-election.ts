@@ -107,9 +107,9 @@ export class LeaderElection {
     revoked: new Map(),
   };
   private readonly stopping = new AbortController();
-  private readonly stopped = new Promise<void>((resolve) => {
-    this.stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  private readonly stopped = new Promise<void>((resolve) =>
+    this.stopping.signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
   /** Calls of methods that have not ended. */
   private readonly calls = new Set<MethodCall>();
   /** From the election until the lock is released. */

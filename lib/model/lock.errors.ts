@@ -77,10 +77,14 @@ const DEFAULTS: AnswerSettings = {
   rpc: { showKeys: true },
 };
 
-/** Keyed by service or engine. */
-const settings = new WeakMap<object, AnswerSettings>();
-/** The service or engine that an error comes from. */
-const origins = new WeakMap<LockError, object>();
+/** The module instance that an error comes from. */
+export interface ErrorOrigin {
+  /** How its errors are reported; undefined before the application has started, and without Nest. */
+  readonly answers?: AnswerSettings | undefined;
+}
+
+/** The property of an error that names its origin; not enumerable, so that logs and JSON leave it out. */
+const ORIGIN = Symbol('the module instance of a lock error');
 
 /** The HTTP body of a lock error. Never contains the key. */
 export interface LockErrorBody {
@@ -148,19 +152,15 @@ export abstract class LockError extends Error {
   }
 }
 
-/** Sets how errors of these services and engines are reported. */
-export function answerErrorsOf(sources: readonly object[], answers: AnswerSettings): void {
-  for (const source of sources) settings.set(source, answers);
-}
-
-/** Records which service or engine a lock error comes from, unless already recorded. Returns the error. */
-export function originate<E>(error: E, origin: object): E {
-  if (error instanceof LockError && !origins.has(error)) origins.set(error, origin);
+/** Records which module instance a lock error comes from, unless already recorded. Returns the error. */
+export function originate<E>(error: E, origin: ErrorOrigin | undefined): E {
+  if (error instanceof LockError && originOf(error) === undefined)
+    Object.defineProperty(error, ORIGIN, { value: origin });
   return error;
 }
 
-/** Sends a request whose errors {@link originate} from a service. */
-export async function requestFrom<T>(origin: object, send: () => Promise<T>): Promise<T> {
+/** Sends a request whose errors {@link originate} from a module instance. */
+export async function requestFrom<T>(origin: ErrorOrigin, send: () => Promise<T>): Promise<T> {
   try {
     return await send();
   } catch (error) {
@@ -168,15 +168,14 @@ export async function requestFrom<T>(origin: object, send: () => Promise<T>): Pr
   }
 }
 
-/** The service or engine that an error comes from; undefined for an error that the application created. */
-export function originOf(error: LockError): object | undefined {
-  return origins.get(error);
+/** The module instance that an error comes from; undefined for an error that the application created. */
+export function originOf(error: LockError): ErrorOrigin | undefined {
+  return (error as { readonly [ORIGIN]?: ErrorOrigin })[ORIGIN];
 }
 
 /** The settings of the module instance that an error comes from. */
 export function settingsOf(error: LockError): AnswerSettings {
-  const origin = origins.get(error);
-  return (origin && settings.get(origin)) ?? DEFAULTS;
+  return originOf(error)?.answers ?? DEFAULTS;
 }
 
 /** An invalid option or key, reported before anything is sent. */

@@ -106,7 +106,7 @@ function refuseOtherPlaces(
   if (typeof name === 'object') {
     throw new LockOptionsError(
       '@Locked: set experimentalDecorators: true in the compiler options (SWC: legacyDecorator, esbuild: experimentalDecorators). ' +
-        'Nest needs them, too.',
+        'Nest also needs them.',
     );
   }
   if (name === undefined) throw new LockOptionsError('@Locked: put it on methods, not on the class.');

@@ -37,12 +37,23 @@ export class CallHistory {
   readonly calls: Call[] = [];
   /** From a forced release until every application knows of it. */
   readonly breaks: Span[] = [];
+  /** Requests, from their call to their reply, that leave something at the store for a call with this limit, or remove it. */
+  readonly requests: (Span & { readonly limit: number })[] = [];
   /** Quiet periods: every earlier request has reached the store. */
   readonly lulls: Span[] = [];
   private moments = 0;
 
   now(): number {
     return (this.moments += 1);
+  }
+
+  /** A request for a call with this limit is sent. The returned function is called at its reply. */
+  requested(limit: number): () => void {
+    const span = { limit, from: this.now(), to: Infinity };
+    this.requests.push(span);
+    return () => {
+      span.to = this.now();
+    };
   }
 
   get served(): readonly Call[] {
@@ -137,7 +148,8 @@ export class CallHistory {
   }
 
   /**
-   * Callers rejected for their limit although no caller with another one was there.
+   * Callers rejected for their limit although no caller with another one was there, and no request of one was pending: a
+   * process can't withdraw what it has requested for a former caller before it has the reply.
    *
    * @param isDecidedByVotes whether of two conflicting callers each may be first at some servers, and both be rejected
    */
@@ -146,6 +158,10 @@ export class CallHistory {
     const others = this.calls.filter((other) => isDecidedByVotes || !rejected.includes(other));
     return rejected
       .filter((call) => !others.some((other) => isReasonFor(other, call)))
+      .filter(({ limit, calledAt, endedAt }) => {
+        const pending = this.requests.filter((span) => meet(span, calledAt, endedAt));
+        return pending.every((request) => agree(request.limit, limit));
+      })
       .map(({ app, calledAt, limit }) => `${calledAt} of app ${app} with limit ${limit}`);
   }
 

@@ -16,7 +16,7 @@ export function portRules(context: ContractContext): void {
     };
 
     it.each(limits)(
-      'P30: repeated requests of one owner are one hold or one queue entry (limit %d)',
+      'P30: repeated requests of one owner are one hold or one queue position (limit %d)',
       async (limit) => {
         const clients = await context.clients(2);
         const { one, others, waiter, next } = callersOf(clients, context.key(), limit);

@@ -4,6 +4,7 @@ import type { LockApp } from '../support/lock-app.js';
 import { within } from '../support/until.js';
 import { VirtualTime } from '../support/virtual-time.js';
 import { Random } from '../soak/random.mjs';
+import type { CallHistory } from './call-history.js';
 import { CallRun, type CallMix } from './call-run.js';
 import type { ContractContext } from './contract-context.js';
 
@@ -45,13 +46,18 @@ const mixes: Record<string, CallMix> = {
 export function randomCallRules(context: ContractContext, rounds: number): void {
   describe('callers at random', () => {
     /** Three applications, optionally with late replies at times. */
-    const fleet = async (random: Random | undefined): Promise<readonly LockApp[]> => {
-      if (random === undefined) return await context.fleet(3, ending);
+    const fleet = async (
+      random: Random | undefined,
+      isMixed: boolean,
+      requested: (limit: number) => () => void,
+    ): Promise<readonly LockApp[]> => {
+      if (random === undefined && !isMixed) return await context.fleet(3, ending);
       const lateness = (request: string): number => {
+        if (random === undefined) return 0;
         if (request === 'reserve' && random.chance(0.2)) return VERY_LATE;
         return random.chance(0.3) ? random.between(1, 120) : 0;
       };
-      const store = (): LateAnswersStore => new LateAnswersStore(context.store.port(), lateness);
+      const store = (): LateAnswersStore => new LateAnswersStore(context.store.port(), lateness, requested);
       return await Promise.all([1, 2, 3].map(() => context.app({ ...ending, store: store() })));
     };
 
@@ -59,16 +65,20 @@ export function randomCallRules(context: ContractContext, rounds: number): void 
       const { store } = context;
       const isTimed = VirtualTime.current !== undefined && !store.isDecidedByVotes;
       const random = isLate ? new Random(1) : undefined;
-      let apps = await fleet(random);
+      let current: CallHistory | undefined;
+      const requested = (limit: number): (() => void) => current?.requested(limit) ?? (() => {});
+      const start = (): Promise<readonly LockApp[]> => fleet(random, mix.isMixed === true, requested);
+      let apps = await start();
       for (let round = 0; round < rounds; round++) {
-        if (mix.isClosed === true && round > 0) apps = await fleet(random);
+        if (mix.isClosed === true && round > 0) apps = await start();
         const run = new CallRun(context.key(), apps, mix, store);
         const { seed, history } = run;
+        current = history;
         await within(300_000, `everybody, seed ${seed}`, run.take(CALLS));
         // An ordered store may serve a waiter only when it polls.
         const longestGap = store.boundsLeasesOfOthers === true ? LONGEST_GAP + POLL : LONGEST_GAP;
         const isCalm = mix.isBroken !== true && mix.isClosed !== true;
-        // Queue entries of callers that may hold together are served side by side, each by its own request.
+        // Tickets of callers that may hold together are served side by side, each by its own request.
         const isOrdered = isTimed && isCalm && !isLate && mix.limits.every((limit) => limit === 1);
         const found = {
           exclusion: history.exclusion(),

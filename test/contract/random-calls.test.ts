@@ -19,7 +19,7 @@ describe('calls of a distant server', () => {
 
   it('B10: callers of one process with different leases do not block each other', async () => {
     const apps = await context.fleet(3, { shutdownTimeout: 10_000 });
-    // Queue entries pass from caller to caller here while they are requested with the lease of another caller.
+    // Tickets pass from caller to caller here while they are requested with the lease of another caller.
     const mix = { limits: [Infinity, Infinity, 1], fair: 0.1 };
     const run = new CallRun(context.key(), apps, mix, context.store, 620_210_456);
     await within(20_000, 'all calls', run.take(40));

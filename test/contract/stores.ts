@@ -266,7 +266,7 @@ async function zookeeper(isInRealTime = !canSetServerClocks): ReturnType<StoreFa
     ...ORDERED,
     options: () => ({ store }),
     port: () => store,
-    // The server removes the node of a lock a minute or two after its last queue entry.
+    // The server removes the node of a lock a minute or two after its last entry.
     leftovers: () => nodes.entries(),
     clear: () => nodes.clear(),
     roundTrip: () => nodes.roundTrip(),

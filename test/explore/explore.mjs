@@ -1,6 +1,6 @@
 /**
  * Goes through every order of events, the short runs first, and merges states that are equal. Each state is reached by replaying its
- * events, since a machine can't be copied; a world that has a `state` is opened with it instead.
+ * events, since a line can't be copied; a world that has a `state` is opened with it instead.
  *
  * @param open returns the world at its beginning: `events`, `apply`, `drain`, `violations` and `fingerprint`, see `World`;
  *   `apply` and `drain` may return promises

@@ -37,7 +37,7 @@ export class OrderedProcess extends Process {
         else if (this.state === 'holds') this.renew();
       },
     });
-    this.session = new modules.OrderedSession(this.client, (events) => {
+    this.session = modules.openOrdered(this.client, (events) => {
       this.events = events;
       return this.driver();
     });

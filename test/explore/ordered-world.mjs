@@ -16,7 +16,7 @@ export class OrderedWorld extends TimedWorld {
   isPrompt = true;
 
   /**
-   * @param modules the built `OrderedSession`, `LockQueue`, `LockStoreError` and `deadlineOf`
+   * @param modules the built `openOrdered`, `LockQueue`, `LockStoreError` and `deadlineOf`
    * @param rules see `TimedWorld`, and
    *   - `rates` of the clocks of the processes (1 if left out)
    *   - `decides`: as in etcd, one request grants a free lock, and reads are fresh; otherwise the store only keeps the queue

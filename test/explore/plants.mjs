@@ -86,12 +86,12 @@ export const PLANTS = {
     about: 'a caller whose ticket is granted stays in the line',
     scenario: 'one process',
     file: LINE,
-    from: 'this.waiting.leave(hold);\n        tickets.hold(',
-    to: 'tickets.hold(',
+    from: 'this.waiting.leave(hold);\n        tickets.granted(',
+    to: 'tickets.granted(',
   },
 };
 
-/** In the scripts, on which the machines run. */
+/** In the scripts, on which the lines run. */
 export const REDIS_PLANTS = {
   'grant taken back': {
     about: 'a grant that nobody at the server received is taken back, but a replica has relayed it',

@@ -51,7 +51,7 @@ class Caller {
   }
   start(ticket, token) {
     this.#settle('started');
-    ticket.take(this);
+    ticket.addHolder(this);
     this.process.started(this, ticket, token);
   }
   /** The line has refused it. */
@@ -125,8 +125,8 @@ class Process {
       isSure: ({ state }) => state === 'held',
       remaining: () => LEASE,
       expire: () => false,
-      hold: (...grant) => this.hold(...grant),
-      giveUp: (ticket) => this.release(ticket),
+      granted: (...grant) => this.hold(...grant),
+      releaseUnused: (ticket) => this.release(ticket),
       withdraw: (_, owner, inDoubt) => this.remove({ kind: 'cancel', owner, inDoubt }),
       supersede: (ticket) => this.lose(ticket),
       reserve: (ticket, tokens, done) => {
@@ -205,7 +205,7 @@ class Process {
     const { Turn } = this.modules;
     const { token, turnFrom = startedAt, tokens = 1, othersWait = false } = grant;
     const handOvers = ticket.isForReaders ? Infinity : MAX_HAND_OVERS;
-    ticket.hold(grant, { startedAt, began: startedAt, deadline: startedAt + lease, unclaimed, leaseTime });
+    ticket.granted(grant, { startedAt, began: startedAt, deadline: startedAt + lease, unclaimed, leaseTime });
     ticket.madeTurn = new Turn(token + 1, tokens - 1, othersWait, turnFrom, startedAt, { handOvers });
     ticket.grantedToken = token;
     /** Hand-overs since the store last said that nobody else waits. */
@@ -237,7 +237,7 @@ class Process {
   endHold(hold) {
     const { ticket, caller } = hold;
     this.holds.splice(this.holds.indexOf(hold), 1);
-    ticket.leave(caller);
+    ticket.removeHolder(caller);
     if (ticket.users > 0 || this.line.onHoldEnded(ticket, false) !== undefined) return;
     if (ticket.state === 'held') this.release(ticket);
   }

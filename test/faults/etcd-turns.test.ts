@@ -108,7 +108,7 @@ whereThereIsEtcd('batches in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('P21: a queue entry written together with the previous release is granted at once, wherever its watch begins', async () => {
+    it('P21: a queue position requested together with the previous release is granted at once, wherever its watch begins', async () => {
       const app = await scene.app();
       const took: number[] = [];
       for (let round = 0; round < 100; round++) {
@@ -125,7 +125,7 @@ whereThereIsEtcd('batches in etcd', () => {
       await scene.nothingLeft();
     });
 
-    it('a release waits only briefly for the next queue entry of its process', async () => {
+    it('a release waits only briefly for the next queue position of its process', async () => {
       const proxy = await scene.proxy();
       const [holder, waiter] = [await scene.app({ port: proxy.port }), await scene.app()];
       const key = scene.key();

@@ -129,7 +129,7 @@ describe('B11: a lock that Redis says is held is not reported as an unreachable 
 
   it.each([
     { what: 'the exclusive lock', holds: {} },
-    { what: 'a permit, without a queue entry of its own', holds: { limit: 2 } },
+    { what: 'a permit, without a ticket of its own', holds: { limit: 2 } },
   ])(
     'is reported as one if Redis does not reply for the whole wait of a later caller: $what',
     async ({ holds }) => {

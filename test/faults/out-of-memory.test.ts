@@ -120,7 +120,7 @@ describe('F6: a Redis that is out of memory', () => {
     await scene.nothingLeft();
   });
 
-  it('removes a queue entry that was in doubt', async () => {
+  it('withdraws a ticket that was in doubt', async () => {
     const proxy = await scene.proxy();
     const [app, holder] = [await scene.app({ redis: proxy.url }), await scene.app()];
     const key = scene.key();

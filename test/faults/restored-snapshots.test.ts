@@ -12,7 +12,7 @@ import { NodesOfLocks } from '../support/nodes-of-locks.js';
 import { whereThereIsEtcd, whereThereIsZooKeeper } from '../support/where-there-is.js';
 import { ZooKeeperServer } from '../support/zookeeper-server.js';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/operations/restore.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/operations/runbook.md'), 'utf8');
 
 interface RestorableServer {
   saveData(): Promise<void>;
@@ -20,7 +20,7 @@ interface RestorableServer {
   close(): Promise<void>;
 }
 
-/** Follows the steps of docs/operations/restore.md. */
+/** Follows the steps of docs/operations/runbook.md, "etcd and ZooKeeper from a snapshot". */
 describe('F53: a snapshot is restored', () => {
   const endings = new Endings();
 

@@ -33,13 +33,13 @@ describe('the explorer', () => {
     },
   );
 
-  it('P10, P20, P26, B10: finds nothing in the state machine of a key', async () => {
+  it('P10, P20, P26, B10: finds nothing in the line of a key', async () => {
     expect(await explore('--machine', '--transitions', '60000')).toMatch(
       /^good: machine, 60\d{3} transitions/m,
     );
   });
 
-  it('P10, P20, P26, B10: finds nothing in the state machine on the real scripts', async () => {
+  it('P10, P20, P26, B10: finds nothing in the line on the real scripts', async () => {
     expect(await explore('--redis', '--transitions', '100000')).toMatch(/^good: redis, 15\d{2} transitions/m);
   });
 

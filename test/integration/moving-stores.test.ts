@@ -10,7 +10,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { whereThereIsPostgres } from '../support/where-there-is.js';
 
 const textOf = (name: string): string => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
-const page = textOf('stores/moving-to-another-store.md');
+const page = textOf('upgrading.md');
 
 /** The command of the page for a store, split into words as a shell does. */
 function commandFor(program: string): readonly string[] {
@@ -87,7 +87,7 @@ describe('the page about moving to another store', () => {
   it.each(['etcdctl put distributed-lock/base', 'zkCli.sh set /distributed-locks/base'])(
     'has the command of the page about restoring: %s',
     (command) => {
-      expect(textOf('operations/restore.md')).toContain(command);
+      expect(textOf('operations/runbook.md')).toContain(command);
       expect(page).toContain(`\`${command} 3000000000000000\``);
     },
   );

@@ -1,10 +1,9 @@
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { RedisServer } from '../support/redis-server.js';
 import { Consumer, PackedPackage } from './consumer.js';
-import { samplesOf } from './samples.js';
 
 const MINUTE = 60_000;
 jest.setTimeout(4 * MINUTE);
@@ -75,15 +74,16 @@ describe('applications that have installed the tarball', () => {
     await packed.remove();
   });
 
-  /** Writes the samples of the guides to testing for a test runner as tests; returns the number of tests. */
+  /** Writes the tests of `examples/testing`, which the guide to testing shows, for a test runner; returns their number. */
   async function addSamples(app: Consumer, runner: 'jest' | 'vitest'): Promise<number> {
     let tests = 0;
-    const samples = ['docs/guides/testing.md', 'docs/guides/testing-failures.md'].flatMap(samplesOf);
-    for (const [index, { name, code }] of samples.entries()) {
-      // The configuration of a runner is no test.
-      if (code.includes('defineConfig')) continue;
-      if (name === undefined && code.includes("from 'vitest'") !== (runner === 'vitest')) continue;
-      await app.write(name ?? `sample-${String(index)}.spec.ts`, `import 'reflect-metadata';\n${code}`);
+    const folder = join(import.meta.dirname, '../../examples/testing/src');
+    for (const name of await readdir(folder)) {
+      const code = await readFile(join(folder, name), 'utf8');
+      const hasTests = code.includes('@jest/globals') || code.includes("from 'vitest'");
+      if (name === 'main.ts' || (hasTests && code.includes("from 'vitest'") !== (runner === 'vitest')))
+        continue;
+      await app.write(name.replace('.vitest.ts', '.spec.ts'), `import 'reflect-metadata';\n${code}`);
       tests += code.match(/^it\(/gm)?.length ?? 0;
     }
     return tests;

@@ -1,7 +1,7 @@
+import { posix } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { API_FOLDER, pageFiles, placeOf, readPage, titleOf } from '../../docs/.vitepress/pages.mjs';
 import { linksOf, pagesWithoutSidebar, sidebarOf } from '../../docs/.vitepress/sidebar.mjs';
-import { samplesOf } from './samples.js';
 
 /** The longest page that readers are expected to read as a whole. */
 const MOST_LINES = 300;
@@ -44,10 +44,16 @@ describe('the pages of the documentation site', () => {
 });
 
 describe('the quick start', () => {
-  it('begins with the sample of the README', () => {
-    const sampleOf = (page: string): string | undefined =>
-      samplesOf(page).find(({ code }) => code.includes('class AppModule'))?.code;
-    expect(sampleOf('docs/introduction/quick-start.md')).toBe(sampleOf('README.md'));
-    expect(sampleOf('README.md')).toBeDefined();
+  it.each([
+    ['README.md', 'docs/introduction/quick-start.md'],
+    ['README.zh-CN.md', 'docs/zh/introduction/quick-start.md'],
+  ])('includes the first lock of %s, which has the program', (readme, page) => {
+    const include = /^<!-- @include: (\S+)#(\S+) -->$/m.exec(readPage(page));
+    const [, path = '', region = ''] = include ?? [];
+    expect(posix.join(posix.dirname(page), path)).toBe(readme);
+    const [, included = ''] = readPage(readme).split(new RegExp(`<!-- #(?:end)?region ${region} -->`));
+    expect(included).toContain('class AppModule');
+    // Links of an included part would be relative to the page that includes it.
+    expect(included).not.toContain('](');
   });
 });

@@ -10,7 +10,6 @@ const TRANSLATED = ['introduction', 'guides', 'safety'];
 /** Translated pages of other folders. */
 const ALSO_TRANSLATED = [
   'coming-from/redisson.md',
-  'operations/README.md',
   'operations/kubernetes.md',
   'operations/monitoring.md',
   'operations/runbook.md',
@@ -78,7 +77,7 @@ const linksIn = (page: string): string[] => {
 
 describe('the translation into Chinese', () => {
   it('has every page of the introduction, the guides and safety, and no other', () => {
-    expect(ENGLISH.length).toBeGreaterThan(25);
+    expect(ENGLISH.length).toBeGreaterThan(20);
     expect(PAIRS.filter(([, chinese]) => !existsSync(join(root, chinese)))).toEqual([]);
     const folders = [...new Set([...TRANSLATED, ...ALSO_TRANSLATED.map((page) => posix.dirname(page))])];
     const chinese = folders.flatMap((folder) => pagesIn(`docs/zh/${folder}`));

@@ -44,7 +44,7 @@ export const PLANTS = {
     to: 'this.held =',
   },
   'unavailable, reported as held': {
-    about: 'an old report counts, though all connections are closed or the first entry has no reply',
+    about: 'an old report counts, though all connections are closed or the first ticket has no reply',
     kind: 'memory',
     file: LINE,
     from: 'const isSilentNow = stores_port_forwardingSession.isCutOff(this.engine.session) || this.isOutdated(ticket, now);',

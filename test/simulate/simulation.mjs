@@ -490,7 +490,7 @@ export class Simulation {
     }
   }
 
-  /** Callers of one process follow one another on a lock that another process holds: entries pass from one to the next. */
+  /** Callers of one process follow one another on a lock that another process holds: tickets pass from one to the next. */
   relay() {
     const { world, processes } = this;
     const { random } = world;
@@ -624,7 +624,7 @@ export class Simulation {
     if (isDisturbed) return;
     const since = startedAt - this.roundTrip(process);
     const isBusy = (key) => (this.#busyAt.get(`${key} ${process.name}`) ?? -Infinity) >= since;
-    // A caller in line waits until an entry of its own process that nobody needs has left.
+    // A caller in line waits until a ticket of its own process that nobody needs has left.
     const hasWaited = call.isInLine || error.message.includes('for the whole waitTime');
     const isTaken = (key) => hasWaited && (this.#takenAt.get(key) ?? -Infinity) >= since;
     const wasBusy = keys.some((key) => isBusy(key) || isTaken(key) || this.countPending(process, key) > 0);

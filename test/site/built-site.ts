@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-/** Serves what `npm run docs:test` built, as GitHub Pages does: `/guides/fair` is the file `guides/fair.html`. */
+/** Serves what `npm run docs:test` built, as GitHub Pages does: `/guides/testing` is the file `guides/testing.html`. */
 export class BuiltSite {
   private constructor(
     private readonly server: Server,

@@ -8,7 +8,7 @@ import { BuiltSite } from './built-site.js';
 const KINDS = {
   home: '/',
   guide: '/guides/exclusive',
-  diagrams: '/internals/life-of-a-lock',
+  diagrams: '/internals/how-it-works',
   tables: '/introduction/choosing-a-store',
   reference: '/reference/',
   API: '/reference/api/nestjs-distributed-lock/classes/LockService',
@@ -17,7 +17,7 @@ const KINDS = {
 
 const PAGES_WITH_TABLES = [
   '/reference/',
-  '/reference/errors',
+  '/reference/behaviour',
   '/operations/monitoring',
   '/introduction/choosing-a-store',
   '/coming-from/redisson',
@@ -179,7 +179,7 @@ whereThereIs(
     });
 
     it('shows the entry of the page in its sidebar, also when it is reached by a link', async () => {
-      const page = await browser.open(site.url('/operations/restore'));
+      const page = await browser.open(site.url('/operations/troubleshooting'));
       await isReady(page);
       const isInView = (): Promise<unknown> =>
         page.waitForFunction(() => {
@@ -197,7 +197,7 @@ whereThereIs(
       const page = await browser.open(site.url('/guides/exclusive'));
       for (const [path, file] of [
         ['/guides/exclusive', 'docs/guides/exclusive.md'],
-        ['/operations/', 'docs/operations/README.md'],
+        ['/safety/', 'docs/safety/README.md'],
         ['/internals/contributing', 'CONTRIBUTING.md'],
       ] as const) {
         await page.goto(String(site.url(path)));

@@ -14,7 +14,7 @@ import { compare } from './second-judge.mjs';
 
 /** Short, so that much happens in a short run. */
 const WATCHDOG_TIMEOUT = 1_500;
-/** Time after which all leases, queue entries and heartbeats have expired, ms. */
+/** Time after which all leases, queue positions and heartbeats have expired, ms. */
 const TIDY = 10_000;
 
 /**

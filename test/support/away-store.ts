@@ -19,8 +19,8 @@ export class AwayStore implements LockStore {
   readonly asked: Partial<Record<Kind, number>> = {};
   /** Owners that were cancelled or released while one of their requests was in doubt. */
   readonly doubts: OwnerId[] = [];
-  /** Decides about each request. */
-  fault: (kind: Kind) => Fault = () => undefined;
+  /** Decides about each request; `key`: of requests to acquire and to inspect. */
+  fault: (kind: Kind, key?: string) => Fault = () => undefined;
   /** Holds replies back until it resolves. */
   gate: Promise<void> | undefined;
   /** The store itself, without faults. */
@@ -39,13 +39,13 @@ export class AwayStore implements LockStore {
     if (reserve === undefined || raiseTokens === undefined) throw new Error('the memory store has both');
     return {
       start: () => this.answer('inspect', () => session.start()),
-      acquire: (request) => this.answer('acquire', () => session.acquire(request)),
+      acquire: (request) => this.answer('acquire', () => session.acquire(request), request.key),
       release: (request) =>
         this.answer(request.wasGranted ? 'release' : 'cancel', () => session.release(this.noted(request))),
       renew: (requests) => this.answer('renew', () => session.renew(requests)),
       reserve: (request) => this.answer('reserve', () => reserve.call(session, request)),
       raiseTokens: (floor, keys) => this.answer('raise', () => raiseTokens.call(session, floor, keys)),
-      inspect: (key) => this.answer('inspect', () => session.inspect(key)),
+      inspect: (key) => this.answer('inspect', () => session.inspect(key), key),
       breakHold: (key, hold) => this.answer('breakHold', () => session.breakHold(key, hold)),
       close: () => session.close(),
     };
@@ -81,9 +81,9 @@ export class AwayStore implements LockStore {
     return request;
   }
 
-  private async answer<T>(kind: Kind, request: () => PromiseLike<T>): Promise<T> {
+  private async answer<T>(kind: Kind, request: () => PromiseLike<T>, key?: string): Promise<T> {
     this.asked[kind] = (this.asked[kind] ?? 0) + 1;
-    const fault = this.fault(kind);
+    const fault = this.fault(kind, key);
     if (fault instanceof Error) throw fault;
     if (fault === 'not sent') throw outOfReach('no connection', false);
     const { gate } = this;

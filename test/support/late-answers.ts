@@ -7,10 +7,15 @@ type LateRequest = 'acquire' | 'reserve';
 export class LateAnswersStore implements LockStore {
   readonly name: string;
 
-  /** @param lateness the delay of the next reply, ms */
+  /**
+   * @param lateness the delay of the next reply, ms
+   * @param requested is told of each request that leaves something at the store for a call with this limit, or removes
+   *   it; the function that it returns is called when the process has the reply
+   */
   constructor(
     private readonly real: LockStore,
     private readonly lateness: (request: LateRequest) => number,
+    private readonly requested: (limit: number) => () => void = () => () => {},
   ) {
     this.name = real.name;
   }
@@ -18,16 +23,32 @@ export class LateAnswersStore implements LockStore {
   open(client: LockStoreClient): LockStoreSession {
     const session = this.real.open(client);
     const ask = session.acquire.bind(session);
+    const release = session.release.bind(session);
     const reserve = session.reserve?.bind(session);
-    session.acquire = (request) => this.late('acquire', ask(request));
+    const limits = new Map<string, number>();
+    session.acquire = (request) => {
+      limits.set(request.owner, request.limit);
+      return this.observed(request.limit, this.late('acquire', ask(request)));
+    };
+    session.release = (request) => this.observed(limits.get(request.owner) ?? 1, release(request));
     if (reserve) session.reserve = (request) => this.late('reserve', reserve(request));
     return session;
   }
 
-  private async late<T>(request: LateRequest, answer: PromiseLike<T>): Promise<T> {
+  private observed<T>(limit: number, answer: PromiseLike<T>): PromiseLike<T> {
+    const replied = this.requested(limit);
+    void answer.then(replied, replied);
+    return answer;
+  }
+
+  private late<T>(request: LateRequest, answer: PromiseLike<T>): PromiseLike<T> {
     const ms = this.lateness(request);
+    return ms > 0 ? this.after(ms, answer) : answer;
+  }
+
+  private async after<T>(ms: number, answer: PromiseLike<T>): Promise<T> {
     const settled = await Promise.allSettled([answer]);
-    if (ms > 0) await elapse(ms);
+    await elapse(ms);
     const [outcome] = settled;
     if (outcome.status === 'rejected') throw outcome.reason;
     return outcome.value;

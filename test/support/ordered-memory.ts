@@ -10,7 +10,7 @@ import {
   type OrderedDriver,
   type WriteReply,
 } from '../../lib/stores/ordered/ordered-driver.js';
-import { OrderedSession } from '../../lib/stores/ordered/ordered-session.js';
+import { openOrdered } from '../../lib/stores/ordered/ordered-session.js';
 import {
   LockStoreError,
   type AcquireRequest,
@@ -41,7 +41,7 @@ export class OrderedMemory implements LockStore {
   loses: () => boolean = () => false;
 
   open(client: LockStoreClient): LockStoreSession {
-    return new OrderedSession(client, (events) => new MemoryDriver(this, events));
+    return openOrdered(client, (events) => new MemoryDriver(this, events));
   }
 
   /** Reports a change to the clients that watch the entry or its queue. */

@@ -34,9 +34,7 @@ export function Detail({ address, close, ...shared }: Props): View {
   const events = [...history.current.values()];
   const { key, instance } = address;
 
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  useEffect(() => dialog.current?.showModal(), []);
   // Reads the lock with each new overview, since the current token depends on both.
   useEffect(() => {
     let isOver = false;

@@ -131,9 +131,9 @@ function ListButton({
   const list = async (): Promise<void> => {
     setListing(true);
     const instances = [...new Set(overview.processes.map(({ instance }) => instance))];
-    const { locks, failures } = await listAll(instances, readList, (size) => {
-      announce(`${count(size, 'lock')} so far …`);
-    });
+    const { locks, failures } = await listAll(instances, readList, (size) =>
+      announce(`${count(size, 'lock')} so far …`),
+    );
     const result =
       failures.length < instances.length ? [`The store has ${count(locks.size, 'held lock')}.`] : [];
     announce([...result, ...failures].join(' '));

@@ -88,9 +88,8 @@ export function VirtualTable<R extends { readonly id: string; readonly key: stri
     wantsFocus.current = true;
   };
 
-  const sortBy = ({ id, isNumber = false }: Column<R>): void => {
+  const sortBy = ({ id, isNumber = false }: Column<R>): void =>
     setSorting(({ column, isDown }) => ({ column: id, isDown: column === id ? !isDown : isNumber }));
-  };
 
   return html`<div
     class="table"

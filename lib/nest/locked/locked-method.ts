@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { defer, EMPTY, isObservable, map, Observable, of, ReplaySubject, takeUntil } from 'rxjs';
 import { lossOf, lostWithResult, releaseAfterWork, type CallsInFlight } from '../../api/end-of-work.js';
-import { callsOf, type LockService } from '../../api/lock.service.js';
+import { callsOf, errorOriginOf, type LockService } from '../../api/lock.service.js';
 import { LockLostError, LockOptionsError, LockTimeoutError, originate } from '../../model/lock.errors.js';
 import type { LockHandle } from '../../model/lock-handle.js';
 import { checkKeys, type LockKey } from '../../model/lock-key.js';
@@ -189,7 +189,7 @@ export class LockedMethod {
     try {
       return checkKeys(this.where, made);
     } catch (error) {
-      throw originate(error, service);
+      throw originate(error, errorOriginOf(service));
     }
   }
 
@@ -204,7 +204,7 @@ export class LockedMethod {
       // `waitTime`.
       resolveLockOptions(this.where, options, Infinity);
     } catch (error) {
-      throw originate(error, service);
+      throw originate(error, errorOriginOf(service));
     }
     return options;
   }
@@ -250,7 +250,7 @@ export class LockedMethod {
   /** @throws LockOptionsError for a result whose work begins later */
   private refuse(service: LockService, who: string, result: unknown): void {
     const refused = refusalOf(`${this.where}: ${who}`, result);
-    if (refused !== undefined) throw originate(refused, service);
+    if (refused !== undefined) throw originate(refused, errorOriginOf(service));
   }
 
   private get throwsLoss(): boolean {

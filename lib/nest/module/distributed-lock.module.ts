@@ -18,7 +18,7 @@ import { APP_FILTER, APP_INTERCEPTOR, HttpAdapterHost, ModulesContainer } from '
 import { LockAdmin } from '../../api/lock-admin.js';
 import { LockService } from '../../api/lock.service.js';
 import { LockEngine } from '../../engine/lock-engine.js';
-import { answerErrorsOf, LockOptionsError } from '../../model/lock.errors.js';
+import { LockOptionsError } from '../../model/lock.errors.js';
 import { checkObject, type FactoryOptions } from '../../model/option-checks.js';
 import { filterGateways, lastGlobalFilter } from '../requests/lock-exception.filter.js';
 import { LockInterceptor } from '../requests/lock.interceptor.js';
@@ -172,19 +172,15 @@ function providersOf(name: string | undefined): Provider[] {
         modules: ModulesContainer,
         { http, rpc }: ResolvedModuleOptions,
         engine: LockEngine,
-        locks: LockService,
-        lockAdmin: LockAdmin,
         lifecycle: LockLifecycle,
         adapterHost: HttpAdapterHost,
       ): ExceptionFilter => {
-        answerErrorsOf([engine, locks, lockAdmin], {
-          http: http && { ...http, busyReason: STATUS_CODES[http.busyStatus] ?? 'Error' },
-          rpc,
-        });
+        const busyReason = STATUS_CODES[http === false ? 500 : http.busyStatus] ?? 'Error';
+        engine.answers = { http: http && { ...http, busyReason }, rpc };
         if (http !== false) filterGateways(modules);
         return lastGlobalFilter(modules, () => lifecycle.defaultOrigin, adapterHost);
       },
-      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, service, admin, LockLifecycle, HttpAdapterHost],
+      inject: [ModulesContainer, RESOLVED_OPTIONS, ENGINE, LockLifecycle, HttpAdapterHost],
     },
   ];
 }

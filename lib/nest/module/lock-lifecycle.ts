@@ -1,5 +1,6 @@
 import { Injectable, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
+import type { ErrorOrigin } from '../../model/lock.errors.js';
 import type { LockEngine } from '../../engine/lock-engine.js';
 import { forgetExit, noticeExit } from './exit-notice.js';
 import { refuseLazyLoad } from './lazy-load.js';
@@ -34,9 +35,9 @@ export class LockLifecycle {
   }
 
   /** The origin of errors that the application creates itself: the unnamed instance, else the first. */
-  get defaultOrigin(): object {
+  get defaultOrigin(): ErrorOrigin | undefined {
     const engines = [...this.engines];
-    return engines.find(({ instance }) => instance === undefined) ?? engines[0] ?? this;
+    return engines.find(({ instance }) => instance === undefined) ?? engines[0];
   }
 
   /** @throws LockUnavailableError if a store that is required at the start is not fit for locks */

@@ -7,8 +7,8 @@ import {
   ANSWERS,
   LockConflictError,
   LockError,
+  type ErrorOrigin,
   originate,
-  originOf,
   settingsOf,
 } from '../../model/lock.errors.js';
 
@@ -28,7 +28,7 @@ const logger = new Logger('DistributedLock');
 export class LockExceptionFilter implements ExceptionFilter<LockError> {
   /** @param defaultOrigin returns the origin of errors that the application created itself */
   constructor(
-    private readonly defaultOrigin: () => object,
+    private readonly defaultOrigin: () => ErrorOrigin | undefined,
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
@@ -205,7 +205,7 @@ function copyOf(error: LockError, properties: object): LockError {
     Object.defineProperty(copy, name, { value, enumerable: false, configurable: true, writable: true });
   }
   copies.add(copy);
-  return originate(copy, originOf(error) ?? error);
+  return copy;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { catchError, Observable, type Subscriber } from 'rxjs';
-import { LockError, originate, type LockLostError } from '../../model/lock.errors.js';
+import { type ErrorOrigin, LockError, originate, type LockLostError } from '../../model/lock.errors.js';
 import { ClientConnection } from './client-connection.js';
 import { HandlerCall } from './handler-call.js';
 import { logDroppedEvent, responseOf, withoutKey } from './lock-exception.filter.js';
@@ -8,7 +8,7 @@ import { logDroppedEvent, responseOf, withoutKey } from './lock-exception.filter
 /** Keeps the lock of a `@Locked` handler from its call to the end of its response, and hides keys in errors. */
 export class LockInterceptor implements NestInterceptor {
   /** @param defaultOrigin returns the origin of errors that the application created itself */
-  constructor(private readonly defaultOrigin: () => object) {}
+  constructor(private readonly defaultOrigin: () => ErrorOrigin | undefined) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const response = responseOf(context);
@@ -63,9 +63,7 @@ function underLock(call: HandlerCall, next: CallHandler): Observable<unknown> {
     const ignoreClient = connection?.onGone(() => {
       if (!call.clientGone()) return;
       subscription.unsubscribe();
-      void call.end().then(() => {
-        endWithoutAnswer(subscriber);
-      });
+      void call.end().then(() => endWithoutAnswer(subscriber));
     });
     return () => {
       ignoreClient?.();

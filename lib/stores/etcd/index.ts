@@ -2,7 +2,7 @@ import type { LockStore } from '../port/lock-store.js';
 import { grpc } from './connection/endpoint.js';
 import { resolveEtcdOptions, type EtcdStoreOptions } from './connection/etcd-options.js';
 import { EtcdDriver } from './etcd-driver.js';
-import { OrderedSession } from '../ordered/ordered-session.js';
+import { openOrdered } from '../ordered/ordered-session.js';
 
 export type { LockStore } from '../port/lock-store.js';
 export type { EtcdStoreOptions, EtcdTlsOptions } from './connection/etcd-options.js';
@@ -19,6 +19,6 @@ export function etcdStore(options: EtcdStoreOptions): LockStore {
   return {
     name: `etcd at ${resolved.connection.addresses.join(', ')}`,
     place: `prefix ${JSON.stringify(resolved.keyPrefix)}`,
-    open: (client) => new OrderedSession(client, (events) => new EtcdDriver(resolved, events)),
+    open: (client) => openOrdered(client, (events) => new EtcdDriver(resolved, events)),
   };
 }

@@ -36,9 +36,7 @@ export class JoinQueue {
   ) {}
 
   join(request: AcquireRequest, dataFor: Join['dataFor']): Promise<JoinReply> {
-    return new Promise((resolve, reject) => {
-      this.add(request.key, [{ request, dataFor, resolve, reject }]);
-    });
+    return new Promise((resolve, reject) => this.add(request.key, [{ request, dataFor, resolve, reject }]));
   }
 
   private add(key: string, joins: readonly Join[]): void {

@@ -102,9 +102,7 @@ export class SessionLeases {
   }
 
   connected(endpoint: Endpoint): void {
-    this.stream = endpoint.stream(methods.leaseKeepAlive, (reply) => {
-      this.answered(reply.id, reply.ttl);
-    });
+    this.stream = endpoint.stream(methods.leaseKeepAlive, (reply) => this.answered(reply.id, reply.ttl));
     for (const lease of this.all.values()) lease.sent.length = 0;
     const session = this.all.get(this.shortest);
     if (session !== undefined) this.keepAlive(session);
@@ -143,9 +141,7 @@ export class SessionLeases {
   private grant(seconds: number, via: Pick<EtcdConnection, 'call'>): Promise<SessionLease> {
     const known = this.granting.get(seconds);
     if (known !== undefined) return known;
-    const granted = this.grantNow(seconds, via).finally(() => {
-      this.granting.delete(seconds);
-    });
+    const granted = this.grantNow(seconds, via).finally(() => this.granting.delete(seconds));
     this.granting.set(seconds, granted);
     return granted;
   }

@@ -1,3 +1,4 @@
+import { Outbox } from '../port/outbox.js';
 import { storeFailure } from '../port/store-failure.js';
 import type { AtRevision, RangeCall, Reply, Transaction, TransactionReply } from './connection/protocol.js';
 
@@ -33,35 +34,23 @@ interface Item {
   readonly reject: (error: unknown) => void;
 }
 
-/** Transactions of one kind: renewals come first, and neither kind takes the room of the other. */
-class Lane {
-  items: Item[] = [];
-  /** Of requests without a reply: their number, and their operations. */
-  requests = 0;
-  operations = 0;
-
-  /** Whether the next transaction can be sent. */
-  get isReady(): boolean {
-    return this.items.length > 0 && this.requests < MOST_REQUESTS && this.operations < MOST_UNDER_WAY;
-  }
-}
-
 /**
  * Sends the transactions of one tick as one request, which costs each member a single write to its log. A request has
  * only one transaction for each key, since etcd checks all conditions before it carries anything out. While too many are
- * under way, the others wait, in order.
+ * under way, the others wait, in order; renewals and the others take no room from each other.
  */
 export class Transactions {
-  private readonly renewals = new Lane();
-  private readonly others = new Lane();
-  private isScheduled = false;
+  private readonly renewals: Lane;
+  private readonly others: Lane;
 
-  constructor(private readonly send: Send) {}
+  constructor(send: Send) {
+    this.renewals = new Lane(send);
+    this.others = new Lane(send);
+  }
 
   /**
    * @param concerns the keys that the conditions and operations concern, or one that stands for them
    * @param behind not sent before earlier transactions that concern this key
-   * @param isRenewal whether it goes before others
    */
   run(
     concerns: readonly string[],
@@ -72,24 +61,25 @@ export class Transactions {
       const bytes = bytesOf(transaction);
       const lane = isRenewal ? this.renewals : this.others;
       lane.items.push({ concerns, behind, transaction, bytes, resolve, reject });
-      this.schedule();
+      // Renewals of the tick first, whichever came first.
+      this.renewals.outbox.schedule();
+      this.others.outbox.schedule();
     });
   }
+}
 
-  private schedule(): void {
-    if (this.isScheduled) return;
-    this.isScheduled = true;
-    process.nextTick(this.flush);
-  }
+/** Transactions of one kind. */
+class Lane {
+  items: Item[] = [];
+  /** Operations without a reply. */
+  private operations = 0;
+  readonly outbox = new Outbox(MOST_REQUESTS, (ended) => this.sendNext(ended));
 
-  private readonly flush = (): void => {
-    this.isScheduled = false;
-    for (const lane of [this.renewals, this.others]) while (lane.isReady) this.sendSome(lane);
-  };
+  constructor(private readonly send: Send) {}
 
-  /** Sends one request. */
-  private sendSome(lane: Lane): void {
-    const { items } = lane;
+  private sendNext(ended: () => void): boolean {
+    const { items } = this;
+    if (items.length === 0 || this.operations >= MOST_UNDER_WAY) return false;
     const batch: Item[] = [];
     const later: Item[] = [];
     const concerned = new Set<string>();
@@ -110,37 +100,26 @@ export class Transactions {
         for (const key of item.concerns) concerned.add(key);
       }
     }
-    lane.items = [...later, ...items.slice(index)];
-    void this.sendBatch(batch, lane);
+    this.items = [...later, ...items.slice(index)];
+    const operations = batch.reduce((sum, { transaction }) => sum + transaction.then.length, 0);
+    this.operations += operations;
+    void this.sendBatch(batch).finally(() => {
+      this.operations -= operations;
+      ended();
+    });
+    return true;
   }
 
-  private async sendCounted(
-    transaction: Transaction,
-    operations: number,
-    lane: Lane,
-  ): Promise<AtRevision<TransactionReply>> {
-    lane.requests += 1;
-    lane.operations += operations;
-    try {
-      return await this.send(transaction);
-    } finally {
-      lane.requests -= 1;
-      lane.operations -= operations;
-      if (lane.items.length > 0) this.schedule();
-    }
-  }
-
-  private async sendBatch(batch: readonly Item[], lane: Lane): Promise<void> {
+  private async sendBatch(batch: readonly Item[]): Promise<void> {
     const [first] = batch;
     if (first === undefined) return;
-    const all = batch.map(({ transaction }) => transaction);
-    const operations = all.reduce((sum, { then }) => sum + then.length, 0);
     try {
       if (batch.length === 1) {
-        first.resolve(await this.sendCounted(first.transaction, operations, lane));
+        first.resolve(await this.send(first.transaction));
         return;
       }
-      const { revision, reply } = await this.sendCounted({ do: 'txn', then: all }, operations, lane);
+      const then = batch.map(({ transaction }) => transaction);
+      const { revision, reply } = await this.send({ do: 'txn', then });
       batch.forEach((item, index) => {
         const own: Reply | undefined = reply.replies[index];
         if (own?.do === 'txn') item.resolve({ revision, reply: own });
@@ -151,7 +130,7 @@ export class Transactions {
       // etcd rejected the whole request. Each transaction is sent again separately, so that only the cause of the error
       // fails.
       if (batch.length > 1 && !failure.inDoubt && !failure.unreachable) {
-        for (const item of batch) void this.sendBatch([item], lane);
+        await Promise.all(batch.map((item) => this.sendBatch([item])));
       } else for (const item of batch) item.reject(failure);
     }
   }
@@ -182,8 +161,7 @@ interface Read {
  */
 export class Reads {
   private waiting: Read[] = [];
-  private isScheduled = false;
-  private requests = 0;
+  private readonly outbox = new Outbox(MOST_READS, (ended) => this.sendNext(ended));
 
   constructor(private readonly send: Send) {}
 
@@ -191,42 +169,33 @@ export class Reads {
   of(...ranges: readonly RangeCall[]): Promise<AtRevision<readonly Reply[]>> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ ranges, resolve, reject });
-      this.schedule();
+      this.outbox.schedule();
     });
   }
 
-  private schedule(): void {
-    if (this.isScheduled) return;
-    this.isScheduled = true;
-    process.nextTick(this.flush);
-  }
-
-  private readonly flush = (): void => {
-    this.isScheduled = false;
-    while (this.waiting.length > 0 && this.requests < MOST_READS) {
-      /** Each range once, with its position in the request. */
-      const places = new Map<string, number>();
-      const then: RangeCall[] = [];
-      let count = 0;
-      for (const { ranges } of this.waiting) {
-        if (then.length + ranges.length > MOST_OPERATIONS) break;
-        count += 1;
-        for (const range of ranges) {
-          if (places.has(nameOf(range))) continue;
-          places.set(nameOf(range), then.length);
-          then.push(range);
-        }
+  private sendNext(ended: () => void): boolean {
+    /** Each range once, with its position in the request. */
+    const places = new Map<string, number>();
+    const then: RangeCall[] = [];
+    let count = 0;
+    for (const { ranges } of this.waiting) {
+      if (then.length + ranges.length > MOST_OPERATIONS) break;
+      count += 1;
+      for (const range of ranges) {
+        if (places.has(nameOf(range))) continue;
+        places.set(nameOf(range), then.length);
+        then.push(range);
       }
-      void this.read(this.waiting.splice(0, count), then, places);
     }
-  };
+    if (count > 0) void this.read(this.waiting.splice(0, count), then, places).finally(ended);
+    return count > 0;
+  }
 
   private async read(
     reads: readonly Read[],
     then: readonly RangeCall[],
     places: ReadonlyMap<string, number>,
   ): Promise<void> {
-    this.requests += 1;
     try {
       const { revision, reply } = await this.send({ do: 'txn', then });
       for (const { ranges, resolve } of reads) {
@@ -235,9 +204,6 @@ export class Reads {
       }
     } catch (error) {
       for (const { reject } of reads) reject(error);
-    } finally {
-      this.requests -= 1;
-      if (this.waiting.length > 0) this.schedule();
     }
   }
 }

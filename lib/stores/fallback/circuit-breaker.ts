@@ -107,9 +107,7 @@ export class CircuitBreaker {
   /** Gives the store time to recover, and checks whether it has. If not, the breaker is open. */
   async hasRecovered(key: string): Promise<boolean> {
     if (this.isStopped) return !this.isOpen;
-    await new Promise<void>((resolve) => {
-      this.retry.callAfter(this.graceTime, resolve);
-    });
+    await new Promise<void>((resolve) => this.retry.callAfter(this.graceTime, resolve));
     if (!this.isOpen) await this.watched(key, () => this.store.inspect(key), true).catch(() => undefined);
     return !this.isOpen;
   }

@@ -137,9 +137,7 @@ export class MemorySession implements LockStoreSession {
     const broken = holds.filter((hold) => isNamed(hold, named));
     for (const hold of broken) {
       locks.drop(hold);
-      callAfterwards(() => {
-        hold.client.broken(hold.owner);
-      });
+      callAfterwards(() => hold.client.broken(hold.owner));
     }
     // Also after a hold that has expired.
     locks.handOver(key);

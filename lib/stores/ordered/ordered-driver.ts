@@ -1,13 +1,10 @@
 import {
   LockStoreError,
   type AcquireRequest,
-  type ListedKeys,
-  type ListKeysRequest,
-  type LockBoard,
   type LockStoreClient,
+  type LockStoreSession,
   type MonotonicMs,
   type OwnerId,
-  type StoreConnection,
 } from '../port/lock-store.js';
 import type { EntryData, ReadEntry } from './entry-data.js';
 import type { LockQueue, QueueEntry } from './lock-queue.js';
@@ -78,28 +75,26 @@ export interface WriteReply {
   readonly revision: number;
 }
 
+/** What a session passes on to its driver. */
+type PassedOn = Pick<
+  LockStoreSession,
+  'description' | 'board' | 'longestUnrenewed' | 'whyTooLong' | 'start'
+> &
+  Required<Pick<LockStoreSession, 'connections' | 'verify' | 'listKeys'>>;
+
 /**
  * A store that keeps an ordered queue of entries for each lock. Everything rejects with a `LockStoreError`.
  *
  * All writes are fenced: one that was sent on an earlier connection is rejected once the driver has reported `back`. The
  * entries of a client end with its session, some time after the last contact.
  */
-export interface OrderedDriver {
-  /** Details of the store for operators; known after `start`. */
-  readonly description: string | undefined;
-  readonly board: LockBoard;
-  readonly longestUnrenewed?: number | undefined;
-  whyTooLong?(lease: number): string | undefined;
-  connections(): readonly StoreConnection[];
+export interface OrderedDriver extends PassedOn {
   /** Whether requests that were sent are carried out before later ones of any client, even if this process exits. */
   readonly carriesOutWhatWasSent: boolean;
 
   /** Until when the session lasts at least, by what the store has confirmed; needed if reads have a `readAt`. */
   readonly lastsUntil?: MonotonicMs;
 
-  start(): Promise<void>;
-  verify(): Promise<void>;
-  listKeys(request: ListKeysRequest): Promise<ListedKeys>;
   /** @param endsSession whether to end it, and its entries, now rather than after its time */
   close(endsSession: boolean): Promise<void>;
 

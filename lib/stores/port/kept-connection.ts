@@ -1,3 +1,4 @@
+import type { LockStoreError } from './lock-store.js';
 import { messageOf } from './store-failure.js';
 import { pauseBeforeConnecting } from './times.js';
 
@@ -7,16 +8,7 @@ export interface Link {
   cut(why: Error): void;
 }
 
-/** How a store connects. */
-export interface LinkEvents<Server, L extends Link> {
-  /**
-   * Begins to connect; may throw.
-   *
-   * @param onEnd to be called when the connection has ended, whatever the reason
-   */
-  connect(server: Server, onEnd: (cause: Error) => void): L;
-  /** Resolves when the connection can be used. */
-  prepare(link: L, server: Server): Promise<void>;
+export interface ConnectionEvents {
   /** A connection that was ready has ended. */
   lost(): void;
   /** A connection is ready again, or for the first time after `open` failed. */
@@ -27,7 +19,7 @@ export interface LinkEvents<Server, L extends Link> {
  * Keeps a connection to one of several servers. If it ends or can't be prepared, the next server is tried; pauses grow only
  * after every server was tried. There is never more than one connection.
  */
-export class KeptConnection<Server, L extends Link> {
+export abstract class KeptConnection<Server, L extends Link> {
   /** The connection, while it is ready. */
   ready: L | undefined;
   /** The server in use, or tried last. */
@@ -43,11 +35,11 @@ export class KeptConnection<Server, L extends Link> {
   private pause: NodeJS.Timeout | undefined;
   /** Whether `open` has ended, so that it connects in the background. */
   private isOpened = false;
-  private isClosed = false;
+  protected isClosed = false;
 
   constructor(
     servers: readonly Server[],
-    private readonly events: LinkEvents<Server, L>,
+    private readonly listener: ConnectionEvents,
   ) {
     // Clients spread over the servers.
     this.servers = servers
@@ -56,27 +48,40 @@ export class KeptConnection<Server, L extends Link> {
       .map(({ server }) => server);
   }
 
-  /** Tries each server once. Returns whether there is a connection; if not, keeps trying in the background. */
-  async open(): Promise<boolean> {
-    for (let left = this.servers.length; left > 0; left--) if (await this.connect()) return true;
+  /** Tries each server once. Rejects if no server is reachable, and keeps trying in the background. */
+  async open(): Promise<void> {
+    for (let left = this.servers.length; left > 0; left--) if (await this.tryNext()) return;
     this.isOpened = true;
     this.connectLater();
-    return false;
+    throw this.notConnected();
   }
+
+  /** Why nothing can be sent. */
+  abstract notConnected(): LockStoreError;
 
   /** Connects again. The outcome of pending requests is unknown. */
   reconnect(why: string): void {
     this.link?.cut(new Error(why));
   }
 
+  /**
+   * Begins to connect; may throw.
+   *
+   * @param onEnd to be called when the connection has ended, whatever the reason
+   */
+  protected abstract connect(server: Server, onEnd: (cause: Error) => void): L;
+
+  /** Resolves when the connection can be used. */
+  protected abstract prepare(link: L, server: Server): Promise<void>;
+
   /** For `prepare` before it fails: the server is well, so the next attempt goes to it without a long pause. */
-  tryAgain(): void {
+  protected tryAgain(): void {
     this.next -= 1;
     this.attempts = 0;
   }
 
   /** Stops connecting. Returns the connection that is being prepared, or is ready, for the caller to end. */
-  close(): L | undefined {
+  protected stop(): L | undefined {
     const { link } = this;
     this.isClosed = true;
     this.link = this.ready = undefined;
@@ -84,15 +89,15 @@ export class KeptConnection<Server, L extends Link> {
     return link;
   }
 
-  private async connect(): Promise<boolean> {
+  private async tryNext(): Promise<boolean> {
     const server = this.servers[this.next++ % this.servers.length];
     if (server === undefined || this.isClosed) return false;
     this.server = server;
     let link: L | undefined;
     try {
-      link = this.events.connect(server, (cause) => this.ended(link, cause));
+      link = this.connect(server, (cause) => this.ended(link, cause));
       this.link = link;
-      await this.events.prepare(link, server);
+      await this.prepare(link, server);
     } catch (error) {
       this.failure = error instanceof Error ? error : new Error(messageOf(error));
       link?.cut(this.failure);
@@ -105,7 +110,7 @@ export class KeptConnection<Server, L extends Link> {
     this.ready = link;
     this.failure = undefined;
     this.attempts = 0;
-    if (this.isOpened) this.events.back();
+    if (this.isOpened) this.listener.back();
     this.isOpened = true;
     return true;
   }
@@ -115,15 +120,15 @@ export class KeptConnection<Server, L extends Link> {
     const { ready } = this;
     this.link = this.ready = undefined;
     this.failure = cause;
-    // Otherwise `connect` goes on when the preparation has failed.
+    // Otherwise `tryNext` goes on when the preparation has failed.
     if (ready === undefined) return;
-    this.events.lost();
+    this.listener.lost();
     this.connectLater();
   }
 
   private connectLater(): void {
     if (this.isClosed || !this.isOpened) return;
     const round = Math.floor(this.attempts++ / this.servers.length);
-    this.pause = setTimeout(() => void this.connect(), pauseBeforeConnecting(round));
+    this.pause = setTimeout(() => void this.tryNext(), pauseBeforeConnecting(round));
   }
 }

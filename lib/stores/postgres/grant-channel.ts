@@ -19,9 +19,7 @@ export class GrantChannel {
   ) {
     this.connection = new PostgresConnection(connector, requestTimeout, {
       prepare: (opened) => this.listen(opened),
-      back: () => {
-        client.pollNow();
-      },
+      back: () => client.pollNow(),
     });
   }
 

@@ -7,6 +7,7 @@ import { LockOptionsError } from '../../model/lock.errors.js';
 import { refuseMissingPeer } from '../../model/missing-peer.js';
 import { check, checkObject } from '../../model/option-checks.js';
 import { KeptConnection, type Link } from '../port/kept-connection.js';
+import type { LockStoreError } from '../port/lock-store.js';
 import { KEEP_ALIVE, ReplyTimeout } from '../port/times.js';
 import { ownOptions, withoutTimeouts } from './own-options.js';
 import { isReadOnly, lacksSchema, notConnected, postgresFailure } from './postgres-failure.js';
@@ -31,57 +32,46 @@ export interface ConnectionListener {
 }
 
 /** A connection that reconnects. Statements fail at once while it is down, and none is sent twice. */
-export class PostgresConnection {
-  private readonly kept: KeptConnection<PostgresConnector, OpenedClient>;
+export class PostgresConnection extends KeptConnection<PostgresConnector, OpenedClient> {
   private readonly timeout: ReplyTimeout;
   private preparesStatements = false;
 
   constructor(
     connector: PostgresConnector,
     requestTimeout: number,
-    private readonly listener: ConnectionListener,
+    private readonly owner: ConnectionListener,
   ) {
-    this.timeout = new ReplyTimeout(requestTimeout, () => {
-      this.kept.reconnect(`no answer within ${inMs(requestTimeout)}`);
-    });
-    this.kept = new KeptConnection([connector], {
-      connect: ({ open }, onEnd) => open(onEnd),
-      prepare: ({ client }) => this.prepare(client),
-      lost: () => undefined,
-      back: () => {
-        listener.back();
-      },
-    });
+    super([connector], { lost: () => undefined, back: () => owner.back() });
+    this.timeout = new ReplyTimeout(requestTimeout, () =>
+      this.reconnect(`no answer within ${inMs(requestTimeout)}`),
+    );
   }
 
   get isReady(): boolean {
-    return this.kept.ready !== undefined;
+    return this.ready !== undefined;
   }
 
-  /** Rejects with a `LockStoreError` if the server is not reachable yet; the connection keeps trying. */
-  async open(): Promise<void> {
-    if (!(await this.kept.open())) throw notConnected(this.kept.failure);
+  notConnected(): LockStoreError {
+    return notConnected(this.failure);
   }
 
   /** Replies with the rows, or rejects with a `LockStoreError`. */
   send({ name, text, values }: Statement): Deferred<readonly Row[]> {
     const reply = new Deferred<readonly Row[]>();
-    const { ready, failure } = this.kept;
+    const { ready } = this;
     if (ready === undefined) {
-      reply.reject(notConnected(failure));
+      reply.reject(this.notConnected());
       return reply;
     }
     this.timeout.start();
     const failed = (error: unknown): void => {
       this.timeout.stop();
       // The server became a standby: the connection has to find the new primary.
-      if (isReadOnly(error)) this.kept.reconnect('the server does not take writes');
-      const isMended = lacksSchema(error) && this.listener.mendsSchema?.() === true;
-      if (isMended) this.kept.reconnect('something is missing in the schema');
+      if (isReadOnly(error)) this.reconnect('the server does not take writes');
+      const isMended = lacksSchema(error) && this.owner.mendsSchema?.() === true;
+      if (isMended) this.reconnect('something is missing in the schema');
       // After an error, PostgreSQL is ready for the next statement a moment later.
-      setImmediate(() => {
-        reply.reject(postgresFailure(error, isMended));
-      });
+      setImmediate(() => reply.reject(postgresFailure(error, isMended)));
     };
     const isPrepared = this.preparesStatements;
     const statement = { ...(isPrepared && name !== undefined && { name }), text, values: [...values] };
@@ -96,7 +86,7 @@ export class PostgresConnection {
       });
     } catch (error) {
       // Thrown by a user's stream or an instrumentation of pg: it is unknown what was written.
-      this.kept.reconnect('a statement could not be written');
+      this.reconnect('a statement could not be written');
       failed(error);
     }
     return reply;
@@ -105,16 +95,20 @@ export class PostgresConnection {
   close(): void {
     this.timeout.stop();
     const { isReady } = this;
-    const opened = this.kept.close();
+    const opened = this.stop();
     if (isReady) opened?.leave();
     else opened?.cut(new Error('closed'));
   }
 
-  private async prepare(client: PgClient): Promise<void> {
+  protected connect({ open }: PostgresConnector, onEnd: (cause: Error) => void): OpenedClient {
+    return open(onEnd);
+  }
+
+  protected async prepare({ client }: OpenedClient): Promise<void> {
     this.timeout.start();
     try {
       await client.connect();
-      this.preparesStatements = await this.listener.prepare(client);
+      this.preparesStatements = await this.owner.prepare(client);
     } finally {
       this.timeout.stop();
     }
@@ -221,9 +215,7 @@ function openClient(
     });
     let cause = new Error('the connection was closed');
     client.on('error', (error: Error) => (cause = error));
-    client.on('end', () => {
-      onEnd(cause);
-    });
+    client.on('end', () => onEnd(cause));
     return {
       client,
       cut: (why) => socket.destroy(why),

@@ -21,7 +21,7 @@ const MENDING_PAUSE = 1_000;
 const REFUSED_PAUSE = 15_000;
 
 /**
- * A store of locks in a PostgreSQL database (12 or newer), for
+ * A store of locks in a PostgreSQL database (13 or newer), for
  * `DistributedLockModule.forRoot({ store: postgresStore({ … }) })`. It connects when the module starts.
  *
  * @throws LockOptionsError for options that can't work

@@ -2,6 +2,7 @@ import { Deferred } from '../../common/deferred.js';
 import { atExit } from '../port/at-exit.js';
 import type { OwnerId } from '../port/lock-store.js';
 import type { TimedAcquireReply } from '../port/pushed-grants.js';
+import { Outbox } from '../port/outbox.js';
 import { storeFailure } from '../port/store-failure.js';
 import type { PostgresConnection, Row, Statement } from './postgres-connection.js';
 
@@ -44,8 +45,8 @@ class Item extends Deferred<unknown> {
  */
 export class RequestQueue {
   private items: Item[] = [];
-  private isBusy = false;
-  private isScheduled = false;
+  /** One statement at a time. */
+  private readonly outbox = new Outbox(1, (ended) => this.sendNext(ended));
   private readonly stopAtExit: () => void;
 
   /**
@@ -59,9 +60,8 @@ export class RequestQueue {
   ) {
     // Callers already see locks as released that were released in the last tick. Other requests no longer have a caller.
     this.stopAtExit = atExit(() => {
-      if (!this.isScheduled) return;
       this.items = this.items.filter(({ call }) => call?.isRelease);
-      this.flush();
+      this.outbox.flush();
     });
   }
 
@@ -72,7 +72,8 @@ export class RequestQueue {
   /** Resolves when all calls so far were sent, or will not be; undefined if they were, or are part of the next flush. */
   whenSent(): Promise<void> | undefined {
     const last = this.items.at(-1);
-    if (last === undefined || (!this.isBusy && this.sizeOfNext() === this.items.length)) return undefined;
+    if (last === undefined || (!this.outbox.isFull && this.sizeOfNext() === this.items.length))
+      return undefined;
     last.sent ??= new Deferred();
     return last.sent.promise;
   }
@@ -95,25 +96,17 @@ export class RequestQueue {
     const firstOther = item.isRenewal ? this.items.findIndex(({ isRenewal }) => !isRenewal) : -1;
     if (firstOther === -1) this.items.push(item);
     else void this.items.splice(firstOther, 0, item);
-    if (!this.isBusy) this.schedule();
+    this.outbox.schedule();
   }
 
-  private schedule(): void {
-    if (this.isScheduled) return;
-    this.isScheduled = true;
-    process.nextTick(this.flush);
-  }
-
-  private readonly flush = (): void => {
-    this.isScheduled = false;
+  private sendNext(ended: () => void): boolean {
     let next: readonly Item[] = [];
     while (next.length === 0 && this.items.length > 0) {
       next = this.items.splice(0, this.sizeOfNext()).filter((item) => !this.isLeft(item));
     }
-    if (next.length === 0) return;
-    this.isBusy = true;
-    this.sendParts([next]);
-  };
+    if (next.length > 0) this.sendParts([next], ended);
+    return next.length > 0;
+  }
 
   /** Whether the caller has left, who is then told so. */
   private isLeft(item: Item): boolean {
@@ -135,16 +128,15 @@ export class RequestQueue {
   }
 
   /** Sends the parts of a batch one after the other. */
-  private sendParts([part, ...others]: readonly (readonly Item[])[]): void {
+  private sendParts([part, ...others]: readonly (readonly Item[])[], ended: () => void): void {
     if (part === undefined) {
-      this.isBusy = false;
       // Calls that callers make now are combined in the next statement with those already here.
-      if (this.items.length > 0) this.schedule();
+      ended();
       return;
     }
     this.connection.send(this.statementFor(part)).listen(
       (rows) => {
-        this.sendParts(others);
+        this.sendParts(others, ended);
         resolveAll(part, rows);
       },
       (error) => {
@@ -152,12 +144,15 @@ export class RequestQueue {
         const isRejected = !failure.inDoubt && !failure.unreachable;
         if (isRejected && part.length > 1) {
           // The transaction was rolled back: the failure of one call must not fail the others.
-          this.sendParts(part.map((item) => [item]));
+          this.sendParts(
+            part.map((item) => [item]),
+            ended,
+          );
           return;
         }
         // Each further call might take as long to fail as this one.
         const unsent = isRejected && failure.retryable ? others.flat() : [];
-        this.sendParts(unsent.length === 0 ? others : []);
+        this.sendParts(unsent.length === 0 ? others : [], ended);
         for (const item of [...part, ...unsent]) item.reject(failure);
       },
     );

@@ -15,7 +15,7 @@ export interface CheckResult {
   readonly refusal: string | undefined;
 }
 
-const OLDEST = 120_000;
+const OLDEST = 130_000;
 /** How many waits for a row lock fit into the time that a request may take. */
 const LOCK_WAITS = 4;
 
@@ -146,7 +146,7 @@ function ownSettings({ isolation, commit, number }: Facts, requestTimeout: numbe
 function serverWarnings(facts: Facts, isDirect: boolean): string[] {
   const { number, version, encoding, isolation, commit, standbys, synchronous } = facts;
   const warnings: string[] = [];
-  if (number < OLDEST) warnings.push(`PostgreSQL ${version} is too old for locks: use 12 or newer.`);
+  if (number < OLDEST) warnings.push(`PostgreSQL ${version} is too old for locks: use 13 or newer.`);
   if (encoding !== 'UTF8') {
     warnings.push(
       `The database is encoded in ${encoding}, so that locks whose names have other characters can't be acquired. Keep ` +

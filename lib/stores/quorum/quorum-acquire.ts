@@ -49,9 +49,7 @@ export class QuorumAcquire {
     this.limit = limit;
     this.needed = votesNeeded(sessions.length, limit);
     this.members = sessions.map((session) => new MemberState(session, key, owner, () => client.now()));
-    this.leave = new QuorumRelease(context, this.members, this.needed, () => {
-      forget(this);
-    });
+    this.leave = new QuorumRelease(context, this.members, this.needed, () => forget(this));
     this.splitVote = new SplitVoteResolver(this, context);
   }
 
@@ -90,9 +88,7 @@ export class QuorumAcquire {
     // Its lease has expired: releases what is left of it.
     if (this.state === 'waiting' && member.vote !== undefined && !this.voters.includes(member))
       this.cancelAt(member);
-    const checkMajority = (): void => {
-      this.checkMajority();
-    };
+    const checkMajority = (): void => this.checkMajority();
     void member.acquire({ ...this.latest, lease }, checkMajority).then((reply) => {
       if (reply !== undefined) this.onReply(member, reply);
     });

@@ -93,9 +93,9 @@ export async function renewByMajority(
     });
     if (here.length === 0) continue;
     const done = tried(() => session.renew(here.map(({ request }) => request))).then((replies) => {
-      here.forEach(({ renewal, request }, position) => {
-        renewal.onReply(index, request.owner, replies instanceof Error ? replies : replies[position]);
-      });
+      here.forEach(({ renewal, request }, position) =>
+        renewal.onReply(index, request.owner, replies instanceof Error ? replies : replies[position]),
+      );
     });
     // Like a release, the end of a hold has to reach every member before the session closes.
     if (here.some(({ request }) => request.exactly === true)) void context.retry.track(done);

@@ -235,17 +235,13 @@ export class ClusterSession extends ForwardingSession {
   private open({ connector, slot, address }: ClusterServer): Promise<void> {
     const slotOf = (key: string): number => this.names.slotOf(key);
     const concerns = (key: string): boolean => this.map.addressOf(slotOf(key)) === address;
-    const outdated = (): void => {
-      this.map.refreshSoon();
-    };
+    const outdated = (): void => this.map.refreshSoon();
     const session = this.openServer(connector, { slot, slotOf, concerns, outdated });
     this.servers.set(address, session);
     const start = session.start();
     // The server may have received slots: waiters request at once, and holds may not have moved with them.
     start.then(
-      () => {
-        this.client.reconnected(concerns);
-      },
+      () => this.client.reconnected(concerns),
       () => undefined,
     );
     return start;

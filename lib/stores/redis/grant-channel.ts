@@ -51,9 +51,7 @@ export class GrantChannel {
     const { redis } = connection;
     this.connection = connection;
     redis.on('error', () => undefined); // the connection for requests reports the same
-    const receive = (channel: string, text: string): void => {
-      this.onMessage(channel, text);
-    };
+    const receive = (channel: string, text: string): void => this.onMessage(channel, text);
     redis.on('message', receive);
     redis.on('smessage', receive);
     redis.on('moved', () => {

@@ -13,7 +13,7 @@ import { KeyNames } from './scripts/key-names.js';
 import type { ClusterPart } from './server-session.js';
 
 /**
- * Keeps locks on one Redis server (6.2 or newer) or Valkey server (7.2 or newer), on the primary that Sentinel names,
+ * Keeps locks on one Redis server (6.2 or newer) or Valkey server (8.1 or newer), on the primary that Sentinel names,
  * or on a Redis Cluster.
  */
 export class RedisLockStore implements LockStore {

@@ -50,12 +50,8 @@ export class RedisSession extends ServerSession implements WholeServerSession {
   );
   private readonly pushed = new PushedGrants({
     ...this.client,
-    granted: (owner, grant) => {
-      this.granted(owner, grant);
-    },
-    broken: (owner) => {
-      this.broken(owner);
-    },
+    granted: (owner, grant) => this.granted(owner, grant),
+    broken: (owner) => this.broken(owner),
   });
 
   acquire(request: AcquireRequest): PromiseLike<AcquireReply> {
@@ -179,9 +175,7 @@ export class RedisSession extends ServerSession implements WholeServerSession {
     return this.pushed.ask(
       request,
       () => this.request(request),
-      () => {
-        this.channel.suspect();
-      },
+      () => this.channel.suspect(),
     );
   }
 

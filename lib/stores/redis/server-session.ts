@@ -112,9 +112,7 @@ export abstract class ServerSession {
       cluster === undefined ? 'p' : 's',
       link,
       client,
-      (channel, text) => {
-        this.onMessage(channel, text);
-      },
+      (channel, text) => this.onMessage(channel, text),
       () => cluster?.outdated(),
     );
   }

@@ -1,6 +1,6 @@
 import type { LockStore } from '../port/lock-store.js';
 import { addressOf } from '../ordered/hosts.js';
-import { OrderedSession } from '../ordered/ordered-session.js';
+import { openOrdered } from '../ordered/ordered-session.js';
 import { resolveZooKeeperOptions, type ZooKeeperStoreOptions } from './zookeeper-options.js';
 import { ZooKeeperDriver } from './zookeeper-driver.js';
 
@@ -8,7 +8,7 @@ export type { LockStore } from '../port/lock-store.js';
 export type { ZooKeeperStoreOptions } from './zookeeper-options.js';
 
 /**
- * A store that keeps locks in ZooKeeper (3.5.3 or newer), for
+ * A store that keeps locks in ZooKeeper (3.8 or newer), for
  * `DistributedLockModule.forRoot({ store: zookeeperStore({ … }) })`. It needs no other package, and connects when the
  * module starts.
  *
@@ -19,6 +19,6 @@ export function zookeeperStore(options: ZooKeeperStoreOptions): LockStore {
   return {
     name: `ZooKeeper at ${resolved.hosts.map(addressOf).join(',')}`,
     place: `path ${JSON.stringify(resolved.paths.root)}`,
-    open: (client) => new OrderedSession(client, (events) => new ZooKeeperDriver(resolved, events)),
+    open: (client) => openOrdered(client, (events) => new ZooKeeperDriver(resolved, events)),
   };
 }

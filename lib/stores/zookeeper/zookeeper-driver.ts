@@ -143,8 +143,8 @@ export class ZooKeeperDriver implements OrderedDriver {
   }
 
   connections(): readonly StoreConnection[] {
-    const { host, isReady } = this.connection;
-    return host === undefined ? [] : [{ name: addressOf(host), isOpen: isReady }];
+    const { server, ready } = this.connection;
+    return server === undefined ? [] : [{ name: addressOf(server), isOpen: ready !== undefined }];
   }
 
   /**
@@ -363,9 +363,9 @@ export class ZooKeeperDriver implements OrderedDriver {
       }
       throw error;
     }
-    const { host, times, shownTick } = this.connection;
-    if (host === undefined || times === undefined || shownTick === undefined) return;
-    this.description ??= await checkServers(request, host, times, shownTick, this.options, client);
+    const { server, times, shownTick } = this.connection;
+    if (server === undefined || times === undefined || shownTick === undefined) return;
+    this.description ??= await checkServers(request, server, times, shownTick, this.options, client);
   }
 
   private onEvent(event: WatchEvent): void {

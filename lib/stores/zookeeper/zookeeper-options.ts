@@ -40,7 +40,7 @@ export interface ZooKeeperStoreOptions {
   /**
    * `tickTime` of the servers, ms, for servers that do not allow the command `conf`, which reports it. Set it where it is
    * below 2 000; where it is above 6 000 and `minSessionTimeout` is less than two ticks; and where it is above 2 000 and
-   * `maxSessionTimeout` is less than 20 ticks, too. If it is too small, two processes may hold a lock at once; if it is too
+   * also `maxSessionTimeout` is less than 20 ticks. If it is too small, two processes may hold a lock at once; if it is too
    * large, locks of a dead process stay held for longer. A warning is logged where the servers show another one. From 1 to
    * 60 000.
    *

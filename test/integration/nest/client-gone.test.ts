@@ -113,7 +113,7 @@ describe('the lock of a handler whose client has disconnected, even if Nest stop
         defer(() => things[name]()).pipe(mergeMap((result) => (isObservable(result) ? result : of(result)))),
     };
     const values: unknown[] = [];
-    const subscription = new LockInterceptor(() => things).intercept(context, handler).subscribe({
+    const subscription = new LockInterceptor(() => undefined).intercept(context, handler).subscribe({
       next: (value) => values.push(value),
       complete: () => things.steps.push('ended'),
     });

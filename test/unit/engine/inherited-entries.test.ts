@@ -7,7 +7,7 @@ import { elapse, rejectionOf, within } from '../../support/until.js';
 
 inVirtualTime();
 
-describe('a queue entry that passes to another caller, or is left without one', () => {
+describe('a ticket that passes to another caller, or is left without one', () => {
   const startApp = lockApps({ shutdownTimeout: 0 });
 
   async function start(store = new ScriptedStore()): Promise<{ store: ScriptedStore; app: LockApp }> {
@@ -101,6 +101,21 @@ describe('a queue entry that passes to another caller, or is left without one', 
     expect(await waiting).toBeInstanceOf(LockTimeoutError);
   });
 
+  it('B11: what was known of a former holder does not outlive the calls that it kept waiting', async () => {
+    const { store, app } = await start();
+    store.cancelling = () => new Promise(() => undefined);
+    // Its withdrawal is never confirmed.
+    const failing = rejectionOf(app.locks.acquire('key', { waitTime: 50 }));
+    (await store.request(0)).answer(queued);
+    expect(await failing).toBeInstanceOf(LockTimeoutError);
+    const acquiring = app.locks.acquire('key');
+    (await store.request(1)).answer(granted(1));
+    await (await acquiring).release();
+    const unanswered = rejectionOf(app.locks.acquire('key', { waitTime: 50 }));
+    await store.request(2);
+    expect(await unanswered).toBeInstanceOf(LockUnavailableError);
+  });
+
   it('B10: a wait beside a hold of its own process is extended for the first reply, too', async () => {
     const { store, app } = await start();
     const holding = app.locks.acquire('key', { limit: 3 });
@@ -131,7 +146,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
     const reading = app.locks.acquire('key', { mode: 'shared' });
     (await store.request(0)).answer(granted(1));
     const handle = await reading;
-    // Without a queue entry, nothing else shows that the lock is held.
+    // Without a ticket, nothing else shows that the lock is held.
     const stop = new AbortController();
     const options = { mode: 'shared', leaseTime: 1_000, signal: stop.signal } as const;
     const leaving = rejectionOf(app.locks.acquire('key', options));
@@ -145,9 +160,9 @@ describe('a queue entry that passes to another caller, or is left without one', 
   });
 
   it.each([
-    { what: 'an entry that no caller needs', waitTime: 60_000, asks: { limit: 1 } },
-    { what: 'an entry that no caller needs', waitTime: 60_000, asks: {} },
-    { what: 'an entry that no caller needs', waitTime: 60_000, asks: { fair: true } },
+    { what: 'a ticket that no caller needs', waitTime: 60_000, asks: { limit: 1 } },
+    { what: 'a ticket that no caller needs', waitTime: 60_000, asks: {} },
+    { what: 'a ticket that no caller needs', waitTime: 60_000, asks: { fair: true } },
     { what: 'an aborted attempt', waitTime: 0, asks: { limit: 1 } },
     { what: 'an aborted attempt', waitTime: 0, asks: {} },
   ])(
@@ -168,7 +183,7 @@ describe('a queue entry that passes to another caller, or is left without one', 
     },
   );
 
-  it('isLocked() does not report a lock that was held only by an entry that no caller needs', async () => {
+  it('isLocked() does not report a lock that was held only by a ticket that no caller needs', async () => {
     const { store, app, first } = await abandoned({ waitTime: 60_000 });
     store.held = first.owner;
     const isLocked = app.locks.isLocked('key');

@@ -23,7 +23,7 @@ class ChangingStore implements LockStore {
   }
 }
 
-describe('the hand-over budget of a pushed grant (P20)', () => {
+describe('the turn of a pushed grant (P20)', () => {
   const start = lockApps();
 
   /** The order in which callers are served: three of one process, and one of another that queued after the first of them. */

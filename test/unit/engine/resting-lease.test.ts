@@ -64,7 +64,7 @@ describe('a lease between two holds', () => {
   }
 
   /**
-   * A process whose callers have used up the hand-over budget while the reply to its reservation is pending. The lease
+   * A process whose callers have used up the turn while the reply to its reservation is pending. The lease
    * rests: it has no hold.
    */
   async function resting({
@@ -90,7 +90,7 @@ describe('a lease between two holds', () => {
     await first.release();
     const second = await waits[0];
     tokens.push(second?.token ?? 0);
-    // All hand-overs of the budget happen before control returns to the event loop.
+    // All hand-overs of the turn happen before control returns to the event loop.
     await second?.release();
     await new Promise((resolve) => setImmediate(resolve));
     expect(tokens.length).toBeLessThan(CALLERS);

@@ -99,6 +99,15 @@ describe('a single attempt whose request the store cancels', () => {
   });
 });
 
+describe('a waiting call whose requests the store cancels', () => {
+  const start = lockApps({ shutdownTimeout: 0 });
+
+  it('B10: requests the lock again at once, and then with pauses, so that its time can end', async () => {
+    const { locks } = await start({ store: cancelling(1_000) });
+    expect(await rejectionOf(locks.acquire('key', { waitTime: 100 }))).toBeInstanceOf(LockUnavailableError);
+  });
+});
+
 describe('attempts whose callers have left', () => {
   it('cost the next attempts of their key no more time, however many there are', async () => {
     /** Processor time, ms. */

@@ -255,8 +255,8 @@ describe('history checker: a process that is overtaken (P20)', () => {
     .add('invoke', 10, { p: 'b', i: 2, w: -1, l: 40, f: 1 })
     .add('fail', 30, { p: 'b', i: 2, c: 'LOCK_UNAVAILABLE' });
   finds(
-    ['by one budget', atLast(overtaken(130)), []],
-    ['by more than one budget', atLast(overtaken(140)), ['overtaken']],
+    ['by one turn', atLast(overtaken(130)), []],
+    ['by more than one turn', atLast(overtaken(140)), ['overtaken']],
     ['in strict order by two', atLast(overtaken(2, inStrictOrder), { f: 1 }), []],
     ['in strict order by five', atLast(overtaken(5, inStrictOrder), { f: 1 }), ['overtaken']],
     [

@@ -173,12 +173,8 @@ export class Endpoint {
     stream.on('data', (reply: Reply) => {
       if (!this.isCut) onMessage(reply);
     });
-    stream.on('error', (error: Error) => {
-      this.cut(etcdError(error));
-    });
-    stream.on('end', () => {
-      this.cut(new Error(`${this.address} has ended a stream`));
-    });
+    stream.on('error', (error: Error) => this.cut(etcdError(error)));
+    stream.on('end', () => this.cut(new Error(`${this.address} has ended a stream`)));
     return {
       send: (request) => {
         if (!this.isCut) stream.write(request);

@@ -1,5 +1,5 @@
 import { inMs } from '../../../common/durations.js';
-import { KeptConnection } from '../../port/kept-connection.js';
+import { KeptConnection, type ConnectionEvents } from '../../port/kept-connection.js';
 import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
 import type { EtcdConnectionOptions, EtcdCredentials } from './etcd-options.js';
 import { methods, type Method, type StatusReply } from './protocol.js';
@@ -11,61 +11,46 @@ const PASSWORD_TIMEOUT_MS = 10_000;
 /** How many tokens are tried for one request: users and roles may change several times in a row. */
 const MOST_TOKENS = 5;
 
-export interface ConnectionListener {
+export interface ConnectionListener extends ConnectionEvents {
   /** Prepares a new connection, which is used once this has resolved. */
   prepare(endpoint: Endpoint, member: StatusReply): Promise<void>;
-  /** A connection is open again, or open after `open()` has failed. */
-  back(): void;
-  lost(): void;
 }
 
 /**
  * A connection to one of the members, and to another one when that one is lost, does not reply or is cut off from the
  * majority. Without a connection requests fail at once; no request is sent twice.
  */
-export class EtcdConnection {
+export class EtcdConnection extends KeptConnection<string, Endpoint> {
   private readonly authentication: Authentication;
-  private readonly kept: KeptConnection<string, Endpoint>;
 
   constructor(
-    { addresses, tls, credentials }: EtcdConnectionOptions,
-    requestTimeout: number,
-    private readonly listener: ConnectionListener,
+    private readonly options: EtcdConnectionOptions,
+    private readonly requestTimeout: number,
+    private readonly owner: ConnectionListener,
   ) {
-    this.authentication = new Authentication(credentials);
-    this.kept = new KeptConnection(addresses, {
-      connect: (address, onEnd) => {
-        const endpoint = new Endpoint(address, channelCredentials(tls), tls?.serverName, requestTimeout);
-        endpoint.onDown = onEnd;
-        return endpoint;
-      },
-      prepare: (endpoint) => this.prepare(endpoint),
-      lost: () => listener.lost(),
-      back: () => listener.back(),
-    });
+    super(options.addresses, owner);
+    this.authentication = new Authentication(options.credentials);
   }
 
-  /** Rejects with a `LockStoreError` if no member is reachable; keeps trying in the background. */
-  async open(): Promise<void> {
-    if (!(await this.kept.open())) throw notConnected(this.kept.failure);
+  notConnected(): LockStoreError {
+    return notConnected(this.failure);
   }
 
   /** Why nothing can be sent; undefined while there is a connection. */
   get trouble(): LockStoreError | undefined {
-    return this.kept.ready === undefined ? notConnected(this.kept.failure) : undefined;
+    return this.ready === undefined ? this.notConnected() : undefined;
   }
 
   /** The connection that is open or being opened, or the last one. */
   get status(): readonly StoreConnection[] {
-    const { server, ready } = this.kept;
+    const { server, ready } = this;
     return server === undefined ? [] : [{ name: server, isOpen: ready !== undefined }];
   }
 
   /** Rejects with a `LockStoreError`. */
   async call<Request, Reply>(method: Method<Request, Reply>, request: Request): Promise<Reply> {
-    const { authentication } = this;
-    const { ready: endpoint, failure } = this.kept;
-    if (endpoint === undefined) throw notConnected(failure);
+    const { authentication, ready: endpoint } = this;
+    if (endpoint === undefined) throw this.notConnected();
     for (let tokens = 1; ; tokens++) {
       const pending = authentication.pendingFor(endpoint);
       if (pending !== undefined) await newToken(pending);
@@ -88,22 +73,24 @@ export class EtcdConnection {
     }
   }
 
-  /** Connects again. The outcome of pending requests is unknown. */
-  reconnect(why: string): void {
-    this.kept.reconnect(why);
-  }
-
   close(): void {
-    this.kept.close()?.cut(new Error('closed'));
+    this.stop()?.cut(new Error('closed'));
   }
 
-  private async prepare(endpoint: Endpoint): Promise<void> {
+  protected connect(address: string, onEnd: (cause: Error) => void): Endpoint {
+    const { tls } = this.options;
+    const endpoint = new Endpoint(address, channelCredentials(tls), tls?.serverName, this.requestTimeout);
+    endpoint.onDown = onEnd;
+    return endpoint;
+  }
+
+  protected async prepare(endpoint: Endpoint): Promise<void> {
     await endpoint.open(CONNECT_TIMEOUT_MS);
     await this.authentication.renew(endpoint);
     const member = await endpoint.call(methods.status, undefined);
     if (member.isLearner) throw new Error(`${endpoint.address} is a learner, which serves no locks`);
     if (!member.hasLeader) throw new Error(`${endpoint.address} knows no leader`);
-    await this.listener.prepare(endpoint, member);
+    await this.owner.prepare(endpoint, member);
   }
 }
 

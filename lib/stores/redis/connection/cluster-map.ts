@@ -152,9 +152,9 @@ export class ClusterMap {
 
   private async readAgain(): Promise<void> {
     await this.renewCredentials();
-    const failure = await new Promise<Error | null | undefined>((resolve) => {
-      this.cluster.refreshSlotsCache(resolve);
-    });
+    const failure = await new Promise<Error | null | undefined>((resolve) =>
+      this.cluster.refreshSlotsCache(resolve),
+    );
     // Set here, too, since ioredis fails without a `refresh` event if it knows no node to ask.
     this.refreshedAt = performance.now();
     // No known node replies. They may be gone for good, so start again with the nodes of the options.

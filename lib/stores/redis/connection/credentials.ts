@@ -63,9 +63,10 @@ export async function renewCredentials(source: CredentialSource, options: RedisO
 async function inTime(name: CredentialName, credential: () => string | Promise<string>): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`${name}() of redis returned nothing within ${inMs(LONGEST)}`));
-    }, LONGEST).unref();
+    timer = setTimeout(
+      () => reject(new Error(`${name}() of redis returned nothing within ${inMs(LONGEST)}`)),
+      LONGEST,
+    ).unref();
   });
   try {
     return await Promise.race([credential(), late]);

@@ -254,9 +254,7 @@ export class ReplyWatch {
       this.isOpen = true;
       this.server = this.probe();
     });
-    redis.on('ready', () => {
-      clearTimeout(this.nextProbe);
-    });
+    redis.on('ready', () => clearTimeout(this.nextProbe));
     redis.on('close', () => {
       clearTimeout(this.nextProbe);
       this.isOpen = false;

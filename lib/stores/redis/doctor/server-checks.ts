@@ -196,7 +196,7 @@ function versionProblem({ address }: CheckedServer, info: Info): string | undefi
   const [major = 0, minor = 0] = (info.get('redis_version') ?? '').split('.').map(Number);
   if (major > 6 || (major === 6 && minor >= 2)) return undefined;
   const version = info.get('redis_version') ?? 'unknown';
-  return `Redis at ${address} is version ${version}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`;
+  return `Redis at ${address} is version ${version}; locks need Redis 6.2 or Valkey 8.1, or newer. Upgrade the server.`;
 }
 
 function clusterProblem({ address, used }: CheckedServer, info: Info): string | undefined {

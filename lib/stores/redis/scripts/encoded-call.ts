@@ -74,9 +74,7 @@ function encoderOf({ Command, Redis }: ReturnType<typeof ioredis>) {
     readonly reject = (error: unknown): void => {
       if (!this.settle()) return;
       this.promise.reject(error);
-      void SOON.then(() => {
-        this.listener.failed(error);
-      });
+      void SOON.then(() => this.listener.failed(error));
     };
 
     /** The socket encodes a string without a `Buffer` for it. */
@@ -124,12 +122,8 @@ export function sendCall(
     ? plainCommand(redis, 'EVALSHA', text.sha, keyCount, ...args)
     : plainCommand(redis, 'EVAL', text.source, keyCount, ...args);
   reply.then(
-    (received) => {
-      listener.replied(received);
-    },
-    (error: unknown) => {
-      listener.failed(error);
-    },
+    (received) => listener.replied(received),
+    (error: unknown) => listener.failed(error),
   );
 }
 

@@ -113,23 +113,17 @@ export class Pipeline {
 
   /** Sends a call at the end of this tick, after those of the batches. */
   send<T>(call: ScriptCall<T>): Promise<T> {
-    return this.outcome(call, (pending) => {
-      this.enqueue(pending);
-    });
+    return this.outcome(call, (pending) => this.enqueue(pending));
   }
 
   /** Sends a call before those that wait for the end of this tick. */
   sendNow<T>(call: ScriptCall<T>): Promise<T> {
-    return this.outcome(call, (pending) => {
-      this.write([pending]);
-    });
+    return this.outcome(call, (pending) => this.write([pending]));
   }
 
   private outcome<T>(call: ScriptCall<T>, send: (pending: PendingCall) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const deliver = (reply: unknown): void => {
-        resolve(call.decode(reply));
-      };
+      const deliver = (reply: unknown): void => resolve(call.decode(reply));
       send(new PendingCall(this, call, deliver, reject));
     });
   }
@@ -355,22 +349,16 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     return Array.from(slots.values(), (some) => this.callOf(some));
   }
 
-  private readonly sendNow = (): void => {
-    this.pipeline.write(this.drain());
-  };
+  private readonly sendNow = (): void => this.pipeline.write(this.drain());
 
   private callOf(items: readonly Item<Request, Result>[]): PendingCall {
     const call = this.callFor(items.map(({ request }) => request));
     const deliver = (raw: unknown): void => {
       const replies = call.decode(raw);
       // A script replies for each lock.
-      items.forEach((item, index) => {
-        this.settle(item, replies[index] as Reply);
-      });
+      items.forEach((item, index) => this.settle(item, replies[index] as Reply));
     };
-    const reject = (error: LockStoreError): void => {
-      this.failed(items, error);
-    };
+    const reject = (error: LockStoreError): void => this.failed(items, error);
     return new PendingCall(this.pipeline, call, deliver, reject, this.goesFirst && items.length === 1);
   }
 

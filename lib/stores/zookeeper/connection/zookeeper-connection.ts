@@ -1,4 +1,5 @@
-import { KeptConnection } from '../../port/kept-connection.js';
+import { KeptConnection, type ConnectionEvents } from '../../port/kept-connection.js';
+import type { LockStoreError } from '../../port/lock-store.js';
 import { endSession, type Operation } from './protocol.js';
 import { CODE, hasCode, notConnected } from './zookeeper-failure.js';
 import {
@@ -13,16 +14,13 @@ import {
 
 export type Request = <T>(operation: Operation<T>) => Promise<T>;
 
-export interface ConnectionListener {
+export interface ConnectionListener extends ConnectionEvents {
   /**
    * Prepares a connection, which is ready when this has resolved.
    *
    * @param isNew whether the session is new, so that nothing is left of an earlier one
    */
   prepare(request: Request, session: SessionIdentity, isNew: boolean): Promise<void>;
-  /** It is connected again, or for the first time after `open` failed. */
-  back(): void;
-  lost(): void;
   event(event: WatchEvent): void;
 }
 
@@ -87,11 +85,9 @@ export function goneAfter({ timeout, tick }: SessionTimes): number {
  * A session of ZooKeeper, on one connection after the other. Requests fail while there is no connection, and none is
  * sent twice.
  */
-export class ZooKeeperConnection {
-  private readonly kept: KeptConnection<ZooKeeperHost, ZooKeeperSocket>;
+export class ZooKeeperConnection extends KeptConnection<ZooKeeperHost, ZooKeeperSocket> {
   /** The connection by which `tickTime` is found out. */
   private probe: { cut(why: Error): void } | undefined;
-  private isClosed = false;
   shownTick: ShownTick | undefined;
   private session: SessionIdentity | undefined;
   private tick = 0;
@@ -104,27 +100,13 @@ export class ZooKeeperConnection {
     private readonly settings: SocketSettings,
     private readonly tickTime: number | undefined,
     private readonly timeoutFor: (tick: number) => number,
-    private readonly listener: ConnectionListener,
+    private readonly owner: ConnectionListener,
   ) {
-    this.kept = new KeptConnection(hosts, {
-      connect: (host, onEnd) => this.openSocket(host, onEnd),
-      prepare: (socket, host) => this.prepare(socket, host),
-      lost: () => listener.lost(),
-      back: () => listener.back(),
-    });
-  }
-
-  /** The server in use, or tried last. */
-  get host(): ZooKeeperHost | undefined {
-    return this.kept.server;
-  }
-
-  get isReady(): boolean {
-    return this.kept.ready !== undefined;
+    super(hosts, owner);
   }
 
   get underWay(): number {
-    return this.kept.ready?.underWay ?? 0;
+    return this.ready?.underWay ?? 0;
   }
 
   /** Undefined while there is no session. */
@@ -132,34 +114,27 @@ export class ZooKeeperConnection {
     return this.session && { timeout: this.session.timeout, tick: this.tick };
   }
 
-  /** Rejects with a `LockStoreError` if no server is reachable, and retries in the background. */
-  async open(): Promise<void> {
-    if (!(await this.kept.open())) throw notConnected(this.kept.failure);
+  notConnected(): LockStoreError {
+    return notConnected(this.failure);
   }
 
   /** Rejects with a `LockStoreError`: a `ZooKeeperError` if ZooKeeper rejected the request. */
   readonly request: Request = (operation) =>
-    this.kept.ready?.request(operation) ?? Promise.reject(notConnected(this.kept.failure));
-
-  /** Connects again, with the same session if possible. The outcome of pending requests is unknown. */
-  reconnect(why: string): void {
-    this.kept.reconnect(why);
-  }
+    this.ready?.request(operation) ?? Promise.reject(this.notConnected());
 
   /** @param endsSession whether to delete its ephemeral nodes now, rather than leave them until the session times out */
   async close(endsSession: boolean): Promise<void> {
     const why = new Error('closed');
-    const { isReady } = this;
-    this.isClosed = true;
-    const socket = this.kept.close();
+    const isReady = this.ready !== undefined;
+    const socket = this.stop();
     this.probe?.cut(why);
     if (endsSession && isReady) await socket?.request(endSession).catch(() => undefined);
     socket?.cut(why);
   }
 
-  private openSocket(host: ZooKeeperHost, onEnd: (cause: Error) => void): ZooKeeperSocket {
+  protected connect(host: ZooKeeperHost, onEnd: (cause: Error) => void): ZooKeeperSocket {
     return new ZooKeeperSocket(host, this.settings, {
-      event: (event) => this.listener.event(event),
+      event: (event) => this.owner.event(event),
       replied: (zxid) => {
         this.lastReplyAt = performance.now();
         // Replies to pings and to `auth` have none.
@@ -169,16 +144,12 @@ export class ZooKeeperConnection {
     });
   }
 
-  private async prepare(socket: ZooKeeperSocket, host: ZooKeeperHost): Promise<void> {
+  protected async prepare(socket: ZooKeeperSocket, host: ZooKeeperHost): Promise<void> {
     const { session: earlier } = this;
     if (earlier === undefined) await this.readTick(host);
     const session = await this.openSession(socket, earlier);
     try {
-      await this.listener.prepare(
-        (operation) => socket.request(operation),
-        session,
-        session.id !== earlier?.id,
-      );
+      await this.owner.prepare((operation) => socket.request(operation), session, session.id !== earlier?.id);
     } catch (error) {
       if (hasCode(error, CODE.noNode)) {
         // Nodes that the session needs were deleted. Pings would keep it, and its queue entries, indefinitely.
@@ -242,7 +213,7 @@ export class ZooKeeperConnection {
     }
     this.lastReplyAt = performance.now();
     if (this.session === undefined) {
-      this.kept.tryAgain();
+      this.tryAgain();
       throw new Error('the session has ended');
     }
     return this.session;

@@ -46,7 +46,7 @@ export const zooKeeperRemedies: readonly Remedy[] = [
       'The user may not do this below the path of locks: give it the rights to read, write, create and delete there, or check `auth`.',
   },
   { says: /auth failed \(-115\)/, advice: 'Check `auth`, the user and password of zookeeperStore.' },
-  { says: /unimplemented \(-6\)/, advice: 'Locks need ZooKeeper 3.5.3 or newer.' },
+  { says: /unimplemented \(-6\)/, advice: 'Locks need ZooKeeper 3.8 or newer.' },
   {
     says: /invalid ACL \(-114\)/,
     advice:

@@ -114,9 +114,9 @@ export class ZooKeeperSocket {
     private readonly settings: SocketSettings,
     private readonly listener: SocketListener,
   ) {
-    this.timeout = new ReplyTimeout(settings.requestTimeout, () => {
-      this.cut(new Error(`no answer within ${inMs(settings.requestTimeout)}`));
-    });
+    this.timeout = new ReplyTimeout(settings.requestTimeout, () =>
+      this.cut(new Error(`no answer within ${inMs(settings.requestTimeout)}`)),
+    );
     this.socket = connectTo(host, settings.tls);
     // Releases have been reported as done; nothing waits for the other requests.
     this.stopAtExit = atExit(() => {
@@ -141,9 +141,7 @@ export class ZooKeeperSocket {
     if (this.socket.destroyed) throw this.endedBy;
     this.timeout.start();
     const handshake = new Promise<JuteReader>((resolve) => (this.onHandshake = resolve));
-    const closed = new Promise<never>((_, reject) => {
-      this.socket.once('close', () => reject(this.endedBy));
-    });
+    const closed = new Promise<never>((_, reject) => this.socket.once('close', () => reject(this.endedBy)));
     const hello = new JuteWriter()
       .int(0)
       .long(lastZxid)

@@ -110,6 +110,17 @@ describe('local locks while the store is unreachable', () => {
     expect(app.events('local')).toEqual([]);
   });
 
+  it('B65: a part of the store that is away, such as a primary of a cluster, makes the locks of all keys local', async () => {
+    const store = new AwayStore();
+    const app = await start(store);
+    store.fault = (_kind, key) => (key === 'on-the-dead-primary' ? 'not sent' : undefined);
+    const one = await app.locks.acquire('on-the-dead-primary', patient);
+    const other = await app.locks.acquire('on-another-primary', patient);
+    expect([one.local, other.local]).toEqual([true, true]);
+    await comeBack(app, store);
+    await app.locks.withLock('on-a-third', (lock) => expect(lock.local).toBe(false));
+  });
+
   it('B65: a local hold is not handed over after the store is back', async () => {
     const store = new AwayStore();
     const app = await start(store);
@@ -117,7 +128,7 @@ describe('local locks while the store is unreachable', () => {
     const local = await app.locks.acquire('key', patient);
     const waiting = app.locks.acquire('key', patient);
     await comeBack(app, store);
-    // At once: within the time budget of local hand-overs.
+    // At once: within the turn of local hand-overs.
     await local.release();
     expect((await waiting).local).toBe(false);
   });

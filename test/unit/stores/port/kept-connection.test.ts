@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { KeptConnection, type Link } from '../../../../lib/stores/port/kept-connection.js';
+import { LockStoreError } from '../../../../lib/stores/port/lock-store.js';
 import { until } from '../../../support/until.js';
 
 class TestLink implements Link {
@@ -13,8 +14,43 @@ class TestLink implements Link {
   }
 }
 
+class TestConnection extends KeptConnection<string, TestLink> {
+  constructor(
+    servers: readonly string[],
+    private readonly test: {
+      connect(server: string, onEnd: (cause: Error) => void): TestLink;
+      prepare(link: TestLink): Promise<void>;
+      lost(): void;
+      back(): void;
+    },
+  ) {
+    super(servers, test);
+  }
+
+  notConnected(): LockStoreError {
+    const { message } = this.failure ?? new Error('closed');
+    return new LockStoreError(message, { inDoubt: false, retryable: true });
+  }
+
+  close(): TestLink | undefined {
+    return this.stop();
+  }
+
+  stay(): void {
+    this.tryAgain();
+  }
+
+  protected connect(server: string, onEnd: (cause: Error) => void): TestLink {
+    return this.test.connect(server, onEnd);
+  }
+
+  protected prepare(link: TestLink): Promise<void> {
+    return this.test.prepare(link);
+  }
+}
+
 describe('a connection that is kept', () => {
-  let kept: KeptConnection<string, TestLink> | undefined;
+  let kept: TestConnection | undefined;
   afterEach(() => kept?.close()?.cut(new Error('the test has ended')));
 
   /** Connects to these servers. Each attempt calls `begin` with its number, then `prepare`. */
@@ -25,7 +61,7 @@ describe('a connection that is kept', () => {
   ) {
     const events: string[] = [];
     let attempts = 0;
-    const connection = new KeptConnection<string, TestLink>(servers, {
+    const connection = new TestConnection(servers, {
       connect: (server, onEnd) => {
         attempts += 1;
         events.push('connect');
@@ -33,8 +69,8 @@ describe('a connection that is kept', () => {
         return new TestLink(server, onEnd);
       },
       prepare: async (link) => prepare(link, attempts),
-      lost: () => events.push('lost'),
-      back: () => events.push('back'),
+      lost: () => void events.push('lost'),
+      back: () => void events.push('back'),
     });
     kept = connection;
     return { connection, events };
@@ -46,7 +82,7 @@ describe('a connection that is kept', () => {
       tried.push(server);
       if (attempt <= 3) throw new Error('it is down');
     });
-    expect(await connection.open()).toBe(false);
+    await expect(connection.open()).rejects.toThrow(LockStoreError);
     expect([...tried].sort()).toEqual(['a', 'b', 'c']);
     expect(connection.failure?.message).toBe('it is down');
     await until('it is connected', () => connection.ready !== undefined);
@@ -59,7 +95,7 @@ describe('a connection that is kept', () => {
     const { connection, events } = keep(['a'], undefined, (attempt) => {
       if (attempt === 1) throw new Error('the certificate is missing');
     });
-    expect(await connection.open()).toBe(false);
+    await expect(connection.open()).rejects.toThrow(LockStoreError);
     expect(connection.failure?.message).toBe('the certificate is missing');
     await until('it is retried', () => connection.ready !== undefined);
     expect(events).toEqual(['connect', 'connect', 'back']);
@@ -67,7 +103,7 @@ describe('a connection that is kept', () => {
 
   it('connects to another server when the connection ends', async () => {
     const { connection, events } = keep(['a', 'b']);
-    expect(await connection.open()).toBe(true);
+    await connection.open();
     const first = connection.ready;
     first?.cut(new Error('it is gone'));
     expect([connection.ready, connection.failure?.message]).toEqual([undefined, 'it is gone']);
@@ -83,7 +119,7 @@ describe('a connection that is kept', () => {
     const { connection, events } = keep(['a'], (link, attempt) => {
       if (attempt === 1) link.cut(new Error('it is gone'));
     });
-    expect(await connection.open()).toBe(false);
+    await expect(connection.open()).rejects.toThrow(LockStoreError);
     await until('it is connected', () => connection.ready !== undefined);
     expect(events).toEqual(['connect', 'connect', 'back']);
   });
@@ -95,10 +131,10 @@ describe('a connection that is kept', () => {
       tried.push(server);
       startedAt.push(performance.now());
       // By the eighth attempt, pauses would be 200 ms long.
-      if (attempt === 8) connection.tryAgain();
+      if (attempt === 8) connection.stay();
       if (attempt <= 8) throw new Error('it is down');
     });
-    expect(await connection.open()).toBe(false);
+    await expect(connection.open()).rejects.toThrow(LockStoreError);
     await until('it is connected', () => connection.ready !== undefined);
     expect(tried).toHaveLength(9);
     expect(tried[8]).toBe(tried[7]);
@@ -111,7 +147,7 @@ describe('a connection that is kept', () => {
     const { connection, events } = keep(['a', 'b', 'c'], (link) => {
       expect(connection.close()).toBe(link);
     });
-    expect(await connection.open()).toBe(false);
+    await expect(connection.open()).rejects.toThrow(LockStoreError);
     expect(events).toEqual(['connect']);
     expect(connection.ready).toBeUndefined();
   });

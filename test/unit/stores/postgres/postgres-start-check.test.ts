@@ -66,7 +66,7 @@ describe('the check of PostgreSQL at the start', () => {
     [
       'a version that is too old',
       { number: 110_000, version: '11.2' },
-      /PostgreSQL 11.2 is too old.*12 or newer/,
+      /PostgreSQL 11.2 is too old.*13 or newer/,
     ],
     ['another encoding', { encoding: 'LATIN1' }, /encoded in LATIN1.*encoded in UTF8/],
     [

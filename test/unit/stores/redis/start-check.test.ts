@@ -73,7 +73,7 @@ describe('the version check at the start', () => {
   it.each(['5.0.14', '6.0.16'])('warns of Redis %s', async (version) => {
     const { warnings } = await check([`redis_version:${version}`]);
     expect(warnings).toEqual([
-      `Redis at here:6379 is version ${version}; locks need Redis 6.2 or Valkey 7.2, or newer. Upgrade the server.`,
+      `Redis at here:6379 is version ${version}; locks need Redis 6.2 or Valkey 8.1, or newer. Upgrade the server.`,
     ]);
   });
 

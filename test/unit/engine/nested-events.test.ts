@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { LockClosedError, MemoryLockStore, type LockHandle } from '../../../lib/index.js';
+import { inVirtualTime } from '../../support/in-virtual-time.js';
+import { type LockApp, lockApps } from '../../support/lock-app.js';
+import { blockEventLoop, elapse, rejectionOf } from '../../support/until.js';
+
+inVirtualTime();
+
+const shared = { mode: 'shared' } as const;
+
+describe('an event that a listener causes during another one', () => {
+  const start = lockApps({ shutdownTimeout: 0 });
+
+  /** A reader, and one that has begun beside it with a reserved token and ended, so that others may begin without a request. */
+  async function reading(app: LockApp): Promise<LockHandle> {
+    const [first, second] = [await app.locks.acquire('key', shared), await app.locks.acquire('key', shared)];
+    await second.release();
+    return first;
+  }
+
+  /** A writer that waits behind the readers, and that stops waiting when an event of this type is emitted. */
+  function writerUntil(app: LockApp, type: string): Promise<unknown> {
+    const stop = new AbortController();
+    app.locks.events.subscribe((event) => {
+      if (event.type === type) stop.abort(new Error('stopped by the listener'));
+    });
+    return rejectionOf(app.locks.acquire('key', { signal: stop.signal }));
+  }
+
+  it('F26: a reader that begins on a ticket while the last one leaves it keeps the lock', async () => {
+    const store = new MemoryLockStore();
+    const [app, other] = [await start({ store }), await start({ store })];
+    const first = await reading(app);
+    const late = app.locks.tryAcquire('key', { waitTime: 5 });
+    const stopped = writerUntil(app, 'skipped');
+    const next = app.locks.acquire('key', shared);
+    // Noticed when the reader leaves, before its timer.
+    blockEventLoop(10);
+    await first.release();
+    expect(await late).toBeNull();
+    await stopped;
+    const handle = await next;
+    await elapse(10);
+    expect(handle.isHeld).toBe(true);
+    expect(await other.locks.isLocked('key')).toBe(true);
+    expect(await handle.release()).toBe('released');
+    expect(await other.locks.isLocked('key')).toBe(false);
+  });
+
+  it('F26: so does one that begins when the loss of another ticket is noticed', async () => {
+    const store = new MemoryLockStore();
+    const [app, other] = [await start({ store }), await start({ store })];
+    await app.locks.acquire('key', { ...shared, leaseTime: 100 });
+    await elapse(70);
+    const first = await reading(app);
+    const stopped = writerUntil(app, 'lost');
+    const next = app.locks.acquire('key', shared);
+    blockEventLoop(40);
+    await first.release();
+    await stopped;
+    const handle = await next;
+    await elapse(10);
+    expect(handle.isHeld).toBe(true);
+    expect(await other.locks.isLocked('key')).toBe(true);
+    expect(await handle.release()).toBe('released');
+    expect(await other.locks.isLocked('key')).toBe(false);
+  });
+
+  it('B60: shutdown ends a wait that began when the loss of the last hold was noticed', async () => {
+    const store = new MemoryLockStore();
+    const [app, other] = [await start({ store }), await start({ store })];
+    await app.locks.acquire('key', { leaseTime: 50 });
+    blockEventLoop(80);
+    const held = other.locks.acquire('key');
+    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: Infinity }));
+    await held;
+    expect(app.admin.waiting()).toHaveLength(1);
+    await app.close();
+    expect(await waiting).toBeInstanceOf(LockClosedError);
+  });
+});
