@@ -250,6 +250,21 @@ describe('faults of a Redis Cluster', () => {
     await scene.nothingLeft();
   });
 
+  it('F51: no timer is left by applications that are closed while they read the slot map', async () => {
+    const timers = (): number =>
+      process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    const before = timers();
+    const redis = { nodes: scene.servers.nodes, options: { slotsRefreshInterval: 1 } };
+    for (let round = 0; round < 12; round++) {
+      const app = await scene.app({ redis });
+      await app.locks.withLock(scene.key(), () => undefined);
+      await app.close();
+    }
+    // The clients of the test have some now and then.
+    await until('the timers have ended', () => timers() <= before + 1);
+    await scene.nothingLeft();
+  });
+
   it('P41: the slot map is refreshed as usual after a start without any node', async () => {
     const [server] = await scene.servers.primaries();
     const proxy = await TcpProxy.before(server!.port);

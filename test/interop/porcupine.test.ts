@@ -101,6 +101,9 @@ const NOT_LINEARIZABLE: Readonly<Record<string, Recorded>> = {
   'a reader with a smaller token than a writer': recorded()
     .hold('a', 10, 100, 110, writer)
     .hold('b', 9, 120, 130, reader),
+  'a reader with the token of a writer': recorded()
+    .hold('a', 10, 100, 110, writer)
+    .hold('b', 10, 120, 130, reader),
 };
 
 whereThereIs('Go', program)('the soak’s second judge', () => {
@@ -133,8 +136,8 @@ whereThereIs('Go', program)('the soak’s second judge', () => {
 
   const HOLDS = 50_000;
 
-  /** Holds of 1 ms, whose calls have waited for 50 others. */
-  function* busy(lastToken: number): Iterable<HistoryEvent> {
+  /** Holds of 1 ms, whose calls have waited for 50 others. The one named `late` is released while the next one is held. */
+  function* busy(lastToken: number, late?: number): Iterable<HistoryEvent> {
     const call = (i: number): HistoryEvent => ({ e: 'invoke', t: i, p: 'a', i, k: 'k', w: -1 });
     for (let i = 0; i < HOLDS + 50; i++) {
       yield call(i);
@@ -142,7 +145,7 @@ whereThereIs('Go', program)('the soak’s second judge', () => {
       const hold = { p: 'a', i: done, k: 'k', tok: done === HOLDS - 1 ? lastToken : done + 1, held: true };
       if (done < 0) continue;
       yield { e: 'ok', t: i, r: 100, ...hold };
-      yield { e: 'rel', t: i + 0.9, r: 99, ...hold };
+      yield { e: 'rel', t: i + (done === late ? 1.5 : 0.9), r: 99, ...hold };
     }
   }
 
@@ -154,5 +157,10 @@ whereThereIs('Go', program)('the soak’s second judge', () => {
     ]);
     const { second: bad } = await judged(busy(HOLDS - 1));
     expect(bad.stories).toEqual([expect.stringContaining(`a/${HOLDS - 1} (token ${HOLDS - 1}`)]);
+  });
+
+  it.each([498, 499, 500])('finds an overlap of hold %i, wherever the history is cut', async (late) => {
+    const { second } = await judged(busy(HOLDS, late));
+    expect(second.stories).toHaveLength(1);
   });
 });

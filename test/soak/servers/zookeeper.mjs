@@ -47,6 +47,7 @@ export class ZooKeeperUnderTest extends Members {
     this.#connection = new ZooKeeperConnection(
       this.members.map(({ port }) => ({ host: '127.0.0.1', port })),
       { tls: undefined, auth: undefined, requestTimeout: 2_000 },
+      undefined,
       () => 30_000,
       {
         prepare: async () => undefined,

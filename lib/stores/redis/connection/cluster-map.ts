@@ -3,8 +3,9 @@ import { pauseBeforeConnecting } from '../../port/times.js';
 import { renewCredentials } from './credentials.js';
 import { serverConnector, type ClusterConnector, type ServerConnector } from './redis-connection.js';
 
-/** The shortest time between two reads of the map, ms. */
+/** The shortest time between two reads of the map, and the usual one, ms. */
 const MIN_REFRESH_INTERVAL = 100;
+const REFRESH_INTERVAL = 5_000;
 
 /** A server of the cluster that has slots. */
 export interface ClusterServer {
@@ -26,6 +27,7 @@ export class ClusterMap {
   private pendingRefresh: Promise<void> | undefined;
   private refreshedAt = -Infinity;
   private refreshTimer: NodeJS.Timeout | undefined;
+  private regularRefresh: NodeJS.Timeout | undefined;
   private closed = false;
   /** Consecutive failed attempts to reach the cluster. */
   private attempts = 0;
@@ -61,6 +63,8 @@ export class ClusterMap {
 
   /** Rejects if the cluster is unreachable; ioredis keeps trying. */
   async connect(): Promise<void> {
+    const { slotsRefreshInterval = REFRESH_INTERVAL } = this.connector.options;
+    if (slotsRefreshInterval > 0) this.refreshEvery(slotsRefreshInterval);
     await this.renewCredentials();
     await this.cluster.connect();
   }
@@ -109,6 +113,14 @@ export class ClusterMap {
     return this.pendingRefresh;
   }
 
+  private refreshEvery(interval: number): void {
+    this.regularRefresh = setTimeout(() => {
+      if (this.cluster.status === 'ready') this.cluster.refreshSlotsCache();
+      this.refreshEvery(interval);
+    }, interval);
+    this.regularRefresh.unref();
+  }
+
   /** Schedules one read of the map, however often it is called. */
   refreshSoon(): void {
     if (this.closed || this.refreshTimer !== undefined) return;
@@ -123,6 +135,7 @@ export class ClusterMap {
   close(): void {
     this.closed = true;
     clearTimeout(this.refreshTimer);
+    clearTimeout(this.regularRefresh);
     this.cluster.disconnect();
   }
 

@@ -83,7 +83,8 @@ export function discoverySettings(
     keyPrefix: '',
     clusterRetryStrategy: pause,
     slotsRefreshTimeout: Math.min(options.slotsRefreshTimeout ?? 1_000, requestTimeout),
-    slotsRefreshInterval: options.slotsRefreshInterval ?? 5_000,
+    // `ClusterMap` does it: the timer of ioredis goes on if the client is closed during a read of the map.
+    slotsRefreshInterval: 0,
     redisOptions: {
       ...options.redisOptions,
       keyPrefix: '',
