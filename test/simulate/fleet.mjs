@@ -58,6 +58,17 @@ export const LOADS = {
   election: { warmUp: 4_000 },
 };
 
+/**
+ * The loads of row M16 of the benchmark: callers that call again at once, see `bench/rows/m16-fleets.mjs`. `keyOf`: of a
+ * caller's turn.
+ */
+export const CLOSED_LOADS = {
+  'own keys': { keyOf: (caller, turn) => `${caller}:${turn % 100}`, holdTime: 0, warmUp: 100, time: 60 },
+  '100 keys': { keyOf: (caller, turn) => `${(caller + turn) % 100}`, holdTime: 0, warmUp: 200, time: 200 },
+  'one key': { keyOf: () => 'hot', holdTime: 0, warmUp: 200, time: 200 },
+  'one key, 2 ms': { keyOf: () => 'hot', holdTime: 2, warmUp: 1_000, time: 3_000 },
+};
+
 /** Counts what arrives at the server, and what callers get, in slots of 10 ms. */
 class Meter {
   #slots = [];
@@ -247,21 +258,26 @@ class FleetProcess {
     const settings = { watchdogTimeout: 30_000, shutdownTimeout: 5_000 };
     this.engine = new library.LockEngine(new library.RedisLockStore(redis, 'lock:'), settings, SILENT, clock);
     this.locks = new library.LockService(this.engine, 5_000);
-    if (fleet.load.keyFor === undefined) {
+    if (fleet.isElection) {
       this.election = new library.LeaderElection('leader', 'election', this.locks, SILENT);
       this.election.leadership$.subscribe(({ type }) => fleet.meter.add(type));
     }
   }
 
   start() {
+    const { fleet, world } = this;
+    const { load, callers } = fleet;
     const started = async () => {
       await this.engine.start();
       this.election?.start();
-      this.#idle = this.fleet.load.keyFor === undefined ? 0 : this.fleet.callers;
-      for (let count = this.fleet.load.firstCalls ?? 0; count > 0; count -= 1) void this.#call();
+      if (load.keyOf !== undefined)
+        for (let count = 0; count < callers; count += 1) void this.#callAgain(fleet.nextCaller());
+      if (load.keyFor === undefined) return;
+      this.#idle = callers;
+      for (let count = load.firstCalls ?? 0; count > 0; count -= 1) void this.#call();
       this.#callNext();
     };
-    this.world.after(0, () => void started(), this);
+    world.after(0, () => void started(), this);
   }
 
   /** As an application that is told to end: what it has begun may end before. */
@@ -269,6 +285,18 @@ class FleetProcess {
     this.isEnding = true;
     await this.election?.stop();
     await this.engine.close();
+  }
+
+  /** A caller that calls again at once. */
+  async #callAgain(caller) {
+    const { fleet, world } = this;
+    const { keyOf, holdTime } = fleet.load;
+    const held = () => {
+      fleet.meter.add('holds');
+      return holdTime > 0 ? new Promise((resolve) => world.after(holdTime, resolve, this)) : undefined;
+    };
+    for (let turn = 0; !this.isEnding; turn += 1)
+      await this.locks.withLock(keyOf(caller, turn), { waitTime: Infinity }, held);
   }
 
   #callNext() {
@@ -313,9 +341,11 @@ class FleetProcess {
 export class Fleet {
   processes = [];
   #count = 0;
+  #callers = 0;
 
+  /** @param load of `LOADS` or `CLOSED_LOADS` */
   constructor(library, { seed, processes, callers, load }) {
-    Object.assign(this, { library, callers, load: LOADS[load] });
+    Object.assign(this, { library, callers, load, isElection: load === LOADS.election });
     this.world = new VirtualWorld(seed);
     this.world.note = () => undefined;
     library.tokensOfProcess.last = 0;
@@ -329,6 +359,11 @@ export class Fleet {
     const process = new FleetProcess(this, `process ${this.#count}`);
     this.processes.push(process);
     process.start();
+  }
+
+  nextCaller() {
+    this.#callers += 1;
+    return this.#callers - 1;
   }
 
   /** Something happens at so many moments, spread at random over a time. */
@@ -345,9 +380,23 @@ export class Fleet {
   }
 
   async warmUp() {
-    this.spread(this.size, 2_000, () => this.add());
-    await this.advance(this.load.warmUp);
+    const { warmUp } = this.load;
+    this.spread(this.size, Math.min(warmUp / 2, 2_000), () => this.add());
+    await this.advance(warmUp);
   }
+}
+
+/** Requests per hold, and holds per second, of callers that call again at once. */
+export async function measureClosed(fleet) {
+  const { world, meter, load } = fleet;
+  await fleet.warmUp();
+  const from = world.now;
+  await fleet.advance(load.time);
+  const holds = meter.count('holds', from, world.now);
+  return {
+    holdsPerSecond: (holds / load.time) * 1_000,
+    requestsPerHold: meter.count('requests', from, world.now) / holds,
+  };
 }
 
 /** Redis ends, and another server is at its address later. */
@@ -417,13 +466,11 @@ export async function measure(fleet, fault) {
   return {
     fault,
     requestsPerSecond: rate('requests') * 1_000,
-    commandsPerSecond: rate('commands') * 1_000,
     holdsPerSecond: holds * 1_000,
     requestsPerHold: rate('requests') / holds,
-    steadyWait: meter.largest('longest wait', from, begin),
     peak: ratio('requests'),
     peakOfCommands: ratio('commands'),
-    longestWait: meter.largest('longest wait', begin, end),
+    longestWaits: [meter.largest('longest wait', from, begin), meter.largest('longest wait', begin, end)],
     failed: Object.entries(meter.names(begin, end)).flatMap(([what, count]) =>
       what.endsWith('Error') ? [`${what} ${count}`] : [],
     ),
