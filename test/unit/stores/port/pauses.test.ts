@@ -24,7 +24,9 @@ function connectedAt(outage: number): number {
 it.each([100, 300, 1_000, 3_000, 10_000])(
   'F69: the processes of a fleet connect spread in time after a restart of %d ms, all within two seconds',
   (outage) => {
-    const times = Array.from({ length: PROCESSES }, () => connectedAt(outage)).sort((one, other) => one - other);
+    const times = Array.from({ length: PROCESSES }, () => connectedAt(outage)).sort(
+      (one, other) => one - other,
+    );
     const together = times.map((at) => times.filter((time) => time >= at && time < at + 100).length);
     expect(Math.max(...together)).toBeLessThanOrEqual(MOST_IN_100_MS);
     expect(times.at(-1)).toBeLessThanOrEqual(outage + 2_000);
@@ -32,5 +34,6 @@ it.each([100, 300, 1_000, 3_000, 10_000])(
 );
 
 it('F69: a connection that was cut is replaced at once', () => {
-  for (let process = 0; process < PROCESSES; process += 1) expect(pauseBeforeConnecting(0)).toBeLessThanOrEqual(50);
+  for (let process = 0; process < PROCESSES; process += 1)
+    expect(pauseBeforeConnecting(0)).toBeLessThanOrEqual(50);
 });
