@@ -15,6 +15,8 @@ const MORE_DELAY = 0.4;
 const SLOT = 10;
 /** How long Redis is down in a restart, ms. */
 const OUTAGE = 1_000;
+/** How long Redis stands still without a lost connection, ms. */
+const STANDSTILL = 1_500;
 /** In what time all processes are replaced, or as many are added, ms. */
 const ROLLOUT = 10_000;
 /** How long the steady state is measured, and what follows a fault, ms. */
@@ -416,6 +418,13 @@ async function failOver(fleet) {
   await restart(fleet, replica.data, 3_000, replica);
 }
 
+/** Redis replies to nothing for a while, shorter than a request may take. */
+async function standStill(fleet) {
+  const { site, world } = fleet;
+  site.primary.stalledUntil = world.now + STANDSTILL;
+  await fleet.advance(STANDSTILL);
+}
+
 async function replaceProcesses(fleet) {
   const old = fleet.processes.splice(0);
   fleet.spread(old.length, ROLLOUT, (index) => {
@@ -435,6 +444,7 @@ export const FAULTS = {
   'short restart': (fleet) => restart(fleet, fleet.site.primary.data, 100),
   'restart with data': (fleet) => restart(fleet, fleet.site.primary.data, OUTAGE),
   'restart without data': (fleet) => restart(fleet, [], OUTAGE),
+  standstill: standStill,
   failover: failOver,
   'rolling restart': replaceProcesses,
   'twice as many': addProcesses,
