@@ -25,9 +25,19 @@ export function requestTimeoutFor(watchdogTimeout: number, longest = 2_000): num
   return Math.min(longest, watchdogTimeout / 6);
 }
 
-/** ms before connection attempt number `attempt` (from 0): up to a second, with jitter so that many processes spread out. */
-export function pauseBeforeConnecting(attempt: number, longest = 1_000): number {
-  return Math.min(25 * 2 ** attempt, longest) * (0.75 + Math.random() / 4);
+/** The shortest and the longest pause before an attempt to connect, ms. */
+const SHORTEST_PAUSE = 25;
+const LONGEST_PAUSE = 2_000;
+
+/**
+ * ms before connection attempt number `attempt` (from 0). Most lost connections are replaced by the first attempt, which
+ * comes soon. A server that restarts refuses the first attempts of a whole fleet, which has lost its connections at the same
+ * moment: any part of a longer pause then spreads the fleet over time. Otherwise its requests would come all at once, and
+ * its polls in step from then on.
+ */
+export function pauseBeforeConnecting(attempt: number, longest = LONGEST_PAUSE): number {
+  const most = attempt === 0 ? 2 * SHORTEST_PAUSE : Math.min(250 * 2 ** attempt, longest);
+  return SHORTEST_PAUSE + Math.random() * (most - SHORTEST_PAUSE);
 }
 
 /**
