@@ -245,9 +245,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private onReply(ticket: Ticket<Hold>, reply: AcquireReply, now: MonotonicMs): void {
-    const { wasCancelled } = this;
     const { askedFor, isAnswered: wasQueued } = ticket;
-    this.wasCancelled = false;
     ticket.askedAt = undefined;
     ticket.isAnswered = true;
     ticket.failures = 0;
@@ -271,12 +269,10 @@ export class Line implements Timer, TicketLine, WaitingPlace {
         this.waiting.leave(askedFor);
         this.refuse(askedFor, this.engine.reporter.disagreement(askedFor, reply.limit));
       }
-      this.withdraw(ticket, now);
-      return;
     }
     // A custom store that cancels every request is not asked again at once.
+    this.withdraw(ticket, now, undefined, this.wasCancelled);
     this.wasCancelled = true;
-    this.withdraw(ticket, now, undefined, wasCancelled);
   }
 
   private onFailed(ticket: Ticket<Hold>, error: LockStoreError): void {
@@ -307,7 +303,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   onPushed(ticket: Ticket<Hold>, grant: PushedGrant): void {
     this.handle((now) => {
-      if (ticket.isTry || !isWaiting(ticket)) return;
+      if (ticket.isTry || !ticket.isWaiting) return;
       ticket.pushed = grant;
       // Others held the lock until this grant began, even if no call can use the grant.
       this.noteHeld(grant.startedAt);
@@ -321,7 +317,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return;
     }
     this.handle((now) => {
-      if (!isWaiting(ticket)) return;
+      if (!ticket.isWaiting) return;
       ticket.pushed = undefined;
       ticket.wasBroken = ticket.isAsking;
       this.wake(ticket, now);
@@ -334,7 +330,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return;
     }
     this.handle((now) => {
-      if (!isWaiting(ticket)) return;
+      if (!ticket.isWaiting) return;
       if (ticket.isAsking) {
         ticket.askedAt = now;
         this.heard(now);
@@ -350,7 +346,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return;
     }
     this.handle((now) => {
-      if (!isWaiting(ticket)) return;
+      if (!ticket.isWaiting) return;
       ticket.state = 'asking';
       this.proceed(ticket, now);
     });
@@ -379,8 +375,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     const now = this.beginEvent();
     try {
       // A listener of a loss noticed just now has let a reader begin on it.
-      if (ticket.users > 0) return 'released';
-      if (this.waiting.size > 0 && this.passOn(ticket, now)) return 'released';
+      if (ticket.users > 0 || (this.waiting.size > 0 && this.passOn(ticket, now))) return 'released';
       if (this.waiting.size > 0) return undefined;
       const outcome = mayLinger && ticket.isForReaders ? this.linger(ticket, now) : undefined;
       if (outcome === undefined && this.drop(ticket, now)) this.closeIfUnused();
@@ -453,7 +448,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   private isBusy(now: MonotonicMs): boolean {
     if (this.held.some((ticket) => ticket.isGood(now))) return true;
     const [first] = this.wanted;
-    return this.failure === undefined && first?.isAnswered === true && !isSilent(first, now);
+    return this.failure === undefined && first?.isAnswered === true && !first.isSilent(now);
   }
 
   /** Whether the store need not be asked for a call with this limit, as it could only reply that the lock is held. */
@@ -467,7 +462,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     if (!this.waiting.has(hold)) return false;
     if (this.wanted.length === 0 || this.keepsOut(hold.limit, now)) return this.isBusy(now);
     const [first] = this.wanted;
-    const isBehindOthers = this.failure === undefined && first?.isAnswered === true && !isSilent(first, now);
+    const isBehindOthers = this.failure === undefined && first?.isAnswered === true && !first.isSilent(now);
     return isBehindOthers && this.ticketOf(hold) === undefined;
   }
 
@@ -574,7 +569,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
    */
   private isOutdated(ticket: Ticket<Hold> | undefined, now: MonotonicMs): boolean {
     const asking = ticket ?? this.wanted[0];
-    if (asking !== undefined && isSilent(asking, now)) return true;
+    if (asking?.isSilent(now) === true) return true;
     if (ticket === undefined || ticket.limit === 1) return false;
     return this.isTold && now - this.toldAt > SILENCE && !this.isAnyAnswered;
   }
@@ -585,6 +580,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   /** The store replied without a failure. */
   private heard(now: MonotonicMs): void {
+    this.wasCancelled = false;
     this.isTold = true;
     this.toldAt = now;
     this.failure = undefined;
@@ -970,7 +966,11 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       this.waiting.leave(hold);
       this.refuse(hold, this.engine.reporter.disagreement(hold, ticket.limit));
     }
-    this.reportQueued(unreported, holderLeaseLeft);
+    if (unreported.length > 0)
+      this.afterEvent(() => {
+        for (const hold of unreported)
+          this.engine.reporter.queued(hold, this.engine.leaseLeft(holderLeaseLeft));
+      });
     // The next permits can queue behind it; and no ticket may stand for a call that was refused.
     if (ticket.limit !== 1 || odd.length > 0) this.serve(now);
     if (ticket.caller?.lease === ticket.askedLease) this.pause(ticket, 'queued', now, holderLeaseLeft);
@@ -1231,15 +1231,6 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     }
   }
 
-  private reportQueued(holds: readonly Hold[], holderLeaseLeft: number | undefined): void {
-    if (holds.length === 0) return;
-    const { engine } = this;
-    const left = engine.leaseLeft(holderLeaseLeft);
-    this.afterEvent(() => {
-      for (const hold of holds) engine.reporter.queued(hold, left);
-    });
-  }
-
   private wakeAt(time: MonotonicMs): void {
     if (this.heapIndex === -1 || this.dueAt > time) this.engine.timers.set(this, time);
   }
@@ -1304,17 +1295,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 /** A reader that has not called yet. */
 const ANY_READER = { fair: false, limit: Infinity, joinedAt: 0 as MonotonicMs };
 
-/** Whether the store may still grant the ticket. */
-function isWaiting({ state }: Ticket<Hold>): boolean {
-  return state === 'asking' || state === 'queued' || state === 'pausing';
-}
-
 function without<T>(all: readonly T[], one: T): readonly T[] {
   if (all.length === 1) return all[0] === one ? NONE : all;
   return all.filter((each) => each !== one);
-}
-
-/** Whether the store has owed a reply for so long that its earlier ones can't be relied on. */
-function isSilent({ askedAt }: Ticket<Hold>, now: MonotonicMs): boolean {
-  return askedAt !== undefined && now - askedAt > SILENCE;
 }
