@@ -955,21 +955,20 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     this.heard(now);
     this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
     const odd: Hold[] = [];
-    const unreported: Hold[] = [];
+    const fresh: Hold[] = [];
     // One plain loop, since there may be thousands of calls, and each of their holds a reply.
     for (let each = this.waiting.first; each !== undefined; each = each.next) {
       if (each.lateAfter !== undefined && this.callersAt(ticket).includes(each)) each.lateAfter = undefined;
       if (!limitsAgree(each.limit, ticket.limit)) odd.push(each);
-      else if (!each.isQueuedReported) unreported.push(each);
+      else if (!each.isQueuedReported) fresh.push(each);
     }
     for (const hold of odd) {
       this.waiting.leave(hold);
       this.refuse(hold, this.engine.reporter.disagreement(hold, ticket.limit));
     }
-    if (unreported.length > 0)
+    if (fresh.length > 0)
       this.afterEvent(() => {
-        for (const hold of unreported)
-          this.engine.reporter.queued(hold, this.engine.leaseLeft(holderLeaseLeft));
+        for (const hold of fresh) this.engine.reporter.queued(hold, this.engine.leaseLeft(holderLeaseLeft));
       });
     // The next permits can queue behind it; and no ticket may stand for a call that was refused.
     if (ticket.limit !== 1 || odd.length > 0) this.serve(now);
