@@ -249,9 +249,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private onReply(ticket: Ticket<Hold>, reply: AcquireReply, now: MonotonicMs): void {
-    const { wasCancelled } = this;
     const { askedFor, isAnswered: wasAnswered } = ticket;
-    this.wasCancelled = false;
     ticket.askedAt = undefined;
     ticket.isAnswered = true;
     ticket.failures = 0;
@@ -275,12 +273,10 @@ export class Line implements Timer, TicketLine, WaitingPlace {
         this.waiting.leave(askedFor);
         this.refuse(askedFor, this.engine.reporter.disagreement(askedFor, reply.limit));
       }
-      this.withdraw(ticket, now);
-      return;
     }
     // A custom store that cancels every request is not asked again at once.
+    this.withdraw(ticket, now, undefined, this.wasCancelled);
     this.wasCancelled = true;
-    this.withdraw(ticket, now, undefined, wasCancelled);
   }
 
   private onFailed(ticket: Ticket<Hold>, error: LockStoreError): void {
@@ -311,7 +307,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   onPushed(ticket: Ticket<Hold>, grant: PushedGrant): void {
     this.handle((now) => {
-      if (ticket.isTry || !isWaiting(ticket)) return;
+      if (ticket.isTry || !ticket.isWaiting) return;
       ticket.pushed = grant;
       // Others held the lock until this grant began, even if no call can use the grant.
       this.noteHeld(grant.startedAt);
@@ -325,7 +321,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return;
     }
     this.handle((now) => {
-      if (!isWaiting(ticket)) return;
+      if (!ticket.isWaiting) return;
       ticket.pushed = undefined;
       ticket.wasBroken = ticket.isAsking;
       this.wake(ticket, now);
@@ -338,7 +334,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return;
     }
     this.handle((now) => {
-      if (!isWaiting(ticket)) return;
+      if (!ticket.isWaiting) return;
       if (ticket.isAsking) {
         ticket.askedAt = now;
         this.heard(now);
@@ -354,7 +350,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
       return;
     }
     this.handle((now) => {
-      if (!isWaiting(ticket)) return;
+      if (!ticket.isWaiting) return;
       ticket.state = 'asking';
       this.proceed(ticket, now);
     });
@@ -384,8 +380,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     const now = this.beginEvent();
     try {
       // A listener of a loss noticed just now has let a reader begin on it.
-      if (ticket.users > 0) return 'released';
-      if (this.waiting.size > 0 && this.passOn(ticket, now)) return 'released';
+      if (ticket.users > 0 || (this.waiting.size > 0 && this.passOn(ticket, now))) return 'released';
       if (this.waiting.size > 0) return undefined;
       const outcome = mayLinger && ticket.isForReaders ? this.linger(ticket, now) : undefined;
       if (outcome === undefined && this.drop(ticket, now)) this.closeIfUnused();
@@ -459,7 +454,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   private isBusy(now: MonotonicMs): boolean {
     if (this.held.some((ticket) => ticket.isGood(now))) return true;
     const [first] = this.wanted;
-    return this.failure === undefined && first?.isAnswered === true && !isSilent(first, now);
+    return this.failure === undefined && first?.isAnswered === true && !first.isSilent(now);
   }
 
   /** Whether the store need not be asked for a call with this limit, as it could only reply that the lock is held. */
@@ -473,7 +468,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     if (!this.waiting.has(hold)) return false;
     if (this.wanted.length === 0 || this.keepsOut(hold.limit, now)) return this.isBusy(now);
     const [first] = this.wanted;
-    const isBehindOthers = this.failure === undefined && first?.isAnswered === true && !isSilent(first, now);
+    const isBehindOthers = this.failure === undefined && first?.isAnswered === true && !first.isSilent(now);
     return isBehindOthers && this.ticketOf(hold) === undefined;
   }
 
@@ -580,7 +575,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
    */
   private isOutdated(ticket: Ticket<Hold> | undefined, now: MonotonicMs): boolean {
     const asking = ticket ?? this.wanted[0];
-    if (asking !== undefined && isSilent(asking, now)) return true;
+    if (asking?.isSilent(now) === true) return true;
     if (ticket === undefined || ticket.limit === 1) return false;
     return this.isTold && now - this.toldAt > SILENCE && !this.isAnyAnswered;
   }
@@ -591,6 +586,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   /** The store replied without a failure. */
   private heard(now: MonotonicMs): void {
+    this.wasCancelled = false;
     this.isTold = true;
     this.toldAt = now;
     this.failure = undefined;
@@ -969,18 +965,21 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     this.heard(now);
     this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
     const odd: Hold[] = [];
-    const unreported: Hold[] = [];
+    const fresh: Hold[] = [];
     // One plain loop, since there may be thousands of calls, and each of their holds a reply.
     for (let each = this.waiting.first; each !== undefined; each = each.next) {
       if (each.lateAfter !== undefined && this.callersAt(ticket).includes(each)) each.lateAfter = undefined;
       if (!limitsAgree(each.limit, ticket.limit)) odd.push(each);
-      else if (!each.isQueuedReported) unreported.push(each);
+      else if (!each.isQueuedReported) fresh.push(each);
     }
     for (const hold of odd) {
       this.waiting.leave(hold);
       this.refuse(hold, this.engine.reporter.disagreement(hold, ticket.limit));
     }
-    this.reportQueued(unreported, holderLeaseLeft);
+    if (fresh.length > 0)
+      this.afterEvent(() => {
+        for (const hold of fresh) this.engine.reporter.queued(hold, this.engine.leaseLeft(holderLeaseLeft));
+      });
     // The next permits can queue behind it; and no ticket may stand for a call that was refused.
     if (ticket.limit !== 1 || odd.length > 0) this.serve(now);
     if (ticket.caller?.lease === ticket.askedLease) this.pause(ticket, 'queued', now, holderLeaseLeft);
@@ -1241,15 +1240,6 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     }
   }
 
-  private reportQueued(holds: readonly Hold[], holderLeaseLeft: number | undefined): void {
-    if (holds.length === 0) return;
-    const { engine } = this;
-    const left = engine.leaseLeft(holderLeaseLeft);
-    this.afterEvent(() => {
-      for (const hold of holds) engine.reporter.queued(hold, left);
-    });
-  }
-
   private wakeAt(time: MonotonicMs): void {
     if (this.heapIndex === -1 || this.dueAt > time) this.engine.timers.set(this, time);
   }
@@ -1317,17 +1307,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 /** A reader that has not called yet. */
 const ANY_READER = { fair: false, limit: Infinity, joinedAt: 0 as MonotonicMs };
 
-/** Whether the store may still grant the ticket. */
-function isWaiting({ state }: Ticket<Hold>): boolean {
-  return state === 'asking' || state === 'queued' || state === 'pausing';
-}
-
 function without<T>(all: readonly T[], one: T): readonly T[] {
   if (all.length === 1) return all[0] === one ? NONE : all;
   return all.filter((each) => each !== one);
-}
-
-/** Whether the store has owed a reply for so long that its earlier ones can't be relied on. */
-function isSilent({ askedAt }: Ticket<Hold>, now: MonotonicMs): boolean {
-  return askedAt !== undefined && now - askedAt > SILENCE;
 }

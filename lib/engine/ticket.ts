@@ -6,6 +6,7 @@ import type { LockLostError } from '../model/lock.errors.js';
 import type { ReleaseOutcome } from '../model/lock-handle.js';
 import type { Grant, MonotonicMs, OwnerId, PushedGrant, WallClockMs } from '../stores/port/lock-store.js';
 import type { ReportedHold } from './report/lock-reporter.js';
+import { SILENCE } from './time-limits.js';
 import { Turn } from './turn.js';
 
 const NEVER = Infinity as MonotonicMs;
@@ -172,6 +173,16 @@ export class Ticket<C = unknown> implements Timer, Linked<Ticket> {
 
   get isAsking(): boolean {
     return this.askedAt !== undefined;
+  }
+
+  /** Whether the store may still grant it. */
+  get isWaiting(): boolean {
+    return this.state === 'asking' || this.state === 'queued' || this.state === 'pausing';
+  }
+
+  /** Whether the store has owed a reply for so long that its earlier ones can't be relied on. */
+  isSilent(now: MonotonicMs): boolean {
+    return this.askedAt !== undefined && now - this.askedAt > SILENCE;
   }
 
   /** Whether the store may know this owner, though it was not granted the lock. */

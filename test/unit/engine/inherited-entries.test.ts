@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockTimeoutError, LockUnavailableError, type LockOptions } from '../../../lib/index.js';
+import { resolveLockOptions } from '../../../lib/model/lock.options.js';
+import { engineOn } from '../../support/engines.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
 import { type LockApp, lockApps } from '../../support/lock-app.js';
-import { granted, queued, ScriptedStore } from '../../support/scripted-store.js';
-import { elapse, rejectionOf, within } from '../../support/until.js';
+import { doubt, granted, queued, ScriptedStore } from '../../support/scripted-store.js';
+import { elapse, rejectionOf, until, within } from '../../support/until.js';
 
 inVirtualTime();
 
@@ -63,6 +65,61 @@ describe('a ticket that passes to another caller, or is left without one', () =>
       expect(handle.isHeld).toBe(true);
       expect(await handle.release()).toBe('released');
     }
+  });
+
+  it('P12, P32: a grant that a request with a shorter lease may have got is claimed before a hold begins', async () => {
+    const { store, app } = await start();
+    const stop = new AbortController();
+    const short = rejectionOf(
+      app.locks.acquire('key', { leaseTime: 500, waitTime: 60_000, signal: stop.signal }),
+    );
+    const first = await store.request(0);
+    first.fail(doubt());
+    await elapse(1);
+    const next = app.locks.acquire('key', { waitTime: 60_000 });
+    stop.abort();
+    await short;
+    const second = await store.request(1);
+    expect(second).toMatchObject({ owner: first.owner, lease: 30_000 });
+    second.answer(queued);
+    await elapse(1);
+    store.push(first.owner, 1, second.claimLease);
+    const third = await store.request(2);
+    expect(third).toMatchObject({ owner: first.owner, lease: 30_000 });
+    third.answer(granted(1));
+    await (await within(1_000, 'the lock', next)).release();
+  });
+
+  it('B10, P32: the request for one of several keys is withdrawn in doubt when the time ends', async () => {
+    const { store, app } = await start();
+    const waiting = rejectionOf(app.locks.acquire(['a', 'b'], { waitTime: 100 }));
+    (await store.request(0)).answer(granted(1));
+    (await store.request(1)).answer({ outcome: 'busy', holderLeaseLeft: 20_000 });
+    const { owner } = await store.request(2);
+    expect(await waiting).toBeInstanceOf(LockTimeoutError);
+    expect(store.cancelled).toContainEqual(expect.objectContaining({ owner, inDoubt: true }));
+  });
+
+  it('F50: nothing of its key is left in the process after its last call', async () => {
+    const store = new ScriptedStore();
+    const engine = engineOn(store);
+    await engine.start();
+    const optionsOf = (options: LockOptions) => resolveLockOptions('a test', options, 60_000);
+    const stop = new AbortController();
+    const aborted = rejectionOf(engine.acquire('key', optionsOf({ signal: stop.signal })));
+    const first = await store.request(0);
+    stop.abort();
+    await aborted;
+    const next = engine.acquire('key', optionsOf({}));
+    first.answer(granted(1));
+    await (await next).release();
+    await until('the line is closed', () => engine.lines.all.length === 0);
+    const late = rejectionOf(engine.acquire('key', optionsOf({ waitTime: 20 })));
+    (await store.request(1)).answer(queued);
+    await late;
+    await until('the line is closed again', () => engine.lines.all.length === 0);
+    expect(engine.tickets.byOwner.size).toBe(0);
+    await engine.close();
   });
 
   it('B11: a grant that nobody takes does not show that others hold the lock', async () => {

@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockClosedError, MemoryLockStore, type LockHandle } from '../../../lib/index.js';
-import type { AcquireReply } from '../../../lib/stores/port/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
 import { type LockApp, lockApps } from '../../support/lock-app.js';
-import { granted, queued, ScriptedStore } from '../../support/scripted-store.js';
 import { blockEventLoop, elapse, gate, rejectionOf, within } from '../../support/until.js';
 
 inVirtualTime();
@@ -91,21 +89,6 @@ describe('an event during another one', () => {
       inside.open();
       await first;
     });
-  });
-
-  it('P20: a hold that was extended beyond the lease of the watchdog is released, and not handed over', async () => {
-    const store = new ScriptedStore();
-    store.reserving = () => new Promise(() => undefined);
-    const app = await start({ store });
-    const acquiring = app.locks.acquire('key');
-    (await store.request(0)).answer({ ...granted(1), tokens: 8 } as AcquireReply);
-    const first = await acquiring;
-    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 1_000 }));
-    await first.extend(60_000);
-    await first.release();
-    expect(store.released).toHaveLength(1);
-    (await store.request(1)).answer(queued);
-    await waiting;
   });
 
   it('B60: shutdown ends a wait that began when the loss of the last hold was noticed', async () => {
