@@ -90,9 +90,9 @@ const ROOMS = {
   'stores/quorum/': ['stores/(quorum|port)', 'model', 'common'],
   // It stands between the engine and any store, and knows none of them but the one in memory.
   'stores/fallback/': ['stores/(fallback|memory|port)', 'model', 'common'],
-  'model/': ['model', 'stores/port', 'common'],
   // The port speaks of owners, leases and grants; no store and no engine shows in it.
-  'stores/port/': ['stores/port', 'common'],
+  'stores/port/': ['stores/port', 'model', 'common'],
+  'model/': ['model', 'common'],
   'common/': ['common'],
 };
 
@@ -113,7 +113,7 @@ const NEST_LAYER =
   '^lib/(index\\.ts$|nest/|dashboard/|health/|(leader|prometheus|opentelemetry)/(index|[a-z-]+\\.(module|decorators))\\.ts$)';
 /** What is reached by the entries beside the package only. */
 const BESIDE =
-  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|redisson|zookeeper)/|redis/doctor/examine-redis|port/(at-exit|index|kept-connection))';
+  '(testing|dashboard|health|leader|instruments|prometheus|opentelemetry|cli)/|stores/((etcd|ordered|postgres|redisson|zookeeper)/|redis/doctor/examine-redis|port/(at-exit|index|kept-connection|outbox))';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

@@ -10,7 +10,7 @@ const RESULTS = path('test/matrix/results.json');
 
 /** The technologies by the first part of the names of their cells, in the order of the tables, with the supported versions. */
 const TECHNOLOGIES = {
-  node: ['Node', '22 or newer; 24 is recommended', '22 及以上，推荐 24'],
+  node: ['Node', '20 or newer; 24 is recommended', '20 及以上，推荐 24'],
   nest: ['NestJS', '11, 12', '11、12'],
   typescript: [
     'TypeScript',

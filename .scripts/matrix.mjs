@@ -213,7 +213,7 @@ function runZooKeeper(wanted) {
 
 /** Runs each version by its name. */
 const CELLS = new Map([
-  ...['22', '24', '26'].map((major) => [`node/${major}`, () => runNode(major)]),
+  ...['20', '22', '24', '26'].map((major) => [`node/${major}`, () => runNode(major)]),
   ...['11', '12'].map((major) => [`nest/${major}`, () => runNest(major)]),
   ...['5.2', '5.3', '5.4', '5.5', '5.6', '5.7', '5.8', '5.9', '6.0', '7.0'].map((wanted) => [
     `typescript/${wanted}`,

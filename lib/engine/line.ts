@@ -968,10 +968,19 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     ticket.wasBroken = false;
     this.heard(now);
     this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
-    for (const hold of this.callersAt(ticket)) hold.lateAfter = undefined;
-    const odd = this.waiting.leaveAll(({ limit }) => !limitsAgree(limit, ticket.limit));
-    for (const hold of odd) this.refuse(hold, this.engine.reporter.disagreement(hold, ticket.limit));
-    this.reportQueued(holderLeaseLeft);
+    const odd: Hold[] = [];
+    const unreported: Hold[] = [];
+    // One plain loop, since there may be thousands of calls, and each of their holds a reply.
+    for (let each = this.waiting.first; each !== undefined; each = each.next) {
+      if (each.lateAfter !== undefined && this.callersAt(ticket).includes(each)) each.lateAfter = undefined;
+      if (!limitsAgree(each.limit, ticket.limit)) odd.push(each);
+      else if (!each.isQueuedReported) unreported.push(each);
+    }
+    for (const hold of odd) {
+      this.waiting.leave(hold);
+      this.refuse(hold, this.engine.reporter.disagreement(hold, ticket.limit));
+    }
+    this.reportQueued(unreported, holderLeaseLeft);
     // The next permits can queue behind it; and no ticket may stand for a call that was refused.
     if (ticket.limit !== 1 || odd.length > 0) this.serve(now);
     if (ticket.caller?.lease === ticket.askedLease) this.pause(ticket, 'queued', now, holderLeaseLeft);
@@ -1232,11 +1241,10 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     }
   }
 
-  private reportQueued(holderLeaseLeft: number | undefined): void {
+  private reportQueued(holds: readonly Hold[], holderLeaseLeft: number | undefined): void {
+    if (holds.length === 0) return;
     const { engine } = this;
     const left = engine.leaseLeft(holderLeaseLeft);
-    const holds = [...this.waiting].filter(({ isQueuedReported }) => !isQueuedReported);
-    if (holds.length === 0) return;
     this.afterEvent(() => {
       for (const hold of holds) engine.reporter.queued(hold, left);
     });

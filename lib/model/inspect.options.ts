@@ -1,6 +1,6 @@
-import type { ListKeysRequest, NamedHold } from '../stores/port/lock-store.js';
 import type { LockListOptions } from './lock-info.js';
 import { check, checkCount, checkNames, checkObject } from './option-checks.js';
+import type { ListKeysRequest, NamedHold } from './store.js';
 
 /** Options of `LockAdmin.forceRelease` and `LockAdmin.breakHold`. */
 export interface LockBreakOptions {

@@ -1,8 +1,8 @@
-import type { StoreConnection } from '../stores/port/lock-store.js';
+import type { StoreConnection } from './store.js';
 import type { LockKind } from './lock-kind.js';
 import type { LockLostEvent } from './lock.events.js';
 
-export type { StoreConnection } from '../stores/port/lock-store.js';
+export type { StoreConnection } from './store.js';
 
 /** A hold or a wait of this process. */
 interface LockUse extends LockKind {

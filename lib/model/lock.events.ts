@@ -1,6 +1,6 @@
 import type { LockKind } from './lock-kind.js';
 import type { LockLostReason, LockUnavailableError } from './lock.errors.js';
-import type { LockStoreError } from '../stores/port/lock-store.js';
+import type { LockStoreError } from './store.js';
 
 /** An event of a lock or of the store, in order, from `LockService.events`. Contains no secrets. */
 export type LockEvent =

@@ -8,7 +8,7 @@ import type { LockKey } from '../model/lock-key.js';
 import type { LockOptions } from '../model/lock.options.js';
 import { checkTime } from '../model/option-checks.js';
 import { MemoryLocks } from '../stores/memory/memory-locks.js';
-import { MemorySession } from '../stores/memory/memory-session.js';
+import { openMemory, type MemorySession } from '../stores/memory/memory-session.js';
 import { ForwardingSession, type WholeSession } from '../stores/port/forwarding-session.js';
 import {
   LockStoreError,
@@ -72,7 +72,7 @@ export class TestLockStore implements LockStore {
     const isUnavailable = (key?: string): boolean =>
       this.isUnavailable || (key !== undefined && this.unavailableKeys.has(key));
     const onQueued = (key: string): void => void this.queued.emit(queuedEvent(key));
-    return new TestLockSession(new MemorySession(this.locks, reachable), isUnavailable, onQueued);
+    return new TestLockSession(openMemory(this.locks, reachable), isUnavailable, onQueued);
   }
 
   /**
@@ -137,7 +137,7 @@ export class TestLockStore implements LockStore {
       const store: LockStore = {
         name: this.name,
         clock: this.clock,
-        open: (client) => new MemorySession(this.locks, client),
+        open: (client) => openMemory(this.locks, client),
       };
       this.otherProcess = new LockEngine(store, SETTINGS, NO_LOG);
     }

@@ -94,7 +94,7 @@ class Connection extends EventEmitter {
     const { reaction } = this.link;
     if (reaction !== undefined && text.includes(reaction.key)) reaction.isDue = true;
     // What it brings about is then in doubt.
-    if (random.chance(0.02)) {
+    if (!this.link.isCalm && random.chance(0.02)) {
       const outage = random.between(5, 100);
       this.world.after(5 * random.next(), () => this.link.cut(outage), undefined);
     }
@@ -181,6 +181,8 @@ class Connection extends EventEmitter {
 export class RedisLink {
   connections = new Set();
   slowness = 0;
+  /** Whether nothing goes wrong by chance. */
+  isCalm = false;
   disturbedUntil = -Infinity;
   /** Whether the connection for requests is down, since when, and when something was last received on it. */
   isCut = false;
@@ -203,13 +205,23 @@ export class RedisLink {
     process.links.push(this);
   }
 
-  /** A client of the user, as the library gets it. */
-  client() {
+  /**
+   * A client of the user, as the library gets it.
+   *
+   * @param options more options of ioredis
+   */
+  client(options = {}) {
     let clients = 0;
     // The library duplicates the user's client for its requests first.
     const Connector = this.connectors(() => (clients += 1) === 2);
     const sentinels = { sentinels: [{ host: 'sentinel' }], name: 'virtual' };
-    return new Redis({ host: 'redis', lazyConnect: true, Connector, ...(this.site.isSentinel && sentinels) });
+    return new Redis({
+      host: 'redis',
+      lazyConnect: true,
+      Connector,
+      ...(this.site.isSentinel && sentinels),
+      ...options,
+    });
   }
 
   /**

@@ -235,7 +235,7 @@ const WRITES = {
     3,
     (s, key, ...pairs) => {
       if (pairs.length % 2 !== 0) return wrongNumber('hset');
-      const hash = new Map(s.read(key, 'hash'));
+      const hash = s.draft(key, 'hash');
       const before = hash.size;
       for (let i = 0; i < pairs.length; i += 2) hash.set(pairs[i], pairs[i + 1]);
       s.keep(key, 'hash', hash);
@@ -246,7 +246,7 @@ const WRITES = {
   HINCRBY: [
     3,
     (s, key, field, by) => {
-      const hash = new Map(s.read(key, 'hash'));
+      const hash = s.draft(key, 'hash');
       const value = hash.get(field) ?? '0';
       if (!isInteger(by) || !isInteger(value)) return NO_INTEGER;
       hash.set(field, String(Number(value) + Number(by)));
@@ -259,7 +259,7 @@ const WRITES = {
     (s, key, ...rest) => {
       const flags = new Set();
       while (/^(XX|NX|GT|LT|CH)$/i.test(rest[0])) flags.add(rest.shift().toUpperCase());
-      const set = new Map(s.read(key, 'zset'));
+      const set = s.draft(key, 'zset');
       const before = set.size;
       for (let i = 0; i < rest.length; i += 2) {
         const [score, member] = [Number(rest[i]), rest[i + 1]];
@@ -334,6 +334,11 @@ export class RedisServer {
     return entry?.value;
   }
 
+  /** A copy of a value, to be changed and kept. */
+  draft(key, type) {
+    return new Map(this.read(key, type));
+  }
+
   ttl(key) {
     const { expiresAt } = this.find(key);
     return expiresAt === undefined ? -1 : expiresAt - this.millis;
@@ -363,7 +368,7 @@ export class RedisServer {
   }
 
   without(key, type, members) {
-    const value = new Map(this.read(key, type));
+    const value = this.draft(key, type);
     const count = members.filter((member) => value.delete(member)).length;
     if (count === 0) return 0;
     if (value.size === 0) this.remove(key);

@@ -7,7 +7,7 @@ import type { LockHandle } from '../../model/lock-handle.js';
 import type { StoreConnection } from '../../model/lock-status.js';
 import type { DistributedLockOptions } from '../../nest/module/distributed-lock.options.js';
 import { examineRedis, type ServerReport } from '../../stores/redis/doctor/examine-redis.js';
-import { ok, problem, warning, type Finding } from '../../stores/redis/doctor/finding.js';
+import { latencyOf, ok, problem, warning, type Finding } from '../../stores/redis/doctor/finding.js';
 import { heldLocks, openLocks, type Command, type OpenLocks } from '../common/command.js';
 import { EXIT } from '../common/exit-codes.js';
 import { printable, tableOf, type Output } from '../common/output.js';
@@ -155,15 +155,7 @@ async function storeFindings(
     .filter((one) => !one.startsWith("Locks can't be acquired"))
     .map((one) => warning('store', one));
   if (reachable !== true) return warned;
-  const times: number[] = [];
-  for (let look = 0; look < LATENCY_LOOKS; look += 1) {
-    const startedAt = performance.now();
-    await locks.isLocked(key);
-    times.push(performance.now() - startedAt);
-  }
-  times.sort((one, other) => one - other);
-  const median = times[LATENCY_LOOKS / 2] ?? 0;
-  const longest = times.at(-1) ?? 0;
+  const { median, longest } = await latencyOf(() => locks.isLocked(key), LATENCY_LOOKS);
   return [
     ok('connection', description ?? 'it answers'),
     ...warned,

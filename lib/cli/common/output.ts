@@ -1,4 +1,4 @@
-import { styleText } from 'node:util';
+import * as util from 'node:util';
 
 /** The part of a process's stream that is used here. */
 export interface OutputStream {
@@ -60,7 +60,9 @@ export class Output {
 
   /** Colours text if the output is a terminal with colours. */
   styled(style: Style, text: string): string {
-    return this.colours ? styleText(style, text) : text;
+    // Node 20.0 to 20.11 has no styleText.
+    const { styleText } = util as Partial<typeof util>;
+    return this.colours && styleText !== undefined ? styleText(style, text) : text;
   }
 
   /** Resolves when everything is written, or can't be. */

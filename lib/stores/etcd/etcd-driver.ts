@@ -24,7 +24,7 @@ import {
 import { checkCursor, storeFailure } from '../port/store-failure.js';
 import { checkFormat } from '../port/stored-format.js';
 import { requestTimeoutFor } from '../port/times.js';
-import { PendingReleases } from '../port/turns.js';
+import { PendingWork } from '../port/turns.js';
 import { ClientKeys } from './client-keys.js';
 import type { Endpoint } from './connection/endpoint.js';
 import { EtcdConnection } from './connection/etcd-connection.js';
@@ -93,12 +93,12 @@ export class EtcdDriver implements OrderedDriver {
   private readonly reads: Reads;
   private readonly keys: ClientKeys;
   private version: string | undefined;
-  /** The last pending write of each entry: requests overtake each other. */
-  private readonly writing = new Map<string, Promise<unknown>>();
+  /** The pending writes of each entry: requests overtake each other. */
+  private readonly writing = new PendingWork();
   private readonly joins: JoinQueue;
-  private readonly removals = new PendingReleases();
+  private readonly removals = new PendingWork();
   /** The pending request for a queue position of each key, if it was sent before this tick. */
-  private readonly joining = new Map<string, Promise<unknown>>();
+  private readonly joining = new PendingWork();
 
   constructor(
     { connection: options, keyPrefix }: ResolvedEtcdOptions,
@@ -266,7 +266,7 @@ export class EtcdDriver implements OrderedDriver {
   }
 
   private async removeNow(key: string, path: string): Promise<boolean> {
-    const position = this.joining.get(key);
+    const position = this.joining.of(key);
     if (position !== undefined) await this.timers.within(POSITION_FIRST, position);
     return await this.deleteIf(key, path, { key: path, exists: true });
   }
@@ -403,29 +403,18 @@ export class EtcdDriver implements OrderedDriver {
 
   /** From the next tick on, deletions wait for this request: in this tick, they are sent with it. */
   private onJoin(key: string, sent: Promise<unknown>): void {
-    setImmediate(() => {
-      this.joining.set(key, sent);
-      const done = (): void => {
-        if (this.joining.get(key) === sent) this.joining.delete(key);
-      };
-      sent.then(done, done);
-    });
+    setImmediate(() => void this.joining.track(key, sent).catch(() => undefined));
   }
 
   private async put(
     writes: readonly EntryWrite[],
     more: readonly Call[],
   ): Promise<AtRevision<TransactionReply> | undefined> {
-    const paths = writes.map(({ path }) => path);
+    const before = writes.flatMap(({ path }) => this.writing.of(path) ?? []);
     const work = (): Promise<AtRevision<TransactionReply> | undefined> => this.putNow(writes, more);
-    const before = paths.flatMap((path) => this.writing.get(path) ?? []);
-    const running = before.length === 0 ? work() : Promise.allSettled(before).then(work);
-    for (const path of paths) this.writing.set(path, running);
-    try {
-      return await running;
-    } finally {
-      for (const path of paths) if (this.writing.get(path) === running) this.writing.delete(path);
-    }
+    const running = before.length === 0 ? work() : Promise.all(before).then(work);
+    for (const { path } of writes) this.writing.track(path, running).catch(() => undefined);
+    return await running;
   }
 
   private async putNow(

@@ -9,14 +9,13 @@ import type {
   OwnerRequest,
   PushedGrant,
   ReleaseReply,
-  RenewReply,
   RenewRequest,
   ReserveReply,
   ReserveRequest,
 } from '../port/lock-store.js';
 import { isNamed, type RenewReplies } from '../port/forwarding-session.js';
 import { MemoryLocks, tokensOfProcess, type MemoryHold } from '../memory/memory-locks.js';
-import { MemorySession } from '../memory/memory-session.js';
+import { openMemory, type MemorySession } from '../memory/memory-session.js';
 
 /** How many keys to remember for the return of the store. */
 const MAX_KEYS = 1_000;
@@ -53,7 +52,7 @@ export class LocalLocks {
     private readonly client: LockStoreClient,
     granted: (owner: OwnerId, grant: PushedGrant) => void,
   ) {
-    this.session = new MemorySession(this.locks, { ...client, granted });
+    this.session = openMemory(this.locks, { ...client, granted });
   }
 
   /** Whether the owner is served locally. That never changes, because it may have been withdrawn from the store. */
@@ -110,7 +109,7 @@ export class LocalLocks {
     return reply;
   }
 
-  async renew(requests: readonly RenewRequest[]): Promise<readonly RenewReply[]> {
+  async renew(requests: readonly RenewRequest[]): Promise<RenewReplies> {
     const replies = await this.session.renew(requests);
     requests.forEach(({ owner }, index) => {
       // Lost, so it will not be released.
@@ -119,7 +118,7 @@ export class LocalLocks {
     return replies;
   }
 
-  release(request: OwnerRequest): Promise<ReleaseReply> {
+  release(request: OwnerRequest): PromiseLike<ReleaseReply> {
     this.owners.delete(request.owner);
     return this.session.release(request);
   }

@@ -1,6 +1,6 @@
 import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
 import { MemoryLocks } from './memory-locks.js';
-import { MemorySession } from './memory-session.js';
+import { openMemory } from './memory-session.js';
 
 /**
  * Locks of this process only, for development and tests. Modules with the same object use the same locks, like
@@ -11,6 +11,6 @@ export class MemoryLockStore implements LockStore {
   private readonly locks = new MemoryLocks();
 
   open(client: LockStoreClient): LockStoreSession {
-    return new MemorySession(this.locks, client);
+    return openMemory(this.locks, client);
   }
 }

@@ -10,7 +10,7 @@ import type {
   WallClockMs,
 } from '../port/lock-store.js';
 import { TOMBSTONE_TTL } from '../port/times.js';
-import { PendingReleases } from '../port/turns.js';
+import { PendingWork } from '../port/turns.js';
 import { Acquirer } from './acquirer.js';
 import { grantRevision } from './entry-data.js';
 import { clientOf, type QueueEntry } from './lock-queue.js';
@@ -54,9 +54,9 @@ export function openOrdered(
   const leases = new HolderLeases(driver, context);
   const acquirer = new Acquirer(driver, own, leases, context);
   /** Pending releases and withdrawals. */
-  const releases = new PendingReleases();
+  const releases = new PendingWork();
   /** Releases that wait for another request of their owner. */
-  const unsent = new PendingReleases();
+  const unsent = new PendingWork();
   const cancelled = new Set<OwnerId>();
 
   /** The notice may concern an earlier entry of the owner. */

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../common/grouped-by.js';
 import type {
   AcquireReply,
   AcquireRequest,
@@ -72,21 +73,6 @@ export function isCutOff(session: LockStoreSession): boolean {
   return session.isCutOff ?? (connections.length > 0 && connections.every(({ isOpen }) => !isOpen));
 }
 
-/** Optional methods, which the engine does not need. */
-type Ability = 'reserve' | 'raise' | 'raiseTokens' | 'listKeys' | 'verify' | 'connections';
-
-/** Hides the abilities that one of the sessions behind this one lacks; called in its constructor. */
-export function hideMissing(
-  session: LockStoreSession,
-  behind: readonly LockStoreSession[],
-  abilities: readonly Ability[],
-): void {
-  for (const ability of abilities) {
-    if (behind.every((each) => each[ability] !== undefined)) continue;
-    Object.defineProperty(session, ability, { value: undefined });
-  }
-}
-
 /** A board that forwards each request to the board that `at` chooses. */
 export function forwardedBoard(at: <T>(request: (board: LockBoard) => Promise<T>) => Promise<T>): LockBoard {
   return {
@@ -103,16 +89,9 @@ export async function renewInParts<Part>(
   partOf: (request: RenewRequest) => Part,
   renew: (part: Part, requests: readonly RenewRequest[]) => Promise<RenewReplies>,
 ): Promise<RenewReplies> {
-  const parts = new Map<Part, RenewRequest[]>();
-  for (const request of requests) {
-    const part = partOf(request);
-    const others = parts.get(part);
-    if (others === undefined) parts.set(part, [request]);
-    else others.push(request);
-  }
   const replies = new Map<RenewRequest, RenewReply | LockStoreError | undefined>();
   await Promise.all(
-    [...parts].map(async ([part, some]) => {
+    [...groupedBy(requests, partOf)].map(async ([part, some]) => {
       try {
         const received = await renew(part, some);
         some.forEach((request, index) => replies.set(request, received[index]));

@@ -1,5 +1,6 @@
 import { setTimeout as nativeSetTimeout } from 'node:timers';
 import { BackgroundRetry } from '../../common/background-retry.js';
+import { inMs } from '../../common/durations.js';
 import { TimerQueue } from '../../common/timer-queue.js';
 import type { LockStoreClient } from './lock-store.js';
 import { storeFailure } from './store-failure.js';
@@ -24,9 +25,19 @@ export function requestTimeoutFor(watchdogTimeout: number, longest = 2_000): num
   return Math.min(longest, watchdogTimeout / 6);
 }
 
-/** ms before connection attempt number `attempt` (from 0): up to a second, with jitter so that many processes spread out. */
-export function pauseBeforeConnecting(attempt: number, longest = 1_000): number {
-  return Math.min(25 * 2 ** attempt, longest) * (0.75 + Math.random() / 4);
+/** The shortest and the longest pause before an attempt to connect, ms. */
+const SHORTEST_PAUSE = 25;
+const LONGEST_PAUSE = 2_000;
+
+/**
+ * ms before connection attempt number `attempt` (from 0). Most lost connections are replaced by the first attempt, which
+ * comes soon. A server that restarts refuses the first attempts of a whole fleet, which has lost its connections at the same
+ * moment: any part of a longer pause then spreads the fleet over time. Otherwise its requests would come all at once, and
+ * its polls in step from then on.
+ */
+export function pauseBeforeConnecting(attempt: number, longest = LONGEST_PAUSE): number {
+  const most = attempt === 0 ? 2 * SHORTEST_PAUSE : Math.min(250 * 2 ** attempt, longest);
+  return SHORTEST_PAUSE + Math.random() * (most - SHORTEST_PAUSE);
 }
 
 /**
@@ -106,6 +117,19 @@ export class ReplyTimeout {
         this.onTimeout();
       }
     });
+  }
+}
+
+/** Limits the time of a function of the user: a call that never returns must not block a connection for ever. */
+export async function inTime<T>(ms: number, call: () => T | Promise<T>, message: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${message} within ${inMs(ms)}`)), ms).unref();
+  });
+  try {
+    return await Promise.race([call(), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -44,8 +44,8 @@ export class Gate {
   }
 }
 
-/** Pending releases and withdrawals, by key. A store that serves requests concurrently may carry them out last. */
-export class PendingReleases {
+/** Pending requests by key, of a store that serves requests concurrently: others may have to wait for them. */
+export class PendingWork {
   private readonly byKey = new Map<string, Set<Promise<unknown>>>();
 
   /** Returns the result of the work, which is pending until then. */

@@ -27,24 +27,14 @@ const REFUSED_PAUSE = 15_000;
  * @throws LockOptionsError for options that can't work
  */
 export function postgresStore(options: PostgresStoreOptions): LockStore {
-  return new PostgresLockStore(resolvePostgresOptions(options));
-}
-
-/** Locks as rows of a PostgreSQL database. */
-class PostgresLockStore implements LockStore {
-  readonly name: string;
-  readonly place: string;
-
-  constructor(private readonly options: ResolvedPostgresOptions) {
-    this.name = `PostgreSQL at ${options.connector.address}`;
-    const { schema, keyPrefix } = options;
-    const prefix = keyPrefix === '' ? '' : `, prefix ${JSON.stringify(keyPrefix)}`;
-    this.place = `schema ${JSON.stringify(schema)}${prefix}`;
-  }
-
-  open(client: LockStoreClient): LockStoreSession {
-    return openPostgres(this.options, client);
-  }
+  const resolved = resolvePostgresOptions(options);
+  const { connector, schema, keyPrefix } = resolved;
+  const prefix = keyPrefix === '' ? '' : `, prefix ${JSON.stringify(keyPrefix)}`;
+  return {
+    name: `PostgreSQL at ${connector.address}`,
+    place: `schema ${JSON.stringify(schema)}${prefix}`,
+    open: (client) => openPostgres(resolved, client),
+  };
 }
 
 /** One client's connections to PostgreSQL, and the requests on them. */

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../common/grouped-by.js';
 import {
   LockStoreError,
   type ListedKeys,
@@ -222,14 +223,8 @@ export class ClusterSession extends ForwardingSession {
     starts: readonly Promise<void>[],
   ): Promise<void> {
     await Promise.allSettled(starts);
-    const ofServers = new Map<string, OwnerRequest[]>();
-    for (const request of requests) {
-      const address = this.map.addressOf(this.names.slotOf(request.key)) ?? '';
-      const some = ofServers.get(address) ?? [];
-      ofServers.set(address, some);
-      some.push(request);
-    }
-    for (const [address, some] of ofServers) this.servers.get(address)?.inherit(some);
+    const addressOf = ({ key }: OwnerRequest): string => this.map.addressOf(this.names.slotOf(key)) ?? '';
+    for (const [address, some] of groupedBy(requests, addressOf)) this.servers.get(address)?.inherit(some);
   }
 
   private open({ connector, slot, address }: ClusterServer): Promise<void> {

@@ -1,5 +1,4 @@
 import { checkKeyPrefix, checkNames, checkObject } from '../../model/option-checks.js';
-import { hideMissing } from '../port/forwarding-session.js';
 import type { LockStore, LockStoreClient, LockStoreSession } from '../port/lock-store.js';
 import { ClusterSession } from '../redis/cluster-session.js';
 import {
@@ -68,7 +67,8 @@ export function redissonStore(options: RedissonStoreOptions): LockStore {
       connector.kind === 'server'
         ? openServer(connector)
         : new ClusterSession(connector, names, client, openServer);
-    hideMissing(session, [RedissonSession.prototype], ['raise', 'raiseTokens']);
+    // Redisson's servers can't raise tokens.
+    Object.defineProperties(session, { raise: { value: undefined }, raiseTokens: { value: undefined } });
     session.whyUnsupported = whyUnsupported;
     return session;
   };

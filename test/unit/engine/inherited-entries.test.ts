@@ -47,6 +47,24 @@ describe('a ticket that passes to another caller, or is left without one', () =>
     await handle.release();
   });
 
+  it('P14: a grant that is pushed after the reply that reported it, or twice, changes nothing', async () => {
+    const { store, app } = await start();
+    for (const isReplied of [true, false]) {
+      const count = store.asked.length;
+      const waiting = app.locks.acquire('key', { waitTime: 60_000 });
+      const { owner, answer } = await store.request(count);
+      answer(isReplied ? granted(1) : queued);
+      await elapse(1);
+      store.push(owner, 1);
+      const handle = await within(1_000, 'the lock', waiting);
+      store.push(owner, 1);
+      await elapse(100);
+      expect(store.asked).toHaveLength(count + 1);
+      expect(handle.isHeld).toBe(true);
+      expect(await handle.release()).toBe('released');
+    }
+  });
+
   it('B11: a grant that nobody takes does not show that others hold the lock', async () => {
     const { store, app, first } = await abandoned({ limit: 3, permits: 2, waitTime: 60_000 });
     const later = rejectionOf(app.locks.acquire('key', { limit: 3, waitTime: 40 }));

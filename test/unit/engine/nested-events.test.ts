@@ -1,14 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockClosedError, MemoryLockStore, type LockHandle } from '../../../lib/index.js';
+import type { AcquireReply } from '../../../lib/stores/port/index.js';
 import { inVirtualTime } from '../../support/in-virtual-time.js';
 import { type LockApp, lockApps } from '../../support/lock-app.js';
-import { blockEventLoop, elapse, rejectionOf } from '../../support/until.js';
+import { granted, queued, ScriptedStore } from '../../support/scripted-store.js';
+import { blockEventLoop, elapse, gate, rejectionOf, within } from '../../support/until.js';
 
 inVirtualTime();
 
 const shared = { mode: 'shared' } as const;
 
-describe('an event that a listener causes during another one', () => {
+describe('an event during another one', () => {
   const start = lockApps({ shutdownTimeout: 0 });
 
   /** A reader, and one that has begun beside it with a reserved token and ended, so that others may begin without a request. */
@@ -64,6 +66,46 @@ describe('an event that a listener causes during another one', () => {
     expect(await other.locks.isLocked('key')).toBe(true);
     expect(await handle.release()).toBe('released');
     expect(await other.locks.isLocked('key')).toBe(false);
+  });
+
+  it('F26: a call whose signal is aborted by a listener of its own event is aborted', async () => {
+    const app = await start({ store: new MemoryLockStore() });
+    const held = await app.locks.acquire('key');
+    const stop = new AbortController();
+    app.locks.events.subscribe(({ type }) => {
+      if (type === 'queued') stop.abort(new Error('stopped by the listener'));
+    });
+    const waiting = rejectionOf(app.locks.acquire('key', { signal: stop.signal, waitTime: 1_000 }));
+    expect(await waiting).toBe(stop.signal.reason);
+    await held.release();
+  });
+
+  it('B23, B52: a branch that waits to re-enter a hold acquires the lock anew when that hold is lost', async () => {
+    const app = await start({ store: new MemoryLockStore() });
+    await app.locks.withLock('key', async () => {
+      const inside = gate();
+      const first = app.locks.withLock('key', () => inside.closed);
+      const second = app.locks.withLock('key', { waitTime: 60_000 }, ({ token }) => token);
+      await app.admin.forceRelease('key');
+      expect(await within(1_000, 'the second branch', second)).toBeGreaterThan(0);
+      inside.open();
+      await first;
+    });
+  });
+
+  it('P20: a hold that was extended beyond the lease of the watchdog is released, and not handed over', async () => {
+    const store = new ScriptedStore();
+    store.reserving = () => new Promise(() => undefined);
+    const app = await start({ store });
+    const acquiring = app.locks.acquire('key');
+    (await store.request(0)).answer({ ...granted(1), tokens: 8 } as AcquireReply);
+    const first = await acquiring;
+    const waiting = rejectionOf(app.locks.acquire('key', { waitTime: 1_000 }));
+    await first.extend(60_000);
+    await first.release();
+    expect(store.released).toHaveLength(1);
+    (await store.request(1)).answer(queued);
+    await waiting;
   });
 
   it('B60: shutdown ends a wait that began when the loss of the last hold was noticed', async () => {

@@ -1,6 +1,6 @@
-import { inMs } from '../../../common/durations.js';
 import { KeptConnection, type ConnectionEvents } from '../../port/kept-connection.js';
 import type { LockStoreError, StoreConnection } from '../../port/lock-store.js';
+import { inTime } from '../../port/times.js';
 import type { EtcdConnectionOptions, EtcdCredentials } from './etcd-options.js';
 import { methods, type Method, type StatusReply } from './protocol.js';
 import { Endpoint, channelCredentials } from './endpoint.js';
@@ -130,31 +130,19 @@ export class Authentication {
   private async authenticate(endpoint: Endpoint): Promise<void> {
     if (this.credentials === undefined) return;
     const { username, password } = this.credentials;
-    const given = typeof password === 'function' ? await inTime(password) : password;
+    const given =
+      typeof password === 'function'
+        ? await inTime(
+            PASSWORD_TIMEOUT_MS,
+            password,
+            'the password function of etcdStore returned no password',
+          )
+        : password;
     try {
       await endpoint.authenticate({ username, password: given });
     } catch (error) {
       // Authentication is not enabled.
       if (!(error instanceof EtcdError && error.code === status.failedPrecondition)) throw error;
     }
-  }
-}
-
-/** Limits the time of the password function: a call that never returns must not block the connection permanently. */
-async function inTime(password: () => string | Promise<string>): Promise<string> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        new Error(
-          `the password function of etcdStore returned no password within ${inMs(PASSWORD_TIMEOUT_MS)}`,
-        ),
-      );
-    }, PASSWORD_TIMEOUT_MS).unref();
-  });
-  try {
-    return await Promise.race([password(), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -39,9 +39,8 @@ export class ClusterMap {
     onChange: () => void,
   ) {
     this.cluster = connector.open(requestTimeout, () => {
-      this.attempts += 1;
       void this.renewCredentials();
-      return pauseBeforeConnecting(this.attempts);
+      return pauseBeforeConnecting(this.attempts++, requestTimeout);
     });
     this.cluster.on('error', (error: Error & { lastNodeError?: Error }) => {
       this.failure = error.lastNodeError ?? error;

@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import type { ClusterOptions, RedisOptions } from 'ioredis';
-import { inMs } from '../../../common/durations.js';
 import { LockOptionsError } from '../../../model/lock.errors.js';
+import { inTime } from '../../port/times.js';
 
 /** A text, or a function that returns it: called before each attempt to connect, for values that change. */
 export type RedisCredential = string | (() => string | Promise<string>);
@@ -40,7 +40,10 @@ export async function renewCredentials(source: CredentialSource, options: RedisO
   const each = NAMES.map(async (name) => {
     const given = source[name] as RedisCredential | null | undefined;
     if (given === undefined) return;
-    const value: unknown = typeof given === 'function' ? await inTime(name, given) : given;
+    const value: unknown =
+      typeof given === 'function'
+        ? await inTime(LONGEST, given, `${name}() of redis returned nothing`)
+        : given;
     if (typeof given === 'function' && typeof value !== 'string')
       throw new LockOptionsError(`DistributedLockModule: ${name}() of redis must return a string.`);
     options[name] = value as string;
@@ -56,21 +59,5 @@ export async function renewCredentials(source: CredentialSource, options: RedisO
     }
   } finally {
     await Promise.all(each);
-  }
-}
-
-/** A call that never returns must not block the connection for ever. */
-async function inTime(name: CredentialName, credential: () => string | Promise<string>): Promise<string> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`${name}() of redis returned nothing within ${inMs(LONGEST)}`)),
-      LONGEST,
-    ).unref();
-  });
-  try {
-    return await Promise.race([credential(), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

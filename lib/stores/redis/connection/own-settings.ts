@@ -26,7 +26,7 @@ export function ownSettings(options: RedisOptions, requestTimeout: number): OwnS
     maxRetriesPerRequest: 0,
     // The server has become a replica: reconnect to find the new primary. The command is not sent again.
     reconnectOnError: ({ message }) => isReplica(message),
-    retryStrategy: (times) => pauseBeforeConnecting(times),
+    retryStrategy: (times) => pauseBeforeConnecting(times - 1, requestTimeout),
     enableAutoPipelining: false,
     connectTimeout: Math.min(options.connectTimeout ?? 5_000, 5_000),
     disconnectTimeout: DISCONNECT_TIMEOUT,
@@ -51,10 +51,10 @@ function sentinelSettings(options: RedisOptions, requestTimeout: number): Omit<R
     // Reports a failover even if the old primary hangs.
     failoverDetector: true,
     sentinelCommandTimeout: Math.min(options.sentinelCommandTimeout ?? requestTimeout, requestTimeout),
-    sentinelRetryStrategy: (times) => pauseBeforeConnecting(times),
+    sentinelRetryStrategy: (times) => pauseBeforeConnecting(times - 1, requestTimeout),
     // Sentinels name the dead primary until they have promoted another. A client with longer pauses finds the new
     // primary late, and may lose a grant pushed at the moment of the death: its lease is 2 s.
-    retryStrategy: (times) => pauseBeforeConnecting(times, 250),
+    retryStrategy: (times) => pauseBeforeConnecting(times - 1, 250),
   };
 }
 

@@ -12,7 +12,7 @@ import {
 import { notConnected } from '../connection/redis-failure.js';
 import { ServerConnection } from '../connection/server-connection.js';
 import { KeyNames } from '../scripts/key-names.js';
-import { ok, problem, warning, type Finding } from './finding.js';
+import { latencyOf, ok, problem, warning, type Finding } from './finding.js';
 import {
   checkedServer,
   examineServer,
@@ -268,15 +268,8 @@ async function clockFinding(link: ServerConnection): Promise<readonly Finding[]>
 }
 
 async function latencyFinding(link: ServerConnection): Promise<readonly Finding[]> {
-  const times: number[] = [];
-  for (let ping = 0; ping < PINGS; ping += 1) {
-    const startedAt = performance.now();
-    if ((await unlessRejected(link, (redis) => redis.ping())) === undefined) return [];
-    times.push(performance.now() - startedAt);
-  }
-  times.sort((one, other) => one - other);
-  const median = times[Math.floor(PINGS / 2)] ?? 0;
-  const longest = times.at(-1) ?? 0;
+  if ((await unlessRejected(link, (redis) => redis.ping())) === undefined) return [];
+  const { median, longest } = await latencyOf(() => link.watch.request(link.redis.ping()), PINGS);
   const text = `${median.toFixed(1)} ms round trip, ${longest.toFixed(1)} ms at most (${PINGS} pings)`;
   if (median > SLOW) {
     const remedy = 'acquiring a free lock takes that long. Move the locks closer to the applications.';

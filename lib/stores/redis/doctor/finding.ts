@@ -22,3 +22,18 @@ export function warning(check: string, text: string): Finding {
 export function problem(check: string, text: string): Finding {
   return { check, level: 'problem', text };
 }
+
+/** The times of several requests, one after the other, ms. */
+export async function latencyOf(
+  request: () => Promise<unknown>,
+  count: number,
+): Promise<{ readonly median: number; readonly longest: number }> {
+  const times: number[] = [];
+  while (times.length < count) {
+    const startedAt = performance.now();
+    await request();
+    times.push(performance.now() - startedAt);
+  }
+  times.sort((one, other) => one - other);
+  return { median: times[Math.floor(count / 2)] ?? 0, longest: times.at(-1) ?? 0 };
+}

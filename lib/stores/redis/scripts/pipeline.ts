@@ -1,6 +1,7 @@
 import { plainCommand } from '../connection/ioredis.js';
 import type { ChainableCommander } from 'ioredis';
 import { Deferred } from '../../../common/deferred.js';
+import { groupedBy } from '../../../common/grouped-by.js';
 import type { LockStoreError } from '../../port/lock-store.js';
 import type { ServerConnection } from '../connection/server-connection.js';
 import { sendCall, type CallListener } from './encoded-call.js';
@@ -339,14 +340,8 @@ export class ScriptBatch<Request extends { readonly key: string }, Reply, Result
     if (items.length === 0) return [];
     this.items = [];
     if (slotOf === undefined || items.length === 1) return [this.callOf(items)];
-    const slots = new Map<number, Item<Request, Result>[]>();
-    for (const item of items) {
-      const slot = slotOf(item.request.key);
-      const others = slots.get(slot);
-      if (others === undefined) slots.set(slot, [item]);
-      else others.push(item);
-    }
-    return Array.from(slots.values(), (some) => this.callOf(some));
+    const bySlot = groupedBy(items, ({ request }) => slotOf(request.key));
+    return Array.from(bySlot.values(), (some) => this.callOf(some));
   }
 
   private readonly sendNow = (): void => this.pipeline.write(this.drain());
