@@ -117,14 +117,14 @@ export const PLANTS = {
     about: 'with a fallback, forceRelease ends the hold of its own process before the store has replied',
     kind: 'fallback',
     file: FALLBACK,
-    from: 'const reply = await this.store.breakHold(key, hold);',
-    to: 'if (hold === undefined) await local.session.breakHold(key);\n        const reply = await this.store.breakHold(key, hold);',
+    from: 'const reply = await store.breakHold(key, hold);',
+    to: 'if (hold === undefined) await local.session.breakHold(key);\n        const reply = await store.breakHold(key, hold);',
   },
   'tokens fall back': {
     about: 'the tokens of a store that counts slowly are not raised above those of local holds',
     kind: 'fallback',
     file: FALLBACK,
-    from: 'await this.store.raiseTokens?.(floor, [stores_port_forwardingSession.PROBE_KEY, ...raised]);',
+    from: 'await store.raiseTokens?.(floor, [stores_port_forwardingSession.PROBE_KEY, ...raised]);',
     to: '',
   },
   'broken by nobody': {
