@@ -19,15 +19,7 @@ import type { Hold, HoldContext, WaitingPlace } from './hold.js';
 import { holderAmong, type HolderContext, warnOfLongWait, withHolder } from './holder-names.js';
 import { isLeaseTooShort, type KnownHolder, lateAnswer, type LeaseLeft } from './report/lock-reporter.js';
 import { checkToken, Ticket, type TicketLine } from './ticket.js';
-import {
-  ANSWER_GRACE,
-  CLAIM_LEASE,
-  LATEST_OUTCOME,
-  POLL,
-  POLL_JITTER,
-  POLL_SPREAD,
-  SILENCE,
-} from './time-limits.js';
+import { ANSWER_GRACE, CLAIM_LEASE, LATEST_OUTCOME, POLL, POLL_JITTER, SILENCE } from './time-limits.js';
 import { maxTokens, tokensFor, type Turn } from './turn.js';
 import type { EndOfWait } from './wait.js';
 
@@ -1118,8 +1110,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     }
     ticket.state = state;
     const expiry = holderLeaseLeft + 1 + Math.random() * POLL_JITTER;
-    const heartbeat = POLL - Math.random() * POLL_SPREAD;
-    const ms = state === 'queued' ? Math.min(expiry, heartbeat) : pauseBefore(ticket.failures);
+    const ms = state === 'queued' ? Math.min(expiry, POLL) : pauseBefore(ticket.failures);
     this.engine.timers.set(ticket, later(now, ms));
   }
 

@@ -16,12 +16,6 @@ export const LONG_WAIT = 10_000;
 /** The longest pause between requests of a waiter, ms: its heartbeat, and the remedy for lost messages. */
 export const POLL = 1_000;
 
-/**
- * How much earlier some of these requests are, ms: a store that stands still for a moment replies to the waiters of a whole
- * fleet at once, and their next requests would come at once, too, again and again.
- */
-export const POLL_SPREAD = 250;
-
 /** Spreads the requests of all waiters of an expired lock, ms. */
 export const POLL_JITTER = 30;
 
