@@ -224,10 +224,7 @@ const CELLS = new Map([
     name,
     () => runRedis(name),
   ]),
-  ...['13', '14', '15', '16', '17', '18'].map((major) => [
-    `postgres/${major}`,
-    () => runPostgres(major),
-  ]),
+  ...['13', '14', '15', '16', '17', '18'].map((major) => [`postgres/${major}`, () => runPostgres(major)]),
   ['etcd/3.4', () => runEtcd()],
   ['etcd/3.5', () => runEtcd('3.5.35')],
   ['etcd/3.6', () => runEtcd('3.6.16')],

@@ -66,15 +66,7 @@ const SECTIONS = [
   {
     text: { en: 'Stores', zh: '存储' },
     folder: 'stores',
-    order: [
-      'redis',
-      'managed-services',
-      'postgres',
-      'etcd',
-      'zookeeper',
-      'redisson',
-      'custom-store',
-    ],
+    order: ['redis', 'managed-services', 'postgres', 'etcd', 'zookeeper', 'redisson', 'custom-store'],
   },
   {
     text: { en: 'Coming from …', zh: '从其他库迁移' },

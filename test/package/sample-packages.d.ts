@@ -12,7 +12,7 @@ declare module 'pg' {
     connect(): Promise<PoolClient>;
     query<Row>(
       text: string,
-      values: readonly unknown[],
+      values: readonly (string | number | Row[keyof Row])[],
     ): Promise<{ readonly rows: readonly Row[]; readonly rowCount: number | null }>;
   }
 }
