@@ -155,7 +155,8 @@ export abstract class LockError extends Error {
 /** Records which module instance a lock error comes from, unless already recorded. Returns the error. */
 export function originate<E>(error: E, origin: ErrorOrigin | undefined): E {
   if (error instanceof LockError && originOf(error) === undefined)
-    Object.defineProperty(error, ORIGIN, { value: origin });
+    // A getter: not even the deepest dump of an error shows the options of the module, which have passwords.
+    Object.defineProperty(error, ORIGIN, { get: () => origin });
   return error;
 }
 

@@ -71,7 +71,7 @@ describe('O20: access to the lock dashboard', () => {
       imports: [LockDashboardModule.forRoot({ access: 'open' })],
     }).compile();
     await expect(module.createNestApplication({ logger: false }).init()).rejects.toThrow(
-      'Import DistributedLockModule.forRoot(…)',
+      'import DistributedLockModule.forRoot(…)',
     );
   });
 
