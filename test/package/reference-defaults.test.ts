@@ -5,8 +5,8 @@ import { describe, expect, it } from '@jest/globals';
 const root = join(import.meta.dirname, '../..');
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-/** Tables of options, by the heading above them, with the interface that they describe. */
-const TABLES = [
+/** Tables and lists of options, by the heading above them, with the interface that they describe. */
+const OPTIONS = [
   ['docs/reference/README.md', '## Options of the module', 'lib/nest/module/distributed-lock.options.ts'],
   ['docs/reference/README.md', '## Options of `postgresStore`', 'lib/stores/postgres/postgres-options.ts'],
   ['docs/reference/README.md', '## Options of `etcdStore`', 'lib/stores/etcd/connection/etcd-options.ts'],
@@ -31,10 +31,19 @@ function defaultsIn(source: string): Map<string, string> {
   );
 }
 
-/** The cells of the first table below a heading, by the first cell. */
-function rowsBelow(page: string, heading: string): Map<string, readonly string[]> {
+/** An option in the head of an item of a list, and its default in parentheses: "- `limit` (1): …". */
+const ITEM = /`(\w+)`(?: \(((?:[^()]|\([^()]*\))*)\))?/g;
+
+/** The defaults that a page has below a heading, by option: those of a table, or of a list. */
+function defaultsBelow(page: string, heading: string): Map<string, string> {
   const below = page.slice(page.indexOf(`${heading}\n`) + heading.length);
-  const [table = ''] = /(?:^\|.*\n)+/m.exec(below) ?? [];
+  const [section = ''] = below.split(/^##? /m);
+  const [table] = /(?:^\|.*\n)+/m.exec(section) ?? [];
+  if (table === undefined) {
+    const heads = [...section.matchAll(/^- (`\w+`.*?):(?: |$)/gm)].map(([, head = '']) => head);
+    const items = heads.flatMap((head) => [...head.matchAll(ITEM)]);
+    return new Map(items.map(([, option = '', value = '']) => [option, plain(value)]));
+  }
   const rows = table.split('\n').map((line) =>
     line
       .split(/(?<!\\)\|/)
@@ -42,20 +51,20 @@ function rowsBelow(page: string, heading: string): Map<string, readonly string[]
       .map((cell) => cell.trim()),
   );
   const column = rows[0]?.indexOf('default') ?? -1;
-  return new Map(rows.slice(2).map((cells) => [plain(cells[0] ?? ''), [cells[column] ?? '']]));
+  return new Map(rows.slice(2).map((cells) => [plain(cells[0] ?? ''), plain(cells[column] ?? '')]));
 }
 
-describe('the defaults in the tables of options', () => {
-  it.each(TABLES)('%s, %s, are those of %s', (page, heading, file) => {
-    const rows = rowsBelow(textOf(page), heading);
+describe('the defaults of options in the pages', () => {
+  it.each(OPTIONS)('%s, %s, are those of %s', (page, heading, file) => {
+    const rows = defaultsBelow(textOf(page), heading);
     const defaults = [...defaultsIn(textOf(file))].filter(([option]) => rows.has(option));
     expect(defaults.length).toBeGreaterThan(0);
-    const shown = defaults.map(([option]) => [option, plain(rows.get(option)?.[0] ?? '')]);
+    const shown = defaults.map(([option]) => [option, rows.get(option)]);
     expect(shown).toEqual(defaults.map(([option, value]) => [option, plain(value)]));
   });
 
   it('are found in the comments of the code', () => {
-    const found = TABLES.flatMap(([, , file]) => [...defaultsIn(textOf(file))]);
+    const found = OPTIONS.flatMap(([, , file]) => [...defaultsIn(textOf(file))]);
     expect(found.length).toBeGreaterThan(20);
   });
 });
