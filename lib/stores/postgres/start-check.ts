@@ -59,12 +59,13 @@ export async function prepareConnection(
   createsSchema = false,
 ): Promise<CheckResult> {
   const query: Query = async (text, values = []) => (await client.query<Row>(text, [...values])).rows;
+  // Before the rights: another process may create the schema in between, and would seem to have given none.
+  const parts = await partsOf(query, schema);
   const facts = await factsOf(query, schema);
   // A standby never accepts writes.
   if (facts.standby) {
     throw new Error(`the server at ${connector.address} is a standby: locks need the primary`);
   }
-  const parts = await partsOf(query, schema);
   // A version with another format has marked the schema.
   if (facts.usage && parts.has('format')) {
     const [row] = await query(`SELECT ${quoted(schema)}.format()::text AS mark`);
@@ -103,6 +104,7 @@ export async function verifyDatabase(
   query: Query,
   { connector, schema }: Pick<ResolvedPostgresOptions, 'connector' | 'schema'>,
 ): Promise<void> {
+  const parts = await partsOf(query, schema);
   const facts = await factsOf(query, schema);
   if (facts.standby || facts.readonly) {
     const what = facts.standby ? 'a standby' : 'read-only';
@@ -111,7 +113,7 @@ export async function verifyDatabase(
       { inDoubt: false, retryable: true },
     );
   }
-  const problem = schemaProblem(facts, schema, await partsOf(query, schema));
+  const problem = schemaProblem(facts, schema, parts);
   if (problem !== undefined) throw new LockStoreError(problem, { inDoubt: false, retryable: false });
 }
 
