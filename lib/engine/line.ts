@@ -120,8 +120,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   warnedOf: number | undefined;
   private readonly canReserve: boolean;
   private isInEvent = false;
-  /** Whether a call is about to join, so that the end of the last ticket does not close the line. */
-  private isJoining = false;
+  /** How many calls are about to join, so that the end of the last ticket does not close the line. */
+  private joining = 0;
   /** Events that came during another one, and notifications of users about that one. */
   private next: (() => void)[] | undefined;
 
@@ -136,16 +136,17 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   // Events of calls
 
   join(hold: Hold): void {
-    this.isJoining = true;
+    this.joining += 1;
     if (this.isInEvent) {
       this.afterEvent(() => {
+        this.joining -= 1;
         this.join(hold);
       });
       return;
     }
     hold.place = this;
     const now = this.beginEvent();
-    this.isJoining = false;
+    this.joining -= 1;
     try {
       // Most keys are free and used by one call at a time.
       if (this.isUsed) this.onJoined(hold, now);
@@ -180,8 +181,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   /**
-   * A call that times out before the store has told anything about the lock waits `ANSWER_GRACE` for a pending reply. One
-   * that was told gets its outcome once its ticket has left the store, within limits.
+   * A call that times out before the store has replied about the lock waits `ANSWER_GRACE` for a pending reply. After a
+   * reply, the caller gets its outcome once its ticket has left the store, within limits.
    */
   private onLeft(hold: Hold, end: EndOfWait, now: MonotonicMs): void {
     const isPart = hold.partOf !== undefined;
@@ -226,9 +227,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   private onReplied(ticket: Ticket<Hold>, reply: AcquireReply): void {
     if (this.isInEvent) {
-      this.afterEvent(() => {
-        this.onReplied(ticket, reply);
-      });
+      this.afterEvent(() => this.onReplied(ticket, reply));
       return;
     }
     if (ticket.state !== 'asking') return;
@@ -374,12 +373,12 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     });
   }
 
-  /** Undefined: the ticket no longer belongs to the line, and is released by the caller. */
+  /** Returns undefined if the ticket has left the line, so that the caller releases it. */
   onHoldEnded(ticket: Ticket, mayLinger: boolean): Pending<ReleaseOutcome> | ReleaseOutcome | undefined {
     if (this.isInEvent) return undefined;
     const now = this.beginEvent();
     try {
-      // A listener of a loss noticed just now has let a reader begin on it.
+      // A listener of a loss found just now has let a reader begin on it.
       if (ticket.users > 0 || (this.waiting.size > 0 && this.passOn(ticket, now))) return 'released';
       if (this.waiting.size > 0) return undefined;
       const outcome = mayLinger && ticket.isForReaders ? this.linger(ticket, now) : undefined;
@@ -443,9 +442,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
 
   /** This process has used up its turn on a ticket, and calls still wait. */
   fire(): void {
-    this.handle((now) => {
-      this.serve(now);
-    });
+    this.handle((now) => this.serve(now));
   }
 
   // What is known
@@ -743,9 +740,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     const { hub, reporter } = this.engine;
     hold.start(ticket, token, from);
     if (hub.observed) {
-      this.afterEvent(() => {
-        reporter.granted(hold, token);
-      });
+      this.afterEvent(() => reporter.granted(hold, token));
     }
   }
 
@@ -753,9 +748,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     turn.reserving(now);
     const { size } = this.waiting;
     const callers = ticket.isForReaders ? size + ticket.users : Math.ceil(size / this.held.length);
-    this.engine.tickets.reserve(ticket, tokensFor(callers, ticket.limit), () => {
-      this.onReserved(ticket);
-    });
+    this.engine.tickets.reserve(ticket, tokensFor(callers, ticket.limit), () => this.onReserved(ticket));
   }
 
   /**
@@ -815,11 +808,11 @@ export class Line implements Timer, TicketLine, WaitingPlace {
   }
 
   private closeIfUnused(): void {
-    if (this.isUsed || this.isJoining) return;
-    // What was known kept those calls waiting that have ended.
+    if (this.isUsed) return;
+    // It concerned calls that have ended.
     this.isTold = false;
     this.failure = this.freeAt = undefined;
-    if (this.trying.size === 0 && this.leaving.size === 0) this.onUnused(this);
+    if (this.joining + this.trying.size + this.leaving.size === 0) this.onUnused(this);
   }
 
   // Tickets that wait
@@ -966,7 +959,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     this.freeAt = holderLeaseLeft === undefined ? undefined : now + holderLeaseLeft;
     const odd: Hold[] = [];
     const fresh: Hold[] = [];
-    // One plain loop, since there may be thousands of calls, and each of their holds a reply.
+    // In one pass: thousands of calls may wait, and this runs for each reply.
     for (let each = this.waiting.first; each !== undefined; each = each.next) {
       if (each.lateAfter !== undefined && this.callersAt(ticket).includes(each)) each.lateAfter = undefined;
       if (!limitsAgree(each.limit, ticket.limit)) odd.push(each);
@@ -1111,12 +1104,8 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     });
     whenReplied(
       reply,
-      (received) => {
-        this.onReplied(ticket, received);
-      },
-      (error) => {
-        this.onFailed(ticket, storeFailure(error));
-      },
+      (received) => this.onReplied(ticket, received),
+      (error) => this.onFailed(ticket, storeFailure(error)),
     );
   }
 
@@ -1230,9 +1219,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
     const patience = Math.max(0, Math.min(ANSWER_GRACE, left));
     const cleanedUp = afterCleanUp ? timers.within(patience, this.idle()) : undefined;
     if (named === undefined && cleanedUp === undefined) {
-      this.afterEvent(() => {
-        reporter.refuse(hold, error);
-      });
+      this.afterEvent(() => reporter.refuse(hold, error));
     } else {
       void Promise.all([named ?? error, cleanedUp]).then(([outcome]) => {
         reporter.refuse(hold, outcome);
@@ -1270,9 +1257,7 @@ export class Line implements Timer, TicketLine, WaitingPlace {
    */
   private handle(event: (now: MonotonicMs) => void): void {
     if (this.isInEvent) {
-      this.afterEvent(() => {
-        this.handle(event);
-      });
+      this.afterEvent(() => this.handle(event));
       return;
     }
     const now = this.beginEvent();

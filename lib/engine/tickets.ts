@@ -140,9 +140,7 @@ export class Tickets {
   /** Resolves when none are held. */
   drained(): Promise<void> {
     if (this.held.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.onDrained = resolve;
-    });
+    return new Promise((resolve) => (this.onDrained = resolve));
   }
 
   // Renewal
@@ -247,7 +245,7 @@ export class Tickets {
     if (keptUntil !== undefined && now < keptUntil) return this.releaseLater(ticket, hold, keptUntil, now);
     ticket.releasedBy = hold;
     const outcome = line.onHoldEnded(ticket, mayLinger);
-    // Listeners of timeouts noticed just now may have let a reader begin on it.
+    // Listeners of timeouts found just now may have let a reader begin on it.
     if (outcome !== undefined || ticket.users > 0) return outcome ?? 'released';
     // The line may have noticed that it has ended.
     return ticket.state === 'held' ? this.releaseUnused(ticket) : this.outcomeOf(ticket);
@@ -462,9 +460,7 @@ export class Tickets {
   private watchSoon(): void {
     if (this.isWatchingSoon) return;
     this.isWatchingSoon = true;
-    void MICROTASK.then(() => {
-      process.nextTick(this.watchNewcomers);
-    });
+    void MICROTASK.then(() => process.nextTick(this.watchNewcomers));
   }
 
   private readonly watchNewcomers = (): void => {
@@ -604,17 +600,13 @@ class KeptTicket extends LastRequest<RenewReply> implements Timer {
 class Watchdog {
   /** Tickets that wait for their renewal, longest wait first: all wait for the same time. */
   private readonly rounds = new Set<Ticket>();
-  private readonly nextRound = new CallbackTimer((now) => {
-    this.renewOldest(now);
-  });
+  private readonly nextRound = new CallbackTimer((now) => this.renewOldest(now));
   private readonly batch = new Set<Ticket>();
   /** Tickets whose last renewal failed, and that are renewed again together. */
   private readonly failing = new Set<Ticket>();
   /** Failures since the last success. */
   private failures = 0;
-  private readonly retry = new CallbackTimer(() => {
-    this.retryNow();
-  });
+  private readonly retry = new CallbackTimer(() => this.retryNow());
 
   constructor(
     private readonly engine: TicketContext,
@@ -664,9 +656,7 @@ class Watchdog {
       done();
     };
     const request = { key, owner, lease: term, isRenewed: true, tokens };
-    whenReplied(this.engine.session.reserve?.(request) ?? NO_RESERVATION, replied, () => {
-      replied(undefined);
-    });
+    whenReplied(this.engine.session.reserve?.(request) ?? NO_RESERVATION, replied, () => replied(undefined));
   }
 
   retryNow(): void {

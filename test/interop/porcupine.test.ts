@@ -58,7 +58,7 @@ const released = (out: string | undefined): Recorded => {
 
 const LINEARIZABLE: Readonly<Record<string, Recorded>> = {
   'one hold after the other': one().hold('b', 11, 201, 300),
-  'a hold after the lease of one that nobody ended': recorded()
+  'a hold after the lease of one that was never released': recorded()
     .begun('a', 10, 100)
     .hold('b', 11, 1_101, 1_200),
   'a hold after the loss of one': recorded()
@@ -82,7 +82,7 @@ const LINEARIZABLE: Readonly<Record<string, Recorded>> = {
 
 const NOT_LINEARIZABLE: Readonly<Record<string, Recorded>> = {
   'two holds at once': one().hold('b', 11, 199, 300),
-  'a hold within the lease of one that nobody ended': recorded()
+  'a hold within the lease of one that was never released': recorded()
     .begun('a', 10, 100)
     .hold('b', 11, 1_099, 1_200),
   'a hold before the release of another': released(undefined).hold('b', 11, 199, 300),

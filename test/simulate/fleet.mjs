@@ -1,6 +1,6 @@
 import { RedisLink } from './redis-network.mjs';
 import { RedisServer } from './virtual-redis.mjs';
-import { VirtualWorld } from './virtual-world.mjs';
+import { clockIn, VirtualWorld } from './virtual-world.mjs';
 
 /** What the server needs for a request, ms: for any command, for a script besides, and for each key of a script. */
 const COMMAND_MS = 0.003;
@@ -249,14 +249,7 @@ class FleetProcess {
     Object.assign(this, { fleet, world, name });
     // The virtual server does not know HELLO.
     const redis = new FleetLink(world, this, site).client({ protocol: 2 });
-    const clock = {
-      monotonic: () => world.now,
-      wall: () => Date.now(),
-      timers: {
-        set: (callback, ms) => world.after(ms, callback, this),
-        clear: (timer) => (timer.isCleared = true),
-      },
-    };
+    const clock = clockIn(world, this);
     const settings = { watchdogTimeout: 30_000, shutdownTimeout: 5_000 };
     this.engine = new library.LockEngine(new library.RedisLockStore(redis, 'lock:'), settings, SILENT, clock);
     this.locks = new library.LockService(this.engine, 5_000);
@@ -282,7 +275,7 @@ class FleetProcess {
     world.after(0, () => void started(), this);
   }
 
-  /** As an application that is told to end: what it has begun may end before. */
+  /** Shuts down as after SIGTERM: calls in flight may end first. */
   async stop() {
     this.isEnding = true;
     await this.election?.stop();

@@ -4,7 +4,7 @@ import { NetworkStore, Server } from './network.mjs';
 import { Office } from './office.mjs';
 import { Operators } from './operators.mjs';
 import { RedisLink, RedisSite } from './redis-network.mjs';
-import { VirtualWorld } from './virtual-world.mjs';
+import { clockIn, VirtualWorld } from './virtual-world.mjs';
 
 /** How late an outcome may be, ms: `LATEST_OUTCOME` of the engine, and what a message between two ticks takes. */
 const LATENESS = 46;
@@ -68,14 +68,7 @@ class Process {
     const { world, library, kind } = simulation;
     Object.assign(this, { simulation, world, name });
     const store = this.storeOf(kind, simulation.servers);
-    const clock = {
-      monotonic: () => world.now,
-      wall: () => Date.now(),
-      timers: {
-        set: (callback, ms) => world.after(ms, callback, this),
-        clear: (timer) => (timer.isCleared = true),
-      },
-    };
+    const clock = clockIn(world, this);
     this.engine = new library.LockEngine(
       store,
       { watchdogTimeout: simulation.lease, shutdownTimeout: 1_000 },
@@ -624,7 +617,7 @@ export class Simulation {
     if (isDisturbed) return;
     const since = startedAt - this.roundTrip(process);
     const isBusy = (key) => (this.#busyAt.get(`${key} ${process.name}`) ?? -Infinity) >= since;
-    // A caller in line waits until a ticket of its own process that nobody needs has left.
+    // A caller in line waits until an unused ticket of its own process has left.
     const hasWaited = call.isInLine || error.message.includes('for the whole waitTime');
     const isTaken = (key) => hasWaited && (this.#takenAt.get(key) ?? -Infinity) >= since;
     const wasBusy = keys.some((key) => isBusy(key) || isTaken(key) || this.countPending(process, key) > 0);

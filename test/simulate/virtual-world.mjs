@@ -31,6 +31,16 @@ export function takeOverTime() {
   Object.defineProperty(process, 'pid', { value: 1 });
 }
 
+/** The clock of an engine whose timers are events of this place. */
+export const clockIn = (world, place) => ({
+  monotonic: () => world.now,
+  wall: () => Date.now(),
+  timers: {
+    set: (callback, ms) => world.after(ms, callback, place),
+    clear: (timer) => (timer.isCleared = true),
+  },
+});
+
 /** Events in the order of their times. Those of one time run in an order that the seed decides. */
 class EventHeap {
   #items = [];

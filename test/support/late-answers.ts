@@ -9,8 +9,8 @@ export class LateAnswersStore implements LockStore {
 
   /**
    * @param lateness the delay of the next reply, ms
-   * @param requested is told of each request that leaves something at the store for a call with this limit, or removes
-   *   it; the function that it returns is called when the process has the reply
+   * @param requested called for each request that acquires or releases, with its limit; what it returns is called when
+   *   the reply arrives
    */
   constructor(
     private readonly real: LockStore,

@@ -20,7 +20,7 @@ import { heldLocally, LocalLocks } from './local-locks.js';
 /** How far the tokens of the store are raised above the clock and local holds at first, µs: some begin until the reply. */
 const TOKENS_AHEAD = 100_000;
 
-/** For as long as it takes. */
+/** The end of requests that are repeated until they succeed. */
 const FOR_EVER = (): MonotonicMs => Infinity as MonotonicMs;
 
 /** Locks of another store, or of this process only while that store is unreachable. */
@@ -38,7 +38,7 @@ export class FallbackLockStore implements LockStore {
   }
 }
 
-/** What it keeps of owners is for a test. */
+/** Tests read what the session remembers of owners. */
 interface FallbackSession extends LockStoreSession {
   readonly local: LocalLocks;
   readonly asking: ReadonlyMap<OwnerId, AcquireRequest>;

@@ -22,7 +22,7 @@ import { OwnEntries, type OwnEntry } from './own-entries.js';
 const TOKEN_PATIENCE = 100;
 const TOKEN_PAUSE = 5;
 
-/** Its parts are for the explorer, which tells states apart by them, and for tests. */
+/** The explorer compares states by these parts, and tests read them. */
 interface OrderedSession extends LockStoreSession {
   readonly driver: OrderedDriver;
   readonly own: OwnEntries;

@@ -264,7 +264,7 @@ func main() {
 	for _, story := range illegal {
 		fmt.Println("NOT LINEARIZABLE", story)
 	}
-	fmt.Printf("%d holds of %d keys in %d parts, %d requests in doubt or in vain, %.1f s\n",
+	fmt.Printf("%d holds of %d keys in %d parts; %d requests were in doubt or had no grant; %.1f s\n",
 		holds, len(keys), parts, doubtful, time.Since(started).Seconds())
 	if len(illegal) > 0 {
 		os.Exit(1)

@@ -8,6 +8,15 @@ inVirtualTime();
 
 const shared = { mode: 'shared' } as const;
 
+/** The handle keeps its lock in the store until it is released. */
+async function expectHeld(handle: LockHandle, other: LockApp): Promise<void> {
+  await elapse(10);
+  expect(handle.isHeld).toBe(true);
+  expect(await other.locks.isLocked('key')).toBe(true);
+  expect(await handle.release()).toBe('released');
+  expect(await other.locks.isLocked('key')).toBe(false);
+}
+
 describe('an event during another one', () => {
   const start = lockApps({ shutdownTimeout: 0 });
 
@@ -39,12 +48,7 @@ describe('an event during another one', () => {
     await first.release();
     expect(await late).toBeNull();
     await stopped;
-    const handle = await next;
-    await elapse(10);
-    expect(handle.isHeld).toBe(true);
-    expect(await other.locks.isLocked('key')).toBe(true);
-    expect(await handle.release()).toBe('released');
-    expect(await other.locks.isLocked('key')).toBe(false);
+    await expectHeld(await next, other);
   });
 
   it('F26: so does one that begins when the loss of another ticket is noticed', async () => {
@@ -58,12 +62,7 @@ describe('an event during another one', () => {
     blockEventLoop(40);
     await first.release();
     await stopped;
-    const handle = await next;
-    await elapse(10);
-    expect(handle.isHeld).toBe(true);
-    expect(await other.locks.isLocked('key')).toBe(true);
-    expect(await handle.release()).toBe('released');
-    expect(await other.locks.isLocked('key')).toBe(false);
+    await expectHeld(await next, other);
   });
 
   it('F26: a call whose signal is aborted by a listener of its own event is aborted', async () => {

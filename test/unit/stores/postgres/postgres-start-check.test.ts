@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { postgresConnector, type PgClient } from '../../../../lib/stores/postgres/postgres-connection.js';
-import { prepareConnection } from '../../../../lib/stores/postgres/start-check.js';
+import { prepareConnection, verifyDatabase } from '../../../../lib/stores/postgres/start-check.js';
 import { postgresMigration } from '../../../../lib/stores/postgres/index.js';
 
 /** The facts of a suitable server. */
@@ -60,6 +60,23 @@ describe('the check of PostgreSQL at the start', () => {
     expect((await check({}, false)).warnings).toEqual([
       expect.stringMatching(/The user "shop".*GRANT USAGE ON SCHEMA "distributed_lock" TO "shop"/),
     ]);
+  });
+
+  it('does not report missing rights to a schema that another process creates meanwhile', async () => {
+    let isCreated = false;
+    const query = (text: string) => {
+      const rows = text.includes('pg_proc')
+        ? isCreated
+          ? partsOf(true)
+          : []
+        : [{ facts: { ...GOOD, usage: isCreated } }];
+      isCreated = true;
+      return Promise.resolve(rows as never[]);
+    };
+    const connector = postgresConnector('connection', 'postgres://shop@db/shop');
+    await expect(verifyDatabase(query, { connector, schema: 'distributed_lock' })).rejects.toThrow(
+      'PostgreSQL has no schema "distributed_lock" for locks',
+    );
   });
 
   it.each([
